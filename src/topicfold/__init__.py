@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topics on the document manifold.
+
+Public names are loaded when first used, so that importing topicfold stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from topicfold._version import __version__
+
+_PUBLIC = {
+    "LDA": "topicfold.models.lda:LDA",
+    "PLSA": "topicfold.models.plsa:PLSA",
+    "TopicData": "topicfold.topic_data:TopicData",
+    "load": "topicfold.persistence:load_estimator",
+}
+
+__all__ = ["LDA", "PLSA", "TopicData", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'topicfold' has no attribute {name!r}")
+    module, _, attribute = _PUBLIC[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

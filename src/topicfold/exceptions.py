@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors and warnings of topicfold: what is wrong, where, and how to fix it."""
+
+
+class TopicfoldError(Exception):
+    """Base of every error that topicfold raises on purpose."""
+
+
+class DataError(TopicfoldError, ValueError):
+    """The input (matrix, labels, graph, vocabulary, text) cannot be used."""
+
+
+class ModelFileError(TopicfoldError, ValueError):
+    """A saved model is missing, damaged, of wrong shape or of a newer format."""
+
+
+class MissingDependencyError(TopicfoldError, ImportError):
+    """An optional dependency is not installed; the message has the install line."""
+
+
+class DeviceError(TopicfoldError, RuntimeError):
+    """The asked device is not available or ran out of memory."""
+
+
+class EmptyDocumentWarning(UserWarning):
+    """Some documents have no known word; they get the uniform topic mixture."""
+
+
+class FitInterruptedWarning(UserWarning):
+    """A fit was ended by Ctrl-C; the model holds the best parameters so far."""

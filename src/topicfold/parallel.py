@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads for kernels: serial kernels over ranges of rows, run by a small pool.
+
+Kernels release the GIL and each output row has one owner, so neither the number of
+threads nor the cut into ranges changes a bit of the result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+RANGES_PER_THREAD = 8
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads for scikit-learn's `n_jobs` (None means 1)."""
+    return int(effective_n_jobs(n_jobs))
+
+
+def balanced_ranges(
+    indptr: NDArray[np.integer], n_ranges: int
+) -> list[tuple[int, int]]:
+    """Cut rows into at most `n_ranges` ranges with about equal work.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (n_rows + 1,)
+        Cumulated work; the CSR row pointer balances by non-zeros.
+    n_ranges : int
+        Upper bound of the number of ranges.
+
+    Returns
+    -------
+    list of (start, stop)
+        Non-empty, consecutive, covering all rows.
+
+    Examples
+    --------
+    >>> balanced_ranges(np.array([0, 8, 9, 10, 11]), 2)
+    [(0, 1), (1, 4)]
+    """
+    n_rows = len(indptr) - 1
+    # A row costs something even when it is empty.
+    work = indptr.astype(np.int64) - int(indptr[0]) + np.arange(n_rows + 1)
+    goals = work[-1] * np.arange(1, n_ranges) / n_ranges
+    cuts = np.unique(np.r_[0, np.searchsorted(work, goals), n_rows])
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def run_ranges(
+    task: Callable[[int, int], Any],
+    ranges: Iterable[tuple[int, int]],
+    threads: int,
+) -> None:
+    """Call `task(start, stop)` for every range on `threads` threads.
+
+    Returns when all are done. The first exception is raised after the running
+    ranges have ended, so arrays are never written behind the caller's back.
+    """
+    ranges = list(ranges)
+    if threads <= 1 or len(ranges) <= 1:
+        for start, stop in ranges:
+            task(start, stop)
+        return
+    futures: list[Future] = [
+        _pool(threads).submit(task, start, stop) for start, stop in ranges
+    ]
+    try:
+        for future in futures:
+            future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        wait(futures)
+        raise
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="topicfold")
+
+
+# A forked child has none of its parent's threads: it makes a pool of its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
