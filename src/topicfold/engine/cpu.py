@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The CPU engine: numba kernels over ranges of rows on a pool of threads."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import gammaln, psi
+
+from topicfold.engine import kernels
+from topicfold.engine.layout import (
+    TILE_SIZE,
+    WordLayout,
+    document_layout,
+    word_layout,
+)
+from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
+from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
+
+SIMD_WIDTH = 8
+SUM_BLOCK = 4096
+
+
+class CpuEngine:
+    """Expected counts of one corpus on the threads of this machine.
+
+    Time O(nnz·K) a pass, memory O(nnz + (D + V)·K). The same bits for any number
+    of threads: every output row has one owner and a fixed order of addition.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_documents, n_terms)
+        Non-negative, without explicit zeros or duplicate entries.
+    n_topics : int
+        Number of topics.
+    dtype : dtype, default=float32
+        Type of parameters and counts; log-likelihood and normalisers are float64.
+    threads : int, default=1
+        Number of threads.
+    """
+
+    def __init__(
+        self,
+        X: sparse.csr_matrix,
+        n_topics: int,
+        *,
+        dtype: np.dtype | type = np.float32,
+        threads: int = 1,
+    ) -> None:
+        self.n_documents, self.n_terms = X.shape
+        self.n_topics = n_topics
+        self.dtype = np.dtype(dtype)
+        self.threads = threads
+        self.document_lengths = np.asarray(
+            X.sum(axis=1, dtype=np.float64), dtype=np.float64
+        ).ravel()
+        self._layout = document_layout(X, self.dtype)
+        self._ratio = np.empty_like(self._layout.counts)
+        self._width = padded_width(n_topics)
+        self._n_ranges = RANGES_PER_THREAD * threads
+        self._document_ranges = balanced_ranges(self._layout.indptr, self._n_ranges)
+        self._no_weights = np.empty((0, self._width), self.dtype)
+        self._document_weights = self._no_weights
+        self._digamma = False
+
+    @cached_property
+    def _words(self) -> WordLayout:
+        return word_layout(self._layout)
+
+    @cached_property
+    def _word_ranges(self) -> list[tuple[int, int]]:
+        return balanced_ranges(self._words.work(self.n_terms), self._n_ranges)
+
+    def pack_documents(self, theta: Array) -> Array:
+        """Copy a (D, K) array, padded."""
+        packed = np.zeros((len(theta), self._width), self.dtype)
+        packed[:, : self.n_topics] = theta
+        return packed
+
+    def unpack_documents(self, packed: Array) -> Array:
+        """Return the (D, K) part as a copy."""
+        return np.ascontiguousarray(packed[:, : self.n_topics])
+
+    def pack_topics(self, phi: Array) -> Array:
+        """Copy (K, V) topics word-major in the order of frequency, padded."""
+        packed = np.zeros((self.n_terms, self._width), self.dtype)
+        packed[:, : self.n_topics] = phi.T[self._layout.word_order]
+        return packed
+
+    def unpack_topics(self, packed: Array) -> Array:
+        """Return (K, V) topics in X's order of words."""
+        phi = np.empty((self.n_topics, self.n_terms), self.dtype)
+        phi[:, self._layout.word_order] = packed[:, : self.n_topics].T
+        return phi
+
+    def pack_prior(self, prior: Array | float) -> Array:
+        """Repeat or copy a prior over topics, padded with zeros."""
+        packed = np.zeros(self._width, self.dtype)
+        packed[: self.n_topics] = prior
+        return packed
+
+    def document_pass(
+        self,
+        parameters: Array,
+        weights: Array,
+        *,
+        prior: Array | None = None,
+        link: Link = "identity",
+        max_updates: int = 0,
+        tol: float = 0.0,
+        out: Array | None = None,
+    ) -> DocumentPass:
+        """See the protocol. Without `out` the counts are a new array."""
+        layout = self._layout
+        digamma = link == "digamma"
+        if digamma and len(self._document_weights) == 0:
+            self._document_weights = np.empty_like(parameters)
+        prior = np.zeros(self._width, self.dtype) if prior is None else prior
+        counts = np.empty_like(parameters) if out is None else out
+        loglik = np.empty(self.n_documents)
+        n_updates = np.empty(self.n_documents, np.int32)
+
+        def rows(start: int, stop: int) -> None:
+            kernels.document_rows(
+                start,
+                stop,
+                layout.indptr,
+                layout.indices,
+                layout.counts,
+                parameters,
+                weights,
+                prior,
+                digamma,
+                max_updates,
+                float(tol),
+                self._document_weights if digamma else self._no_weights,
+                counts,
+                self._ratio,
+                loglik,
+                n_updates,
+            )
+
+        run_ranges(rows, self._document_ranges, self.threads)
+        self._digamma = digamma
+        return DocumentPass(counts, float(loglik.sum()), n_updates)
+
+    def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
+        """N_wk for the ratios of the last document pass, written to `out`."""
+        layout = self._words
+        A = self._document_weights if self._digamma else parameters
+
+        def rows(start: int, stop: int) -> None:
+            kernels.word_rows(
+                start,
+                stop,
+                TILE_SIZE,
+                layout.tile_groups,
+                layout.group_word,
+                layout.group_ptr,
+                layout.tile_document,
+                layout.position,
+                self._ratio,
+                A,
+                weights,
+                out,
+            )
+
+        run_ranges(rows, self._word_ranges, self.threads)
+        return out
+
+    def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
+        """One E-step: a document pass and a word pass."""
+        documents = self.document_pass(parameters, weights)
+        words = self.word_pass(parameters, weights, np.empty_like(weights))
+        return ExpectedCounts(documents.counts, words, documents.loglik)
+
+    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
+        """Column sums in float64."""
+        return self._column_totals(kernels.column_sums, counts, self._vector(0.0))
+
+    def _column_totals(
+        self, block_kernel: object, array: Array, prior: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Sum a function of the entries over rows, in blocks of a fixed size."""
+        n_blocks = max(1, -(-len(array) // SUM_BLOCK))
+        sums = np.empty((n_blocks, self._width))
+
+        def block(start: int, stop: int) -> None:
+            for b in range(start, stop):
+                first = b * SUM_BLOCK
+                last = min(first + SUM_BLOCK, len(array))
+                block_kernel(b, first, last, array, prior, sums)  # type: ignore[operator]
+
+        run_ranges(block, [(b, b + 1) for b in range(n_blocks)], self.threads)
+        return sums.sum(axis=0)[: self.n_topics]
+
+    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """Topics on the simplex from counts; `out` may be `counts`."""
+        totals = self._clipped_totals(counts, prior)
+        empty = totals <= 0
+        scale = 1.0 / np.where(empty, 1.0, totals)
+        self._map_words(kernels.scale_rows, counts, prior, scale, out)
+        if empty.any():
+            out[:, : self.n_topics][:, empty] = 1.0 / self.n_terms
+        return out
+
+    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
+        totals = self.topic_totals(counts) + prior * self.n_terms
+        return self._map_words(
+            kernels.exp_digamma_rows, counts, prior, np.exp(-psi(totals)), out
+        )
+
+    def log_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of log(array + prior), by topic."""
+        return self._column_totals(kernels.log_sums, array, self._vector(prior))
+
+    def digamma_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of ψ(array + prior), by topic."""
+        return self._column_totals(kernels.digamma_sums, array, self._vector(prior))
+
+    def document_bound(self, parameters: Array, prior: Array) -> float:
+        """Dirichlet terms of the bound, ``Σ_d E_q log p(θ_d|α) − E_q log q(θ_d)``."""
+        rows_out = np.empty(len(parameters))
+
+        def rows(start: int, stop: int) -> None:
+            kernels.dirichlet_bound_rows(
+                start, stop, parameters, self._vector(prior), self.n_topics, rows_out
+            )
+
+        run_ranges(rows, self._document_ranges, self.threads)
+        alpha = np.asarray(prior, np.float64)[: self.n_topics]
+        constant = gammaln(alpha.sum()) - gammaln(alpha).sum()
+        return float(rows_out.sum() + self.n_documents * constant)
+
+    def topic_bound(self, counts: Array, prior: float) -> float:
+        """Dirichlet terms of the bound for topics λ = counts + prior."""
+        totals = self.topic_totals(counts) + prior * self.n_terms
+        inner = self._column_totals(
+            kernels.topic_bound_sums, counts, self._vector(prior)
+        )
+        cross = psi(totals) * (self.n_terms * prior - totals)
+        constant = gammaln(self.n_terms * prior) - self.n_terms * gammaln(prior)
+        return float((inner - cross - gammaln(totals) + constant).sum())
+
+    def _vector(self, prior: Array | float) -> NDArray[np.float64]:
+        vector = np.ones(self._width)
+        prior = np.asarray(prior, np.float64)
+        vector[: self.n_topics] = prior[: self.n_topics] if prior.ndim else prior
+        return vector
+
+    def _clipped_totals(self, counts: Array, prior: float) -> NDArray[np.float64]:
+        if prior >= 0:
+            return self.topic_totals(counts) + prior * self.n_terms
+        return self.topic_totals(np.maximum(counts + self.dtype.type(prior), 0))
+
+    def _map_words(
+        self,
+        row_kernel: object,
+        counts: Array,
+        prior: float,
+        scale: NDArray[np.float64],
+        out: Array,
+    ) -> Array:
+        def rows(start: int, stop: int) -> None:
+            row_kernel(  # type: ignore[operator]
+                start, stop, counts, float(prior), scale, self.n_topics, out
+            )
+
+        run_ranges(rows, self._even_word_ranges(), self.threads)
+        return out
+
+    def _even_word_ranges(self) -> list[tuple[int, int]]:
+        return balanced_ranges(np.zeros(self.n_terms + 1, np.int64), self.threads)
+
+
+def padded_width(n_topics: int) -> int:
+    """Number of columns of packed arrays: whole SIMD registers of float32."""
+    if n_topics < SIMD_WIDTH:
+        return n_topics
+    return -(-n_topics // SIMD_WIDTH) * SIMD_WIDTH

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The expected-counts kernels (MATH §2), serial over a range of rows.
+
+Four non-zeros are taken at a time: the weights of the document are then read once
+for four words, and the accumulator is loaded and stored once for four. Arrays of
+weights are word-major or document-major with contiguous topics.
+
+Each kernel names the function of ``engine.reference`` it equals.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topicfold._jit import kernel
+from topicfold.engine.special import (
+    digamma_scalar,
+    exp_digamma_scalar,
+    log_gamma_scalar,
+    log_scalar,
+)
+
+# Below this share a weight is dead: it is set to zero, so that products of two
+# weights never become denormal numbers, which are slow.
+DEAD = 1e-18
+# Probability floor under a word that no topic explains: keeps the ratio finite.
+FLOOR = 1e-28
+
+
+@kernel
+def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
+    """Write r_w = x_w / (a·b_w) and Σ_w r_w b_w for one document.
+
+    Equivalent to ``r = x / (b[rows] @ a); gradient = r @ b[rows]``.
+    """
+    n_topics = a.shape[0]
+    n_words = rows.shape[0]
+    zero = a.dtype.type(0)
+    floor = a.dtype.type(FLOOR)
+    for k in range(n_topics):
+        out_gradient[k] = zero
+    i = 0
+    while i + 4 <= n_words:
+        b0 = weights[rows[i]]
+        b1 = weights[rows[i + 1]]
+        b2 = weights[rows[i + 2]]
+        b3 = weights[rows[i + 3]]
+        s0 = zero
+        s1 = zero
+        s2 = zero
+        s3 = zero
+        for k in range(n_topics):
+            s0 += a[k] * b0[k]
+            s1 += a[k] * b1[k]
+            s2 += a[k] * b2[k]
+            s3 += a[k] * b3[k]
+        r0 = counts[i] / max(s0, floor)
+        r1 = counts[i + 1] / max(s1, floor)
+        r2 = counts[i + 2] / max(s2, floor)
+        r3 = counts[i + 3] / max(s3, floor)
+        out_ratio[i] = r0
+        out_ratio[i + 1] = r1
+        out_ratio[i + 2] = r2
+        out_ratio[i + 3] = r3
+        for k in range(n_topics):
+            out_gradient[k] += (r0 * b0[k] + r1 * b1[k]) + (r2 * b2[k] + r3 * b3[k])
+        i += 4
+    while i < n_words:
+        b = weights[rows[i]]
+        s = zero
+        for k in range(n_topics):
+            s += a[k] * b[k]
+        r = counts[i] / max(s, floor)
+        out_ratio[i] = r
+        for k in range(n_topics):
+            out_gradient[k] += r * b[k]
+        i += 1
+
+
+@kernel
+def weights_of_row(row, digamma, out_weights):
+    """Turn parameters into weights: themselves, or exp ψ of them."""
+    if digamma:
+        for k in range(row.shape[0]):
+            out_weights[k] = exp_digamma_scalar(row[k])
+    else:
+        for k in range(row.shape[0]):
+            out_weights[k] = row[k]
+
+
+@kernel
+def update_row(row, a, gradient, prior):
+    """Set row = a·gradient + prior (clipped at 0), return the change of its shares."""
+    n_topics = row.shape[0]
+    zero = row.dtype.type(0)
+    old_sum = 0.0
+    new_sum = 0.0
+    for k in range(n_topics):
+        old_sum += row[k]
+        gradient[k] = max(a[k] * gradient[k] + prior[k], zero)
+        new_sum += gradient[k]
+    old_scale = row.dtype.type(1.0 / max(old_sum, FLOOR))
+    new_scale = row.dtype.type(1.0 / max(new_sum, FLOOR))
+    dead = row.dtype.type(DEAD * new_sum)
+    change = 0.0
+    for k in range(n_topics):
+        change += abs(gradient[k] * new_scale - row[k] * old_scale)
+        row[k] = gradient[k] if gradient[k] > dead else zero
+    return change
+
+
+@kernel
+def document_loglik(counts, ratio, row, digamma):
+    """Σ x log s with the document's weights normalised."""
+    total = 0.0
+    length = 0.0
+    for i in range(counts.shape[0]):
+        x = np.float64(counts[i])
+        total += x * log_scalar(x / np.float64(ratio[i]))
+        length += x
+    norm = 0.0
+    for k in range(row.shape[0]):
+        norm += row[k]
+    log_norm = digamma_scalar(norm) if digamma else log_scalar(max(norm, FLOOR))
+    return total - length * log_norm
+
+
+@kernel
+def document_rows(
+    start,
+    stop,
+    indptr,
+    indices,
+    counts,
+    parameters,
+    weights,
+    prior,
+    digamma,
+    max_updates,
+    tol,
+    out_weights,
+    out_counts,
+    ratio,
+    out_loglik,
+    out_updates,
+):
+    """Document pass over rows ``start..stop``. See ``reference.document_pass``.
+
+    Each row of `parameters` is first updated at most `max_updates` times (fewer when
+    its shares change by at most `tol`); then `out_counts`, `ratio` and `out_loglik`
+    are written for the final weights. `out_weights` has rows only for the digamma
+    link.
+    """
+    n_topics = parameters.shape[1]
+    dtype = parameters.dtype
+    work_a = np.empty(n_topics, dtype)
+    work_gradient = np.empty(n_topics, dtype)
+    for d in range(start, stop):
+        lo = indptr[d]
+        hi = indptr[d + 1]
+        rows = indices[lo:hi]
+        x = counts[lo:hi]
+        r = ratio[lo:hi]
+        row = parameters[d]
+        out_updates[d] = 0
+        weights_of_row(row, digamma, work_a)
+        for _ in range(max_updates):
+            ratios_and_gradient(work_a, weights, rows, x, r, work_gradient)
+            change = update_row(row, work_a, work_gradient, prior)
+            weights_of_row(row, digamma, work_a)
+            out_updates[d] += 1
+            if change <= tol:
+                break
+        ratios_and_gradient(work_a, weights, rows, x, r, work_gradient)
+        for k in range(n_topics):
+            out_counts[d, k] = work_a[k] * work_gradient[k]
+        if digamma:
+            out_weights[d] = work_a
+        out_loglik[d] = document_loglik(x, r, row, digamma)
+
+
+@kernel
+def word_rows(
+    start,
+    stop,
+    tile_size,
+    tile_groups,
+    group_word,
+    group_ptr,
+    tile_document,
+    position,
+    ratio,
+    document_weights,
+    weights,
+    out_counts,
+):
+    """Word pass for words ``start..stop``. See ``reference.word_pass``.
+
+    The non-zeros are ordered by tile of documents, then by word: the documents'
+    weights of a tile stay in cache while its words are visited.
+    """
+    n_topics = weights.shape[1]
+    zero = weights.dtype.type(0)
+    for w in range(start, stop):
+        for k in range(n_topics):
+            out_counts[w, k] = zero
+    for tile in range(tile_groups.shape[0] - 1):
+        first = tile_groups[tile]
+        last = tile_groups[tile + 1]
+        offset = tile * tile_size
+        g = first + np.searchsorted(group_word[first:last], start)
+        while g < last and group_word[g] < stop:
+            total = out_counts[group_word[g]]
+            q = group_ptr[g]
+            end = group_ptr[g + 1]
+            while q + 4 <= end:
+                a0 = document_weights[offset + tile_document[q]]
+                a1 = document_weights[offset + tile_document[q + 1]]
+                a2 = document_weights[offset + tile_document[q + 2]]
+                a3 = document_weights[offset + tile_document[q + 3]]
+                r0 = ratio[position[q]]
+                r1 = ratio[position[q + 1]]
+                r2 = ratio[position[q + 2]]
+                r3 = ratio[position[q + 3]]
+                for k in range(n_topics):
+                    total[k] += (r0 * a0[k] + r1 * a1[k]) + (r2 * a2[k] + r3 * a3[k])
+                q += 4
+            while q < end:
+                a = document_weights[offset + tile_document[q]]
+                r = ratio[position[q]]
+                for k in range(n_topics):
+                    total[k] += r * a[k]
+                q += 1
+            g += 1
+    for w in range(start, stop):
+        for k in range(n_topics):
+            out_counts[w, k] *= weights[w, k]
+
+
+@kernel
+def column_sums(block, start, stop, array, prior, out_sums):
+    """``out_sums[block] = array[start:stop].sum(axis=0)`` in float64."""
+    total = out_sums[block]
+    for k in range(array.shape[1]):
+        total[k] = 0.0
+    for w in range(start, stop):
+        for k in range(array.shape[1]):
+            total[k] += array[w, k]
+
+
+@kernel
+def log_sums(block, start, stop, array, prior, out_sums):
+    """``out_sums[block] = log(array[start:stop] + prior).sum(axis=0)``.
+
+    Entries count as at least `DEAD`; the logarithm of a product of sixteen is taken.
+    """
+    n_columns = array.shape[1]
+    total = out_sums[block]
+    product = np.ones(n_columns)
+    for k in range(n_columns):
+        total[k] = 0.0
+    for w in range(start, stop):
+        for k in range(n_columns):
+            product[k] *= max(np.float64(array[w, k]) + prior[k], DEAD)
+        if (w - start) % 16 == 15 or w == stop - 1:
+            for k in range(n_columns):
+                total[k] += log_scalar(product[k])
+                product[k] = 1.0
+
+
+@kernel
+def digamma_sums(block, start, stop, array, prior, out_sums):
+    """``out_sums[block] = psi(array[start:stop] + prior).sum(axis=0)``."""
+    total = out_sums[block]
+    for k in range(array.shape[1]):
+        total[k] = 0.0
+    for w in range(start, stop):
+        for k in range(array.shape[1]):
+            total[k] += digamma_scalar(np.float64(array[w, k]) + prior[k])
+
+
+@kernel
+def topic_bound_sums(block, start, stop, array, prior, out_sums):
+    """Column sums of ``ln Γ(λ) + (prior − λ) ψ(λ)`` for λ = array + prior."""
+    total = out_sums[block]
+    for k in range(array.shape[1]):
+        total[k] = 0.0
+    for w in range(start, stop):
+        for k in range(array.shape[1]):
+            count = np.float64(array[w, k])
+            lam = count + prior[k]
+            total[k] += log_gamma_scalar(lam) - count * digamma_scalar(lam)
+
+
+@kernel
+def dirichlet_bound_rows(start, stop, parameters, prior, n_topics, out_bound):
+    """``Σ_k ln Γ(γ_k) + (α_k − γ_k)(ψ(γ_k) − ψ(Σγ)) − ln Γ(Σγ)`` for each row."""
+    for d in range(start, stop):
+        total = 0.0
+        inner = 0.0
+        excess = 0.0
+        for k in range(n_topics):
+            gamma = np.float64(parameters[d, k])
+            total += gamma
+            excess += prior[k] - gamma
+            inner += log_gamma_scalar(gamma) + (prior[k] - gamma) * digamma_scalar(
+                gamma
+            )
+        out_bound[d] = inner - excess * digamma_scalar(total) - log_gamma_scalar(total)
+
+
+@kernel
+def scale_rows(start, stop, array, prior, scale, n_topics, out):
+    """Out = max(array + prior, 0) * scale; dead entries and padding become zero."""
+    zero = out.dtype.type(0)
+    for w in range(start, stop):
+        for k in range(n_topics):
+            value = (np.float64(array[w, k]) + prior) * scale[k]
+            out[w, k] = out.dtype.type(value) if value > DEAD else zero
+        for k in range(n_topics, out.shape[1]):
+            out[w, k] = zero
+
+
+@kernel
+def exp_digamma_rows(start, stop, array, prior, scale, n_topics, out):
+    """Out = exp ψ(array + prior) * scale; dead entries and padding become zero."""
+    zero = out.dtype.type(0)
+    for w in range(start, stop):
+        for k in range(n_topics):
+            value = exp_digamma_scalar(np.float64(array[w, k]) + prior) * scale[k]
+            out[w, k] = out.dtype.type(value) if value > DEAD else zero
+        for k in range(n_topics, out.shape[1]):
+            out[w, k] = zero

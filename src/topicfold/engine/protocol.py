@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a model may ask of an engine, whatever device it runs on.
+
+An engine is built once from X. It keeps parameters in its own layout: word-major
+topics in its own order of words, topics padded to whole SIMD registers. `pack_*`
+and `unpack_*` cross the border; models and steps work on packed arrays and never
+care about the order of words.
+
+With ``P`` a packed (documents × topics) array of parameters, ``B`` packed topic
+weights and ``link`` one of
+
+- ``"identity"``: ``A = P`` (PLSA, MAP and CVB0),
+- ``"digamma"``: ``A = exp ψ(P)`` (variational LDA),
+
+the document pass computes, at the non-zeros of X only,
+
+    s_dw = Σ_k A_dk B_wk,   r_dw = X_dw / s_dw,   N_dk = A_dk Σ_w r_dw B_wk
+
+and remembers r; the word pass turns it into ``N_wk = B_wk Σ_d r_dw A_dk``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+Link = Literal["identity", "digamma"]
+
+
+class DocumentPass(NamedTuple):
+    """What a document pass returns.
+
+    `counts` are the expected topic counts N_dk (packed), `loglik` is
+    ``Σ X_dw log s_dw`` with the rows of A normalised (identity: to sum 1; digamma:
+    ``exp(ψ(P) − ψ(ΣP))``), `n_updates` how often each row was updated.
+    """
+
+    counts: Array
+    loglik: float
+    n_updates: NDArray[np.integer]
+
+
+class ExpectedCounts(NamedTuple):
+    """N_dk, N_wk (both packed) and the log-likelihood of one E-step."""
+
+    documents: Array
+    words: Array
+    loglik: float
+
+
+class Engine(Protocol):
+    """Expected counts of one corpus on one device."""
+
+    n_documents: int
+    n_terms: int
+    n_topics: int
+    dtype: np.dtype
+    document_lengths: NDArray[np.float64]
+
+    def pack_documents(self, theta: Array) -> Array:
+        """Copy a (D, K) array into the engine's layout."""
+
+    def unpack_documents(self, packed: Array) -> Array:
+        """Return the (D, K) array of a packed one."""
+
+    def pack_topics(self, phi: Array) -> Array:
+        """Copy (K, V) topics into the engine's layout."""
+
+    def unpack_topics(self, packed: Array) -> Array:
+        """Return the (K, V) array of packed topics, words in the order of X."""
+
+    def pack_prior(self, prior: Array | float) -> Array:
+        """Return a prior over topics (scalar or length K) in the engine's layout."""
+
+    def document_pass(
+        self,
+        parameters: Array,
+        weights: Array,
+        *,
+        prior: Array | None = None,
+        link: Link = "identity",
+        max_updates: int = 0,
+        tol: float = 0.0,
+        out: Array | None = None,
+    ) -> DocumentPass:
+        """Update rows ``P ← N + prior`` in place up to `max_updates` times, then
+        evaluate N, r and the log-likelihood at the final rows.
+        """
+
+    def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
+        """Return N_wk for the ratios of the last document pass, written to `out`."""
+
+    def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
+        """One E-step: a document pass and a word pass."""
+
+    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
+        """Return ``N_k = Σ_w N_wk`` (length K, float64)."""
+
+    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """Return ``(N_wk + prior)⁺`` with every topic summing to one."""
+
+    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """Return ``exp(ψ(N_wk + prior) − ψ(Σ_w N_wk + prior))``."""
+
+    def log_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
+        """Return ``Σ_rows log(array + prior)`` (length K, float64)."""
+
+    def digamma_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
+        """Return ``Σ_rows ψ(array + prior)`` (length K, float64)."""
+
+    def document_bound(self, parameters: Array, prior: Array) -> float:
+        """Return ``Σ_d E_q[log p(θ_d|prior)] − E_q[log q(θ_d)]``, q = Dir(P_d)."""
+
+    def topic_bound(self, counts: Array, prior: float) -> float:
+        """Return the same for topics with λ = counts + prior."""

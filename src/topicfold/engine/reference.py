@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plain NumPy engine: the equations as they stand, dense, for tests.
+
+Every other engine is held to this one. It forms D × V arrays: small corpora only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import gammaln, psi
+
+from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
+
+
+class ReferenceEngine:
+    """Expected counts by dense linear algebra; same protocol as every engine."""
+
+    def __init__(
+        self, X: sparse.csr_matrix, n_topics: int, *, dtype: np.dtype | type = float
+    ) -> None:
+        self.X = X.toarray().astype(dtype)
+        self.n_documents, self.n_terms = X.shape
+        self.n_topics = n_topics
+        self.dtype = np.dtype(dtype)
+        self.document_lengths = self.X.sum(axis=1, dtype=np.float64)
+        self._ratio = np.zeros_like(self.X)
+        self._document_weights = np.zeros((self.n_documents, n_topics), self.dtype)
+
+    def pack_documents(self, theta: Array) -> Array:
+        """Copy as it is."""
+        return np.array(theta, dtype=self.dtype)
+
+    def unpack_documents(self, packed: Array) -> Array:
+        """Return as it is."""
+        return packed
+
+    def pack_topics(self, phi: Array) -> Array:
+        """Copy, transposed."""
+        return np.ascontiguousarray(phi.T, dtype=self.dtype)
+
+    def unpack_topics(self, packed: Array) -> Array:
+        """Transpose back."""
+        return np.ascontiguousarray(packed.T)
+
+    def pack_prior(self, prior: Array | float) -> Array:
+        """Repeat a scalar over topics."""
+        return np.broadcast_to(np.asarray(prior, self.dtype), (self.n_topics,)).copy()
+
+    def document_pass(
+        self,
+        parameters: Array,
+        weights: Array,
+        *,
+        prior: Array | None = None,
+        link: Link = "identity",
+        max_updates: int = 0,
+        tol: float = 0.0,
+        out: Array | None = None,
+    ) -> DocumentPass:
+        """See the protocol; rows stop one by one as they converge."""
+        prior = self.pack_prior(0.0 if prior is None else prior)
+        n_updates = np.zeros(self.n_documents, np.int64)
+        active = np.ones(self.n_documents, bool)
+        for _ in range(max_updates):
+            _, counts = self._evaluate(_weights(parameters, link), weights)
+            new = np.maximum(counts + prior, 0)
+            change = np.abs(_shares(new) - _shares(parameters)).sum(axis=1)
+            parameters[active] = new[active]
+            n_updates[active] += 1
+            active &= change > tol
+        A = _weights(parameters, link)
+        s, counts = self._evaluate(A, weights)
+        totals = parameters.sum(axis=1)
+        log_norm = psi(totals) if link == "digamma" else np.log(totals)
+        used = self.X > 0
+        loglik = (self.X[used] * np.log(s[used])).sum()
+        loglik -= (self.document_lengths * log_norm)[self.document_lengths > 0].sum()
+        self._document_weights = A
+        return DocumentPass(counts, float(loglik), n_updates)
+
+    def _evaluate(self, A: Array, B: Array) -> tuple[Array, Array]:
+        s = A @ B.T
+        self._ratio = np.divide(self.X, s, out=np.zeros_like(s), where=self.X > 0)
+        return s, A * (self._ratio @ B)
+
+    def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
+        """N_wk of the last document pass."""
+        out[...] = weights * (self._ratio.T @ self._document_weights)
+        return out
+
+    def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
+        """One E-step."""
+        documents = self.document_pass(parameters, weights)
+        words = self.word_pass(parameters, weights, np.empty_like(weights))
+        return ExpectedCounts(documents.counts, words, documents.loglik)
+
+    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
+        """Column sums."""
+        return counts.sum(axis=0, dtype=np.float64)
+
+    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """Columns on the simplex."""
+        positive = np.maximum(counts + prior, 0)
+        out[...] = positive / positive.sum(axis=0)
+        return out
+
+    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """Exponential of the expected log topics under a Dirichlet posterior."""
+        lam = counts + prior
+        out[...] = np.exp(psi(lam) - psi(lam.sum(axis=0)))
+        return out
+
+    def log_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of log."""
+        return np.log(np.maximum(array + prior, 1e-18)).sum(axis=0)
+
+    def digamma_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of ψ."""
+        return psi(array + prior).sum(axis=0)
+
+    def document_bound(self, parameters: Array, prior: Array) -> float:
+        """Dirichlet terms of the bound for documents."""
+        return _dirichlet_bound(parameters, np.asarray(prior, float))
+
+    def topic_bound(self, counts: Array, prior: float) -> float:
+        """Dirichlet terms of the bound for topics."""
+        return _dirichlet_bound(counts.T + prior, np.full(self.n_terms, prior))
+
+
+def _dirichlet_bound(gamma: Array, alpha: Array) -> float:
+    expected_log = psi(gamma) - psi(gamma.sum(axis=1, keepdims=True))
+    value = ((alpha - gamma) * expected_log + gammaln(gamma) - gammaln(alpha)).sum()
+    value += (gammaln(alpha.sum()) - gammaln(gamma.sum(axis=1))).sum()
+    return float(value)
+
+
+def _weights(parameters: Array, link: Link) -> Array:
+    return np.exp(psi(parameters)) if link == "digamma" else parameters.copy()
+
+
+def _shares(rows: Array) -> Array:
+    return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)

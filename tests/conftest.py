@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fixtures: small corpora with known structure."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from scipy import sparse
+from tests_support import draw_corpus
+
+settings.register_profile(
+    "topicfold",
+    deadline=None,
+    max_examples=25,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("topicfold")
+
+
+@pytest.fixture(scope="session")
+def planted():
+    """X, θ and φ of a corpus with four planted topics."""
+    return draw_corpus(300, 120, 4)
+
+
+@pytest.fixture(scope="session")
+def ragged():
+    """Counts with empty rows and columns, one long and one short document."""
+    rng = np.random.default_rng(7)
+    X = rng.poisson(0.3, size=(40, 50)).astype(float)
+    X[[0, 17, 39]] = 0
+    X[:, [0, 23, 49]] = 0
+    X[5] = rng.poisson(3.0, size=50)
+    X[:, [0, 23, 49]] = 0
+    X[6] = 0
+    X[6, 3] = 2
+    return sparse.csr_matrix(X)
+
+
+@pytest.fixture(scope="session")
+def corpora():
+    """Folder of the real corpora; skip without it."""
+    folder = os.environ.get("TOPICFOLD_CORPORA")
+    if not folder:
+        pytest.skip("TOPICFOLD_CORPORA is not set")
+    return Path(folder)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topicfold.parallel import balanced_ranges, n_threads, run_ranges
+
+
+@given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 10))
+def test_ranges_cover_all_rows_once(work, n_ranges):
+    ranges = balanced_ranges(np.r_[0, np.cumsum(work)].astype(np.int64), n_ranges)
+    assert len(ranges) <= n_ranges
+    covered = [row for start, stop in ranges for row in range(start, stop)]
+    assert covered == list(range(len(work)))
+
+
+def test_every_range_runs_and_errors_come_through():
+    done = []
+
+    def task(start, stop):
+        done.append((start, stop))
+        if start == 4:
+            raise ValueError("row four")
+
+    with pytest.raises(ValueError, match="row four"):
+        run_ranges(task, [(0, 4), (4, 8), (8, 9)], threads=2)
+    run_ranges(task, [(9, 10), (10, 11)], threads=2)
+    assert {(0, 4), (9, 10), (10, 11)} <= set(done)
+
+
+def test_n_jobs_means_what_it_means_in_scikit_learn():
+    assert n_threads(None) == 1
+    assert n_threads(3) == 3
+    assert n_threads(-1) >= 1
