@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The built-in labelled corpus: the docstrings of NumPy, SciPy and scikit-learn.
+
+Every user of topicfold has it, no download needed. A document is the docstring of a
+public function, class, method or property; its class is the sub-package that documents
+it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from topicfold.corpus import cache
+from topicfold.corpus.docstrings import STOP_WORDS, prose, without_boilerplate
+from topicfold.corpus.record import Corpus
+from topicfold.corpus.vectorizing import vectorize, words_of
+from topicfold.exceptions import DataError
+
+# Raise when the rules of this file, of docstrings or of vectorizing change.
+_FORMAT = 1
+_MIN_WORDS = 5
+_MIN_CLASS = 30
+_MOST_REPEATS = 20
+
+# The public modules, in order of precedence: a text that several of them show belongs
+# to the first. So special modules stand before general ones, and those that copy the
+# texts of others (ma, fftpack, mstats) behind them.
+_MODULES = {
+    "numpy": "linalg fft random polynomial polynomial.polynomial polynomial.chebyshev "
+    "polynomial.hermite polynomial.hermite_e polynomial.laguerre polynomial.legendre "
+    "strings rec ctypeslib lib.stride_tricks . ma",
+    "scipy": "cluster.hierarchy cluster.vq constants datasets differentiate fft "
+    "integrate interpolate io io.arff io.wavfile linalg linalg.blas linalg.lapack "
+    "linalg.interpolative ndimage odr optimize optimize.elementwise signal "
+    "signal.windows sparse.linalg sparse.csgraph sparse spatial spatial.distance "
+    "spatial.transform special stats stats.qmc stats.contingency stats.sampling "
+    "stats.mstats fftpack",
+    "sklearn": "base calibration cluster compose covariance cross_decomposition "
+    "datasets decomposition discriminant_analysis dummy ensemble feature_extraction "
+    "feature_extraction.text feature_extraction.image feature_selection frozen "
+    "gaussian_process gaussian_process.kernels impute inspection isotonic "
+    "kernel_approximation kernel_ridge linear_model manifold metrics metrics.cluster "
+    "metrics.pairwise mixture model_selection multiclass multioutput naive_bayes "
+    "neighbors neural_network pipeline preprocessing random_projection "
+    "semi_supervised svm tree utils",
+}
+# Deeper modules that are classes of their own; others belong to their parents.
+_OWN_CLASS = frozenset({"scipy.sparse.linalg", "scipy.sparse.csgraph"})
+
+
+def load_docs(
+    *,
+    subset: str | Iterable[str] | None = None,
+    min_df: int | float = 3,
+    max_df: int | float = 0.3,
+    cached: bool = True,
+) -> Corpus:
+    """Load the built-in corpus: docstrings of NumPy, SciPy and scikit-learn.
+
+    About 3,500 documents in some 30 classes such as ``scipy.signal`` or
+    ``sklearn.cluster``; the exact numbers follow the installed versions. Examples,
+    formulas and citations are left out of the texts; English function words and the
+    boilerplate of docstrings (also lines that more than 20 documents share) are not
+    counted. Documents that say the same or less than 5 words are left out, and so are
+    classes of fewer than 30 documents.
+
+    Parameters
+    ----------
+    subset : str or iterable of str, optional
+        Only these classes, in the order of the corpus. The name of a package
+        (``"sklearn"``) means all classes below it and itself.
+    min_df, max_df : int or float, default=3 and 0.3
+        Keep words that occur in at least and at most so many documents (of the
+        subset); a float is a share of the documents.
+    cached : bool, default=True
+        Read and write the user's cache folder (see `cache_path`): the first call
+        takes some seconds, later ones a fraction of one.
+
+    Returns
+    -------
+    Corpus
+        With counts, labels, texts (with the shared lines, for reading), and the
+        qualified names as ids; sorted by name within each module.
+
+    Examples
+    --------
+    >>> corpus = load_docs(subset=["scipy.signal", "scipy.stats"], cached=False)
+    >>> corpus.encoded_labels()[1]
+    ['scipy.signal', 'scipy.stats']
+    """
+    corpus = _cached_docs() if cached else _build_docs()
+    if subset is not None:
+        corpus = corpus.select(_rows_of(corpus.labels or [], subset))
+    return _prune_terms(corpus, min_df, max_df)
+
+
+def _cached_docs() -> Corpus:
+    versions = [
+        f"{name}{importlib.metadata.version(name)}"
+        for name in ("numpy", "scipy", "scikit-learn")
+    ]
+    python = f"py{sys.version_info.major}.{sys.version_info.minor}"
+    name = "-".join(["docs", f"v{_FORMAT}", *versions, python])
+    found = cache.load(name)
+    if found is not None:
+        arrays, meta = found
+        try:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            shape = (len(meta["ids"]), len(meta["vocabulary"]))
+            counts = sparse.csr_matrix(parts, shape=shape)
+            return Corpus(counts=counts, name="docs", **meta)
+        except (KeyError, TypeError, ValueError):
+            cache.logger.warning("cache entry %s is damaged and will be rebuilt", name)
+    corpus = _build_docs()
+    counts = corpus.counts
+    arrays = {"data": counts.data, "indices": counts.indices, "indptr": counts.indptr}
+    fields = ("vocabulary", "labels", "ids", "texts")
+    cache.store(name, arrays, {field: getattr(corpus, field) for field in fields})
+    return corpus
+
+
+def _build_docs() -> Corpus:
+    """Collect, clean and count all documents, with every word but stop words."""
+    if sys.flags.optimize >= 2:
+        raise DataError(
+            "Python runs with -OO, which removes the docstrings this corpus is made "
+            "of. Run without -OO (and unset PYTHONOPTIMIZE)."
+        )
+    found = list(_walk())
+    texts = [prose(docstring) for _, _, docstring in found]
+    reduced = without_boilerplate(texts, most=_MOST_REPEATS)
+    rows: list[int] = []
+    seen: set[str] = set()
+    for row, text in enumerate(reduced):
+        words = [word for word in words_of(text) if word not in STOP_WORDS]
+        key = " ".join(words)
+        if len(words) >= _MIN_WORDS and key not in seen:
+            seen.add(key)
+            rows.append(row)
+    sizes = Counter(found[row][0] for row in rows)
+    rows = [row for row in rows if sizes[found[row][0]] >= _MIN_CLASS]
+    counts, vocabulary = vectorize(
+        [reduced[row] for row in rows], stop_words=STOP_WORDS, min_df=1, max_df=1.0
+    )
+    return Corpus(
+        counts=counts,
+        vocabulary=vocabulary,
+        labels=[found[row][0] for row in rows],
+        ids=[found[row][1] for row in rows],
+        texts=[texts[row] for row in rows],
+        name="docs",
+    )
+
+
+def _walk() -> Iterator[tuple[str, str, str]]:
+    """Yield (class, qualified name, docstring) of all public objects, in order."""
+    for package, names in _MODULES.items():
+        for name in names.split():
+            path = package if name == "." else f"{package}.{name}"
+            module = _import(path)
+            if module is None:
+                continue
+            label = path if path in _OWN_CLASS else ".".join(path.split(".")[:2])
+            for member, value in _members(module):
+                qualified = f"{path}.{member}"
+                docstring = _docstring(value)
+                if docstring:
+                    yield label, qualified, docstring
+                if isinstance(value, type) and value.__module__.startswith(package):
+                    for method, inner in _methods(value):
+                        yield label, f"{qualified}.{method}", inner
+
+
+def _import(path: str) -> ModuleType | None:
+    """Import a module in silence; a module this version does not have is None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return importlib.import_module(path)
+        except ImportError:
+            return None
+
+
+def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the public members of a module; what warns or fails is left out."""
+    listed = getattr(module, "__all__", None)
+    names = listed if listed is not None else vars(module)
+    for name in sorted({name for name in names if not name.startswith("_")}):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                value = getattr(module, name)
+            except Exception:
+                continue
+        if caught or isinstance(value, ModuleType):
+            continue
+        home = getattr(value, "__module__", None)
+        if listed is not None or home == module.__name__:
+            yield name, value
+
+
+def _methods(cls: type) -> Iterator[tuple[str, str]]:
+    """Yield public methods and properties that the class itself defines."""
+    for name, value in sorted(vars(cls).items()):
+        if name.startswith("_") or isinstance(value, type):
+            continue
+        docstring = _docstring(value)
+        if docstring:
+            yield name, docstring
+
+
+def _docstring(value: Any) -> str | None:
+    """Return the docstring that is the object's own, not that of its type."""
+    docstring = getattr(value, "__doc__", None)
+    if not isinstance(docstring, str) or docstring == type(value).__doc__:
+        return None
+    return docstring
+
+
+def _rows_of(labels: list[str], subset: str | Iterable[str]) -> list[int]:
+    classes = sorted(set(labels))
+    wanted: set[str] = set()
+    for name in [subset] if isinstance(subset, str) else subset:
+        found = {c for c in classes if c == name or c.startswith(f"{name}.")}
+        # "numpy" is both a class and a package, scipy.sparse likewise: a full class
+        # name means this class, a bare package name all of it.
+        if "." in name and name in found:
+            found = {name}
+        if not found:
+            near = difflib.get_close_matches(name, classes) or classes
+            raise DataError(
+                f"subset has {name!r}, which is no class of the built-in corpus. "
+                f"Did you mean {', '.join(near)}?"
+            )
+        wanted |= found
+    return [row for row, label in enumerate(labels) if label in wanted]
+
+
+def _prune_terms(corpus: Corpus, min_df: int | float, max_df: int | float) -> Corpus:
+    """Keep the words whose document frequency lies within bounds."""
+    n = corpus.n_documents
+    frequency = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
+    low, high = (
+        bound if isinstance(bound, int | np.integer) else bound * n
+        for bound in (min_df, max_df)
+    )
+    keep = np.flatnonzero((frequency >= max(low, 1)) & (frequency <= high))
+    if not len(keep):
+        raise DataError(
+            f"no word occurs in at least {low} and at most {high} of the {n} "
+            "documents. Lower min_df or raise max_df."
+        )
+    return Corpus(
+        counts=corpus.counts[:, keep],
+        vocabulary=[corpus.vocabulary[column] for column in keep],
+        labels=corpus.labels,
+        ids=corpus.ids,
+        texts=corpus.texts,
+        name=corpus.name,
+    )

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Corpora on disk: a folder with counts, words and what is known of the documents.
+
+======================  ==========================================================
+counts.npz              SciPy CSR matrix, documents × terms (required)
+vocab.txt               a word a line (required)
+labels.txt              the class of a document a line
+split.txt               train, val or test a line
+time.txt                the time of a document a line
+links.txt               two zero-based document numbers a line
+docs.jsonl.gz           an object a line, with "text" and optionally "id"
+======================  ==========================================================
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.corpus.readers import json_lines, read_lines
+from topicfold.corpus.record import Corpus
+from topicfold.exceptions import DataError
+
+_SIDE_FILES = {"labels": "labels.txt", "split": "split.txt", "times": "time.txt"}
+
+
+def corpora_path() -> Path | None:
+    """Return the folder of real corpora named by TOPICFOLD_CORPORA, or None.
+
+    Returns
+    -------
+    Path or None
+        None where the variable is not set.
+
+    Examples
+    --------
+    >>> from unittest import mock
+    >>> with mock.patch.dict(os.environ, {"TOPICFOLD_CORPORA": ""}):
+    ...     corpora_path() is None
+    True
+    """
+    named = os.environ.get("TOPICFOLD_CORPORA")
+    if not named:
+        return None
+    path = Path(named).expanduser()
+    if not path.is_dir():
+        raise DataError(
+            f"TOPICFOLD_CORPORA names {path}, which is no folder. Set it to the folder "
+            "that holds one folder a corpus, or unset it."
+        )
+    return path
+
+
+def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
+    r"""Load a corpus from its folder.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder; the format is that of this module's page.
+    texts : bool, default=True
+        Whether to read the raw texts and ids (docs.jsonl.gz), where there are any.
+
+    Returns
+    -------
+    Corpus
+        Named after the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = Path(place, "colours")
+    ...     folder.mkdir()
+    ...     sparse.save_npz(folder / "counts.npz", sparse.csr_matrix([[1, 2], [0, 1]]))
+    ...     _ = Path(folder, "vocab.txt").write_text("red\nblue\n")
+    ...     load_folder(folder)
+    Corpus('colours', 2 documents, 2 terms)
+    """
+    folder = Path(path)
+    for required in ("counts.npz", "vocab.txt"):
+        if not (folder / required).is_file():
+            raise DataError(
+                f"{folder} is no corpus folder: it has no {required}. It needs "
+                "counts.npz and vocab.txt."
+            )
+    counts = _load_counts(folder / "counts.npz")
+    n_documents, n_terms = counts.shape
+    fields: dict[str, Any] = {"vocabulary": read_lines(folder / "vocab.txt")}
+    _check_length(folder / "vocab.txt", fields["vocabulary"], n_terms, "columns")
+    for field, name in _SIDE_FILES.items():
+        file = folder / name
+        if file.is_file():
+            fields[field] = read_lines(file)
+            _check_length(file, fields[field], n_documents, "rows")
+    if (folder / "links.txt").is_file():
+        fields["links"] = _load_links(folder / "links.txt")
+    if texts and (folder / "docs.jsonl.gz").is_file():
+        fields |= _load_texts(folder / "docs.jsonl.gz", n_documents)
+    return Corpus(counts=counts, name=folder.resolve().name, **fields)
+
+
+def _load_counts(file: Path) -> Any:
+    try:
+        # Opened here, for NumPy leaves a damaged file open.
+        with file.open("rb") as raw:
+            return sparse.csr_matrix(sparse.load_npz(raw))
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise DataError(
+            f"{file} is not a sparse matrix: {error}. Write it with "
+            "scipy.sparse.save_npz."
+        ) from error
+
+
+def _check_length(file: Path, lines: list[Any], expected: int, what: str) -> None:
+    if len(lines) != expected:
+        raise DataError(
+            f"{file} has {len(lines)} lines, but counts.npz has {expected} {what}. "
+            "One line belongs to each."
+        )
+
+
+def _load_links(file: Path) -> NDArray[np.int64]:
+    pairs: list[tuple[int, int]] = []
+    for number, line in enumerate(read_lines(file), start=1):
+        if not line.strip():
+            continue
+        try:
+            first, second = (int(part) for part in line.split())
+        except ValueError as error:
+            raise DataError(
+                f"{file}, line {number}: {line!r} is not a pair of document numbers."
+            ) from error
+        pairs.append((first, second))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _load_texts(file: Path, n_documents: int) -> dict[str, list[str]]:
+    records = list(json_lines(file))
+    _check_length(file, records, n_documents, "rows")
+    for number, record in records:
+        if not isinstance(record.get("text"), str):
+            raise DataError(f'{file}, line {number}: the field "text" is no string.')
+    fields = {"texts": [record["text"] for _, record in records]}
+    if all("id" in record for _, record in records):
+        fields["ids"] = [str(record["id"]) for _, record in records]
+    return fields

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks that all metrics share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from topicfold.exceptions import DataError
+
+# Rows of float32 distributions sum to 1 no better than this on large vocabularies.
+_SUM_TOLERANCE = 1e-3
+
+
+def checked_array(values: ArrayLike, name: str) -> NDArray[np.floating]:
+    """Return a finite 2-d float array with at least one row and column."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.ndim != 2 or 0 in array.shape:
+        raise DataError(
+            f"{name} has shape {array.shape} and type {array.dtype}. Give a "
+            "two-dimensional array of numbers with at least one row and column."
+        )
+    if array.dtype.kind != "f":
+        array = array.astype(np.float64)
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        raise DataError(
+            f"{name} has {len(bad)} entries that are not finite (first at row "
+            f"{bad[0][0]}, column {bad[0][1]})."
+        )
+    return array
+
+
+def checked_rows(values: ArrayLike, name: str) -> NDArray[np.floating]:
+    """Return a 2-d float array whose rows are probability distributions."""
+    array = checked_array(values, name)
+    sums = array.sum(axis=1, dtype=np.float64)
+    bad = np.flatnonzero((np.abs(sums - 1) > _SUM_TOLERANCE) | (array.min(axis=1) < 0))
+    if len(bad):
+        raise DataError(
+            f"{name} has {len(bad)} rows that are no distributions (first: row "
+            f"{bad[0]}, sum {sums[bad[0]]:.6g}, least entry {array[bad[0]].min():.6g})."
+            f" Divide each row by its sum."
+        )
+    return array
+
+
+def checked_counts(X: Any, name: str) -> Any:
+    """Return X as canonical CSR without stored zeros; the input is not changed."""
+    try:
+        matrix = sparse.csr_array(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} of type {type(X).__name__} is no matrix: {error}. Give a SciPy "
+            "sparse matrix, documents in rows."
+        ) from error
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise DataError(
+            f"{name} has shape {matrix.shape} and type {matrix.dtype}. Give a "
+            "documents × terms matrix of numbers."
+        )
+    if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
+        raise DataError(
+            f"{name} has negative or not finite entries. Counts are zero or more."
+        )
+    if not matrix.has_canonical_format or not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    return matrix
