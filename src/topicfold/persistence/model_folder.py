@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The folder of a fitted model: the model, its words, and its documents' names.
+
+A model folder has one file, ``model.safetensors``, so it is replaced whole or not at
+all. `topicfold.load` reads the estimator from it; beside the estimator it holds
+
+====================  ========  ====================================================
+name                  kind      meaning
+====================  ========  ====================================================
+``vocabulary``        strings   the words of the columns
+``labels``            strings   class of every training document, ``""`` if unknown
+``doc_ids``           strings   name of every training document
+``text``              meta      options of `topicfold.corpus.vectorize` that made the
+                                counts from raw text; null if counts were given
+``corpus``            meta      name of the training corpus
+====================  ========  ====================================================
+
+All of them are optional: what ``model.save(folder)`` writes is a model folder too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from topicfold.exceptions import DataError, ModelFileError
+from topicfold.persistence.bundle import FORMAT_NAME, bundle_file
+from topicfold.persistence.estimators import read_estimator, save_estimator
+from topicfold.topic_data import TopicData
+
+_STRINGS = ("vocabulary", "labels", "doc_ids")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFolder:
+    """A fitted model with what was saved beside it.
+
+    Attributes
+    ----------
+    model : estimator
+        The model.
+    vocabulary, labels, doc_ids : list of str or None
+        Words of the columns; class (``""`` if unknown) and name of every training
+        document.
+    text : dict or None
+        Options of `topicfold.corpus.vectorize` that made the training counts.
+    corpus : str
+        Name of the training corpus.
+    """
+
+    model: Any
+    vocabulary: list[str] | None = None
+    labels: list[str] | None = None
+    doc_ids: list[str] | None = None
+    text: dict[str, Any] | None = None
+    corpus: str = ""
+
+    def topic_data(self) -> TopicData:
+        """Return the record of the topics and of the training documents.
+
+        A model that learned from a stream (`partial_fit`) knows no documents; the
+        record has none then.
+        """
+        if hasattr(self.model, "doc_topics_"):
+            labels = self.labels and [label.strip() or None for label in self.labels]
+            data: TopicData = self.model.topic_data(
+                self.vocabulary, labels=labels, doc_ids=self.doc_ids
+            )
+            return data
+        words = self.vocabulary
+        if words is None:
+            words = [f"w{w}" for w in range(self.model.n_features_in_)]
+        return TopicData(topics=self.model.components_, vocabulary=tuple(words))
+
+
+def save_model_folder(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    vocabulary: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+    doc_ids: Sequence[str] | None = None,
+    text: Mapping[str, Any] | None = None,
+    corpus: str = "",
+) -> Path:
+    """Save a fitted model and what is needed to read it and to apply it to text.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of topicfold.
+    path : str or path
+        The folder; a name ending in ``.safetensors`` is the file itself.
+    vocabulary, labels, doc_ids, text, corpus
+        See `ModelFolder`.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from topicfold import PLSA
+    >>> model = PLSA(n_components=2, random_state=0).fit([[2, 1, 0], [0, 1, 3]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save_model_folder(model, folder, vocabulary=["red", "fox", "sea"])
+    ...     load_model_folder(folder).topic_data()
+    TopicData(n_topics=2, n_terms=3, n_documents=2)
+    """
+    given = {"vocabulary": vocabulary, "labels": labels, "doc_ids": doc_ids}
+    return save_estimator(
+        model,
+        path,
+        extra_strings={k: list(v) for k, v in given.items() if v is not None},
+        extra_meta={"text": None if text is None else dict(text), "corpus": corpus},
+    )
+
+
+def load_model_folder(path: str | os.PathLike[str]) -> ModelFolder:
+    """Load a model with what was saved beside it.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder, or the file.
+
+    Raises
+    ------
+    ModelFileError
+        If it cannot be read, is damaged, or its parts do not fit together.
+    """
+    saved = read_estimator(path)
+    model = saved.model
+    if not hasattr(model, "components_"):
+        raise ModelFileError(
+            f"{Path(path)} holds a {type(model).__name__} without topics. Fit the "
+            "model before you save it."
+        )
+    text, corpus = saved.meta.get("text"), saved.meta.get("corpus", "")
+    if not isinstance(text, dict | None) or not isinstance(corpus, str):
+        raise ModelFileError(f"{Path(path)} is damaged: its text settings are none.")
+    folder = ModelFolder(
+        model=model,
+        text=text,
+        corpus=corpus,
+        **{name: saved.strings.get(name) for name in _STRINGS},
+    )
+    try:
+        folder.topic_data()
+    except DataError as error:
+        raise ModelFileError(
+            f"{Path(path)} is damaged, its parts do not fit together: {error}"
+        ) from error
+    return folder
+
+
+def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) -> None:
+    """Refuse a place where a model cannot or should not be saved, before the work.
+
+    Parameters
+    ----------
+    path : str or path
+        Where a model shall be saved.
+    replace : bool, default=False
+        Whether a model of topicfold that is there already may be replaced.
+
+    Raises
+    ------
+    ModelFileError
+        If a model is there and may not be replaced, if something else is there, or
+        if the folder cannot be written to.
+    """
+    place = Path(path)
+    file = bundle_file(place)
+    if place != file and place.exists() and not place.is_dir():
+        raise ModelFileError(f"{place} is a file. Choose a new folder for the model.")
+    if file.exists():
+        if not is_topicfold_file(file):
+            raise ModelFileError(
+                f"{file} is there already and is not topicfold's. Choose another place."
+            )
+        if not replace:
+            raise ModelFileError(
+                f"{place} holds a topicfold model already. Replace it with --force "
+                "(replace=True in Python), or choose another place."
+            )
+    elif place != file and place.is_dir() and any(place.iterdir()):
+        raise ModelFileError(
+            f"the folder {place} is not empty and holds no topicfold model. Choose a "
+            "new or an empty folder."
+        )
+    parent = file.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise ModelFileError(
+            f"{place} cannot be written: {parent} is no folder, or is read-only for "
+            "you. Choose another place."
+        )
+
+
+def is_topicfold_file(file: Path) -> bool:
+    """Tell whether a file was written by topicfold, from its header alone."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="np") as stream:
+            return FORMAT_NAME in (stream.metadata() or {})
+    except (SafetensorError, OSError):
+        return False

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one record between models and everything that looks at their results.
+
+`TopicData` holds topics φ = p(w|k), mixtures θ = p(k|d) and what is known of terms
+and documents. Metrics, report and command line take only this. It never changes
+after it is made, and is saved without pickle.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.exceptions import DataError, ModelFileError
+from topicfold.persistence._topic_fields import (
+    PER_DOCUMENT,
+    find_problems,
+    normalise_field,
+    pack_fields,
+    unpack_fields,
+)
+from topicfold.persistence.bundle import read_bundle, write_bundle
+
+KIND = "topic_data"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TopicData:
+    """Topics, mixtures, vocabulary and documents of one fitted model.
+
+    Arrays are read-only; they are copied, unless they are read-only already. Use
+    `dataclasses.replace` for a record with other names or labels.
+
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_terms)
+        Distribution of terms of every topic; rows sum to 1. Floats keep their dtype.
+    vocabulary : sequence of str of length n_terms
+        The terms, all different.
+    doc_topics : array of shape (n_documents, n_topics), optional
+        Mixture of topics of every document; rows sum to 1.
+    doc_lengths : array of shape (n_documents,), optional
+        Number of tokens of every document.
+    labels : sequence of str or None, optional
+        Class of every document; None if that of a document is unknown.
+    doc_ids, texts : sequence of str, optional
+        Name and text of every document.
+    times : array of shape (n_documents,), optional
+        Time of every document: numbers, ``datetime64``, dates, or dates in ISO 8601;
+        NaN or NaT if unknown.
+    topic_names : sequence of str, optional
+        Names of the topics; an empty one is replaced by the topic's first terms.
+    history : sequence of float, default=()
+        Objective after every iteration of the fit.
+    settings : mapping, default={}
+        What the model was and how it was fitted: anything that JSON can hold.
+
+    Raises
+    ------
+    DataError
+        If the fields do not fit together; the message lists all problems.
+
+    Examples
+    --------
+    >>> data = TopicData(
+    ...     topics=[[0.7, 0.3, 0.0], [0.0, 0.2, 0.8]],
+    ...     vocabulary=["cat", "pet", "tax"],
+    ...     doc_topics=[[1.0, 0.0], [0.5, 0.5]],
+    ...     doc_lengths=[10, 30],
+    ... )
+    >>> data
+    TopicData(n_topics=2, n_terms=3, n_documents=2)
+    >>> data.topic_sizes()
+    array([0.625, 0.375])
+    >>> data.top_terms(2)
+    (('cat', 'pet'), ('tax', 'pet'))
+    """
+
+    topics: NDArray[Any]
+    vocabulary: tuple[str, ...]
+    doc_topics: NDArray[Any] | None = None
+    doc_lengths: NDArray[Any] | None = None
+    labels: tuple[str | None, ...] | None = None
+    doc_ids: tuple[str, ...] | None = None
+    texts: tuple[str, ...] | None = None
+    times: NDArray[Any] | None = None
+    topic_names: tuple[str, ...] | None = None
+    history: tuple[float, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        problems: list[str] = []
+        usable: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is None:
+                if item.default is not None:
+                    problems.append(f"{item.name} is missing")
+                continue
+            try:
+                usable[item.name] = normalise_field(item.name, value)
+            except (TypeError, ValueError) as error:
+                problems.append(f"{item.name} cannot be used: {error}")
+            else:
+                object.__setattr__(self, item.name, usable[item.name])
+        problems += find_problems(usable)
+        if problems:
+            lines = "\n".join(f"- {problem}" for problem in problems)
+            raise DataError(
+                f"TopicData cannot be made from these fields, {len(problems)} "
+                f"problem{'s' if len(problems) > 1 else ''}:\n{lines}"
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"TopicData(n_topics={self.n_topics}, n_terms={self.n_terms}, "
+            f"n_documents={self.n_documents})"
+        )
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics."""
+        return len(self.topics)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return len(self.vocabulary)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents; 0 if nothing is known of documents."""
+        known = (getattr(self, name) for name in PER_DOCUMENT)
+        return next((len(value) for value in known if value is not None), 0)
+
+    def topic_sizes(self) -> NDArray[np.float64]:
+        """Return p(k), the share of all tokens that every topic has.
+
+        Without `doc_lengths`, or if all are 0, every document counts the same;
+        without documents every topic does.
+
+        Returns
+        -------
+        ndarray of shape (n_topics,)
+            Sums to 1.
+        """
+        if self.doc_topics is None or self.n_documents == 0:
+            return np.full(self.n_topics, 1 / self.n_topics)
+        lengths = np.ones(self.n_documents)
+        if self.doc_lengths is not None and self.doc_lengths.any():
+            lengths = self.doc_lengths.astype(np.float64)
+        # einsum adds in float64 without a float64 copy of the mixtures.
+        sizes = np.einsum("d,dk->k", lengths, self.doc_topics, dtype=np.float64)
+        return np.asarray(sizes / sizes.sum())
+
+    def term_frequencies(self) -> NDArray[np.float64]:
+        """Return p(w) = Σ_k p(k) p(w|k), the share of all tokens that every term has.
+
+        Returns
+        -------
+        ndarray of shape (n_terms,)
+            Sums to 1.
+        """
+        terms = np.einsum("k,kw->w", self.topic_sizes(), self.topics, dtype=np.float64)
+        return np.asarray(terms / terms.sum())
+
+    def top_term_ids(self, n: int = 10, relevance: float = 1.0) -> NDArray[np.intp]:
+        """Return the columns of the most relevant terms of every topic.
+
+        See `top_terms`, which returns the terms themselves.
+
+        Returns
+        -------
+        ndarray of shape (n_topics, min(n, n_terms))
+            Best first; equal ones in the order of the vocabulary.
+        """
+        _check_ranking(n, relevance)
+        background = None
+        if relevance < 1:
+            # A topic of size 0 may be the only one that has a term: lift is not inf.
+            floor = np.finfo(np.float64).tiny
+            background = np.log(np.maximum(self.term_frequencies(), floor))
+        rows = [_rank(row, n, relevance, background) for row in self.topics]
+        return np.stack(rows)
+
+    def top_terms(
+        self, n: int = 10, relevance: float = 1.0
+    ) -> tuple[tuple[str, ...], ...]:
+        """Return the most relevant terms of every topic.
+
+        Relevance is that of LDAvis: λ log p(w|k) + (1 - λ) log(p(w|k) / p(w)).
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of terms of a topic.
+        relevance : float in [0, 1], default=1.0
+            The λ above: 1 lists the most probable terms, smaller values prefer those
+            that other topics do not have.
+
+        Returns
+        -------
+        tuple of tuple of str
+            Best first; equal ones in the order of the vocabulary. A term of
+            probability 0 never comes before one that has more.
+
+        References
+        ----------
+        Sievert and Shirley (2014), LDAvis: a method for visualizing and interpreting
+        topics, https://doi.org/10.3115/v1/W14-3110
+        """
+        ids = self.top_term_ids(n, relevance)
+        return tuple(tuple(self.vocabulary[i] for i in row) for row in ids.tolist())
+
+    def name(self, topic: int) -> str:
+        """Return the topic's own name, or its three most probable terms.
+
+        Parameters
+        ----------
+        topic : int
+            Row of the topic, from 0.
+        """
+        if not 0 <= topic < self.n_topics:
+            raise DataError(
+                f"There is no topic {topic}; topics are 0 to {self.n_topics - 1}."
+            )
+        if self.topic_names is not None and self.topic_names[topic]:
+            return self.topic_names[topic]
+        best = _rank(self.topics[topic], 3, 1.0, None).tolist()
+        return ", ".join(self.vocabulary[i] for i in best)
+
+    def class_topics(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        """Return the classes and the mean mixture of the documents of each.
+
+        Returns
+        -------
+        classes : tuple of str
+            In alphabetical order; documents without label are left out.
+        mixtures : ndarray of shape (n_classes, n_topics)
+            Rows sum to 1.
+        """
+        if self.labels is None or self.doc_topics is None:
+            raise DataError("class_topics needs labels and doc_topics. Give both.")
+        classes = tuple(sorted({label for label in self.labels if label is not None}))
+        place = {label: i for i, label in enumerate(classes)}
+        code = np.array([-1 if x is None else place[x] for x in self.labels], dtype=int)
+        mixtures, code = self.doc_topics[code >= 0], code[code >= 0]
+        sums = [np.bincount(code, column, len(classes)) for column in mixtures.T]
+        counts = np.bincount(code, minlength=len(classes))
+        return classes, np.stack(sums, axis=1) / counts[:, None]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the record to a ``.safetensors`` file, or to a folder.
+
+        Parameters
+        ----------
+        path : str or path
+            See `topicfold.persistence.write_bundle`.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        content = {item.name: getattr(self, item.name) for item in fields(self)}
+        return write_bundle(path, kind=KIND, **pack_fields(content))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a record written by `save`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, or the folder that has it.
+
+        Raises
+        ------
+        ModelFileError
+            If the file cannot be read, is damaged, or is not a `TopicData`.
+        """
+        bundle = read_bundle(path, kind=KIND)
+        try:
+            return cls(**unpack_fields(bundle))
+        except (ValueError, TypeError, LookupError) as error:
+            raise ModelFileError(
+                f"{Path(path)} has no valid TopicData: {error}. Save it again, with "
+                "this version of topicfold."
+            ) from error
+
+
+def _check_ranking(n: int, relevance: float) -> None:
+    if n < 1:
+        raise DataError(f"n must be at least 1. Got {n!r} instead.")
+    if not 0 <= relevance <= 1:
+        raise DataError(f"relevance must be in [0, 1]. Got {relevance!r} instead.")
+
+
+def _rank(
+    row: NDArray[Any], n: int, relevance: float, background: NDArray[Any] | None
+) -> NDArray[np.intp]:
+    """Return the places of the `n` best terms; equal ones in order of place."""
+    score = row
+    if background is not None:
+        with np.errstate(divide="ignore"):
+            score = np.log(row, dtype=np.float64) - (1 - relevance) * background
+        # What is equal but for rounding must be equal on every machine.
+        score = np.round(score, 10)
+    n = min(n, len(row))
+    threshold = np.partition(score, len(row) - n)[len(row) - n]
+    candidates = np.flatnonzero(score >= threshold)
+    best = np.argsort(-score[candidates], kind="stable")[:n]
+    return candidates[best]

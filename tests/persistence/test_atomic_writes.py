@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A file is written whole or not at all."""
+
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from topicfold.exceptions import ModelFileError
+from topicfold.persistence import bundle as bundle_module
+from topicfold.persistence import read_bundle, write_bundle
+
+
+def small(path: Path, note: str = "old", size: int = 6) -> Path:
+    return write_bundle(
+        path, kind="demo", arrays={"a": np.ones(size)}, meta={"note": note}
+    )
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
+@pytest.mark.parametrize("moment", ["write", "fsync", "replace"])
+def test_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, moment, error):
+    file = small(tmp_path)
+
+    def fail(*args, **kwargs):
+        if moment == "write":
+            Path(args[1]).write_bytes(b"half of it")
+        raise error
+
+    target = {"write": (bundle_module, "save_file"), "fsync": (os, "fsync")}
+    with monkeypatch.context() as patch:
+        patch.setattr(*target.get(moment, (os, "replace")), fail)
+        expected = ModelFileError if isinstance(error, OSError) else KeyboardInterrupt
+        with pytest.raises(expected):
+            small(tmp_path, note="new")
+    assert read_bundle(file).meta == {"note": "old"}
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    resource = pytest.importorskip("resource")
+    file = small(tmp_path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        with pytest.raises(ModelFileError, match=r"Cannot write .*unchanged"):
+            small(tmp_path, size=100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert read_bundle(file).meta == {"note": "old"}
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_path_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelFileError, match="Cannot write"):
+        small(tmp_path / "file")
+    (tmp_path / "x.safetensors").mkdir()
+    with pytest.raises(ModelFileError, match="Cannot write"):
+        small(tmp_path / "x.safetensors")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_permissions_are_those_of_any_file_and_kept(tmp_path):
+    (tmp_path / "plain").touch()
+    file = small(tmp_path)
+    assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    file.chmod(0o640)
+    small(tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_a_link(tmp_path):
+    real = small(tmp_path / "real.safetensors")
+    link = tmp_path / "link.safetensors"
+    link.symlink_to(real)
+    small(link, note="new")
+    assert link.is_symlink()
+    assert read_bundle(real).meta == {"note": "new"}
