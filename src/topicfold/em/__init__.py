@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The loop that every model runs in, its callbacks, and where it starts."""
+
+from topicfold.em.callbacks import (
+    Callback,
+    Checkpoint,
+    EarlyStopping,
+    MetricTracker,
+    ProgressBar,
+)
+from topicfold.em.loop import Algorithm, FitResult, IterationState, run_em
+
+__all__ = [
+    "Algorithm",
+    "Callback",
+    "Checkpoint",
+    "EarlyStopping",
+    "FitResult",
+    "IterationState",
+    "MetricTracker",
+    "ProgressBar",
+    "run_em",
+]

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two ways to learn LDA on the one engine (MATH §2): CVB0 and variational Bayes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from topicfold.em.priors import (
+    alpha_from_counts,
+    dirichlet_from_mean_log,
+    eta_from_counts,
+    symmetric_from_mean_log,
+)
+from topicfold.engine.protocol import Array, DocumentPass, Engine, Link
+from topicfold.inference.rows import normalize_rows
+
+PRIOR_EVERY = 10
+
+
+class _LdaEM:
+    """What the two algorithms share.
+
+    State: document parameters ``P = N_dk + α``, topic counts or weights, the ratios
+    of the last document pass inside the engine.
+
+    Parameters
+    ----------
+    engine : Engine
+        The corpus.
+    phi : ndarray of shape (K, V)
+        Start of the topics.
+    alpha : ndarray of shape (K,)
+        Prior of the documents.
+    eta : float
+        Prior of the topics.
+    doc_updates : int
+        Most extra updates of a document in an iteration.
+    doc_tol : float
+        Change of a mixture that ends its updates.
+    learn_priors : bool
+        Whether α and η follow the data, every `PRIOR_EVERY` iterations.
+    """
+
+    link: Link
+    parameters: Array
+    weights: Array
+
+    def __init__(
+        self,
+        engine: Engine,
+        phi: Array,
+        alpha: NDArray[np.float64],
+        eta: float,
+        *,
+        doc_updates: int,
+        doc_tol: float,
+        learn_priors: bool,
+    ) -> None:
+        self.engine = engine
+        self.alpha = alpha
+        self.eta = eta
+        self.doc_updates = doc_updates
+        self.doc_tol = doc_tol
+        self.learn_priors = learn_priors
+        self.prior_updates: list[int] = []
+        self._iteration = 0
+        self._pass: DocumentPass | None = None
+        self._start(phi)
+
+    def _start(self, phi: Array) -> None:
+        raise NotImplementedError
+
+    def _even_documents(self) -> Array:
+        shares = self.engine.document_lengths / self.engine.n_topics
+        return self.engine.pack_documents(self.alpha + shares[:, None])
+
+    def _update_documents(self) -> float:
+        """Move the documents under the new topics; return the log-likelihood."""
+        self._pass = self.engine.document_pass(
+            self.parameters,
+            self.weights,
+            prior=self.engine.pack_prior(self.alpha),
+            link=self.link,
+            max_updates=self.doc_updates,
+            tol=self.doc_tol,
+            out=None if self._pass is None else self._pass.counts,
+        )
+        return self._pass.loglik
+
+    def start(self) -> float:
+        """Fold the documents into the starting topics."""
+        return self._objective(self._update_documents())
+
+    def iterate(self) -> float:
+        """New topics, then new documents."""
+        self._iteration += 1
+        self._update_topics()
+        return self._objective(self._update_documents())
+
+    def _learns_now(self) -> bool:
+        now = self.learn_priors and self._iteration % PRIOR_EVERY == 0
+        if now:
+            self.prior_updates.append(self._iteration)
+        return now
+
+    def doc_topics(self) -> Array:
+        """Posterior mean mixtures (D, K)."""
+        return normalize_rows(self.engine.unpack_documents(self.parameters))
+
+    def topics(self) -> Array:
+        """Topics (K, V), rows on the simplex."""
+        raise NotImplementedError
+
+    def topic_totals(self) -> NDArray[np.float64]:
+        """Tokens of each topic, its prior's included."""
+        raise NotImplementedError
+
+    def _update_topics(self) -> None:
+        raise NotImplementedError
+
+    def _objective(self, loglik: float) -> float:
+        raise NotImplementedError
+
+
+class Cvb0(_LdaEM):
+    """Collapsed variational Bayes of order zero, the token's own count kept in.
+
+    Dropping the per-token exclusion makes the update the EM step for the posterior
+    mode under Dirichlet(α + 1) and Dirichlet(η + 1) (Asuncion et al. 2009), so
+
+        ℒ + Σ_dk α_k log θ_dk + η Σ_kw log φ_kw
+
+    never falls while the priors stay as they are.
+    """
+
+    link: Link = "identity"
+
+    def _start(self, phi: Array) -> None:
+        self.weights = self.engine.pack_topics(phi)
+        self._spare = np.empty_like(self.weights)
+        self.parameters = self._even_documents()
+        tokens = self.engine.document_lengths.sum()
+        self._totals = np.full(self.engine.n_topics, tokens / self.engine.n_topics)
+
+    def _update_topics(self) -> None:
+        engine = self.engine
+        if self._pass is None:
+            raise RuntimeError("call start() before iterate()")
+        words = engine.word_pass(self.parameters, self.weights, self._spare)
+        if self._learns_now():
+            self.alpha = alpha_from_counts(engine, self._pass.counts, self.alpha)
+            self.eta = eta_from_counts(engine, words, self.eta)
+        self._totals = engine.topic_totals(words) + self.eta * engine.n_terms
+        topics = engine.normalize_topics(words, self.eta, words)
+        self._spare, self.weights = self.weights, topics
+        # The joint M-step: documents move by the same responsibilities.
+        np.add(self._pass.counts, engine.pack_prior(self.alpha), out=self.parameters)
+
+    def _objective(self, loglik: float) -> float:
+        engine = self.engine
+        log_theta = engine.log_totals(self.parameters, 0.0)
+        log_norm = np.log(engine.document_lengths + self.alpha.sum()).sum()
+        value = loglik + self.alpha @ (log_theta - log_norm)
+        return float(value + self.eta * engine.log_totals(self.weights, 0.0).sum())
+
+    def topics(self) -> Array:
+        """Topics (K, V)."""
+        return normalize_rows(self.engine.unpack_topics(self.weights))
+
+    def topic_totals(self) -> NDArray[np.float64]:
+        """Σ_w N_wk + η."""
+        return self._totals
+
+
+class Variational(_LdaEM):
+    """Batch variational Bayes (Blei et al. 2003); the objective is the ELBO.
+
+    The bound never falls, also when the priors are learned: they maximise it.
+    """
+
+    link: Link = "digamma"
+
+    def _start(self, phi: Array) -> None:
+        engine = self.engine
+        tokens_per_topic = engine.document_lengths.sum() / engine.n_topics
+        self.counts = engine.pack_topics(phi * tokens_per_topic)
+        self.weights = engine.expected_log_topics(
+            self.counts, self.eta, np.empty_like(self.counts)
+        )
+        self.parameters = self._even_documents()
+
+    def topic_totals(self) -> NDArray[np.float64]:
+        """Σ_w λ_kw."""
+        prior = self.eta * self.engine.n_terms
+        return self.engine.topic_totals(self.counts) + prior
+
+    def _update_topics(self) -> None:
+        engine = self.engine
+        engine.word_pass(self.parameters, self.weights, self.counts)
+        if self._learns_now():
+            self._learn_priors()
+        engine.expected_log_topics(self.counts, self.eta, self.weights)
+
+    def _learn_priors(self) -> None:
+        engine = self.engine
+        totals = engine.document_lengths + self.alpha.sum()
+        mean_log_theta = (
+            engine.digamma_totals(self.parameters, 0.0) - psi(totals).sum()
+        ) / engine.n_documents
+        self.alpha = dirichlet_from_mean_log(mean_log_theta, self.alpha)
+        log_phi = engine.digamma_totals(self.counts, self.eta) - (
+            engine.n_terms * psi(self.topic_totals())
+        )
+        mean_log_phi = float(log_phi.sum()) / (engine.n_topics * engine.n_terms)
+        self.eta = symmetric_from_mean_log(mean_log_phi, engine.n_terms, self.eta)
+
+    def _objective(self, loglik: float) -> float:
+        engine = self.engine
+        prior = engine.pack_prior(self.alpha)
+        documents = engine.document_bound(self.parameters, prior)
+        return loglik + documents + engine.topic_bound(self.counts, self.eta)
+
+    def topics(self) -> Array:
+        """Posterior mean topics (K, V)."""
+        return normalize_rows(self.engine.unpack_topics(self.counts) + self.eta)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all topic models share: checks, transform, score, perplexity, saving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.em import Callback, FitResult, ProgressBar
+from topicfold.inference.completion import document_completion
+from topicfold.inference.fold_in import fold_in
+from topicfold.models.validation import check_counts
+from topicfold.topic_data import TopicData
+
+Array = NDArray[np.floating]
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators. A model sets `components_` and the training θ.
+
+    Sub-classes override `_fold_in_options` when their inference is not PLSA's.
+    """
+
+    _unsaved_parameters = ("callbacks", "random_state", "init")
+
+    def transform(self, X: Any) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in.
+        """
+        check_is_fitted(self, "components_")
+        X = check_counts(self, X, reset=False, allow_empty=True)
+        options = self._fold_in_options()
+        topics = options.pop("topic_weights", self.components_)
+        return fold_in(X, topics, dtype=X.dtype, **options)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the held-out log-likelihood per token (higher is better).
+
+        By document completion, see :meth:`perplexity`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        y : None
+            Ignored, for scikit-learn's conventions.
+        """
+        return -float(np.log(self.perplexity(X)))
+
+    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
+        """Return the held-out perplexity by document completion (lower is better).
+
+        Half of each document's tokens are folded in, the other half is scored, with
+        one hundredth of the training word frequencies mixed in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        random_state : int, default=0
+            Seed of the split into halves.
+        """
+        check_is_fitted(self, "components_")
+        X = check_counts(self, X, reset=False)
+        return document_completion(
+            X,
+            self.components_,
+            background=self.word_frequencies_,
+            random_state=random_state,
+            dtype=X.dtype,
+            **self._fold_in_options(),
+        )
+
+    def save(self, path: Any) -> None:
+        """Save the fitted model as a folder or, for ``*.safetensors``, one file.
+
+        No pickle: the file is safe to open. :func:`topicfold.load` reads it.
+        """
+        from topicfold.persistence import save_estimator
+
+        check_is_fitted(self)
+        save_estimator(self, path)
+
+    def topic_data(
+        self,
+        vocabulary: Sequence[str] | None = None,
+        *,
+        X: Any = None,
+        **documents: Any,
+    ) -> TopicData:
+        """Return the record that metrics, report and command line work on.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str or None, default=None
+            Words of the columns; default: the feature names seen in `fit`.
+        X : sparse matrix or None, default=None
+            Documents to describe; default: the training documents.
+        **documents
+            Other fields of :class:`~topicfold.TopicData`: labels, doc_ids, texts, …
+        """
+        check_is_fitted(self, "components_")
+        if vocabulary is None:
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                names = [f"w{w}" for w in range(self.n_features_in_)]
+            vocabulary = list(names)
+        if X is None:
+            theta, lengths = self.doc_topics_, self.doc_lengths_
+        else:
+            theta = self.transform(X)
+            lengths = np.asarray(sparse.csr_matrix(X).sum(axis=1)).ravel()
+        settings = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if value is None or isinstance(value, bool | int | float | str)
+        }
+        return TopicData(
+            topics=self.components_,
+            doc_topics=theta,
+            vocabulary=tuple(vocabulary),
+            doc_lengths=lengths,
+            history=tuple(self.objective_history_),
+            settings={"model": type(self).__name__, **settings},
+            **documents,
+        )
+
+    def _fold_in_options(self) -> dict[str, Any]:
+        """How this model infers mixtures: arguments of ``fold_in``."""
+        return {
+            "max_iter": self.max_doc_updates,
+            "tol": self.doc_tol,
+            "device": self.device,
+            "n_jobs": self.n_jobs,
+        }
+
+    def _all_callbacks(self) -> list[Callback]:
+        bar = [ProgressBar(type(self).__name__)] if self.verbose else []
+        return [*bar, *(self.callbacks or ())]
+
+    def _store_corpus(self, X: sparse.csr_matrix) -> None:
+        """Keep what perplexity and TopicData need of the training matrix."""
+        self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+        self.word_frequencies_ = counts / counts.sum()
+
+    def _store_result(self, result: FitResult) -> Self:
+        self.objective_history_ = list(result.history)
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose arrays do not fit together."""
+        if self.components_.ndim != 2:
+            raise ValueError("components_ is not a matrix")
+        n_topics, n_terms = self.components_.shape
+        if n_terms != self.n_features_in_:
+            raise ValueError(
+                f"components_ has {n_terms} columns for {self.n_features_in_} terms"
+            )
+        theta = getattr(self, "doc_topics_", None)
+        if theta is not None and theta.shape[1:] != (n_topics,):
+            raise ValueError(
+                f"doc_topics_ has shape {theta.shape} for {n_topics} topics"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

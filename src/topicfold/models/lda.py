@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Latent Dirichlet allocation: CVB0, variational Bayes, both also online."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import psi
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from topicfold.em import Callback, run_em
+from topicfold.em.initial import initial_topics
+from topicfold.em.lda import Cvb0, Variational
+from topicfold.em.online import OnlineFit, OnlineStatistics
+from topicfold.engine import Link, make_engine
+from topicfold.exceptions import DataError
+from topicfold.models.base import TopicModel
+from topicfold.models.validation import check_counts
+
+Array = NDArray[np.floating]
+
+DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.05)}
+ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
+
+
+class LDA(TopicModel):
+    """Latent Dirichlet allocation.
+
+    ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
+    Time O(nnz·K) a pass, memory O(nnz + (D + V)·K).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    algorithm : {"cvb0", "variational"}, default="cvb0"
+        ``"cvb0"``: collapsed variational Bayes of order zero without the token's
+        exclusion, the fastest way to a low perplexity; ``"variational"``:
+        mean-field variational Bayes with its evidence lower bound.
+    doc_topic_prior : float, array of shape (n_components,) or None, default=None
+        α. None is 0.05 for CVB0 and 0.1 for variational Bayes.
+    topic_word_prior : float or None, default=None
+        η. None is 0.01 for CVB0 and 0.05 for variational Bayes.
+    learn_priors : bool, default=True
+        Learn an asymmetric α and a symmetric η every ten iterations, starting from
+        the values above.
+    init : {"random", "documents", "svd"} or array (K, V), default="random"
+        Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
+    max_iter : int, default=100
+        Most iterations (passes over the corpus).
+    tol : float, default=1e-5
+        Relative change of the objective that ends the fit.
+    doc_updates : int, default=2
+        Most extra updates of a document between two updates of the topics.
+    max_doc_updates : int, default=200
+        Most updates of a document in `transform` and `partial_fit`.
+    doc_tol : float, default=1e-4
+        Change of a document's mixture (L1) that ends its updates.
+    batch_size : int or None, default=None
+        None fits on the whole corpus at once; a number learns online from
+        mini-batches of that many documents.
+    learning_decay : float, default=0.7
+        Online: exponent κ of the step ``ρ_t = (t0 + t)^-κ``.
+    learning_offset : float, default=1.0
+        Online: t0, damps the first steps.
+    total_documents : int or None, default=None
+        `partial_fit`: size of the stream; None counts what has been seen.
+    random_state : int, RandomState or None, default=None
+        Seed of the start and of the order of mini-batches.
+    device : {"cpu"}, default="cpu"
+        Where to compute.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`topicfold.em.callbacks`.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Topics φ (posterior mean or mode), rows on the simplex.
+    topic_totals_ : ndarray of shape (n_components,)
+        Tokens of each topic, its prior's included.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Mixtures θ of the training documents.
+    doc_topic_prior_, topic_word_prior_ : ndarray, float
+        α and η in use.
+    prior_updates_ : list of int
+        Iterations in which α and η were learned.
+    objective_history_ : list of float
+        Objective at the start and after each pass. Variational: the bound, never
+        falls. CVB0: log posterior up to a constant, never falls but where the
+        priors changed.
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether `tol` was reached.
+
+    References
+    ----------
+    D. Blei, A. Ng, M. Jordan (2003). Latent Dirichlet allocation. JMLR 3.
+    A. Asuncion, M. Welling, P. Smyth, Y. W. Teh (2009). On smoothing and inference
+    for topic models. UAI.
+    M. Hoffman, D. Blei, F. Bach (2010). Online learning for LDA. NIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import LDA
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> model = LDA(n_components=2, random_state=0).fit(X)
+    >>> model.components_.sum(axis=1).round(3)
+    array([1., 1.], dtype=float32)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "doc_topic_prior": [
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+            None,
+        ],
+        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "learn_priors": ["boolean"],
+        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "doc_updates": [Interval(Integral, 0, None, closed="left")],
+        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "doc_tol": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
+        "learning_offset": [Interval(Real, 0, None, closed="left")],
+        "total_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "device": [StrOptions({"cpu"})],
+        "n_jobs": [None, Integral],
+        "callbacks": [list, tuple, None],
+        "verbose": ["boolean"],
+    }
+
+    doc_topic_prior_: NDArray[np.float64]
+    topic_word_prior_: float
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        algorithm: str = "cvb0",
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool = True,
+        init: Any = "random",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        doc_updates: int = 2,
+        max_doc_updates: int = 200,
+        doc_tol: float = 1e-4,
+        batch_size: int | None = None,
+        learning_decay: float = 0.7,
+        learning_offset: float = 1.0,
+        total_documents: int | None = None,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.algorithm = algorithm
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learn_priors = learn_priors
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.doc_updates = doc_updates
+        self.max_doc_updates = max_doc_updates
+        self.doc_tol = doc_tol
+        self.batch_size = batch_size
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.total_documents = total_documents
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn topics and the mixtures of the training documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : None
+            Ignored, for scikit-learn's conventions.
+        """
+        X = check_counts(self, X, reset=True)
+        self._start_priors()
+        self._store_corpus(X)
+        if self.batch_size is not None:
+            return self._fit_online(X)
+        rng = check_random_state(self.random_state)
+        algorithm = ALGORITHMS[self.algorithm](
+            self._engine(X),
+            initial_topics(X, self.n_components, self.init, rng),
+            self.doc_topic_prior_,
+            self.topic_word_prior_,
+            doc_updates=self.doc_updates,
+            doc_tol=self.doc_tol,
+            learn_priors=self.learn_priors,
+        )
+        result = run_em(
+            algorithm,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callbacks=self._all_callbacks(),
+        )
+        self.doc_topics_ = algorithm.doc_topics()
+        self.components_ = algorithm.topics()
+        self.topic_totals_ = algorithm.topic_totals()
+        self.doc_topic_prior_ = algorithm.alpha
+        self.topic_word_prior_ = algorithm.eta
+        self.prior_updates_: list[int] = algorithm.prior_updates
+        return self._store_result(result)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update the topics with a batch of documents (online LDA).
+
+        The priors stay as they are; `doc_topics_` is not set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            The batch.
+        y : None
+            Ignored.
+        """
+        X = check_counts(self, X, reset=not hasattr(self, "components_"))
+        if not hasattr(self, "doc_topic_prior_"):
+            self._start_priors()
+        self._learn_batch(OnlineStatistics.resume(self, X), X)
+        return self
+
+    def _learn_batch(self, online: OnlineStatistics, X: sparse.csr_matrix) -> None:
+        engine = self._engine(X)
+        start = (
+            self.doc_topic_prior_
+            + (engine.document_lengths / self.n_components)[:, None]
+        )
+        parameters = engine.pack_documents(start)
+        weights = engine.pack_topics(self._topic_weights())
+        engine.document_pass(
+            parameters,
+            weights,
+            prior=engine.pack_prior(self.doc_topic_prior_),
+            link=self._link(),
+            max_updates=self.max_doc_updates,
+            tol=self.doc_tol,
+        )
+        counts = engine.word_pass(parameters, weights, np.empty_like(weights))
+        online.blend(engine.unpack_topics(counts), self.topic_word_prior_)
+
+    def _fit_online(self, X: sparse.csr_matrix) -> Self:
+        for name in ("components_", "topic_totals_", "n_batches_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        algorithm = OnlineFit(self, X, self._learn_batch)
+        result = run_em(
+            algorithm,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callbacks=self._all_callbacks(),
+        )
+        self.prior_updates_ = []
+        self.doc_topics_ = algorithm.doc_topics()
+        return self._store_result(result)
+
+    def _engine(self, X: sparse.csr_matrix) -> Any:
+        return make_engine(
+            X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
+        )
+
+    def _start_priors(self) -> None:
+        alpha, eta = DEFAULT_PRIORS[self.algorithm]
+        alpha = alpha if self.doc_topic_prior is None else self.doc_topic_prior
+        given = np.asarray(alpha, dtype=np.float64)
+        if given.ndim and given.shape != (self.n_components,):
+            raise DataError(
+                f"doc_topic_prior has shape {given.shape}; give one number or "
+                f"n_components={self.n_components} of them."
+            )
+        if not np.isfinite(given).all() or (given <= 0).any():
+            raise DataError("doc_topic_prior must be finite and positive everywhere.")
+        self.doc_topic_prior_ = np.broadcast_to(given, (self.n_components,)).copy()
+        self.topic_word_prior_ = float(
+            eta if self.topic_word_prior is None else self.topic_word_prior
+        )
+
+    def _link(self) -> Link:
+        return "digamma" if self.algorithm == "variational" else "identity"
+
+    def _topic_weights(self) -> Array:
+        """What inference multiplies: φ, or exp E[log φ] for variational Bayes."""
+        if self.algorithm == "cvb0":
+            return self.components_
+        lam = self.components_.astype(np.float64) * self.topic_totals_[:, None]
+        log_weights = psi(np.maximum(lam, 1e-30)) - psi(self.topic_totals_)[:, None]
+        return np.exp(log_weights).astype(self.components_.dtype)
+
+    def _fold_in_options(self) -> dict[str, Any]:
+        return {
+            **super()._fold_in_options(),
+            "prior": self.doc_topic_prior_,
+            "link": self._link(),
+            "topic_weights": self._topic_weights(),
+        }

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probabilistic latent semantic analysis, the general machine of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from topicfold.em import Callback, run_em
+from topicfold.em.initial import initial_topics
+from topicfold.em.online import OnlineStatistics
+from topicfold.em.plsa import PlsaEM
+from topicfold.engine import make_engine
+from topicfold.models.base import TopicModel
+from topicfold.models.validation import check_counts
+from topicfold.steps.base import PhiStep, ThetaStep
+
+Array = NDArray[np.floating]
+
+
+class PLSA(TopicModel):
+    """Probabilistic latent semantic analysis by EM.
+
+    Fits ``p(w|d) = Σ_k θ_dk φ_kw`` to a sparse matrix of counts by maximum
+    likelihood. Time O(nnz·K) an iteration, memory O(nnz + (D + V)·K). With other
+    steps it is every regularised relative: `theta_step` and `phi_step` combine
+    freely.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    theta_step : ThetaStep or None, default=None
+        How expected counts become topic mixtures; None is plain PLSA.
+    phi_step : PhiStep or None, default=None
+        How expected counts become topics; None is plain PLSA.
+    init : {"documents", "random", "svd"} or array (K, V), default="documents"
+        Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
+    max_iter : int, default=200
+        Most iterations.
+    tol : float, default=1e-5
+        Relative change of the objective that ends the fit.
+    max_doc_updates : int, default=500
+        Most updates of a document in `transform`.
+    doc_tol : float, default=1e-4
+        Change of a document's mixture (L1) that ends its updates.
+    learning_decay : float, default=0.7
+        `partial_fit`: exponent κ of the step ``ρ_t = (t0 + t)^-κ``.
+    learning_offset : float, default=10.0
+        `partial_fit`: t0, damps the first steps.
+    total_documents : int or None, default=None
+        `partial_fit`: size of the stream; only scales statistics.
+    random_state : int, RandomState or None, default=None
+        Seed of the start.
+    device : {"cpu"}, default="cpu"
+        Where to compute.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`topicfold.em.callbacks`.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Topics φ, rows on the simplex.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Mixtures θ of the training documents.
+    objective_history_ : list of float
+        Objective at the start and after each iteration; never falls.
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether `tol` was reached.
+    word_frequencies_ : ndarray of shape (n_features_in_,)
+        Shares of the words in the training matrix.
+    doc_lengths_ : ndarray of shape (n_documents,)
+        Tokens of the training documents.
+
+    See Also
+    --------
+    LDA : the same with priors on documents and topics.
+
+    Notes
+    -----
+    Stepwise EM for `partial_fit` follows Cappé & Moulines (2009).
+
+    References
+    ----------
+    T. Hofmann (1999). Probabilistic latent semantic indexing. SIGIR.
+    doi:10.1145/312624.312649
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import PLSA
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> model = PLSA(n_components=2, random_state=0).fit(X)
+    >>> model.transform(X).round(2).max(axis=1)
+    array([1., 1., 1., 1.], dtype=float32)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "theta_step": [ThetaStep, None],
+        "phi_step": [PhiStep, None],
+        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "doc_tol": [Interval(Real, 0, None, closed="left")],
+        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
+        "learning_offset": [Interval(Real, 0, None, closed="left")],
+        "total_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "device": [StrOptions({"cpu"})],
+        "n_jobs": [None, Integral],
+        "callbacks": [list, tuple, None],
+        "verbose": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        theta_step: ThetaStep | None = None,
+        phi_step: PhiStep | None = None,
+        init: Any = "documents",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        max_doc_updates: int = 500,
+        doc_tol: float = 1e-4,
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        total_documents: int | None = None,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.theta_step = theta_step
+        self.phi_step = phi_step
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_doc_updates = max_doc_updates
+        self.doc_tol = doc_tol
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.total_documents = total_documents
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn topics and the mixtures of the training documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,) or None, default=None
+            Labels for steps that use them, -1 for unknown; plain PLSA ignores them.
+        """
+        X = check_counts(self, X, reset=True)
+        self._fit_counts(X, y)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit, then return the mixtures of the training documents.
+
+        The same as ``fit(X).transform(X)``, except with a θ-step that looks at a
+        document's neighbours: then the fitted `doc_topics_`, which know them.
+        """
+        self.fit(X, y)
+        if self._theta_step().needs_graph:
+            return self.doc_topics_.copy()
+        return self.transform(X)
+
+    def _fit_counts(self, X: sparse.csr_matrix, y: Any) -> None:
+        rng = check_random_state(self.random_state)
+        phi = initial_topics(X, self.n_components, self.init, rng)
+        engine = make_engine(
+            X,
+            self.n_components,
+            dtype=X.dtype,
+            device=self.device,
+            n_jobs=self.n_jobs,
+        )
+        theta_step = self._theta_step()
+        algorithm = PlsaEM(
+            engine,
+            np.full((X.shape[0], self.n_components), 1.0 / self.n_components),
+            phi,
+            theta_step,
+            self._phi_step(),
+            graph=self._document_graph(X, y) if theta_step.needs_graph else None,
+        )
+        result = run_em(
+            algorithm,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callbacks=self._all_callbacks(),
+        )
+        self.doc_topics_ = algorithm.doc_topics()
+        self.components_ = algorithm.topics()
+        self._store_corpus(X)
+        self._store_result(result)
+        self._fitted_algorithm(algorithm)
+
+    def _theta_step(self) -> ThetaStep:
+        return ThetaStep() if self.theta_step is None else self.theta_step
+
+    def _phi_step(self) -> PhiStep:
+        return PhiStep() if self.phi_step is None else self.phi_step
+
+    def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
+        raise NotImplementedError
+
+    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+        """Let relatives keep more of a finished fit."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update the topics with a batch of documents (stepwise EM).
+
+        Sets `components_`, not `doc_topics_`: mixtures of a stream are not kept.
+        Only the plain steps and :class:`~topicfold.steps.DirichletPhi` are defined
+        batch by batch; another step is an error.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            The batch.
+        y : None
+            Ignored.
+        """
+        self._refuse_steps_of_whole_corpus()
+        first = not hasattr(self, "components_")
+        X = check_counts(self, X, reset=first)
+        online = OnlineStatistics.resume(self, X)
+        engine = make_engine(
+            X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
+        )
+        parameters = engine.pack_documents(np.ones((X.shape[0], self.n_components)))
+        topics = engine.pack_topics(self.components_)
+        engine.document_pass(
+            parameters, topics, max_updates=self.max_doc_updates, tol=self.doc_tol
+        )
+        counts = engine.word_pass(parameters, topics, np.empty_like(topics))
+        online.blend(engine.unpack_topics(counts), self._topic_pseudo_count())
+        return self
+
+    def _refuse_steps_of_whole_corpus(self) -> None:
+        from topicfold.steps.dirichlet import DirichletPhi
+
+        theta_ok = type(self._theta_step()) is ThetaStep
+        phi_ok = type(self._phi_step()) in (PhiStep, DirichletPhi)
+        if not (theta_ok and phi_ok):
+            raise NotImplementedError(
+                f"partial_fit of {type(self).__name__} works with the plain steps and "
+                "DirichletPhi only: other steps need the whole corpus. Use fit."
+            )
+
+    def _topic_pseudo_count(self) -> float:
+        return float(getattr(self._phi_step(), "eta", 1.0)) - 1.0

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of the document-term matrix, with errors that say what, where and how."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from topicfold.exceptions import DataError, EmptyDocumentWarning
+
+
+def check_counts(
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    reset: bool,
+    allow_empty: bool = False,
+    min_documents: int = 1,
+) -> sparse.csr_matrix:
+    """Return X as a clean CSR matrix of float32 or float64; never change X itself.
+
+    Integers become float32, floats keep their type. Explicit zeros and duplicate
+    entries are folded. Documents without words are warned about once.
+    """
+    _refuse_text(X)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32, np.int32, np.int64),
+        ensure_all_finite=False,
+        ensure_min_samples=min_documents,
+        accept_large_sparse=True,
+    )
+    if X.dtype.kind != "f":
+        X = X.astype(np.float32)
+    X = sparse.csr_matrix(X)
+    _check_values(X, type(estimator).__name__)
+    if not X.has_canonical_format or (X.data == 0).any():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    if X.nnz == 0 and not allow_empty:
+        raise DataError(
+            f"X ({X.shape[0]} documents × {X.shape[1]} terms) has no non-zero entry. "
+            "Check the vectoriser: min_df, max_df or the stop words may have removed "
+            "every word."
+        )
+    _warn_empty(X)
+    return X
+
+
+def _refuse_text(X: Any) -> None:
+    if sparse.issparse(X) or hasattr(X, "__dataframe__"):
+        return
+    first = X
+    if isinstance(X, list | tuple | np.ndarray):
+        values = np.asarray(X, dtype=object) if isinstance(X, np.ndarray) else X
+        first = (
+            values.flat[0]
+            if isinstance(values, np.ndarray) and values.size
+            else (values[0] if len(values) else None)
+        )
+    if isinstance(first, str):
+        raise DataError(
+            "X holds strings, but a matrix of word counts is needed. Turn texts into "
+            "counts first: sklearn.feature_extraction.text.CountVectorizer()"
+            ".fit_transform(texts)."
+        )
+
+
+def _check_values(X: sparse.csr_matrix, name: str) -> None:
+    problems = []
+    for what, wrong in (
+        ("NaN", np.isnan(X.data)),
+        ("infinite (inf)", np.isinf(X.data)),
+        ("negative", X.data < 0),
+    ):
+        n_wrong = int(wrong.sum())
+        if n_wrong:
+            where = int(np.argmax(wrong))
+            row = int(np.searchsorted(X.indptr, where, side="right")) - 1
+            entries = "entry" if n_wrong == 1 else "entries"
+            problems.append(
+                f"{n_wrong} {what} {entries} (first at row {row}, column "
+                f"{int(X.indices[where])})"
+            )
+    if problems:
+        raise DataError(
+            f"Negative values in data passed to {name}: X has {' and '.join(problems)}."
+            f" {name} needs counts or other non-negative weights."
+            if "negative" in problems[-1]
+            else f"Input X contains NaN or infinity: X has {' and '.join(problems)}. "
+            "Replace or remove them before fitting."
+        )
+
+
+def _warn_empty(X: sparse.csr_matrix) -> None:
+    empty = np.flatnonzero(np.diff(X.indptr) == 0)
+    if len(empty) and X.shape[0] > 0:
+        warnings.warn(
+            f"{len(empty)} of {X.shape[0]} documents have no word (first: row "
+            f"{empty[0]}); they get the uniform topic mixture.",
+            EmptyDocumentWarning,
+            stacklevel=4,
+        )

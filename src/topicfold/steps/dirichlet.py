@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dirichlet priors on θ or φ: maximum a posteriori steps (MATH §2, LDA-MAP)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.exceptions import DataError
+from topicfold.steps.base import PhiStep, StepContext, ThetaStep
+
+Array = NDArray[np.floating]
+
+
+class DirichletTheta(ThetaStep):
+    """``θ_dk ∝ N_dk + α − 1``: every document is drawn towards all topics.
+
+    Adds ``(α − 1) Σ_dk log θ_dk`` to the objective.
+
+    Parameters
+    ----------
+    alpha : float, default=1.1
+        Concentration, at least 1; 1 is the plain step.
+    """
+
+    def __init__(self, alpha: float = 1.1) -> None:
+        self.alpha = alpha
+
+    def prepare(self, context: StepContext) -> None:
+        """Check alpha."""
+        _check_concentration("alpha", self.alpha)
+
+    def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
+        """Add the pseudo-counts."""
+        return counts + context.engine.pack_prior(self.alpha - 1.0)
+
+    def value(self, theta: Array, context: StepContext) -> float:
+        """Log prior up to a constant."""
+        if self.alpha == 1.0:
+            return 0.0
+        engine = context.engine
+        totals = theta.sum(axis=1, dtype=np.float64)
+        log_norm = engine.n_topics * float(np.log(totals).sum())
+        log_shares = float(engine.log_totals(theta, 0.0).sum()) - log_norm
+        return (self.alpha - 1.0) * log_shares
+
+
+class DirichletPhi(PhiStep):
+    """``φ_kw ∝ N_wk + η − 1``: no topic gives a word probability zero.
+
+    Adds ``(η − 1) Σ_kw log φ_kw`` to the objective.
+
+    Parameters
+    ----------
+    eta : float, default=1.01
+        Concentration, at least 1; 1 is the plain step.
+    """
+
+    def __init__(self, eta: float = 1.01) -> None:
+        self.eta = eta
+
+    def prepare(self, context: StepContext) -> None:
+        """Check eta."""
+        _check_concentration("eta", self.eta)
+
+    def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
+        """Add the pseudo-counts and normalise."""
+        return context.engine.normalize_topics(counts, self.eta - 1.0, counts)
+
+    def value(self, topics: Array, context: StepContext) -> float:
+        """Log prior up to a constant."""
+        if self.eta == 1.0:
+            return 0.0
+        logs = context.engine.log_totals(topics, 0.0)
+        return (self.eta - 1.0) * float(logs.sum())
+
+
+def _check_concentration(name: str, value: Any) -> None:
+    if not np.isfinite(value) or value < 1.0:
+        raise DataError(
+            f"{name} must be a number of at least 1, got {value!r}; 1 means no prior."
+        )

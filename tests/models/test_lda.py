@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+from scipy.special import psi
+from sklearn.decomposition import LatentDirichletAllocation
+from tests_support import draw_corpus, matched_overlap
+
+from topicfold import LDA
+from topicfold.em.lda import Variational
+from topicfold.engine.cpu import CpuEngine
+from topicfold.exceptions import DataError
+
+ALGORITHMS = ["cvb0", "variational"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_objective_never_falls_with_fixed_priors(planted, algorithm, dtype):
+    X = planted[0].astype(dtype)
+    model = LDA(
+        5,
+        algorithm=algorithm,
+        learn_priors=False,
+        max_iter=60,
+        tol=0,
+        random_state=0,
+    ).fit(X)
+    history = np.array(model.objective_history_)
+    slack = (1e-6 if dtype is np.float32 else 1e-12) * abs(history[0])
+    assert len(history) == 61
+    assert (np.diff(history) >= -slack).all()
+
+
+def test_bound_never_falls_while_priors_are_learned(planted):
+    X = planted[0].astype(float)
+    model = LDA(5, algorithm="variational", max_iter=80, tol=0, random_state=0).fit(X)
+    assert (np.diff(model.objective_history_) >= -1e-9 * 1e5).all()
+    assert model.prior_updates_ == list(range(10, 81, 10))
+    assert model.doc_topic_prior_.std() > 0
+
+
+def test_cvb0_rises_between_updates_of_the_priors(planted):
+    X = planted[0].astype(float)
+    model = LDA(5, max_iter=60, tol=0, random_state=0).fit(X)
+    rises = np.diff(model.objective_history_)
+    kept = np.setdiff1d(np.arange(60), np.array(model.prior_updates_) - 1)
+    assert len(kept) == 54
+    assert (rises[kept] >= -1e-7).all()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_finds_planted_topics(planted, algorithm):
+    X, _, topics = planted
+    model = LDA(4, algorithm=algorithm, random_state=1).fit(X)
+    assert matched_overlap(model.components_, topics) > 0.9
+    np.testing.assert_allclose(model.doc_topics_.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_updates", [1, 5])
+def test_agrees_with_scikit_learn_update_by_update(planted, n_updates):
+    """Same λ, same γ, same number of updates: the same new λ and bound."""
+    X = planted[0].astype(float)
+    alpha, eta, k = 0.3, 0.2, 4
+    theirs = LatentDirichletAllocation(
+        k,
+        doc_topic_prior=alpha,
+        topic_word_prior=eta,
+        learning_method="batch",
+        max_iter=1,
+        max_doc_update_iter=n_updates,
+        mean_change_tol=0.0,
+        random_state=0,
+    )
+    # scikit-learn draws λ, then γ, from the same generator.
+    rng = np.random.RandomState(0)
+    lam = rng.gamma(100.0, 0.01, (k, X.shape[1]))
+    gamma = rng.gamma(100.0, 0.01, (X.shape[0], k))
+    engine = CpuEngine(X, k, dtype=np.float64)
+    ours = Variational(
+        engine,
+        np.full((k, X.shape[1]), 1 / X.shape[1]),
+        np.full(k, alpha),
+        eta,
+        doc_updates=n_updates,
+        doc_tol=-1.0,
+        learn_priors=False,
+    )
+    for n_passes in (1, 2):
+        theirs.set_params(max_iter=n_passes).fit(X)
+        ours.counts = engine.pack_topics(lam - eta)
+        engine.expected_log_topics(ours.counts, eta, ours.weights)
+        ours.parameters = engine.pack_documents(gamma)
+        ours.start()
+        ours._update_topics()
+        lam = engine.unpack_topics(ours.counts) + eta
+        np.testing.assert_allclose(lam, theirs.components_, rtol=1e-8)
+        gamma = rng.gamma(100.0, 0.01, (X.shape[0], k))
+    engine.document_pass(
+        ours.parameters,
+        ours.weights,
+        prior=engine.pack_prior(alpha),
+        link="digamma",
+        max_updates=2000,
+        tol=1e-12,
+    )
+
+
+def test_bound_equals_scikit_learns(planted):
+    X = planted[0][:40].astype(float)
+    theirs = LatentDirichletAllocation(
+        3, learning_method="batch", max_iter=3, mean_change_tol=1e-9,
+        max_doc_update_iter=2000, random_state=0,
+    ).fit(X)  # fmt: skip
+    alpha, eta = 1 / 3, 1 / 3
+    engine = CpuEngine(X, 3, dtype=np.float64)
+    ours = Variational(
+        engine,
+        np.full((3, X.shape[1]), 1 / X.shape[1]),
+        np.full(3, alpha),
+        eta,
+        doc_updates=5000,
+        doc_tol=1e-12,
+        learn_priors=False,
+    )
+    ours.counts = engine.pack_topics(theirs.components_ - eta)
+    engine.expected_log_topics(ours.counts, eta, ours.weights)
+    assert ours.start() == pytest.approx(theirs.score(X), rel=1e-5)
+
+
+def test_three_ways_reach_the_same_perplexity(planted):
+    X = planted[0]
+    train, test = X[:220], X[220:]
+    values = [
+        LDA(4, random_state=0, **options).fit(train).perplexity(test)
+        for options in (
+            {"algorithm": "cvb0"},
+            {"algorithm": "variational"},
+            {"algorithm": "cvb0", "batch_size": 50},
+            {"algorithm": "variational", "batch_size": 50},
+        )
+    ]
+    assert max(values) < 1.05 * min(values)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_transform_agrees_with_training_mixtures(planted, algorithm):
+    X = planted[0].astype(float)
+    model = LDA(
+        4,
+        algorithm=algorithm,
+        max_iter=500,
+        tol=1e-9,
+        doc_tol=1e-7,
+        random_state=0,
+    ).fit(X)
+    # Variational inference has local optima: a few documents may find another one.
+    differences = np.abs(model.transform(X) - model.doc_topics_).max(axis=1)
+    assert (differences < 1e-2).mean() > 0.85
+    assert differences.mean() < 1e-2
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_same_bits_for_any_number_of_threads(planted, algorithm):
+    options = {"algorithm": algorithm, "max_iter": 12, "random_state": 0}
+    one = LDA(4, **options).fit(planted[0])
+    three = LDA(4, n_jobs=3, **options).fit(planted[0])
+    np.testing.assert_array_equal(one.components_, three.components_)
+    assert one.objective_history_ == three.objective_history_
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_partial_fit_learns_the_topics(planted, algorithm):
+    X, _, topics = planted
+    model = LDA(4, algorithm=algorithm, random_state=0, total_documents=300)
+    for _ in range(10):
+        for first in range(0, 300, 50):
+            model.partial_fit(X[first : first + 50])
+    assert matched_overlap(model.components_, topics) > 0.85
+    assert model.perplexity(X) < 60
+
+
+def test_learned_alpha_follows_the_size_of_topics():
+    X, theta, _ = draw_corpus(400, 90, 3, seed=3)
+    few = theta.argmax(axis=1) == 2
+    X = X[~few | (np.arange(400) % 8 == 0)]
+    for algorithm in ALGORITHMS:
+        model = LDA(3, algorithm=algorithm, random_state=0).fit(X)
+        sizes = model.doc_topics_.sum(axis=0)
+        assert np.argmin(model.doc_topic_prior_) == np.argmin(sizes)
+
+
+def test_variational_inference_weights(planted):
+    model = LDA(3, algorithm="variational", max_iter=5, random_state=0).fit(
+        planted[0].astype(float)
+    )
+    lam = model.components_ * model.topic_totals_[:, None]
+    exact = np.exp(psi(lam) - psi(lam.sum(axis=1, keepdims=True)))
+    np.testing.assert_allclose(model._topic_weights(), exact, rtol=1e-6)
+
+
+def test_bad_priors(planted):
+    with pytest.raises(DataError, match=r"shape \(3,\)"):
+        LDA(2, doc_topic_prior=[1, 2, 3]).fit(planted[0])
+    with pytest.raises(DataError, match="positive"):
+        LDA(2, doc_topic_prior=[1.0, 0.0]).fit(planted[0])
+    with pytest.raises(ValueError, match="'topic_word_prior' parameter of LDA"):
+        LDA(2, topic_word_prior=0.0).fit(planted[0])

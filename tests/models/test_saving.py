@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+
+import topicfold
+from topicfold import LDA, PLSA
+from topicfold.exceptions import ModelFileError
+from topicfold.persistence import read_bundle, write_bundle
+from topicfold.steps import DirichletPhi
+
+MODELS = [
+    PLSA(3, max_iter=3, random_state=0),
+    PLSA(3, max_iter=3, random_state=0, phi_step=DirichletPhi(1.2)),
+    LDA(3, max_iter=3, random_state=0),
+    LDA(3, max_iter=3, random_state=0, algorithm="variational"),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("name", ["model", "model.safetensors"])
+def test_a_loaded_model_is_the_saved_one(tmp_path, planted, model, name):
+    X = planted[0]
+    model.fit(X).save(tmp_path / name)
+    loaded = topicfold.load(tmp_path / name)
+    assert type(loaded) is type(model)
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+    np.testing.assert_array_equal(loaded.doc_topics_, model.doc_topics_)
+    assert loaded.objective_history_ == model.objective_history_
+    assert loaded.perplexity(X) == model.perplexity(X)
+    assert str(loaded.get_params()) == str(model.get_params())
+    assert loaded.partial_fit(X[:50]).n_batches_ == 1
+
+
+def test_wrong_shapes_are_refused(tmp_path, planted):
+    path = tmp_path / "model"
+    PLSA(3, max_iter=2, random_state=0).fit(planted[0]).save(path)
+    bundle = read_bundle(path)
+    name = next(n for n in bundle.arrays if "components_" in n)
+    arrays = {**bundle.arrays, name: bundle.arrays[name][:, :-1]}
+    write_bundle(
+        path,
+        kind=bundle.kind,
+        arrays=arrays,
+        strings=bundle.strings,
+        meta=bundle.meta,
+    )
+    with pytest.raises(ModelFileError, match="119 columns for 120 terms"):
+        topicfold.load(path)
+
+
+def test_topic_data_of_training_and_new_documents(planted):
+    X = planted[0]
+    model = PLSA(3, max_iter=3, random_state=0).fit(X)
+    data = model.topic_data(labels=["a"] * 300)
+    assert data.n_documents == 300
+    assert data.vocabulary[:2] == ("w0", "w1")
+    assert data.settings["model"] == "PLSA"
+    new = model.topic_data([f"term{i}" for i in range(120)], X=X[:5])
+    np.testing.assert_array_equal(new.doc_topics, model.transform(X[:5]))
+    np.testing.assert_allclose(new.doc_lengths, X[:5].sum(axis=1).A1)
