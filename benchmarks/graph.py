@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time the exact nearest-neighbour graph of a corpus against its rivals.
+
+    python benchmarks/graph.py --corpora /path/to/corpora --threads 2
+
+Ours starts from raw counts and ends with the symmetric graph; the rivals get tf-idf
+rows for nothing and end with the neighbour lists. All run in one process, turn by turn,
+and the best of the repeats counts. Needs ``pip install sparse_dot_topn``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.neighbors import NearestNeighbors
+from sparse_dot_topn import sp_matmul_topn
+
+from topicfold.graph import NeighborIndex, document_graph, document_neighbors
+
+
+def main() -> None:
+    arguments = _arguments()
+    path = Path(arguments.corpora) / arguments.corpus / "counts.npz"
+    counts = sp.csr_matrix(sp.load_npz(path))
+    rows = sp.csr_matrix(TfidfTransformer().fit_transform(counts))
+    k, threads = arguments.neighbors, arguments.threads
+    runs = _runs(counts, rows, k, threads, arguments.all)
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    results: dict[str, Any] = {}
+    for name in runs:
+        if name.startswith("topicfold"):
+            document_graph(  # compile
+                counts[:200], k, similarity=name.partition(" ")[2], n_jobs=threads
+            )
+    for _ in range(arguments.repeats):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            results[name] = run()
+            seconds[name].append(time.perf_counter() - start)
+    _, ours = document_neighbors(NeighborIndex(counts), k, n_jobs=threads)
+    report = {
+        "corpus": arguments.corpus,
+        "shape": counts.shape,
+        "nnz": int(counts.nnz),
+        "n_neighbors": k,
+        "threads": threads,
+        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPU",
+        "seconds": seconds,
+        "largest_difference_of_similarities": {
+            name: float(np.abs(ours - _peer_values(name, results[name], k)).max())
+            for name in runs
+            if not name.startswith("topicfold")
+        },
+    }
+    print(_table(report))
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--corpora", default=os.environ.get("TOPICFOLD_CORPORA", "."))
+    parser.add_argument("--corpus", default="20news_bydate_raw")
+    parser.add_argument("--neighbors", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--all", action="store_true", help="our other similarities too")
+    return parser.parse_args()
+
+
+def _runs(
+    counts: sp.csr_matrix, rows: sp.csr_matrix, k: int, threads: int, everything: bool
+) -> dict[str, Callable[[], Any]]:
+    def ours(similarity: str) -> Callable[[], Any]:
+        return lambda: document_graph(counts, k, similarity=similarity, n_jobs=threads)
+
+    def topn() -> Any:
+        return sp_matmul_topn(
+            rows, rows.T.tocsr(), top_n=k + 1, n_threads=threads, sort=True
+        )
+
+    def brute() -> Any:
+        search = NearestNeighbors(
+            n_neighbors=k, metric="cosine", algorithm="brute", n_jobs=threads
+        )
+        return search.fit(rows).kneighbors()
+
+    names = ("cosine", "intersection", "kl") if everything else ("cosine",)
+    return {
+        **{f"topicfold {name}": ours(name) for name in names},
+        "sparse-dot-topn": topn,
+        "scikit-learn brute force": brute,
+    }
+
+
+def _peer_values(name: str, result: Any, k: int) -> np.ndarray:
+    """Return the k largest similarities of each document, itself left out."""
+    if name.startswith("scikit-learn"):
+        return 1.0 - result[0]
+    values = np.zeros((result.shape[0], k))
+    for row in range(result.shape[0]):
+        part = slice(result.indptr[row], result.indptr[row + 1])
+        others = np.sort(result.data[part][result.indices[part] != row])[::-1][:k]
+        values[row, : len(others)] = others
+    return values
+
+
+def _table(report: dict[str, Any]) -> str:
+    best = {name: min(times) for name, times in report["seconds"].items()}
+    ours = best["topicfold cosine"]
+    lines = [
+        f"{report['corpus']}: {report['shape'][0]} documents, {report['nnz']} "
+        f"non-zeros, {report['n_neighbors']} neighbours, {report['threads']} threads, "
+        f"{report['machine']}",
+        "",
+        "| graph | best, s | all, s | times topicfold cosine |",
+        "| --- | ---: | --- | ---: |",
+    ]
+    for name, times in report["seconds"].items():
+        every = " ".join(f"{t:.2f}" for t in times)
+        lines.append(
+            f"| {name} | {best[name]:.2f} | {every} | {best[name] / ours:.1f} |"
+        )
+    worst = max(report["largest_difference_of_similarities"].values())
+    return "\n".join([*lines, "", f"largest difference of similarities: {worst:.1e}"])
+
+
+if __name__ == "__main__":
+    main()

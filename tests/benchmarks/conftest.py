@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`benchmarks` is not installed: find it in the repository."""
+
+import sys
+from pathlib import Path
+
+_ROOT = str(Path(__file__).resolve().parents[2])
+if _ROOT not in sys.path:
+    sys.path.append(_ROOT)
