@@ -41,7 +41,7 @@ class _CompileNotice(event.Listener):
         if not self.said and str(module).startswith("topicfold"):
             _CompileNotice.said = True
             _logger.warning(
-                "compiling topicfold's kernels for this machine: some seconds, "
+                "compiling topicfold's kernels for this machine: 10 to 30 seconds, "
                 "once (later runs read them from numba's cache on disk)"
             )
 

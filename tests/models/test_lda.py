@@ -8,7 +8,7 @@ from tests_support import draw_corpus, matched_overlap
 from topicfold import LDA
 from topicfold.em.lda import Variational
 from topicfold.engine.cpu import CpuEngine
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, EmptyDocumentWarning
 
 ALGORITHMS = ["cvb0", "variational"]
 
@@ -41,7 +41,7 @@ def test_bound_never_falls_while_priors_are_learned(planted):
 
 def test_cvb0_rises_between_updates_of_the_priors(planted):
     X = planted[0].astype(float)
-    model = LDA(5, max_iter=60, tol=0, random_state=0).fit(X)
+    model = LDA(5, learn_priors=True, max_iter=60, tol=0, random_state=0).fit(X)
     rises = np.diff(model.objective_history_)
     kept = np.setdiff1d(np.arange(60), np.array(model.prior_updates_) - 1)
     assert len(kept) == 54
@@ -185,7 +185,7 @@ def test_learned_alpha_follows_the_size_of_topics():
     few = theta.argmax(axis=1) == 2
     X = X[~few | (np.arange(400) % 8 == 0)]
     for algorithm in ALGORITHMS:
-        model = LDA(3, algorithm=algorithm, random_state=0).fit(X)
+        model = LDA(3, algorithm=algorithm, learn_priors=True, random_state=0).fit(X)
         sizes = model.doc_topics_.sum(axis=0)
         assert np.argmin(model.doc_topic_prior_) == np.argmin(sizes)
 
@@ -206,3 +206,13 @@ def test_bad_priors(planted):
         LDA(2, doc_topic_prior=[1.0, 0.0]).fit(planted[0])
     with pytest.raises(ValueError, match="'topic_word_prior' parameter of LDA"):
         LDA(2, topic_word_prior=0.0).fit(planted[0])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_empty_documents_get_uniform_mixtures(ragged, algorithm):
+    model = LDA(4, algorithm=algorithm, max_iter=20, random_state=0, learn_priors=True)
+    with pytest.warns(EmptyDocumentWarning, match="3 of 40"):
+        model.fit(ragged)
+    np.testing.assert_allclose(model.doc_topics_[0], 0.25)
+    with pytest.warns(EmptyDocumentWarning, match="3 of 40"):
+        np.testing.assert_allclose(model.transform(ragged)[17], 0.25)

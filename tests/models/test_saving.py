@@ -58,3 +58,11 @@ def test_topic_data_of_training_and_new_documents(planted):
     new = model.topic_data([f"term{i}" for i in range(120)], X=X[:5])
     np.testing.assert_array_equal(new.doc_topics, model.transform(X[:5]))
     np.testing.assert_allclose(new.doc_lengths, X[:5].sum(axis=1).A1)
+
+
+def test_a_model_of_a_stream_has_topic_data(tmp_path, planted):
+    model = PLSA(3, random_state=0).partial_fit(planted[0])
+    model.save(tmp_path / "stream")
+    data = topicfold.load(tmp_path / "stream").topic_data()
+    assert data.doc_topics is None
+    assert data.n_topics == 3

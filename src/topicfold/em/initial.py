@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ BACKGROUND_SHARE = 0.5
 def initial_topics(
     X: sparse.csr_matrix, n_topics: int, init: Any, rng: np.random.RandomState
 ) -> Array:
-    """Return (K, V) float64 topics, every entry positive, rows on the simplex.
+    """Return (K, V) topics of the type of X, rows on the simplex.
+
+    Entries are positive except where a given array has zeros. Made topic by topic:
+    the result is the only array of its size.
 
     Parameters
     ----------
@@ -41,14 +45,14 @@ def initial_topics(
     unigram = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() + 1.0 / X.shape[1]
     unigram /= unigram.sum()
     if not isinstance(init, str):
-        return _given(init, n_topics, X.shape[1], unigram)
-    if init == "random":
-        topics = unigram * rng.gamma(1.0, size=(n_topics, X.shape[1]))
-    elif init == "documents":
-        topics = _from_documents(X, n_topics, unigram, rng)
-    else:
-        topics = _from_svd(X, n_topics, unigram, rng)
-    return topics / topics.sum(axis=1, keepdims=True)
+        return _given(init, n_topics, X.shape[1], unigram).astype(X.dtype, copy=False)
+    make = {"random": _random, "documents": _documents, "svd": _SvdTopic}[init]
+    topic = make(X, n_topics, unigram, rng)
+    topics = np.empty((n_topics, X.shape[1]), X.dtype)
+    for k in range(n_topics):
+        weights = topic(k)
+        topics[k] = weights / weights.sum()
+    return topics
 
 
 def _given(init: Any, n_topics: int, n_terms: int, unigram: Array) -> Array:
@@ -64,33 +68,49 @@ def _given(init: Any, n_topics: int, n_terms: int, unigram: Array) -> Array:
     return np.where(totals > 0, topics / np.where(totals > 0, totals, 1), unigram)
 
 
-def _from_documents(
+def _random(
     X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
-) -> Array:
+) -> Callable[[int], Array]:
+    return lambda k: unigram * rng.gamma(1.0, size=X.shape[1])
+
+
+def _documents(
+    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
+) -> Callable[[int], Array]:
     used = np.flatnonzero(np.diff(X.indptr))
-    topics = np.empty((n_topics, X.shape[1]))
-    for k in range(n_topics):
+
+    def topic(k: int) -> Array:
         rows = rng.choice(used, size=min(DOCUMENTS_PER_TOPIC, len(used)))
         counts = np.asarray(X[rows].sum(axis=0, dtype=np.float64)).ravel()
-        topics[k] = counts / counts.sum()
-    return (1 - BACKGROUND_SHARE) * topics + BACKGROUND_SHARE * unigram
+        own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
+        return own + BACKGROUND_SHARE * unigram
+
+    return topic
 
 
-def _from_svd(
-    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
-) -> Array:
-    rank = min(n_topics, min(X.shape))
-    left, _, right = randomized_svd(X.astype(np.float64).sqrt(), rank, random_state=rng)
-    topics = np.empty((n_topics, X.shape[1]))
-    for k in range(n_topics):
-        # Ranks beyond the matrix's repeat the leading vectors with the other sign.
-        u, v = left[:, k % rank], right[k % rank]
-        weight = [
+class _SvdTopic:
+    """Squared positive part of a singular vector of √X, plus noise."""
+
+    def __init__(
+        self,
+        X: sparse.csr_matrix,
+        n_topics: int,
+        unigram: Array,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.unigram = unigram
+        self.rng = rng
+        self.rank = min(n_topics, *X.shape)
+        self.left, _, self.right = randomized_svd(X.sqrt(), self.rank, random_state=rng)
+
+    def __call__(self, k: int) -> Array:
+        # Topics beyond the matrix's rank repeat its vectors with the other sign.
+        u, v = self.left[:, k % self.rank], self.right[k % self.rank]
+        strength = [
             np.linalg.norm(np.maximum(s * u, 0)) * np.linalg.norm(np.maximum(s * v, 0))
             for s in (1, -1)
         ]
-        sign = 1 if weight[0] >= weight[1] else -1
-        part = np.maximum((sign if k < rank else -sign) * v, 0) ** 2
-        topics[k] = part / part.sum() if part.sum() > 0 else unigram
-    noise = rng.gamma(1.0, size=topics.shape)
-    return 0.8 * topics + 0.2 * unigram * noise
+        sign = 1 if strength[0] >= strength[1] else -1
+        part = np.maximum((sign if k < self.rank else -sign) * v, 0) ** 2
+        share = part / part.sum() if part.sum() > 0 else self.unigram
+        return 0.8 * share + 0.2 * self.unigram * self.rng.gamma(1.0, size=len(v))

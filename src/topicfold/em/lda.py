@@ -73,8 +73,13 @@ class _LdaEM:
         raise NotImplementedError
 
     def _even_documents(self) -> Array:
-        shares = self.engine.document_lengths / self.engine.n_topics
-        return self.engine.pack_documents(self.alpha + shares[:, None])
+        engine = self.engine
+        shares = (engine.document_lengths / engine.n_topics)[:, None]
+        packed = engine.pack_documents(
+            np.broadcast_to(shares, (engine.n_documents, engine.n_topics))
+        )
+        packed += engine.pack_prior(self.alpha)
+        return packed
 
     def _update_documents(self) -> float:
         """Move the documents under the new topics; return the log-likelihood."""
@@ -106,8 +111,14 @@ class _LdaEM:
         return now
 
     def doc_topics(self) -> Array:
-        """Posterior mean mixtures (D, K)."""
-        return normalize_rows(self.engine.unpack_documents(self.parameters))
+        """Posterior mean mixtures (D, K); uniform where there are no words."""
+        theta = normalize_rows(self.engine.unpack_documents(self.parameters))
+        theta[self.engine.document_lengths == 0] = 1.0 / self.engine.n_topics
+        return theta
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        self._pass = None
 
     def topics(self) -> Array:
         """Topics (K, V), rows on the simplex."""
@@ -165,6 +176,11 @@ class Cvb0(_LdaEM):
         value = loglik + self.alpha @ (log_theta - log_norm)
         return float(value + self.eta * engine.log_totals(self.weights, 0.0).sum())
 
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        super().free_scratch()
+        self._spare = np.empty((0, 0), self.engine.dtype)
+
     def topics(self) -> Array:
         """Topics (K, V)."""
         return normalize_rows(self.engine.unpack_topics(self.weights))
@@ -185,7 +201,8 @@ class Variational(_LdaEM):
     def _start(self, phi: Array) -> None:
         engine = self.engine
         tokens_per_topic = engine.document_lengths.sum() / engine.n_topics
-        self.counts = engine.pack_topics(phi * tokens_per_topic)
+        self.counts = engine.pack_topics(phi)
+        self.counts *= engine.dtype.type(tokens_per_topic)
         self.weights = engine.expected_log_topics(
             self.counts, self.eta, np.empty_like(self.counts)
         )
@@ -222,6 +239,13 @@ class Variational(_LdaEM):
         documents = engine.document_bound(self.parameters, prior)
         return loglik + documents + engine.topic_bound(self.counts, self.eta)
 
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        super().free_scratch()
+        self.weights = np.empty((0, 0), self.engine.dtype)
+
     def topics(self) -> Array:
         """Posterior mean topics (K, V)."""
-        return normalize_rows(self.engine.unpack_topics(self.counts) + self.eta)
+        topics = self.engine.unpack_topics(self.counts)
+        topics += topics.dtype.type(self.eta)
+        return normalize_rows(topics)

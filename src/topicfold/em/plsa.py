@@ -25,8 +25,8 @@ class PlsaEM:
     ----------
     engine : Engine
         The corpus.
-    theta, phi : ndarray
-        Start: mixtures (D, K) and topics (K, V).
+    phi : ndarray of shape (K, V)
+        Start of the topics; mixtures start uniform.
     theta_step, phi_step : ThetaStep, PhiStep
         The M-step.
     graph : csr_matrix or None, default=None
@@ -36,7 +36,6 @@ class PlsaEM:
     def __init__(
         self,
         engine: Engine,
-        theta: Array,
         phi: Array,
         theta_step: ThetaStep,
         phi_step: PhiStep,
@@ -45,7 +44,10 @@ class PlsaEM:
         self.engine = engine
         self.theta_step = theta_step
         self.phi_step = phi_step
-        self.theta = engine.pack_documents(theta)
+        even = np.full((1, engine.n_topics), 1.0 / engine.n_topics)
+        self.theta = engine.pack_documents(
+            np.broadcast_to(even, (engine.n_documents, engine.n_topics))
+        )
         self.packed_topics = engine.pack_topics(phi)
         self._spare_topics = np.empty_like(self.packed_topics)
         self._pass: DocumentPass | None = None
@@ -97,6 +99,11 @@ class PlsaEM:
             + context.topics_value
         )
         return context.objective
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        self._spare_topics = np.empty((0, 0), self.engine.dtype)
+        self._pass = None
 
     def topics(self) -> Array:
         """Topics (K, V)."""

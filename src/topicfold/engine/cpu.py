@@ -87,13 +87,15 @@ class CpuEngine:
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics word-major in the order of frequency, padded."""
         packed = np.zeros((self.n_terms, self._width), self.dtype)
-        packed[:, : self.n_topics] = phi.T[self._layout.word_order]
+        for k in range(self.n_topics):
+            packed[:, k] = phi[k][self._layout.word_order]
         return packed
 
     def unpack_topics(self, packed: Array) -> Array:
         """Return (K, V) topics in X's order of words."""
         phi = np.empty((self.n_topics, self.n_terms), self.dtype)
-        phi[:, self._layout.word_order] = packed[:, : self.n_topics].T
+        for k in range(self.n_topics):
+            phi[k][self._layout.word_order] = packed[:, k]
         return phi
 
     def pack_prior(self, prior: Array | float) -> Array:

@@ -238,6 +238,31 @@ def word_rows(
 
 
 @kernel
+def list_tile_by_word(
+    start, stop, indptr, indices, work_cursor, out_document, out_position
+):
+    """Counting sort of the non-zeros of documents ``start..stop`` by word.
+
+    Within a word the documents keep their order. `work_cursor` (terms + 1) ends as
+    the end of each word's list.
+    """
+    n_terms = work_cursor.shape[0] - 1
+    for w in range(n_terms + 1):
+        work_cursor[w] = 0
+    for p in range(indptr[start], indptr[stop]):
+        work_cursor[indices[p] + 1] += 1
+    work_cursor[0] = indptr[start]
+    for w in range(n_terms):
+        work_cursor[w + 1] += work_cursor[w]
+    for d in range(start, stop):
+        for p in range(indptr[d], indptr[d + 1]):
+            q = work_cursor[indices[p]]
+            work_cursor[indices[p]] = q + 1
+            out_document[q] = d - start
+            out_position[q] = p
+
+
+@kernel
 def column_sums(block, start, stop, array, prior, out_sums):
     """``out_sums[block] = array[start:stop].sum(axis=0)`` in float64."""
     total = out_sums[block]

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.engine.kernels import list_tile_by_word
+
 TILE_SIZE = 4096
 
 
@@ -68,26 +70,19 @@ def document_layout(X: sparse.csr_matrix, dtype: np.dtype) -> DocumentLayout:
 def word_layout(documents: DocumentLayout) -> WordLayout:
     """List the non-zeros of each tile of documents word by word."""
     indptr, indices = documents.indptr, documents.indices
-    n_documents = len(indptr) - 1
-    words, pointers, groups = [], [np.zeros(1, np.int64)], [0]
+    n_documents, n_terms = len(indptr) - 1, len(documents.word_order)
     tile_document = np.empty(len(indices), np.uint16)
     position = np.empty(len(indices), indices.dtype)
+    cursor = np.empty(n_terms + 1, np.int64)
+    words, pointers, groups = [], [np.zeros(1, np.int64)], [0]
     for start in range(0, n_documents, TILE_SIZE):
         stop = min(start + TILE_SIZE, n_documents)
-        lo, hi = int(indptr[start]), int(indptr[stop])
-        tile = sparse.csr_matrix(
-            (
-                np.arange(lo, hi, dtype=indices.dtype),
-                indices[lo:hi],
-                indptr[start : stop + 1] - lo,
-            ),
-            shape=(stop - start, len(documents.word_order)),
-        ).tocsc()
-        tile_document[lo:hi] = tile.indices
-        position[lo:hi] = tile.data
-        present = np.flatnonzero(np.diff(tile.indptr))
+        list_tile_by_word(start, stop, indptr, indices, cursor, tile_document, position)
+        # The cursor now stands at each word's end.
+        starts = np.r_[indptr[start], cursor[:-2]]
+        present = np.flatnonzero(cursor[:-1] > starts)
         words.append(present.astype(indices.dtype))
-        pointers.append(tile.indptr[present + 1].astype(np.int64) + lo)
+        pointers.append(cursor[present])
         groups.append(groups[-1] + len(present))
     return WordLayout(
         tile_groups=np.array(groups, dtype=np.int64),

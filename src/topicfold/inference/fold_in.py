@@ -29,7 +29,7 @@ def fold_in(
 
     Each document stops by itself when its mixture changes by at most `tol` (L1), so
     its row depends neither on the batch it came in nor on the number of threads.
-    A document without words gets the prior's mean, uniform without a prior.
+    A document without words gets the uniform mixture.
 
     Parameters
     ----------
@@ -71,4 +71,6 @@ def fold_in(
         max_updates=max_iter,
         tol=tol,
     )
-    return normalize_rows(engine.unpack_documents(parameters))
+    theta = normalize_rows(engine.unpack_documents(parameters))
+    theta[engine.document_lengths == 0] = 1.0 / n_topics
+    return theta

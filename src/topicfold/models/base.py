@@ -125,7 +125,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 names = [f"w{w}" for w in range(self.n_features_in_)]
             vocabulary = list(names)
         if X is None:
-            theta, lengths = self.doc_topics_, self.doc_lengths_
+            # A model of a stream keeps no documents.
+            theta = getattr(self, "doc_topics_", None)
+            lengths = getattr(self, "doc_lengths_", None)
         else:
             theta = self.transform(X)
             lengths = np.asarray(sparse.csr_matrix(X).sum(axis=1)).ravel()
@@ -139,7 +141,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             doc_topics=theta,
             vocabulary=tuple(vocabulary),
             doc_lengths=lengths,
-            history=tuple(self.objective_history_),
+            history=tuple(getattr(self, "objective_history_", ())),
             settings={"model": type(self).__name__, **settings},
             **documents,
         )
@@ -175,6 +177,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
+        if not hasattr(self, "components_"):
+            return  # saved before it was fitted
         if self.components_.ndim != 2:
             raise ValueError("components_ is not a matrix")
         n_topics, n_terms = self.components_.shape

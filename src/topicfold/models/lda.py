@@ -26,7 +26,7 @@ from topicfold.models.validation import check_counts
 
 Array = NDArray[np.floating]
 
-DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.05)}
+DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.5, 0.5)}
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
@@ -45,12 +45,15 @@ class LDA(TopicModel):
         exclusion, the fastest way to a low perplexity; ``"variational"``:
         mean-field variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α. None is 0.05 for CVB0 and 0.1 for variational Bayes.
+        α. None is 0.05 for CVB0 and 0.5 for variational Bayes (whose digamma takes
+        about half a count away again).
     topic_word_prior : float or None, default=None
-        η. None is 0.01 for CVB0 and 0.05 for variational Bayes.
-    learn_priors : bool, default=True
+        η. None is 0.01 for CVB0 and 0.5 for variational Bayes.
+    learn_priors : bool or None, default=None
         Learn an asymmetric α and a symmetric η every ten iterations, starting from
-        the values above.
+        the values above. None learns them for variational Bayes, where they raise
+        the bound, and not for CVB0, whose soft counts make them too large (held-out
+        perplexity on 20 Newsgroups, 100 topics: 1250 without, 1321 with).
     init : {"random", "documents", "svd"} or array (K, V), default="random"
         Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
     max_iter : int, default=100
@@ -130,7 +133,7 @@ class LDA(TopicModel):
             None,
         ],
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
-        "learn_priors": ["boolean"],
+        "learn_priors": ["boolean", None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -158,7 +161,7 @@ class LDA(TopicModel):
         algorithm: str = "cvb0",
         doc_topic_prior: Any = None,
         topic_word_prior: float | None = None,
-        learn_priors: bool = True,
+        learn_priors: bool | None = None,
         init: Any = "random",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -207,27 +210,30 @@ class LDA(TopicModel):
         y : None
             Ignored, for scikit-learn's conventions.
         """
-        X = check_counts(self, X, reset=True)
+        counts = check_counts(self, X, reset=True)
+        del X
         self._start_priors()
-        self._store_corpus(X)
+        self._store_corpus(counts)
         if self.batch_size is not None:
-            return self._fit_online(X)
+            return self._fit_online(counts)
         rng = check_random_state(self.random_state)
         algorithm = ALGORITHMS[self.algorithm](
-            self._engine(X),
-            initial_topics(X, self.n_components, self.init, rng),
+            self._engine(counts),
+            initial_topics(counts, self.n_components, self.init, rng),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             doc_updates=self.doc_updates,
             doc_tol=self.doc_tol,
-            learn_priors=self.learn_priors,
+            learn_priors=self._learns_priors(),
         )
+        del counts  # the engine has its own arrangement
         result = run_em(
             algorithm,
             max_iter=self.max_iter,
             tol=self.tol,
             callbacks=self._all_callbacks(),
         )
+        algorithm.free_scratch()
         self.doc_topics_ = algorithm.doc_topics()
         self.components_ = algorithm.topics()
         self.topic_totals_ = algorithm.topic_totals()
@@ -309,6 +315,11 @@ class LDA(TopicModel):
         self.topic_word_prior_ = float(
             eta if self.topic_word_prior is None else self.topic_word_prior
         )
+
+    def _learns_priors(self) -> bool:
+        if self.learn_priors is None:
+            return self.algorithm == "variational"
+        return self.learn_priors
 
     def _link(self) -> Link:
         return "digamma" if self.algorithm == "variational" else "identity"

@@ -176,8 +176,7 @@ class PLSA(TopicModel):
         y : array-like of shape (n_documents,) or None, default=None
             Labels for steps that use them, -1 for unknown; plain PLSA ignores them.
         """
-        X = check_counts(self, X, reset=True)
-        self._fit_counts(X, y)
+        self._fit_counts(check_counts(self, X, reset=True), y)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -202,24 +201,20 @@ class PLSA(TopicModel):
             device=self.device,
             n_jobs=self.n_jobs,
         )
+        self._store_corpus(X)
         theta_step = self._theta_step()
-        algorithm = PlsaEM(
-            engine,
-            np.full((X.shape[0], self.n_components), 1.0 / self.n_components),
-            phi,
-            theta_step,
-            self._phi_step(),
-            graph=self._document_graph(X, y) if theta_step.needs_graph else None,
-        )
+        graph = self._document_graph(X, y) if theta_step.needs_graph else None
+        algorithm = PlsaEM(engine, phi, theta_step, self._phi_step(), graph=graph)
+        del X, phi  # the engine has its own arrangement of both
         result = run_em(
             algorithm,
             max_iter=self.max_iter,
             tol=self.tol,
             callbacks=self._all_callbacks(),
         )
+        algorithm.free_scratch()
         self.doc_topics_ = algorithm.doc_topics()
         self.components_ = algorithm.topics()
-        self._store_corpus(X)
         self._store_result(result)
         self._fitted_algorithm(algorithm)
 
@@ -230,7 +225,11 @@ class PLSA(TopicModel):
         return PhiStep() if self.phi_step is None else self.phi_step
 
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
-        raise NotImplementedError
+        """Return the graph that a θ-step was given, or the nearest neighbours'."""
+        from topicfold.models.graph_base import GraphOptions, build_graph
+
+        given = getattr(self._theta_step(), "graph", None)
+        return build_graph(X, y, given, GraphOptions(n_jobs=self.n_jobs))
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         """Let relatives keep more of a finished fit."""
