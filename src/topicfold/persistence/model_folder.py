@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from topicfold.exceptions import DataError, ModelFileError
+from topicfold.exceptions import ModelFileError
 from topicfold.persistence.bundle import FORMAT_NAME, bundle_file
 from topicfold.persistence.estimators import read_estimator, save_estimator
 from topicfold.topic_data import TopicData
@@ -65,7 +65,9 @@ class ModelFolder:
         record has none then.
         """
         if hasattr(self.model, "doc_topics_"):
-            labels = self.labels and [label.strip() or None for label in self.labels]
+            labels: list[str | None] | None = None
+            if self.labels is not None:
+                labels = [label.strip() or None for label in self.labels]
             data: TopicData = self.model.topic_data(
                 self.vocabulary, labels=labels, doc_ids=self.doc_ids
             )
@@ -150,12 +152,7 @@ def load_model_folder(path: str | os.PathLike[str]) -> ModelFolder:
         corpus=corpus,
         **{name: saved.strings.get(name) for name in _STRINGS},
     )
-    try:
-        folder.topic_data()
-    except DataError as error:
-        raise ModelFileError(
-            f"{Path(path)} is damaged, its parts do not fit together: {error}"
-        ) from error
+    _check_lengths(folder, Path(path))
     return folder
 
 
@@ -202,6 +199,21 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
             f"{place} cannot be written: {parent} is no folder, or is read-only for "
             "you. Choose another place."
         )
+
+
+def _check_lengths(folder: ModelFolder, path: Path) -> None:
+    n_terms = folder.model.components_.shape[1]
+    theta = getattr(folder.model, "doc_topics_", None)
+    expected = {"vocabulary": n_terms}
+    if theta is not None:
+        expected |= {"labels": len(theta), "doc_ids": len(theta)}
+    for name, length in expected.items():
+        values = getattr(folder, name)
+        if values is not None and len(values) != length:
+            raise ModelFileError(
+                f"{path} is damaged: {name} has {len(values)} entries for {length}. "
+                "Save the model again."
+            )
 
 
 def is_topicfold_file(file: Path) -> bool:

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold demo``: topics of the built-in corpus, without any file or download."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicfold.cli.console import show_fact, stdout_console, working
+from topicfold.cli.messages import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from topicfold.corpus import Corpus
+    from topicfold.topic_data import TopicData
+
+HELP = """See what topicfold does, on documents that you already have.
+
+The documents are the docstrings of NumPy, SciPy and scikit-learn. LDA and PLSA learn
+topics from nine tenths of them, without their labels; the rest is for the score.
+
+\b
+[bold]In Python[/bold]
+  from topicfold import LDA, corpus
+  docs = corpus.load_docs()
+  train, test = corpus.train_test_documents(docs, test_size=0.1, random_state=0)
+  model = LDA(30, random_state=0, n_jobs=-1).fit(train.counts)
+  model.topic_data(train.vocabulary).top_terms()
+  model.perplexity(test.counts)
+"""
+
+TEST_SHARE = 0.1
+_WORDS = 6
+_MODELS = ("lda", "plsa")
+_LEGEND = (
+    "Perplexity, of unseen words in unseen documents: lower is better. NPMI (-1 to 1, "
+    "the words of a topic occur together) and diversity (0 to 1, topics have different "
+    "words): higher is better."
+)
+_Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the models.")
+]
+_Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics to learn.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same demo.")]
+
+
+@dataclass(frozen=True)
+class _Score:
+    """One row of the comparison."""
+
+    model: str
+    seconds: float | None
+    perplexity: float
+    coherence: float | None = None
+    diversity: float | None = None
+
+
+def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) -> None:
+    """Fit LDA and PLSA on the built-in corpus, show and save them."""
+    from topicfold.cli.fitting import show_corpus
+    from topicfold.corpus import load_docs, train_test_documents
+    from topicfold.persistence.model_folder import check_output_folder
+
+    for name in _MODELS:
+        check_output_folder(output / name, replace=True)
+    show_fact("Read", "the docstrings of NumPy, SciPy and scikit-learn")
+    with working("Some seconds the first time …"):
+        docs = load_docs()
+    show_corpus(docs)
+    train, test = train_test_documents(docs, test_size=TEST_SHARE, random_state=seed)
+    show_fact(
+        "Split", f"{train.n_documents:,} to learn from, {test.n_documents:,} to score"
+    )
+    scores = [_score_unigram(train, test)]
+    shown: TopicData | None = None
+    for name in _MODELS:
+        score, data = _fit_one(name, train, test, output / name, topics, seed)
+        scores.append(score)
+        shown = shown or data
+    if shown is not None:
+        _show_topics(shown)
+    _show_scores(scores)
+    for name in _MODELS:
+        show_fact("Saved", str(output / name))
+    first = output / _MODELS[0]
+    show_fact("Next", f"topicfold topics {first} -n 15")
+    show_fact("", f"topicfold transform {first} YOUR_TEXTS.txt")
+    show_fact("", "topicfold fit YOUR_TEXTS.txt -k 20 -o my-model")
+
+
+def _fit_one(
+    name: str, train: Corpus, test: Corpus, folder: Path, n_topics: int, seed: int
+) -> tuple[_Score, TopicData]:
+    from topicfold.cli.fitting import fit_model
+    from topicfold.cli.registry import make_model
+    from topicfold.metrics import npmi_coherence, topic_diversity
+    from topicfold.persistence.model_folder import ModelFolder, save_model_folder
+
+    model = make_model(
+        name, {"n_components": n_topics, "random_state": seed, "n_jobs": -1}
+    )
+    report = fit_model(model, train.counts)
+    show_fact("Fit", report.summary)
+    if report.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    extras: dict[str, Any] = {
+        "vocabulary": train.vocabulary,
+        "labels": train.labels,
+        "doc_ids": train.ids,
+        "text": {},
+        "corpus": train.name,
+    }
+    save_model_folder(model, folder, **extras)
+    data = ModelFolder(model=model, **extras).topic_data()
+    score = _Score(
+        model=type(model).__name__,
+        seconds=report.seconds,
+        perplexity=model.perplexity(test.counts),
+        coherence=float(npmi_coherence(data.topics, train.counts).mean()),
+        diversity=topic_diversity(data.topics),
+    )
+    return score, data
+
+
+def _score_unigram(train: Corpus, test: Corpus) -> _Score:
+    """Score the model that has no topics: what the others are to be better than."""
+    import numpy as np
+
+    from topicfold.corpus import complete_split
+    from topicfold.metrics import completion_perplexity, unigram
+
+    _, held_out = complete_split(test.counts, random_state=0)
+    words = unigram(train.counts)[None, :]
+    theta = np.ones((test.n_documents, 1))
+    perplexity = completion_perplexity(theta, words, held_out, smoothing=0)
+    return _Score("no topics", None, perplexity)
+
+
+def _show_topics(data: TopicData) -> None:
+    from topicfold.cli.tables import topic_rows, topic_table
+
+    title = f"The {data.n_topics} topics of {data.settings['model']}, largest first"
+    console = stdout_console()
+    console.print()
+    console.print(topic_table(topic_rows(data, n_words=_WORDS), title=title))
+
+
+def _show_scores(scores: list[_Score]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title="Comparison",
+        title_justify="left",
+        pad_edge=False,
+        title_style="bold",
+    )
+    table.add_column("model", style="bold")
+    for column in ("seconds", "perplexity", "NPMI", "diversity"):
+        table.add_column(column, justify="right")
+    for score in scores:
+        table.add_row(
+            score.model,
+            "" if score.seconds is None else f"{score.seconds:.1f}",
+            f"{score.perplexity:,.0f}",
+            "" if score.coherence is None else f"{score.coherence:.3f}",
+            "" if score.diversity is None else f"{score.diversity:.2f}",
+        )
+    console = stdout_console()
+    console.print(table)
+    console.print(_LEGEND)
+    console.print()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One fit on the command line: with a clock, and with a Ctrl-C that keeps the model."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from topicfold.cli.console import progress_callbacks, show_fact
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How a fit went.
+
+    Attributes
+    ----------
+    summary : str
+        Model, iterations and time, in words.
+    seconds : float
+        Time of the fit.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    converged : bool
+        Whether more iterations would change nothing.
+    """
+
+    summary: str
+    seconds: float
+    interrupted: bool
+    converged: bool
+
+
+def fit_model(model: Any, X: Any, *, quiet: bool = False) -> FitReport:
+    """Fit a model, with a progress bar on a terminal.
+
+    Parameters
+    ----------
+    model : estimator
+        An unfitted model; its callbacks are used for the bar and are None afterwards.
+    X : sparse matrix
+        The counts.
+    quiet : bool, default=False
+        Whether to show no bar.
+    """
+    from topicfold.exceptions import FitInterruptedWarning
+
+    interrupted = False
+    show = warnings.showwarning
+
+    def note(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+        nonlocal interrupted
+        interrupted = interrupted or issubclass(category, FitInterruptedWarning)
+        show(message, category, *rest, **more)
+
+    has_callbacks = "callbacks" in model.get_params(deep=False)
+    if has_callbacks:
+        bar = progress_callbacks(f"Fit {type(model).__name__}", quiet=quiet)
+        model.set_params(callbacks=bar or None)
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.showwarning = note
+        model.fit(X)
+    seconds = time.perf_counter() - began
+    if has_callbacks:
+        model.set_params(callbacks=None)
+    return FitReport(
+        summary=_summary(model, seconds),
+        seconds=seconds,
+        interrupted=interrupted,
+        converged=bool(getattr(model, "converged_", True)),
+    )
+
+
+def show_corpus(corpus: Any) -> None:
+    """Print the size of a corpus."""
+    text = (
+        f"{corpus.n_documents:,} documents, {corpus.n_terms:,} different words, "
+        f"{int(corpus.counts.sum()):,} in all"
+    )
+    if corpus.labels is not None:
+        text += f", {len(corpus.encoded_labels()[1])} classes"
+    show_fact("Corpus", text)
+
+
+def _summary(model: Any, seconds: float) -> str:
+    text = f"{type(model).__name__}, {_count(len(model.components_), 'topic')}: "
+    n_iter = getattr(model, "n_iter_", None)
+    if n_iter is not None:
+        text += f"{_count(n_iter, 'iteration')} in "
+    return f"{text}{seconds:.1f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command ``topicfold``."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Annotated
+
+import typer
+
+from topicfold._version import __version__
+from topicfold.cli import demo, fit, topics, transform
+from topicfold.cli.messages import EXIT_INTERRUPTED, MessageGroup
+
+HELP = """Topic models for documents: fit, look, apply.
+
+\b
+[bold]Examples[/bold]
+  topicfold demo                               see what it does
+  topicfold fit reviews.txt -k 30 -o model     learn 30 topics
+  topicfold topics model                       look at them
+  topicfold transform model new.txt            find them in new documents
+
+\b
+[bold]In Python[/bold]
+  from topicfold import LDA
+  LDA(n_components=30).fit(counts)
+"""
+
+app = typer.Typer(
+    name="topicfold",
+    cls=MessageGroup,
+    help=HELP,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"topicfold {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,
+) -> None:
+    # --debug is taken by MessageGroup, wherever it stands; here it is for the help.
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command(help=demo.HELP)(demo.demo)
+app.command(help=fit.HELP)(fit.fit)
+app.command(help=topics.HELP)(topics.topics)
+app.command(help=transform.HELP)(transform.transform)
+
+
+def run() -> None:
+    """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        # A word that the terminal cannot show must not end the program.
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    run()

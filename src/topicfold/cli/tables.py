@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topics as a table for people, and as CSV or JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from topicfold.cli.messages import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from topicfold.topic_data import TopicData
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """What the tables say of one topic.
+
+    Attributes
+    ----------
+    topic : int
+        The model's own number of the topic.
+    share : float
+        Share of all tokens.
+    words : tuple of str
+        The most relevant words, best first.
+    name : str or None
+        The topic's own name.
+    label : str or None
+        The class that has the most of the topic's tokens.
+    label_share : float or None
+        Its share of them.
+    coherence : float or None
+        NPMI coherence.
+    """
+
+    topic: int
+    share: float
+    words: tuple[str, ...]
+    name: str | None = None
+    label: str | None = None
+    label_share: float | None = None
+    coherence: float | None = None
+
+
+def topic_rows(
+    data: TopicData,
+    *,
+    n_words: int = 10,
+    relevance: float = 1.0,
+    coherence: Sequence[float] | None = None,
+) -> list[TopicRow]:
+    """Return what is to be said of every topic, largest first.
+
+    Parameters
+    ----------
+    data : TopicData
+        The topics.
+    n_words, relevance
+        See `TopicData.top_terms`.
+    coherence : sequence of float, optional
+        Coherence of every topic.
+    """
+    sizes = data.topic_sizes()
+    words = data.top_terms(n_words, relevance)
+    classes = main_classes(data)
+    rows = [
+        TopicRow(
+            topic=topic,
+            share=float(sizes[topic]),
+            words=words[topic],
+            name=(data.topic_names[topic] or None) if data.topic_names else None,
+            label=classes[topic][0] if classes else None,
+            label_share=classes[topic][1] if classes else None,
+            coherence=None if coherence is None else float(coherence[topic]),
+        )
+        for topic in range(data.n_topics)
+    ]
+    return sorted(rows, key=lambda row: -row.share)
+
+
+def main_classes(data: TopicData) -> list[tuple[str, float]] | None:
+    """Return for every topic the class that has most of its tokens, and its share.
+
+    Returns
+    -------
+    list of (str, float) or None
+        None if the documents have no labels.
+
+    Examples
+    --------
+    >>> from topicfold import TopicData
+    >>> data = TopicData(topics=[[1.0]], vocabulary=["a"], doc_topics=[[1.0], [1.0]],
+    ...     doc_lengths=[30, 10], labels=["x", "y"])
+    >>> main_classes(data)
+    [('x', 0.75)]
+    """
+    import numpy as np
+
+    if data.labels is None or data.doc_topics is None or not any(data.labels):
+        return None
+    known = np.array([label is not None for label in data.labels])
+    names, codes = np.unique(
+        [label for label in data.labels if label is not None], return_inverse=True
+    )
+    lengths = np.ones(len(known)) if data.doc_lengths is None else data.doc_lengths
+    mixtures = data.doc_topics[known] * np.asarray(lengths, dtype=float)[known, None]
+    tokens = np.stack([np.bincount(codes, column) for column in mixtures.T])
+    shares = tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1e-300)
+    best = shares.argmax(axis=1)
+    return [(str(names[c]), float(shares[k, c])) for k, c in enumerate(best)]
+
+
+def topic_table(rows: Sequence[TopicRow], *, title: str | None = None) -> Table:
+    """Return the table for people; columns that no topic has are left out."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("topic", justify="right", style="bold", no_wrap=True)
+    table.add_column("tokens", justify="right", no_wrap=True)
+    with_name = any(row.name for row in rows)
+    with_class = any(row.label for row in rows)
+    with_coherence = any(row.coherence is not None for row in rows)
+    if with_coherence:
+        table.add_column("NPMI", justify="right", no_wrap=True)
+    if with_name:
+        table.add_column("name", overflow="fold", style="bold")
+    table.add_column("words", overflow="fold", ratio=1)
+    if with_class:
+        table.add_column("main class", no_wrap=True, overflow="fold", style="cyan")
+        table.add_column("", justify="right", no_wrap=True, style="cyan")
+    for row in rows:
+        cells = [str(row.topic), f"{row.share:.1%}"]
+        if with_coherence:
+            cells.append("" if row.coherence is None else f"{row.coherence:.2f}")
+        if with_name:
+            cells.append(printable(row.name or ""))
+        cells.append(printable(" ".join(row.words)))
+        if with_class:
+            cells += [printable(row.label or ""), f"{row.label_share or 0:.0%}"]
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def topic_records(rows: Sequence[TopicRow]) -> list[dict[str, Any]]:
+    """Return the rows for programs, without what is not known."""
+    wanted = [
+        name
+        for name in vars(rows[0])
+        if any(getattr(row, name) is not None for row in rows)
+    ]
+    return [{name: _plain(getattr(row, name)) for name in wanted} for row in rows]
+
+
+def topics_as_csv(rows: Sequence[TopicRow]) -> str:
+    """Return CSV with a header; the words are separated by spaces."""
+    records = topic_records(rows)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow({**record, "words": " ".join(record["words"])})
+    return stream.getvalue()
+
+
+def topics_as_json(rows: Sequence[TopicRow]) -> str:
+    """Return a JSON list with an object a topic."""
+    lines = (json.dumps(r, ensure_ascii=False) for r in topic_records(rows))
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        # NaN is no JSON: a topic without pairs of words has no coherence.
+        return None if value != value else round(value, 6)
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold transform``: topic mixtures of new documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from topicfold.cli.fit import EncodingOption, InputArgument
+from topicfold.cli.messages import CommandError
+from topicfold.cli.topics import ModelArgument
+
+HELP = """Write the topic mixtures of new documents.
+
+Every row sums to 1. Words that the model does not know are ignored; a document
+without any known word gets the same share of every topic.
+
+\b
+[bold]Examples[/bold]
+  topicfold transform reviews-model new.txt > mixtures.csv
+  topicfold transform reviews-model new.jsonl -o mixtures.npz
+
+\b
+[bold]In Python[/bold]
+  import topicfold
+  from topicfold import corpus
+  from topicfold.persistence.model_folder import load_model_folder
+  saved = load_model_folder("reviews-model")
+  texts = corpus.read_texts("new.txt").texts
+  X, _ = corpus.vectorize(texts, vocabulary=saved.vocabulary)
+  saved.model.transform(X)
+"""
+
+STDOUT = "-"
+_CHUNK = 1000
+_Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File ending in .csv or .npz (arrays ids and doc_topics); - prints CSV.",
+    ),
+]
+
+
+def transform(
+    folder: ModelArgument,
+    source: InputArgument,
+    output: _Output = STDOUT,
+    encoding: EncodingOption = None,
+) -> None:
+    """Write the topic mixtures of new documents."""
+    suffix = Path(output).suffix.lower()
+    if output != STDOUT and suffix not in (".csv", ".npz"):
+        raise CommandError(
+            f"--output is {output!r}. Give a name ending in .csv or .npz."
+        )
+
+    from topicfold.cli.inputs import read_new_documents
+    from topicfold.persistence.model_folder import load_model_folder
+
+    saved = load_model_folder(folder)
+    counts, ids = read_new_documents(source, saved, encoding=encoding)
+    mixtures = saved.model.transform(counts)
+    names = ids or [str(row) for row in range(len(mixtures))]
+    if output == STDOUT:
+        for chunk in _csv_chunks(names, mixtures):
+            typer.echo(chunk, nl=False)
+    elif suffix == ".csv":
+        _write_csv(Path(output), names, mixtures)
+    else:
+        _write_npz(Path(output), names, mixtures)
+
+
+def _csv_chunks(names: Sequence[str], mixtures: Any) -> Iterator[str]:
+    """Yield the CSV in pieces, the header first."""
+    header = ["id", *(f"topic{topic}" for topic in range(mixtures.shape[1]))]
+    yield _csv_lines([header])
+    for start in range(0, len(names), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        yield _csv_lines(
+            [name, *(f"{value:.6g}" for value in row)]
+            for name, row in zip(names[part], mixtures[part].tolist(), strict=True)
+        )
+
+
+def _csv_lines(rows: Any) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+def _write_csv(file: Path, names: Sequence[str], mixtures: Any) -> None:
+    from topicfold.persistence._atomic import write_atomically
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", encoding="utf-8", newline="") as stream:
+            stream.writelines(_csv_chunks(names, mixtures))
+
+    write_atomically(file, write)
+
+
+def _write_npz(file: Path, names: Sequence[str], mixtures: Any) -> None:
+    import numpy as np
+
+    from topicfold.persistence._atomic import write_atomically
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as stream:
+            np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
+
+    write_atomically(file, write)

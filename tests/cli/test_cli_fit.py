@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import topicfold
+from topicfold import corpus
+from topicfold.exceptions import FitInterruptedWarning
+from topicfold.persistence.model_folder import load_model_folder
+
+
+@pytest.mark.parametrize("name", ["plsa", "PLSI", "lda", "LDA"])
+def test_fit_saves_the_model_of_python(cli, texts, small, tmp_path, name):
+    result = cli("fit", texts, "-m", name, "-o", tmp_path / "m", "--seed", 3, *small)
+    assert result.exit_code == 0, result.output
+    cls = topicfold.LDA if name.lower() == "lda" else topicfold.PLSA
+    X, words = corpus.vectorize(
+        corpus.read_texts(texts).texts, min_df=1, max_df=1.0, stop_words="english"
+    )
+    mine = cls(2, max_iter=3, random_state=3).fit(X)
+    saved = load_model_folder(tmp_path / "m")
+    assert type(saved.model) is cls
+    assert saved.vocabulary == words
+    assert saved.corpus == "texts"
+    assert saved.text == {"min_df": 1, "max_df": 1.0, "stop_words": "english"}
+    np.testing.assert_array_equal(saved.model.components_, mine.components_)
+    loaded = topicfold.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.transform(X), mine.transform(X))
+
+
+def test_fit_says_what_it_did(cli, texts, small, tmp_path):
+    folder = tmp_path / "m"
+    result = cli("fit", texts, "-o", folder, *small)
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("Corpus   6 documents, ")
+    assert "LDA, 2 topics: 3 iterations in " in lines[1]
+    assert lines[1].endswith("the most allowed (--max-iter for more)")
+    assert lines[2:] == [f"Saved    {folder}", f"Next     topicfold topics {folder}"]
+    assert "\x1b" not in result.output
+
+
+def test_quiet_says_nothing(cli, texts, small, tmp_path):
+    result = cli("fit", texts, "-o", tmp_path / "m", "--quiet", *small)
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_options_reach_the_model(cli, texts, small, tmp_path):
+    folder = tmp_path / "m"
+    options = ("--algorithm", "variational", "--tol", "0.5", "--jobs", "1")
+    assert cli("fit", texts, "-o", folder, *options, *small).exit_code == 0
+    parameters = topicfold.load(folder).get_params()
+    assert parameters["algorithm"] == "variational"
+    assert (parameters["tol"], parameters["n_jobs"]) == (0.5, 1)
+
+
+def test_text_options(cli, texts, tmp_path):
+    words = tmp_path / "stop.txt"
+    words.write_text("Fox\nsea the\n")
+    fit = ("fit", texts, "-k", 2, "--max-iter", 1, "--max-df", 5)
+    assert cli(*fit, "-o", tmp_path / "a", "--stop-words", words).exit_code == 0
+    a = load_model_folder(tmp_path / "a")
+    assert a.text == {"max_df": 5, "stop_words": ["fox", "sea", "the"]}
+    assert not {"fox", "sea", "the"} & set(a.vocabulary)
+    none = ("--stop-words", "none", "--max-features", 3, "--min-df", "0.1")
+    assert cli(*fit, "-o", tmp_path / "b", *none).exit_code == 0
+    assert len(load_model_folder(tmp_path / "b").vocabulary) == 3
+
+
+def test_folder_of_texts_has_labels_and_ids(cli, small, tmp_path):
+    for name, text in {"a/1": "red fox", "a/2": "red wolf", "b/3": "blue sea"}.items():
+        file = tmp_path / "in" / f"{name}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert cli("fit", tmp_path / "in", "-o", tmp_path / "m", *small).exit_code == 0
+    data = load_model_folder(tmp_path / "m").topic_data()
+    assert data.labels == ("a", "a", "b")
+    assert data.doc_ids == ("a/1.txt", "a/2.txt", "b/3.txt")
+
+
+def test_json_lines_without_a_label(cli, small, tmp_path):
+    file = tmp_path / "in.jsonl"
+    records = [{"text": "red fox", "label": "x"}, {"text": "blue sea"}]
+    file.write_text("\n".join(map(json.dumps, records)))
+    assert cli("fit", file, "-o", tmp_path / "m", *small).exit_code == 0
+    assert load_model_folder(tmp_path / "m").topic_data().labels == ("x", None)
+
+
+def test_counts(cli, write_counts, tmp_path):
+    folder = write_counts([[2, 1, 0], [0, 1, 3]], ["red", "fox", "sea"], ["x", "y"])
+    assert cli("fit", folder, "-k", 2, "-o", tmp_path / "m").exit_code == 0
+    saved = load_model_folder(tmp_path / "m")
+    assert (saved.vocabulary, saved.text) == (["red", "fox", "sea"], None)
+    assert saved.labels == ["x", "y"]
+
+
+def test_counts_refuse_options_of_text(cli, check_error, write_counts, tmp_path):
+    folder = write_counts([[1]], ["red"])
+    result = cli(
+        "fit", folder, "-o", tmp_path / "m", "--min-df", 2, "--stop-words", "x"
+    )
+    check_error(result, "--min-df, --stop-words", "raw text")
+
+
+@pytest.mark.usefixtures("fake_docs")
+def test_built_in_corpus(cli, check_error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    fit = ("fit", "docs", "-k", 2, "--max-iter", 2, "-o", "m")
+    result = cli(*fit, "--min-df", 2)
+    assert result.exit_code == 0
+    assert "./docs" in result.stderr
+    assert load_model_folder("m").text == {"min_df": 2}
+    check_error(cli(*fit, "--force", "--max-features", 5), "--max-features", "built-in")
+    # The folder itself, which is empty.
+    check_error(cli("fit", "./docs", "-o", "m2"), "docs has no .txt files")
+
+
+def test_existing_output(cli, check_error, texts, small, tmp_path):
+    folder = tmp_path / "m"
+    folder.mkdir()
+    assert cli("fit", texts, "-o", folder, *small).exit_code == 0
+    before = (folder / "model.safetensors").read_bytes()
+    again = ("fit", texts, "-o", folder, "--seed", 5, *small)
+    check_error(cli(*again), folder, "--force")
+    assert (folder / "model.safetensors").read_bytes() == before
+    assert cli(*again, "--force").exit_code == 0
+    assert (folder / "model.safetensors").read_bytes() != before
+
+
+def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "cat.jpg").touch()
+    fit = ("fit", texts, *small, "--force", "-o")
+    check_error(cli(*fit, folder), "not empty", "no topicfold model")
+    (folder / "model.safetensors").write_bytes(b"someone else's")
+    check_error(cli(*fit, folder), "not topicfold's")
+    check_error(cli(*fit, texts), "is a file")
+    check_error(cli(*fit, texts / "below"), "cannot be written")
+    assert (folder / "model.safetensors").read_bytes() == b"someone else's"
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("--model", "ldaa"), ("'ldaa'", "Did you mean lda?")),
+        (("--model", "zzz"), ("'zzz'", "lda, plsa")),
+        (("--model", "plsa", "--algorithm", "cvb0"), ("plsa", "--algorithm")),
+        (("--algorithm", "gibbs"), ("'algorithm'", "cvb0", "Got 'gibbs'")),
+        (("--device", "abacus"), ("'device'", "Got 'abacus'")),
+        (("--topics", "0"), ("--topics", "fit --help")),
+        (("--topics", "many"), ("--topics",)),
+        (("--tol", "-1"), ("--tol",)),
+        (("--max-iter", "0"), ("--max-iter",)),
+        (("--min-df", "few"), ("--min-df", "'few'")),
+        (("--min-df", "7"), ("min_df",)),
+        (("--stop-words", "klingon"), ("'klingon'", "english")),
+        (("--encoding", "utf-16"), ("utf-16",)),
+        (("--no-such-option",), ("--no-such-option",)),
+    ],
+)
+def test_bad_options(cli, check_error, texts, tmp_path, options, parts):
+    check_error(cli("fit", texts, "-o", tmp_path / "m", *options), *parts)
+    assert not (tmp_path / "m").exists()
+
+
+def test_bad_input(cli, check_error, tmp_path):
+    fit = ("fit", "-o", tmp_path / "m")
+    check_error(cli(*fit, tmp_path / "no.txt"), "no.txt does not exist")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    check_error(cli(*fit, empty), "no documents")
+    empty.write_text("\n\n\n")
+    check_error(cli(*fit, empty), "no words")
+    (tmp_path / "x.pdf").touch()
+    check_error(cli(*fit, tmp_path / "x.pdf"), "'.pdf'")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+    check_error(cli(*fit, tmp_path / "latin.txt"), "0xe9", "encoding")
+    check_error(cli("fit", empty), "--output")
+    check_error(cli(*fit), "INPUT")
+
+
+def test_empty_documents_are_one_warning(cli, small, tmp_path):
+    file = tmp_path / "in.txt"
+    file.write_text("red fox\n\nblue sea\n")
+    result = cli("fit", file, "-o", tmp_path / "m", *small)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: 1 of 3 documents have no word")
+    assert result.stderr.count("\n") == 1
+
+
+def test_interrupted_fit_is_saved(cli, texts, small, tmp_path, monkeypatch):
+    fit = topicfold.LDA.fit
+
+    def interrupted(self, X):
+        warnings.warn("stopped", FitInterruptedWarning, stacklevel=2)
+        return fit(self, X)
+
+    monkeypatch.setattr(topicfold.LDA, "fit", interrupted)
+    result = cli("fit", texts, "-o", tmp_path / "m", *small)
+    assert result.exit_code == 130
+    assert result.stderr == "warning: stopped\n"
+    assert load_model_folder(tmp_path / "m").vocabulary

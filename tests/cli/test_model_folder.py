@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+
+import pytest
+
+from topicfold import PLSA
+from topicfold.exceptions import ModelFileError
+from topicfold.persistence import save_estimator
+from topicfold.persistence.model_folder import (
+    check_output_folder,
+    load_model_folder,
+    save_model_folder,
+)
+
+WORDS = ["red", "fox", "sea"]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return PLSA(2, random_state=0, max_iter=3).fit([[2, 1, 0], [0, 1, 3]])
+
+
+def test_round_trip(fitted, tmp_path):
+    kept = {
+        "vocabulary": WORDS,
+        "labels": ["x", " "],
+        "doc_ids": ["a", "b"],
+        "text": {"min_df": 0.1, "stop_words": ["the"]},
+        "corpus": "two",
+    }
+    file = save_model_folder(fitted, tmp_path / "m", **kept)
+    assert [p.name for p in (tmp_path / "m").iterdir()] == [file.name]
+    saved = load_model_folder(tmp_path / "m")
+    assert {name: getattr(saved, name) for name in kept} == kept
+    data = saved.topic_data()
+    assert data.labels == ("x", None)
+    assert data.doc_ids == ("a", "b")
+    assert data.vocabulary == tuple(WORDS)
+
+
+def test_nothing_but_the_model(fitted, tmp_path):
+    save_model_folder(fitted, tmp_path / "one.safetensors")
+    saved = load_model_folder(tmp_path / "one.safetensors")
+    assert (saved.vocabulary, saved.labels, saved.text) == (None, None, None)
+    assert saved.topic_data().vocabulary == ("w0", "w1", "w2")
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{"vocabulary": WORDS[:2]}, {"labels": ["x"]}, {"doc_ids": ["a", "b", "c"]}],
+)
+def test_parts_that_do_not_fit(fitted, tmp_path, extra):
+    save_model_folder(fitted, tmp_path, **extra)
+    with pytest.raises(ModelFileError, match=f"{next(iter(extra))} has"):
+        load_model_folder(tmp_path)
+
+
+def test_odd_settings(fitted, tmp_path):
+    save_estimator(fitted, tmp_path, extra_meta={"text": 3})
+    with pytest.raises(ModelFileError, match="text settings"):
+        load_model_folder(tmp_path)
+
+
+def test_unfitted_model(tmp_path):
+    save_estimator(PLSA(2), tmp_path)
+    with pytest.raises(ModelFileError, match="PLSA"):
+        load_model_folder(tmp_path)
+
+
+def test_output_file(fitted, tmp_path):
+    file = tmp_path / "one.safetensors"
+    check_output_folder(file)
+    save_model_folder(fitted, file)
+    with pytest.raises(ModelFileError, match="--force"):
+        check_output_folder(file)
+    check_output_folder(file, replace=True)
+    # Beside other files is fine for a file, not for a folder.
+    with pytest.raises(ModelFileError, match="not empty"):
+        check_output_folder(tmp_path)
+    check_output_folder(tmp_path / "new" / "folder")
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0, reason="permissions do not bind here"
+)
+def test_read_only_place(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(ModelFileError, match="read-only"):
+        check_output_folder(tmp_path / "m")
