@@ -21,14 +21,34 @@ _logger = logging.getLogger("topicfold")
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` as a kernel over a range of rows."""
-    return numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)(function)
+    return numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, error_model="numpy")(
+        function
+    )
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` as a scalar helper that kernels call."""
-    return numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")(
-        function
-    )
+    """Compile a helper that becomes part of the kernel that calls it."""
+    return numba.njit(
+        nogil=True,
+        cache=True,
+        fastmath=_FASTMATH,
+        error_model="numpy",
+        inline="always",
+    )(function)
+
+
+def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a scalar function that kernels call and LLVM inlines and vectorises.
+
+    Its arithmetic keeps the order it is written in: tricks with rounding survive.
+    """
+    return numba.njit(
+        nogil=True,
+        cache=True,
+        fastmath={"contract", "nsz"},
+        error_model="numpy",
+        forceinline=True,
+    )(function)
 
 
 class _CompileNotice(event.Listener):

@@ -341,9 +341,9 @@ def scale_rows(start, stop, array, prior, scale, n_topics, out):
     for w in range(start, stop):
         for k in range(n_topics):
             value = (np.float64(array[w, k]) + prior) * scale[k]
-            out[w, k] = out.dtype.type(value) if value > DEAD else zero
+            out[w, k] = value if value > DEAD else 0.0
         for k in range(n_topics, out.shape[1]):
-            out[w, k] = zero
+            out[w, k] = 0.0
 
 
 @kernel
@@ -353,6 +353,6 @@ def exp_digamma_rows(start, stop, array, prior, scale, n_topics, out):
     for w in range(start, stop):
         for k in range(n_topics):
             value = exp_digamma_scalar(np.float64(array[w, k]) + prior) * scale[k]
-            out[w, k] = out.dtype.type(value) if value > DEAD else zero
+            out[w, k] = value if value > DEAD else 0.0
         for k in range(n_topics, out.shape[1]):
-            out[w, k] = zero
+            out[w, k] = 0.0

@@ -10,23 +10,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import inline
+from topicfold._jit import elementwise
 
-_SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)
-_MANTISSA = np.int64(0x000FFFFFFFFFFFFF)
-_ONE_BITS = np.int64(0x3FF0000000000000)
+# Integers stay unsigned and never become floats by a conversion: AVX2 has neither
+# signed 64-bit shifts nor that conversion, and one of them would undo the SIMD.
+_SQRT_HALF_BITS = np.uint64(0x3FE6A09E667F3BCD)
+_BIAS_BITS = np.uint64(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
+_MANTISSA = np.uint64(0x000FFFFFFFFFFFFF)
+_ONE_BITS = np.uint64(0x3FF0000000000000)
+_SHIFT = np.uint64(52)
+_TWO_52 = 4503599627370496.0
+_TWO_52_BITS = np.uint64(0x4330000000000000)
+_ROUNDER = 1.5 * _TWO_52  # adding it leaves a float's nearest integer in its low bits
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 _LOG2_E = 1.4426950408889634
 _HALF_LOG_2PI = 0.9189385332046727
 
 
-@inline
+@elementwise
 def log_scalar(x):
     """Natural logarithm of a normal positive float64 (relative error 1e-15)."""
-    shifted = np.float64(x).view(np.int64) + (_ONE_BITS - _SQRT_HALF_BITS)
-    exponent = np.float64((shifted >> 52) - 1023)
-    mantissa = np.int64((shifted & _MANTISSA) + _SQRT_HALF_BITS).view(np.float64)
+    shifted = np.float64(x).view(np.uint64) + _BIAS_BITS
+    biased = np.uint64((shifted >> _SHIFT) | _TWO_52_BITS).view(np.float64)
+    exponent = biased - (_TWO_52 + 1023.0)
+    mantissa = np.uint64((shifted & _MANTISSA) + _SQRT_HALF_BITS).view(np.float64)
     # log m = 2 artanh f with f = (m - 1)/(m + 1), |f| < 0.172
     f = (mantissa - 1.0) / (mantissa + 1.0)
     g = f * f
@@ -44,11 +52,12 @@ def log_scalar(x):
     return exponent * _LN2_HIGH + (log_mantissa + exponent * _LN2_LOW)
 
 
-@inline
+@elementwise
 def exp_scalar(y):
     """Exponential of y <= 700; zero below -700."""
     clipped = max(y, -700.0)
-    n = np.floor(clipped * _LOG2_E + 0.5)
+    rounded = clipped * _LOG2_E + _ROUNDER
+    n = rounded - _ROUNDER
     r = (clipped - n * _LN2_HIGH) - n * _LN2_LOW
     series = 1.0 + r * (1.0 / 13.0)
     series = 1.0 + r * (1.0 / 12.0) * series
@@ -63,11 +72,12 @@ def exp_scalar(y):
     series = 1.0 + r * (1.0 / 3.0) * series
     series = 1.0 + r * (1.0 / 2.0) * series
     series = 1.0 + r * series
-    power = np.int64((np.int64(n) + 1023) << 52).view(np.float64)
+    bits = np.float64(rounded).view(np.uint64) << _SHIFT
+    power = np.uint64(bits + _ONE_BITS).view(np.float64)
     return series * power if y > -700.0 else 0.0
 
 
-@inline
+@elementwise
 def _reciprocal_ladder(x):
     """Sum of 1/(x + i) for i = 0..9, two rungs to a division."""
     q = x * x + 9.0 * x
@@ -75,7 +85,7 @@ def _reciprocal_ladder(x):
     return (2.0 * x + 9.0) * (rungs + 1.0 / (q + 18.0) + 1.0 / (q + 20.0))
 
 
-@inline
+@elementwise
 def _exp_digamma_large(y):
     """Exponential of digamma for y >= 10 by its asymptotic series."""
     z = y - 0.5
@@ -85,21 +95,21 @@ def _exp_digamma_large(y):
     return z * (1.0 + u * (1.0 / 24.0 + u * series))
 
 
-@inline
+@elementwise
 def exp_digamma_scalar(x):
     """exp(ψ(x)) for x >= 0; zero at 0."""
     x = max(np.float64(x), 1e-9)
     return _exp_digamma_large(x + 10.0) * exp_scalar(-_reciprocal_ladder(x))
 
 
-@inline
+@elementwise
 def digamma_scalar(x):
     """ψ(x) for x > 0."""
     x = max(np.float64(x), 1e-9)
     return log_scalar(_exp_digamma_large(x + 10.0)) - _reciprocal_ladder(x)
 
 
-@inline
+@elementwise
 def log_gamma_scalar(x):
     """Ln Γ(x) for x > 0."""
     x = max(np.float64(x), 1e-9)
