@@ -46,8 +46,12 @@ def initial_topics(
     unigram /= unigram.sum()
     if not isinstance(init, str):
         return _given(init, n_topics, X.shape[1], unigram).astype(X.dtype, copy=False)
-    make = {"random": _random, "documents": _documents, "svd": _SvdTopic}[init]
-    topic = make(X, n_topics, unigram, rng)
+    starts: dict[str, Callable[..., Callable[[int], Array]]] = {
+        "random": _random,
+        "documents": _documents,
+        "svd": _SvdTopic,
+    }
+    topic = starts[init](X, n_topics, unigram, rng)
     topics = np.empty((n_topics, X.shape[1]), X.dtype)
     for k in range(n_topics):
         weights = topic(k)

@@ -336,8 +336,7 @@ def dirichlet_bound_rows(start, stop, parameters, prior, n_topics, out_bound):
 
 @kernel
 def scale_rows(start, stop, array, prior, scale, n_topics, out):
-    """Out = max(array + prior, 0) * scale; dead entries and padding become zero."""
-    zero = out.dtype.type(0)
+    """``out = max(array + prior, 0) * scale``; dead entries and padding become zero."""
     for w in range(start, stop):
         for k in range(n_topics):
             value = (np.float64(array[w, k]) + prior) * scale[k]
@@ -348,8 +347,7 @@ def scale_rows(start, stop, array, prior, scale, n_topics, out):
 
 @kernel
 def exp_digamma_rows(start, stop, array, prior, scale, n_topics, out):
-    """Out = exp ψ(array + prior) * scale; dead entries and padding become zero."""
-    zero = out.dtype.type(0)
+    """``out = exp ψ(array + prior) * scale``; dead entries and padding become zero."""
     for w in range(start, stop):
         for k in range(n_topics):
             value = exp_digamma_scalar(np.float64(array[w, k]) + prior) * scale[k]

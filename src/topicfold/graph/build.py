@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The document graph: nearest neighbours, symmetrised, with or without labels."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from topicfold.exceptions import DataError
+from topicfold.graph._blocked import Similarity
+from topicfold.graph._validation import (
+    check_choice,
+    check_count_parameter,
+    check_labels,
+)
+from topicfold.graph.approximate import approximate_neighbors
+from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges, symmetrized
+from topicfold.graph.neighbors import NeighborIndex, document_neighbors
+
+LARGE_CORPUS = 200_000  # documents from which approximate neighbours are suggested
+_logger = logging.getLogger("topicfold")
+
+
+@dataclass(frozen=True)
+class GraphInfo:
+    """What there is to know about a built graph.
+
+    Attributes
+    ----------
+    n_edges : int
+        Undirected edges.
+    n_isolated : int
+        Documents without an edge.
+    recall : float or None
+        Recall of approximate neighbours on a sample; None for exact ones.
+    n_label_edges_added, n_label_edges_removed : int
+        Edges that labels added between and removed from nearest neighbours.
+    capped_classes : tuple of int
+        Classes joined by within-class neighbours instead of completely.
+    """
+
+    n_edges: int
+    n_isolated: int
+    recall: float | None
+    n_label_edges_added: int
+    n_label_edges_removed: int
+    capped_classes: tuple[int, ...]
+
+
+def document_graph(
+    X: Any,
+    n_neighbors: int = 10,
+    *,
+    similarity: str | Similarity = "cosine",
+    weights: str = "binary",
+    labels: Any = None,
+    within_class: bool = False,
+    max_label_edges: int | None = None,
+    approximate: bool = False,
+    random_state: int = 0,
+    return_info: bool = False,
+    n_jobs: int | None = None,
+) -> Any:
+    """Build the symmetric nearest-neighbour graph of documents.
+
+    Two documents are joined if one is among the nearest neighbours of the other.
+    Documents that share no word are never joined; documents without words are
+    isolated. Exact unless `approximate`; see `NeighborIndex` for cost and ties.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_documents, n_terms)
+        Raw counts, or other non-negative weights.
+    n_neighbors : int, default=10
+        Neighbours a document; cut to ``n_documents - 1``. More make a smoother graph.
+    similarity : {"cosine", "intersection", "kl"} or callable, default="cosine"
+        As in `NeighborIndex`.
+    weights : {"binary", "similarity"}, default="binary"
+        Every edge has weight 1, or the larger of its two similarities.
+    labels : array-like of int of shape (n_documents,) or None, default=None
+        Classes, -1 for unknown. Labelled documents of one class are joined (weight 1)
+        and edges between labelled documents of different classes are removed.
+    within_class : bool, default=False
+        Use `labels` in the search instead: neighbours of a labelled document are
+        searched among the labelled documents of its class only.
+    max_label_edges : int or None, default=None
+        Most label edges of a document, None for 100. A class of m labelled documents
+        is joined completely, m - 1 edges a document, up to this; a larger class is
+        joined by the `n_neighbors` nearest within the class.
+    approximate : bool, default=False
+        Use pynndescent (``topicfold[ann]``): worth it from about 200,000 documents.
+        The recall on a sample is logged, and returned in the info.
+    random_state : int, default=0
+        Seed of approximate neighbours; exact ones are not random.
+    return_info : bool, default=False
+        Return a `GraphInfo` too.
+    n_jobs : int or None, default=None
+        Threads, as in scikit-learn; no effect on exact neighbours.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_documents, n_documents)
+        Symmetric, float64, sorted indices, no self loops, no explicit zeros.
+    info : GraphInfo
+        Only with ``return_info=True``.
+
+    Examples
+    --------
+    >>> graph = document_graph([[2, 1, 0], [2, 0, 0], [0, 1, 3], [0, 0, 0]], 1)
+    >>> graph.toarray().astype(int).tolist()
+    [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    """
+    caller = "document_graph"
+    n_neighbors = check_count_parameter(n_neighbors, "n_neighbors", caller)
+    check_choice(weights, ("binary", "similarity"), "weights", caller)
+    cap = _check_label_options(labels, within_class, max_label_edges, approximate)
+    index = NeighborIndex(X, similarity=similarity)
+    classes = None if labels is None else check_labels(labels, index.n_documents)
+    recall = None
+    if approximate:
+        near, similar, recall = approximate_neighbors(
+            index, n_neighbors, random_state=random_state, n_jobs=n_jobs
+        )
+    else:
+        if index.n_documents >= LARGE_CORPUS:
+            _logger.info(
+                "exact neighbours of %d documents take time that grows with the "
+                "square of their number; approximate=True is faster",
+                index.n_documents,
+            )
+        searched = classes if within_class else None
+        near, similar = document_neighbors(index, n_neighbors, searched, n_jobs=n_jobs)
+    graph = _join(near, np.ones_like(similar) if weights == "binary" else similar)
+    added, removed = 0, 0
+    capped: tuple[int, ...] = ()
+    if classes is not None and not within_class:
+        result = add_label_edges(graph, classes, index, n_neighbors, cap, n_jobs)
+        graph, capped = result.graph, result.capped_classes
+        added, removed = result.n_added, result.n_removed
+        if capped:
+            _logger.info(
+                "%d classes have more than %d labelled documents: joined by their "
+                "%d nearest neighbours within the class, not completely",
+                len(capped),
+                cap + 1,
+                n_neighbors,
+            )
+    if not return_info:
+        return graph
+    isolated = int((np.diff(graph.indptr) == 0).sum())
+    return graph, GraphInfo(graph.nnz // 2, isolated, recall, added, removed, capped)
+
+
+def _check_label_options(
+    labels: Any, within_class: bool, max_label_edges: int | None, approximate: bool
+) -> int:
+    """Refuse options that would have no effect; return the cap of label edges."""
+    if within_class and labels is None:
+        raise DataError(
+            "within_class=True needs labels. Give one label per document, -1 where "
+            "it is unknown."
+        )
+    if within_class and approximate:
+        raise DataError(
+            "within_class=True searches each class exactly. Use approximate=False."
+        )
+    if max_label_edges is None:
+        return MAX_LABEL_EDGES
+    if labels is None or within_class:
+        raise DataError(
+            "max_label_edges has an effect only with labels and within_class=False. "
+            "Leave it out."
+        )
+    return check_count_parameter(max_label_edges, "max_label_edges", "document_graph")
+
+
+def _join(near: NDArray[np.int64], values: NDArray[np.float64]) -> sp.csr_array:
+    """Return the graph of neighbour lists, symmetrised by "or"."""
+    found = near >= 0
+    n_documents = len(near)
+    indptr = np.r_[0, np.cumsum(found.sum(axis=1))]
+    directed = sp.csr_array(
+        (values[found], near[found], indptr), shape=(n_documents, n_documents)
+    )
+    directed.sort_indices()
+    return symmetrized(directed)
