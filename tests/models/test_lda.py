@@ -9,6 +9,7 @@ from topicfold import LDA
 from topicfold.em.lda import Variational
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.steps import OrthogonalPhi
 
 ALGORITHMS = ["cvb0", "variational"]
 
@@ -216,3 +217,32 @@ def test_empty_documents_get_uniform_mixtures(ragged, algorithm):
     np.testing.assert_allclose(model.doc_topics_[0], 0.25)
     with pytest.warns(EmptyDocumentWarning, match="3 of 40"):
         np.testing.assert_allclose(model.transform(ragged)[17], 0.25)
+
+
+def test_orthogonal_topics_of_lda(planted):
+    X = planted[0].astype(float)
+    overlaps = []
+    for weight in (0.0, 0.3, 3.0):
+        model = LDA(
+            8,
+            phi_step=OrthogonalPhi(weight),
+            max_iter=40,
+            tol=0,
+            random_state=0,
+        ).fit(X)
+        history = np.array(model.objective_history_)
+        assert (np.diff(history) >= -1e-9 * abs(history[0])).all()
+        products = model.components_ @ model.components_.T
+        overlaps.append(products.sum() - np.trace(products))
+    assert overlaps[0] > overlaps[1] > overlaps[2]
+    plain = LDA(8, max_iter=40, tol=0, random_state=0).fit(X)
+    free = LDA(8, phi_step=OrthogonalPhi(0.0), max_iter=40, tol=0, random_state=0)
+    np.testing.assert_allclose(free.fit(X).components_, plain.components_, atol=1e-9)
+
+
+def test_phi_step_is_refused_where_it_means_nothing(planted):
+    for options in ({"algorithm": "variational"}, {"batch_size": 10}):
+        with pytest.raises(DataError, match="phi_step works with"):
+            LDA(2, phi_step=OrthogonalPhi(), **options).fit(planted[0])
+    with pytest.raises(DataError, match="partial_fit has no phi_step"):
+        LDA(2, phi_step=OrthogonalPhi()).partial_fit(planted[0])

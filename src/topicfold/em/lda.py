@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
@@ -15,6 +17,7 @@ from topicfold.em.priors import (
 )
 from topicfold.engine.protocol import Array, DocumentPass, Engine, Link
 from topicfold.inference.rows import normalize_rows
+from topicfold.steps.base import PhiStep, StepContext
 
 PRIOR_EVERY = 10
 
@@ -143,8 +146,11 @@ class Cvb0(_LdaEM):
 
         ℒ + Σ_dk α_k log θ_dk + η Σ_kw log φ_kw
 
-    never falls while the priors stay as they are.
+    never falls while the priors stay as they are. With a φ-step other than the plain
+    one (orthogonal topics), it works on N_wk + η and its value is added.
     """
+
+    phi_step: PhiStep | None = None
 
     link: Link = "identity"
 
@@ -164,12 +170,27 @@ class Cvb0(_LdaEM):
             self.alpha = alpha_from_counts(engine, self._pass.counts, self.alpha)
             self.eta = eta_from_counts(engine, words, self.eta)
         self._totals = engine.topic_totals(words) + self.eta * engine.n_terms
-        topics = engine.normalize_topics(words, self.eta, words)
+        topics = self._topics_from(words)
         self._spare, self.weights = self.weights, topics
         # The joint M-step: documents move by the same responsibilities.
         np.add(self._pass.counts, engine.pack_prior(self.alpha), out=self.parameters)
 
+    def with_phi_step(self, phi_step: PhiStep) -> Self:
+        """Let `phi_step` make the topics; returns self."""
+        self.phi_step = phi_step
+        self._context = StepContext(self.engine, self.weights)
+        phi_step.prepare(self._context)
+        return self
+
+    def _topics_from(self, words: Array) -> Array:
+        if self.phi_step is None:
+            return self.engine.normalize_topics(words, self.eta, words)
+        words[:, : self.engine.n_topics] += words.dtype.type(self.eta)
+        return self.phi_step.update(words, self.weights, self._context)
+
     def _objective(self, loglik: float) -> float:
+        if self.phi_step is not None:
+            loglik += self.phi_step.value(self.weights, self._context)
         engine = self.engine
         log_theta = engine.log_totals(self.parameters, 0.0)
         log_norm = np.log(engine.document_lengths + self.alpha.sum()).sum()

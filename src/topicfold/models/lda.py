@@ -23,6 +23,7 @@ from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError
 from topicfold.models.base import TopicModel
 from topicfold.models.validation import check_counts
+from topicfold.steps.base import PhiStep
 
 Array = NDArray[np.floating]
 
@@ -54,6 +55,10 @@ class LDA(TopicModel):
         the values above. None learns them for variational Bayes, where they raise
         the bound, and not for CVB0, whose soft counts make them too large (held-out
         perplexity on 20 Newsgroups, 100 topics: 1250 without, 1321 with).
+    phi_step : PhiStep or None, default=None
+        How expected counts plus η become topics; for instance
+        :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
+        whole corpus only.
     init : {"random", "documents", "svd"} or array (K, V), default="random"
         Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
     max_iter : int, default=100
@@ -134,6 +139,7 @@ class LDA(TopicModel):
         ],
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
         "learn_priors": ["boolean", None],
+        "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -162,6 +168,7 @@ class LDA(TopicModel):
         doc_topic_prior: Any = None,
         topic_word_prior: float | None = None,
         learn_priors: bool | None = None,
+        phi_step: PhiStep | None = None,
         init: Any = "random",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -183,6 +190,7 @@ class LDA(TopicModel):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.learn_priors = learn_priors
+        self.phi_step = phi_step
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -213,6 +221,7 @@ class LDA(TopicModel):
         counts = check_counts(self, X, reset=True)
         del X
         self._start_priors()
+        self._check_phi_step()
         self._store_corpus(counts)
         if self.batch_size is not None:
             return self._fit_online(counts)
@@ -227,6 +236,8 @@ class LDA(TopicModel):
             learn_priors=self._learns_priors(),
         )
         del counts  # the engine has its own arrangement
+        if isinstance(algorithm, Cvb0) and self.phi_step is not None:
+            algorithm.with_phi_step(self.phi_step)
         result = run_em(
             algorithm,
             max_iter=self.max_iter,
@@ -258,6 +269,8 @@ class LDA(TopicModel):
         X = check_counts(self, X, reset=not hasattr(self, "components_"))
         if not hasattr(self, "doc_topic_prior_"):
             self._start_priors()
+        if self.phi_step is not None:
+            raise DataError("partial_fit has no phi_step; use fit, or phi_step=None.")
         self._learn_batch(OnlineStatistics.resume(self, X), X)
         return self
 
@@ -315,6 +328,14 @@ class LDA(TopicModel):
         self.topic_word_prior_ = float(
             eta if self.topic_word_prior is None else self.topic_word_prior
         )
+
+    def _check_phi_step(self) -> None:
+        whole = self.algorithm == "cvb0" and self.batch_size is None
+        if self.phi_step is not None and not whole:
+            raise DataError(
+                "phi_step works with algorithm='cvb0' and batch_size=None only: the "
+                "other ways of learning have no topics of their own to maximise over."
+            )
 
     def _learns_priors(self) -> bool:
         if self.learn_priors is None:
