@@ -44,7 +44,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_plain_values_survive_with_their_type(tmp_path, dummy, value):
     back = round_trip(dummy.Model(value), tmp_path).value
     assert back == value
@@ -76,7 +76,7 @@ def test_numpy_scalars_keep_their_dtype(tmp_path, dummy, value):
         np.array(["a", None, 1, 2.5, True], dtype=object),
         np.array([], dtype="U3"),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_arrays_survive(tmp_path, dummy, value):
     back = round_trip(dummy.Model({"in": [value]}), tmp_path).value["in"][0]
@@ -202,7 +202,7 @@ def test_listed_parameters_that_can_be_saved_are(tmp_path, dummy):
         [[len]],
         types.MappingProxyType({}),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_saved_is_named_and_nothing_written(tmp_path, dummy, value):
     with pytest.raises(ModelFileError, match="parameter 'hook' of Model"):
