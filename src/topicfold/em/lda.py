@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two ways to learn LDA on the one engine (MATH §2): CVB0 and variational Bayes."""
+"""Two ways to learn LDA on the one engine (docs/math.md §2): CVB0, variational."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Array = NDArray[np.floating]
 
 
 class PlsaEM:
-    """One E-step for all models; the steps make the difference (MATH §2).
+    """One E-step for all models; the steps make the difference (docs/math.md §2).
 
     The document pass that evaluates an iteration is the first half of the next
     one's E-step, so an iteration costs one document pass and one word pass.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Learning LDA's priors: asymmetric α, symmetric η, by fixed points (MATH §3)."""
+"""Learning LDA's priors by fixed points: asymmetric α, symmetric η."""
 
 from __future__ import annotations
 

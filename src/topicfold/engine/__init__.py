@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expected topic counts of a corpus on a device (MATH §2)."""
+"""Expected topic counts of a corpus on a device (docs/math.md §2)."""
 
 from __future__ import annotations
 

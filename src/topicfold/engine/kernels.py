@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The expected-counts kernels (MATH §2), serial over a range of rows.
+"""The expected-counts kernels (docs/math.md §2), serial over a range of rows.
 
 Four non-zeros are taken at a time: the weights of the document are then read once
 for four words, and the accumulator is loaded and stored once for four. Arrays of

@@ -4,8 +4,7 @@
 ``cosine`` uses L2-normalised tf-idf rows, ``intersection`` L1-normalised tf-idf rows
 (DTM eq. 21), ``kl`` the L1-normalised counts of the query and, of the neighbour,
 ``log(max(p, floor) / floor)``: since ``KL = sum p log p - log floor - sum p log(...)``
-(MATH §7), the neighbours of a document by divergence are those with the largest sum
-of products.
+the neighbours of a document by divergence are those with the largest sum of products.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fold-in: topic mixtures of documents with the topics fixed (MATH §2)."""
+"""Fold-in: topic mixtures of documents with the topics fixed (docs/math.md §2)."""
 
 from __future__ import annotations
 

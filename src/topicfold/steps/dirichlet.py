@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dirichlet priors on θ or φ: maximum a posteriori steps (MATH §2, LDA-MAP)."""
+"""Dirichlet priors on θ or φ: maximum a posteriori steps (docs/math.md §2, LDA-MAP)."""
 
 from __future__ import annotations
 
