@@ -3,5 +3,19 @@
 
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 from topicfold.steps.dirichlet import DirichletPhi, DirichletTheta
+from topicfold.steps.laplacian import LaplacianTheta
+from topicfold.steps.locally_consistent import LocallyConsistentTheta
+from topicfold.steps.orthogonal import OrthogonalPhi
+from topicfold.steps.pareto import ParetoTheta
 
-__all__ = ["DirichletPhi", "DirichletTheta", "PhiStep", "StepContext", "ThetaStep"]
+__all__ = [
+    "DirichletPhi",
+    "DirichletTheta",
+    "LaplacianTheta",
+    "LocallyConsistentTheta",
+    "OrthogonalPhi",
+    "ParetoTheta",
+    "PhiStep",
+    "StepContext",
+    "ThetaStep",
+]

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the graph models share: the document graph, and new documents beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.em import Callback
+from topicfold.engine import make_engine
+from topicfold.exceptions import DataError
+from topicfold.graph import NeighborIndex, check_graph, document_graph
+from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges
+from topicfold.inference.rows import normalize_rows
+from topicfold.models.plsa import PLSA
+from topicfold.models.validation import check_counts
+from topicfold.steps.base import PhiStep
+from topicfold.steps.dirichlet import DirichletPhi
+
+Array = NDArray[np.floating]
+Shares = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+DEFAULT_ETA = 1.05
+
+
+class GraphPLSA(PLSA):
+    """What the graph models share; use one of its sub-classes.
+
+    A sub-class names its θ-step and how much the neighbours of a new document count.
+    """
+
+    _unsaved_parameters = (  # type: ignore[assignment]
+        *PLSA._unsaved_parameters,
+        "similarity",
+    )
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **{
+            name: PLSA._parameter_constraints[name]
+            for name in (
+                "n_components",
+                "phi_step",
+                "init",
+                "max_iter",
+                "tol",
+                "max_doc_updates",
+                "doc_tol",
+                "random_state",
+                "device",
+                "n_jobs",
+                "callbacks",
+                "verbose",
+            )
+        },
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "similarity": [StrOptions({"cosine", "intersection", "kl"}), callable],
+        "edge_weights": [StrOptions({"binary", "similarity"})],
+        "sublinear_tf": ["boolean"],
+        "graph": "no_validation",
+        "transform_neighbors": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        n_neighbors: int = 10,
+        similarity: Any = "cosine",
+        edge_weights: str = "similarity",
+        sublinear_tf: bool = True,
+        graph: Any = None,
+        phi_step: PhiStep | None = None,
+        transform_neighbors: bool = False,
+        init: Any = "documents",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        max_doc_updates: int = 500,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.similarity = similarity
+        self.edge_weights = edge_weights
+        self.sublinear_tf = sublinear_tf
+        self.graph = graph
+        self.phi_step = phi_step
+        self.transform_neighbors = transform_neighbors
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_doc_updates = max_doc_updates
+        self.doc_tol = doc_tol
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @property
+    def partial_fit(self) -> Any:  # type: ignore[override]
+        """Not defined: the graph is one of the whole corpus."""
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit: its graph needs the whole "
+            "corpus. Use fit, then transform for new documents."
+        )
+
+    def transform(self, X: Any) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        By fold-in; with `transform_neighbors` each document is also drawn to its
+        nearest training documents, as much as a training document is to its own.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in. Not
+            the training θ: that is `doc_topics_`.
+        """
+        if not self.transform_neighbors:
+            return super().transform(X)
+        check_is_fitted(self, "components_")
+        X = check_counts(self, X, reset=False, allow_empty=True)
+        if not hasattr(self, "training_counts_"):
+            raise AttributeError(
+                f"this {type(self).__name__} was fitted with transform_neighbors="
+                "False and has not kept its training documents. Fit it again with "
+                "transform_neighbors=True, or set that to False for plain fold-in."
+            )
+        return neighbor_fold_in(
+            X,
+            self.components_,
+            index=NeighborIndex(
+                _compared(self.training_counts_, self.sublinear_tf),
+                similarity=self.similarity,
+            ),
+            training_theta=self.doc_topics_,
+            options=self._graph_options(),
+            neighbor_shares=self._neighbor_shares,
+            max_iter=self.max_doc_updates,
+            tol=self.doc_tol,
+            device=self.device,
+            n_jobs=self.n_jobs,
+        )
+
+    def _phi_step(self) -> PhiStep:
+        return DirichletPhi(DEFAULT_ETA) if self.phi_step is None else self.phi_step
+
+    def _graph_options(self) -> GraphOptions:
+        return GraphOptions(
+            self.n_neighbors,
+            self.similarity,
+            self.edge_weights,
+            self.sublinear_tf,
+            self.n_jobs,
+        )
+
+    def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
+        if self.transform_neighbors:
+            self.training_counts_ = X.copy()
+        self.graph_ = build_graph(X, y, self.graph, self._graph_options())
+        return self.graph_
+
+    def _neighbor_shares(
+        self, lengths: NDArray[np.float64], degrees: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Share of a new document's mixture that its neighbours decide."""
+        raise NotImplementedError
+
+
+COMMON_PARAMETERS = """n_neighbors : int, default=10
+        Neighbours of a document in the graph; cut to one less than documents.
+    similarity : {"cosine", "intersection", "kl"} or callable, default="cosine"
+        Which documents are near, see :func:`topicfold.graph.document_graph`.
+    edge_weights : {"binary", "similarity"}, default="similarity"
+        Every edge weighs 1, as in the papers, or the similarity; label edges 1.
+    sublinear_tf : bool, default=True
+        Compare ``log(1 + count)`` instead of counts when neighbours are searched.
+    graph : sparse matrix, edge list, networkx graph or None, default=None
+        The documents' own graph (links, authors, places) instead of neighbours.
+    phi_step : PhiStep or None, default=None
+        How expected counts become topics; None is ``DirichletPhi(1.05)``,
+        ``PhiStep()`` the plain step of the paper.
+    transform_neighbors : bool, default=False
+        Keep the training matrix (a copy, in the saved model too) so that `transform`
+        can use the nearest training documents of a new one.
+    init, max_iter, tol, max_doc_updates, doc_tol, random_state :
+        As in :class:`PLSA`.
+    device, n_jobs, callbacks, verbose :
+        As in :class:`PLSA`."""
+
+COMMON_ATTRIBUTES = """graph_ : csr_array of shape (n_documents, n_documents)
+        The symmetric graph, with label edges where labels were given.
+    components_, doc_topics_, objective_history_, n_iter_, converged_ :
+        As in :class:`PLSA`."""
+
+
+def documented(cls: type) -> type:
+    """Fill the shared parts of the docstring in."""
+    text = (cls.__doc__ or "").replace("{common_parameters}", COMMON_PARAMETERS)
+    cls.__doc__ = text.replace("{common_attributes}", COMMON_ATTRIBUTES)
+    return cls
+
+
+class GraphOptions(NamedTuple):
+    """How a document graph is built."""
+
+    n_neighbors: int = 10
+    similarity: Any = "cosine"
+    edge_weights: str = "similarity"
+    sublinear_tf: bool = True
+    n_jobs: int | None = None
+
+
+def build_graph(
+    X: sparse.csr_matrix, y: Any, graph: Any, options: GraphOptions
+) -> sparse.csr_array:
+    """Return the graph of the training documents, with label edges from y.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_documents, n_terms)
+        Counts.
+    y : array-like or None
+        Labels: integers from 0 or names; -1, "" and None mean unknown.
+    graph : sparse matrix, edge list, networkx graph or None
+        The user's graph instead of nearest neighbours.
+    options : GraphOptions
+        How neighbours are searched.
+    """
+    labels = encode_labels(y, X.shape[0])
+    n_neighbors = max(1, min(options.n_neighbors, X.shape[0] - 1))
+    compared = _compared(X, options.sublinear_tf)
+    if graph is None:
+        return document_graph(
+            compared,
+            n_neighbors,
+            similarity=options.similarity,
+            weights=options.edge_weights,
+            labels=labels,
+            n_jobs=options.n_jobs,
+        )
+    given = check_graph(graph, X.shape[0])
+    if labels is None:
+        return given
+    index = NeighborIndex(compared, similarity=options.similarity)
+    return add_label_edges(
+        given, labels, index, n_neighbors, MAX_LABEL_EDGES, options.n_jobs
+    ).graph
+
+
+def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
+    """Return classes from 0 with -1 for unknown; None without any known label.
+
+    Examples
+    --------
+    >>> encode_labels(["b", None, "a", -1], 4).tolist()
+    [1, -1, 0, -1]
+    """
+    if y is None:
+        return None
+    names = np.asarray(y, dtype=object).ravel()
+    if len(names) != n_documents:
+        raise DataError(
+            f"y has {len(names)} labels for {n_documents} documents. Give one label "
+            "per document, -1 where it is unknown."
+        )
+    known = np.array(
+        [not (n is None or n == "" or n == -1 or n != n) for n in names.tolist()],
+        dtype=bool,
+    )
+    if not known.any():
+        return None
+    labels = np.full(n_documents, -1, dtype=np.int64)
+    values = names[known].tolist()
+    if len({isinstance(value, str) for value in values}) > 1:
+        values = [str(value) for value in values]
+    labels[known] = np.unique(np.asarray(values), return_inverse=True)[1]
+    return labels
+
+
+def neighbor_fold_in(
+    X: sparse.csr_matrix,
+    topics: Array,
+    *,
+    index: NeighborIndex,
+    training_theta: Array,
+    options: GraphOptions,
+    neighbor_shares: Shares,
+    max_iter: int,
+    tol: float,
+    device: str,
+    n_jobs: int | None,
+) -> Array:
+    """Fold documents in, each drawn to its nearest training documents.
+
+    Iterates ``θ_d = (1 − g_d) N_d / n_d + g_d m_d`` with m_d the mean of the
+    neighbours' θ, held fixed, and g_d the neighbours' share: the model's own θ-step
+    for one row. Each document stops by itself.
+    """
+    n_topics = len(topics)
+    means, degrees = _neighbor_means(X, index, training_theta, options)
+    engine = make_engine(X, n_topics, dtype=X.dtype, device=device, n_jobs=n_jobs)
+    shares = neighbor_shares(engine.document_lengths, degrees)
+    shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)
+    anchors = engine.pack_documents(means * shares[:, None])
+    own = ((1.0 - shares) / np.maximum(engine.document_lengths, 1e-30)).astype(X.dtype)
+    # From the uniform mixture where there is no neighbour, as in plain fold-in.
+    start = np.where(degrees[:, None] > 0, 0.5 * means + 0.5 / n_topics, 1 / n_topics)
+    theta = engine.pack_documents(start)
+    packed = engine.pack_topics(topics)
+    active = np.ones(X.shape[0], dtype=bool)
+    for _ in range(max_iter):
+        counts = engine.document_pass(theta, packed).counts
+        updated = counts[active] * own[active, None] + anchors[active]
+        change = np.abs(updated - theta[active]).sum(axis=1)
+        theta[active] = updated
+        active[np.flatnonzero(active)[change <= tol]] = False
+        if not active.any():
+            break
+    return normalize_rows(engine.unpack_documents(theta))
+
+
+def _neighbor_means(
+    X: sparse.csr_matrix,
+    index: NeighborIndex,
+    training_theta: Array,
+    options: GraphOptions,
+) -> tuple[Array, NDArray[np.float64]]:
+    near, similar = index.query(
+        _compared(X, options.sublinear_tf), options.n_neighbors, n_jobs=options.n_jobs
+    )
+    found = near >= 0
+    weights = np.where(found, similar, 0.0)
+    if options.edge_weights == "binary":
+        weights = found.astype(np.float64)
+    indptr = np.r_[0, np.cumsum(found.sum(axis=1))]
+    pairs = sparse.csr_matrix(
+        (weights[found], near[found], indptr), shape=(len(near), len(training_theta))
+    )
+    degrees = np.asarray(pairs.sum(axis=1)).ravel()
+    means = np.asarray(pairs @ training_theta.astype(np.float64))
+    return means / np.maximum(degrees, 1e-300)[:, None], degrees
+
+
+def _compared(X: sparse.csr_matrix, sublinear_tf: bool) -> sparse.csr_matrix:
+    """Return what neighbours are searched by."""
+    return X.log1p() if sublinear_tf else X

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What θ-steps do with the document graph, in packed arrays and on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.exceptions import DataError
+from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
+from topicfold.steps import graph_kernels as kernels
+from topicfold.steps.base import StepContext, ThetaStep
+
+Array = NDArray[np.floating]
+# Weight, in mean document lengths, of the uniform mixture in a document without words.
+EMPTY_LENGTH = 1e-3
+
+
+class GraphOperator:
+    """A symmetric document graph W, its degrees and its Laplacian L = D − W.
+
+    Every operation costs O(edges·K + D·K); results are the same bits for any number
+    of threads.
+
+    Parameters
+    ----------
+    graph : sparse matrix of shape (n_documents, n_documents)
+        Symmetric, non-negative, no self loops.
+    n_topics : int
+        Topics of packed arrays; columns beyond are padding.
+    dtype : dtype, default=float64
+        Type of the mixtures.
+    threads : int, default=1
+        Number of threads.
+
+    Examples
+    --------
+    >>> graph = sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]])
+    >>> operator = GraphOperator(graph, 2)
+    >>> operator.smooth(np.array([[1.0, 0.0], [0.0, 1.0]]), 0.25)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        n_topics: int,
+        dtype: np.dtype | type = np.float64,
+        threads: int = 1,
+    ) -> None:
+        graph = sparse.csr_matrix(graph)
+        self.n_topics = n_topics
+        self.indptr = graph.indptr.astype(np.int64)
+        self.indices = graph.indices
+        self.weights = graph.data.astype(dtype)
+        self.degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
+        self.threads = threads
+        self._ranges = balanced_ranges(self.indptr, RANGES_PER_THREAD * threads)
+
+    @property
+    def total_weight(self) -> float:
+        """``Σ_ij W_ij``, every edge twice."""
+        return float(self.degrees.sum())
+
+    def normalize(self, counts: Array, out: Array | None = None) -> Array:
+        """Return rows on the simplex; a row of zeros becomes uniform."""
+        out = np.empty_like(counts) if out is None else out
+        self._run(kernels.normalize_rows, counts, self.n_topics, out)
+        return out
+
+    def smooth(self, theta: Array, step: float | NDArray[np.float64]) -> Array:
+        """Return ``(1 − step) θ_i + step Σ_j W_ij θ_j / D_ii`` (LapPLSI eq. 11).
+
+        `step` is one number or one for each document.
+        """
+        out = np.empty_like(theta)
+        steps = np.broadcast_to(np.asarray(step, dtype=np.float64), len(theta))
+        self._run(kernels.smooth_rows, *self._edges, self.degrees, theta, steps, out)
+        return out
+
+    def neighbor_sums(self, theta: Array) -> Array:
+        """Return ``W θ``."""
+        out = np.empty_like(theta)
+        self._run(kernels.neighbor_sums, *self._edges, theta, out)
+        return out
+
+    def edge_products(self, first: Array, second: Array) -> float:
+        """Return ``½ Σ_ij W_ij (a_i − a_j)·(b_i − b_j) = tr(aᵀ L b)``."""
+        rows = np.empty(len(first))
+        self._run(kernels.squared_differences, *self._edges, first, second, rows)
+        return float(rows.sum())
+
+    def divergence(self, theta: Array) -> float:
+        """Return ``½ Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``.
+
+        Shares below 1e-10 count as 1e-10 under the logarithm.
+        """
+        logs = np.empty_like(theta)
+        self._run(kernels.log_rows, theta, self.n_topics, logs)
+        return self.edge_products(theta, logs)
+
+    def expected_loglik(self, counts: Array, theta: Array) -> float:
+        """Return ``Σ_dk N_dk log θ_dk``."""
+        return float(self.expected_loglik_rows(counts, theta).sum())
+
+    def expected_loglik_rows(self, counts: Array, theta: Array) -> NDArray[np.float64]:
+        """Return ``Σ_k N_dk log θ_dk`` of each document."""
+        rows = np.empty(len(theta))
+        self._run(kernels.expected_loglik, counts, theta, self.n_topics, rows)
+        return rows
+
+    def solve(
+        self,
+        lengths: NDArray[np.float64],
+        strength: float,
+        counts: Array,
+        start: Array,
+        *,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+    ) -> tuple[Array, int]:
+        """Solve ``(diag(n_d) + strength · L) θ = N`` for all topics together.
+
+        Conjugate gradients with the diagonal as preconditioner. One step length
+        serves all topics, so the rows of every iterate sum to what the solution's
+        do if those of `start` did.
+
+        Returns
+        -------
+        theta : ndarray
+            The solution up to `tol` (relative residual in the preconditioner's
+            norm); rows as they come, not normalised.
+        n_iter : int
+            Iterations done.
+        """
+        weights = (self.weights * strength).astype(counts.dtype)
+        edges = (self.indptr, self.indices, weights)
+        diagonal = lengths + strength * self.degrees
+        x = start.copy()
+        p, q = np.zeros_like(x), np.empty_like(x)
+        dots = np.empty(len(x))
+        run = self._run
+        run(kernels.apply_system, *edges, diagonal, x, q, dots)
+        r = counts - q
+        goal = tol * tol * _scaled_square(counts, diagonal)
+        residual = _scaled_square(r, diagonal)
+        beta, n_iter = 0.0, 0
+        while residual > goal and n_iter < max_iter:
+            n_iter += 1
+            run(kernels.redirect, beta, diagonal, r, p)
+            run(kernels.apply_system, *edges, diagonal, p, q, dots)
+            curvature = float(dots.sum())
+            if curvature <= 0.0:
+                break
+            run(kernels.advance, residual / curvature, diagonal, p, q, x, r, dots)
+            beta, residual = float(dots.sum()) / residual, float(dots.sum())
+        return x, n_iter
+
+    @property
+    def _edges(self) -> tuple[Any, Any, Any]:
+        return self.indptr, self.indices, self.weights
+
+    def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
+        run_ranges(lambda a, b: kernel(a, b, *arguments), self._ranges, self.threads)
+
+
+def _scaled_square(rows: Array, diagonal: NDArray[np.float64]) -> float:
+    """Return ``Σ_ik rows_ik² / diagonal_i``."""
+    squares = np.einsum("ik,ik->i", rows, rows).astype(np.float64)
+    return float((squares / diagonal).sum())
+
+
+class GraphTheta(ThetaStep):
+    """Base of θ-steps that subtract ``λ · penalty(θ)`` over the document graph.
+
+    Sub-classes define `_penalty` (half the sum over ordered pairs) and `update`.
+    """
+
+    needs_graph = True
+    weight: float
+    paper_lambda: float | None
+    graph: Any
+
+    def prepare(self, context: StepContext) -> None:
+        """Check the weight, set up the graph and the λ of this corpus."""
+        name = type(self).__name__
+        for parameter in ("weight", "paper_lambda"):
+            value = getattr(self, parameter)
+            if value is not None and (not np.isfinite(value) or value < 0):
+                raise DataError(
+                    f"{parameter} of {name} must be a number of at least 0, got "
+                    f"{value!r}; 0 is plain PLSA."
+                )
+        operator = graph_operator(name, context)
+        total = operator.total_weight
+        if self.paper_lambda is not None:
+            strength = float(self.paper_lambda)
+        else:
+            n_tokens = float(context.engine.document_lengths.sum())
+            strength = 2.0 * self.weight * n_tokens / total if total > 0 else 0.0
+        context.memory.update(operator=operator, strength=strength)
+
+    def value(self, theta: Array, context: StepContext) -> float:
+        """``−λ · penalty(θ)``; remembered for the θ that the update returned."""
+        strength = context.memory["strength"]
+        if strength == 0.0:
+            return 0.0
+        known = context.memory.get("value")
+        if known is None or known[0] is not theta:
+            penalty = self._penalty(theta, context.memory["operator"])
+            context.memory["value"] = known = (theta, -strength * penalty)
+        return float(known[1])
+
+    def _penalty(self, theta: Array, operator: GraphOperator) -> float:
+        raise NotImplementedError
+
+    def _objective(self, theta: Array, context: StepContext) -> float:
+        """Whole objective at θ under the new topics: costs a document pass."""
+        if context.evaluate is None:
+            raise RuntimeError("a θ-step needs context.evaluate")
+        loglik = context.evaluate(theta).loglik
+        return loglik + self.value(theta, context) + context.topics_value
+
+
+def graph_operator(name: str, context: StepContext) -> GraphOperator:
+    """Return the operator of the context's graph, or say how to give a graph."""
+    engine = context.engine
+    if context.graph is None:
+        raise DataError(
+            f"{name} needs a document graph, but there is none. Use one of "
+            "LaplacianPLSA, LocallyConsistentPLSA and DiscriminativePLSA, or "
+            f"PLSA(theta_step={name}(graph=...))."
+        )
+    if context.graph.shape[0] != engine.n_documents:
+        raise DataError(
+            f"the graph has {context.graph.shape[0]} nodes, the corpus "
+            f"{engine.n_documents} documents. Give one node per document."
+        )
+    threads = int(getattr(engine, "threads", 1))
+    return GraphOperator(context.graph, engine.n_topics, engine.dtype, threads)
+
+
+def floored_lengths(
+    lengths: NDArray[np.float64], counts: Array, n_topics: int
+) -> tuple[NDArray[np.float64], Array]:
+    """Give documents without words a trace of the uniform mixture.
+
+    Then a connected part of the graph without any word still has one solution.
+    """
+    empty = np.flatnonzero(lengths <= 0)
+    if len(empty) == 0:
+        return lengths, counts
+    trace = EMPTY_LENGTH * float(lengths.mean())
+    lengths, counts = lengths.copy(), counts.copy()
+    lengths[empty] = trace
+    counts[empty, :n_topics] = trace / n_topics
+    return lengths, counts

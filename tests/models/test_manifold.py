@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The graph models: graphs, labels, new documents, the planted manifold."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from topicfold import load
+from topicfold.exceptions import DataError
+from topicfold.graph import document_graph
+from topicfold.models.graph_base import encode_labels
+from topicfold.models.manifold import (
+    DiscriminativePLSA,
+    LaplacianPLSA,
+    LocallyConsistentPLSA,
+)
+from topicfold.models.plsa import PLSA
+from topicfold.steps import DirichletPhi, OrthogonalPhi, PhiStep
+
+MODELS = [LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA]
+TRANSDUCTIVE = (
+    "fit_transform returns the training mixtures, which know the documents' "
+    "neighbours; transform of the same words alone cannot"
+)
+
+
+def expected_failed_checks(estimator):
+    return {
+        "check_transformer_general": TRANSDUCTIVE,
+        "check_transformer_data_not_an_array": TRANSDUCTIVE,
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [model(2) for model in MODELS], expected_failed_checks=expected_failed_checks
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    """Points on two moons; words are cells of a grid around a document's point."""
+    rng = np.random.default_rng(1)
+    points, y = make_moons(300, noise=0.05, random_state=1)
+    across, up = np.meshgrid(np.linspace(-1.5, 2.5, 28), np.linspace(-1, 1.5, 14))
+    cells = np.c_[across.ravel(), up.ravel()]
+    distance = ((points[:, None] - cells[None]) ** 2).sum(axis=2)
+    p = np.exp(-distance / (2 * 0.25**2))
+    p /= p.sum(axis=1, keepdims=True)
+    return sparse.csr_matrix(np.array([rng.multinomial(40, row) for row in p])), y
+
+
+def few_label_accuracy(model, X, y, seed, n_labels=3):
+    rng = np.random.default_rng(seed)
+    known = np.concatenate(
+        [rng.choice(np.flatnonzero(y == c), n_labels, replace=False) for c in (0, 1)]
+    )
+    partial = np.full(len(y), -1)
+    partial[known] = y[known]
+    features = np.sqrt(model.set_params(random_state=seed).fit(X, partial).doc_topics_)
+    classifier = LogisticRegression(C=100, max_iter=1000)
+    classifier.fit(features[known], y[known])
+    rest = np.setdiff1d(np.arange(len(y)), known)
+    return (classifier.predict(features[rest]) == y[rest]).mean()
+
+
+def test_two_moons_need_the_graph(moons):
+    X, y = moons
+    models = {
+        "plsa": PLSA(10),
+        "ltm": LocallyConsistentPLSA(10, weight=10.0),
+        "laplacian": LaplacianPLSA(10, weight=100.0, max_smoothings=20),
+    }
+    mean = {
+        name: np.mean([few_label_accuracy(model, X, y, seed) for seed in range(5)])
+        for name, model in models.items()
+    }
+    assert mean["plsa"] < 0.9
+    assert mean["ltm"] > 0.96
+    assert mean["laplacian"] > mean["plsa"] + 0.05
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_attributes_and_monotone_history(model, planted):
+    X = planted[0]
+    fitted = model(4, random_state=0, max_iter=30).fit(X)
+    history = np.array(fitted.objective_history_)
+    assert np.diff(history).min() >= -1e-6 * np.abs(history).max()
+    np.testing.assert_allclose(fitted.doc_topics_.sum(axis=1), 1.0, atol=1e-5)
+    np.testing.assert_allclose(fitted.components_.sum(axis=1), 1.0, atol=1e-5)
+    assert fitted.graph_.shape == (300, 300)
+    assert abs(fitted.graph_ - fitted.graph_.T).max() == 0
+
+
+def test_pareto_lowers_neither_objective(planted):
+    model = DiscriminativePLSA(4, phi_step=PhiStep(), random_state=0, max_iter=40)
+    model.fit(planted[0].astype(float))
+    history = np.array(model.objective_history_)
+    assert np.diff(history).min() >= -1e-10 * np.abs(history).max()
+    assert np.diff(model.separation_history_).min() >= 0
+    assert len(model.separation_history_) == model.n_iter_
+    assert model.accepted_history_[0] == 1.0
+
+
+@pytest.mark.parametrize("model", [LaplacianPLSA, LocallyConsistentPLSA])
+def test_weight_zero_is_plsa_bit_for_bit(model, planted):
+    X = planted[0]
+    plain = PLSA(4, phi_step=DirichletPhi(1.05), random_state=0, max_iter=20).fit(X)
+    same = model(4, weight=0.0, random_state=0, max_iter=20).fit(X)
+    np.testing.assert_array_equal(plain.doc_topics_, same.doc_topics_)
+    np.testing.assert_array_equal(plain.components_, same.components_)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_any_theta_step_with_orthogonal_topics(model, planted):
+    step = OrthogonalPhi(3.0, eta=1.01)
+    fitted = model(4, phi_step=step, random_state=0, max_iter=20).fit(planted[0])
+    history = np.array(fitted.objective_history_)
+    assert np.diff(history).min() >= -1e-6 * np.abs(history).max()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_same_bits_for_any_number_of_threads(model, planted):
+    one, two = (
+        model(4, random_state=0, max_iter=10, n_jobs=n).fit(planted[0]) for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.doc_topics_, two.doc_topics_)
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
+def test_own_graph_is_network_plsa(planted):
+    X = planted[0]
+    edges = np.c_[np.arange(299), np.arange(1, 300)]
+    matrix = sparse.csr_matrix((np.ones(299), edges.T), shape=(300, 300))
+    by_list = LaplacianPLSA(4, graph=edges, random_state=0, max_iter=5).fit(X)
+    by_matrix = LaplacianPLSA(
+        4, graph=matrix + matrix.T, random_state=0, max_iter=5
+    ).fit(X)
+    assert by_list.graph_.nnz == 598
+    np.testing.assert_array_equal(by_list.doc_topics_, by_matrix.doc_topics_)
+
+
+def test_labels_join_and_part_documents(planted):
+    X, theta, _ = planted
+    y = np.full(300, -1)
+    y[:20] = theta[:20].argmax(axis=1)
+    model = LocallyConsistentPLSA(4, random_state=0, max_iter=3).fit(X, y)
+    graph = model.graph_.toarray()
+    same = (y[:20, None] == y[None, :20]) & ~np.eye(20, dtype=bool)
+    assert (graph[:20, :20][same] == 1).all()
+    assert (graph[:20, :20][~same] == 0).all()
+    given = document_graph(X, 3)
+    joined = LocallyConsistentPLSA(4, graph=given, random_state=0, max_iter=3)
+    assert (joined.fit(X, y).graph_.toarray()[:20, :20][same] == 1).all()
+
+
+def test_labels_may_be_names():
+    assert encode_labels([3, 1, -1, 3], 4).tolist() == [1, 0, -1, 1]
+    assert encode_labels(["x", "", None, "a"], 4).tolist() == [1, -1, -1, 0]
+    assert encode_labels([-1, -1], 2) is None
+    with pytest.raises(DataError, match="2 labels for 3 documents"):
+        encode_labels([0, 1], 3)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_one_giant_class(model, planted):
+    fitted = model(4, random_state=0, max_iter=10).fit(planted[0], np.zeros(300, int))
+    assert np.isfinite(fitted.doc_topics_).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_new_documents_use_their_neighbours(model, moons):
+    X, _ = moons
+    train, new = X[:200], X[200:]
+    fitted = model(6, transform_neighbors=True, random_state=0).fit(train)
+    theta = fitted.transform(new)
+    plain = clone(fitted).set_params(transform_neighbors=False).fit(train)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-5)
+    np.testing.assert_array_equal(fitted.doc_topics_, plain.doc_topics_)
+    # The same rows whatever the batch, and nearer to the neighbours than fold-in is.
+    np.testing.assert_array_equal(theta[:7], fitted.transform(new[:7]))
+    near = np.asarray((train @ new.T).argmax(axis=0)).ravel()
+    reference = fitted.doc_topics_[near]
+    assert (
+        np.abs(theta - reference).mean()
+        < np.abs(plain.transform(new) - reference).mean()
+    )
+    # Training documents come back near their training mixtures.
+    again = np.abs(fitted.transform(train) - fitted.doc_topics_).mean()
+    assert again < np.abs(plain.transform(train) - fitted.doc_topics_).mean()
+
+
+def test_transform_of_empty_and_strange_documents(planted):
+    X = planted[0]
+    model = LocallyConsistentPLSA(4, transform_neighbors=True, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="no word"):
+        theta = model.transform(sparse.csr_matrix((2, 120)))
+    np.testing.assert_allclose(theta, 0.25)
+
+
+def test_neighbours_must_have_been_kept(planted):
+    model = LaplacianPLSA(4, random_state=0, max_iter=3).fit(planted[0])
+    assert not hasattr(model, "training_counts_")
+    with pytest.raises(AttributeError, match="transform_neighbors=True"):
+        model.set_params(transform_neighbors=True).transform(planted[0])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_partial_fit(model):
+    assert not hasattr(model(), "partial_fit")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_saved_and_loaded(model, planted, tmp_path):
+    X = planted[0]
+    fitted = model(4, transform_neighbors=True, random_state=0, max_iter=5).fit(X)
+    fitted.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(X[:5]), fitted.transform(X[:5]))
+
+
+@pytest.mark.parametrize("how", ["counts", "documents"])
+@pytest.mark.parametrize("model", MODELS)
+def test_doubling_the_corpus_changes_nothing(model, planted, how):
+    X = planted[0][:100].astype(float)
+    graph = document_graph(X, 5)
+    init = np.random.default_rng(0).dirichlet(np.ones(120), size=4)
+    options = {"phi_step": PhiStep(), "init": init, "max_iter": 15, "tol": 0.0}
+    once = model(4, graph=graph, **options).fit(X).doc_topics_
+    if how == "documents":
+        X, graph = sparse.vstack([X, X]).tocsr(), sparse.block_diag([graph, graph])
+    else:
+        X = 2.0 * X
+    twice = model(4, graph=graph, **options).fit(X).doc_topics_
+    np.testing.assert_allclose(twice[:100], once, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (LaplacianPLSA, {"weight": -1}),
+        (LaplacianPLSA, {"step": 0.0}),
+        (LocallyConsistentPLSA, {"n_neighbors": 0}),
+        (DiscriminativePLSA, {"similarity": "euclid"}),
+    ],
+)
+def test_parameters_are_checked(model, options, planted):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        model(**options).fit(planted[0])
