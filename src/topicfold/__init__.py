@@ -12,13 +12,27 @@ from typing import Any
 from topicfold._version import __version__
 
 _PUBLIC = {
+    "DiscriminativePLSA": "topicfold.models.manifold:DiscriminativePLSA",
     "LDA": "topicfold.models.lda:LDA",
+    "LaplacianPLSA": "topicfold.models.manifold:LaplacianPLSA",
+    "LocallyConsistentPLSA": "topicfold.models.manifold:LocallyConsistentPLSA",
+    "OrthogonalPLSA": "topicfold.models.orthogonal:OrthogonalPLSA",
     "PLSA": "topicfold.models.plsa:PLSA",
     "TopicData": "topicfold.topic_data:TopicData",
     "load": "topicfold.persistence:load_estimator",
 }
 
-__all__ = ["LDA", "PLSA", "TopicData", "__version__", "load"]
+__all__ = [
+    "LDA",
+    "PLSA",
+    "DiscriminativePLSA",
+    "LaplacianPLSA",
+    "LocallyConsistentPLSA",
+    "OrthogonalPLSA",
+    "TopicData",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -37,6 +37,12 @@ class ModelEntry:
 MODELS = (
     ModelEntry("lda", "LDA", "latent Dirichlet allocation"),
     ModelEntry("plsa", "PLSA", "probabilistic latent semantic analysis", ("plsi",)),
+    ModelEntry(
+        "laplacian", "LaplacianPLSA", "close neighbours", ("lapplsi", "lapplsa")
+    ),
+    ModelEntry("local", "LocallyConsistentPLSA", "similar neighbours", ("ltm",)),
+    ModelEntry("discriminative", "DiscriminativePLSA", "neighbours apart", ("dtm",)),
+    ModelEntry("orthogonal", "OrthogonalPLSA", "topics kept apart", ("otm",)),
 )
 # Options with a default on the command line; a model without them does not get them.
 _COMMON = {"random_state": 0, "n_jobs": -1, "device": "cpu"}
@@ -69,7 +75,7 @@ def model_names() -> str:
     Examples
     --------
     >>> model_names()
-    'lda, plsa'
+    'lda, plsa, laplacian, local, discriminative, orthogonal'
     """
     return ", ".join(entry.name for entry in MODELS)
 
