@@ -54,9 +54,19 @@ class OurCVB0(_Ours):
 
     name = "topicfold_cvb0"
     import_line = "from topicfold import LDA"
-    pass_is = "one iteration of the collapsed approximation CVB0, float32"
+    pass_is = "one default CVB0 iteration: 3 document passes, 1 word pass, float32"
     estimator = "LDA"
     options: ClassVar[dict[str, Any]] = {"algorithm": "cvb0"}
+
+
+class OurSingleCVB0(_Ours):
+    """``topicfold.LDA(algorithm="cvb0", doc_updates=0)``."""
+
+    name = "topicfold_cvb0_single"
+    import_line = "from topicfold import LDA"
+    pass_is = "one CVB0 iteration: 1 document pass, 1 word pass, float32"
+    estimator = "LDA"
+    options: ClassVar[dict[str, Any]] = {"algorithm": "cvb0", "doc_updates": 0}
 
 
 class OurVariational(_Ours):

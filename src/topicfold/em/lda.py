@@ -19,7 +19,7 @@ from topicfold.engine.protocol import Array, DocumentPass, Engine, Link
 from topicfold.inference.rows import normalize_rows
 from topicfold.steps.base import PhiStep, StepContext
 
-PRIOR_EVERY = 10
+PRIOR_EVERY = 5
 
 
 class _LdaEM:

@@ -30,12 +30,14 @@ class OnlineStatistics:
         self.batch = batch
 
     @classmethod
-    def resume(cls, model: Any, batch: sparse.csr_matrix) -> OnlineStatistics:
+    def resume(
+        cls, model: Any, batch: sparse.csr_matrix, init: Any
+    ) -> OnlineStatistics:
         """Start statistics on a new model, or go on with those of a fitted one."""
         self = cls(model, batch)
         if not hasattr(model, "components_"):
             rng = check_random_state(model.random_state)
-            topics = initial_topics(batch, model.n_components, model.init, rng)
+            topics = initial_topics(batch, model.n_components, init, rng)
             model.components_ = topics.astype(batch.dtype)
             model.word_frequencies_ = np.full(batch.shape[1], 1.0 / batch.shape[1])
         if not hasattr(model, "n_batches_"):
@@ -56,8 +58,8 @@ class OnlineStatistics:
             total = self.model.n_documents_seen_ + size
         return max(total, size) / size
 
-    def blend(self, counts: Array, prior: float) -> None:
-        """Blend in the expected counts (K, V) of the batch."""
+    def blend(self, counts: Array, prior: float) -> float:
+        """Blend in the expected counts (K, V) of the batch; return the step ρ."""
         model, batch = self.model, self.batch
         model.n_batches_ += 1
         rho = (model.learning_offset + model.n_batches_) ** -model.learning_decay
@@ -74,6 +76,7 @@ class OnlineStatistics:
         ) * model.word_frequencies_ + share * words / tokens
         model.tokens_seen_ += tokens
         model.n_documents_seen_ += batch.shape[0]
+        return float(rho)
 
 
 class OnlineFit:
@@ -89,10 +92,12 @@ class OnlineFit:
         self,
         model: Any,
         X: sparse.csr_matrix,
+        init: Any,
         learn_batch: Callable[[OnlineStatistics, sparse.csr_matrix], None],
     ) -> None:
         self.model = model
         self.X = X
+        self.init = init
         self.learn_batch = learn_batch
         self.rng = check_random_state(model.random_state)
         used = np.flatnonzero(np.diff(X.indptr))
@@ -102,7 +107,7 @@ class OnlineFit:
 
     def start(self) -> float:
         """Set up the statistics from the corpus."""
-        OnlineStatistics.resume(self.model, self.X)
+        OnlineStatistics.resume(self.model, self.X, self.init)
         return self._objective()
 
     def iterate(self) -> float:

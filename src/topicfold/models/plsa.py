@@ -252,7 +252,7 @@ class PLSA(TopicModel):
         self._refuse_steps_of_whole_corpus()
         first = not hasattr(self, "components_")
         X = check_counts(self, X, reset=first)
-        online = OnlineStatistics.resume(self, X)
+        online = OnlineStatistics.resume(self, X, self.init)
         engine = make_engine(
             X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
         )
