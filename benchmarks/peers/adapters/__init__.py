@@ -10,7 +10,7 @@ from benchmarks.peers.adapters.ours import (
     OurVariational,
 )
 from benchmarks.peers.adapters.sklearn_lda import SklearnLDABatch, SklearnLDAOnline
-from benchmarks.peers.adapters.sklearn_nmf import SklearnNMF
+from benchmarks.peers.adapters.sklearn_nmf import SklearnNMF, SklearnNMF64
 from benchmarks.peers.adapters.tomotopy_lda import TomotopyLDA
 
 REFERENCE = TomotopyLDA.name
@@ -24,6 +24,7 @@ ADAPTERS: dict[str, Adapter] = {
         OurCVB0(),
         OurVariational(),
         SklearnNMF(),
+        SklearnNMF64(),
         SklearnLDABatch(),
         SklearnLDAOnline(),
         GensimLDA(),

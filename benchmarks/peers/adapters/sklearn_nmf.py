@@ -42,3 +42,14 @@ class SklearnNMF(Adapter):
             )
             done += n_iter
             stop = on_pass(lambda h=h: normalise_rows(h), n_iter)
+
+
+class SklearnNMF64(SklearnNMF):
+    """The same in float64, which is what integer counts become in scikit-learn."""
+
+    name = "sklearn_nmf_float64"
+    pass_is = "one multiplicative update of W and of H, random start, float64"
+
+    def run(self, data, **options):
+        """Fit on the counts as float64."""
+        super().run(data.astype("float64"), **options)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from topicfold._jit import kernel
+from topicfold.engine.prefetch import prefetch_row
 from topicfold.engine.special import (
     digamma_scalar,
     exp_digamma_scalar,
@@ -41,6 +42,8 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
         out_gradient[k] = zero
     i = 0
     while i + 4 <= n_words:
+        for ahead in range(i + 4, min(i + 8, n_words)):
+            prefetch_row(weights, rows[ahead])
         b0 = weights[rows[i]]
         b1 = weights[rows[i + 1]]
         b2 = weights[rows[i + 2]]
