@@ -13,23 +13,29 @@ from topicfold._version import __version__
 
 _PUBLIC = {
     "DiscriminativePLSA": "topicfold.models.manifold:DiscriminativePLSA",
+    "FSTM": "topicfold.models.fstm:FSTM",
     "LDA": "topicfold.models.lda:LDA",
     "LaplacianPLSA": "topicfold.models.manifold:LaplacianPLSA",
     "LocallyConsistentPLSA": "topicfold.models.manifold:LocallyConsistentPLSA",
     "OrthogonalPLSA": "topicfold.models.orthogonal:OrthogonalPLSA",
     "PLSA": "topicfold.models.plsa:PLSA",
+    "TopicClassifier": "topicfold.models.classifier:TopicClassifier",
     "TopicData": "topicfold.topic_data:TopicData",
+    "TwoPhase": "topicfold.models.two_phase:TwoPhase",
     "load": "topicfold.persistence:load_estimator",
 }
 
 __all__ = [
+    "FSTM",
     "LDA",
     "PLSA",
     "DiscriminativePLSA",
     "LaplacianPLSA",
     "LocallyConsistentPLSA",
     "OrthogonalPLSA",
+    "TopicClassifier",
     "TopicData",
+    "TwoPhase",
     "__version__",
     "load",
 ]

@@ -42,6 +42,7 @@ MODELS = (
     ),
     ModelEntry("local", "LocallyConsistentPLSA", "similar neighbours", ("ltm",)),
     ModelEntry("discriminative", "DiscriminativePLSA", "neighbours apart", ("dtm",)),
+    ModelEntry("fstm", "FSTM", "fully sparse topic model"),
     ModelEntry("orthogonal", "OrthogonalPLSA", "topics kept apart", ("otm",)),
 )
 # Options with a default on the command line; a model without them does not get them.
@@ -75,7 +76,7 @@ def model_names() -> str:
     Examples
     --------
     >>> model_names()
-    'lda, plsa, laplacian, local, discriminative, orthogonal'
+    'lda, plsa, laplacian, local, discriminative, fstm, orthogonal'
     """
     return ", ".join(entry.name for entry in MODELS)
 

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A classifier on topics that says which topics and words spoke for a class."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.svm import LinearSVC
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.models.base import TopicModel
+from topicfold.models.two_phase import TwoPhase
+from topicfold.models.validation import check_counts
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class WordReason:
+    """A word and what it added to the decision.
+
+    Attributes
+    ----------
+    word : str
+        The column's name.
+    count : float
+        Its count in the document.
+    contribution : float
+        Its part of the decision value.
+    """
+
+    word: str
+    count: float
+    contribution: float
+
+
+@dataclass(frozen=True)
+class TopicReason:
+    """A topic and what it added to the decision.
+
+    Attributes
+    ----------
+    topic : int
+        Number of the topic.
+    share : float
+        Its share θ_dk of the document.
+    contribution : float
+        Its part of the decision value.
+    words : tuple of WordReason
+        The document's words through which it spoke, strongest first.
+    """
+
+    topic: int
+    share: float
+    contribution: float
+    words: tuple[WordReason, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a document was given its class.
+
+    Attributes
+    ----------
+    label : object
+        The predicted class.
+    decision : float
+        Its decision value: `intercept` plus the contributions of all topics.
+    intercept : float
+        What the classifier says of any document.
+    topics : tuple of TopicReason
+        The topics that spoke for the class most, strongest first.
+    words : tuple of WordReason
+        The words that did, over all topics.
+    """
+
+    label: Any
+    decision: float
+    intercept: float
+    topics: tuple[TopicReason, ...]
+    words: tuple[WordReason, ...]
+
+
+def _has_decision_function(self: Any) -> bool:
+    classifier = getattr(self, "classifier_", self.classifier)
+    return classifier is None or hasattr(classifier, "decision_function")
+
+
+class TopicClassifier(ClassifierMixin, BaseEstimator):
+    """Classify documents by their topics, and explain why.
+
+    Fits a topic model (with the labels, if it uses them) and a classifier on the
+    square roots of the mixtures, whose distances are those of distributions
+    (Hellinger).
+
+    Parameters
+    ----------
+    model : TopicModel or None, default=None
+        The topics. None is ``TwoPhase()``.
+    classifier : classifier or None, default=None
+        Anything with `fit` and `predict`. None is ``LinearSVC()``; `explain` needs a
+        linear one.
+    unknown_label : object, default=None
+        The label of documents whose class is not known: the topics learn from them,
+        the classifier does not. None: every document has a class.
+
+    Attributes
+    ----------
+    model_, classifier_ :
+        What was fitted.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    Notes
+    -----
+    It has no `save`: a classifier of scikit-learn can be saved with skops or joblib,
+    ``model_`` by its own `save`.
+
+    Examples
+    --------
+    >>> from topicfold.models.fstm import FSTM
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> model = TopicClassifier(TwoPhase(FSTM(2, random_state=0)))
+    >>> _ = model.fit(X, ["sea", "sea", "sky", "sky"])
+    >>> model.predict([[1, 1, 0, 0]])
+    array(['sea'], dtype='<U3')
+    >>> [reason.word for reason in model.explain([0, 0, 1, 3]).words]
+    ['w3', 'w2']
+    """
+
+    def __init__(
+        self, model: Any = None, classifier: Any = None, *, unknown_label: Any = None
+    ) -> None:
+        self.model = model
+        self.classifier = classifier
+        self.unknown_label = unknown_label
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the topic model, then the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,)
+            One label per document.
+        """
+        if y is None:
+            raise DataError(
+                "TopicClassifier requires y to be passed, but the target y is None. "
+                "Give a label per document."
+            )
+        if self.model is not None and not isinstance(self.model, TopicModel):
+            raise DataError(
+                f"The 'model' parameter of TopicClassifier is a "
+                f"{type(self.model).__name__}. Give a topic model of topicfold, "
+                "for instance TwoPhase(FSTM(100))."
+            )
+        X = check_counts(self, X, reset=True)
+        codes = self._encode(column_or_1d(y, warn=True), X.shape[0])
+        self.model_ = TwoPhase() if self.model is None else clone(self.model)
+        known = codes >= 0
+        with _already_warned():
+            theta = self.model_.fit(X, codes).transform(X[known])
+        if isinstance(self.model_, TwoPhase):
+            self.model_.classes_ = self.classes_
+        classifier = LinearSVC() if self.classifier is None else clone(self.classifier)
+        self.classifier_ = classifier.fit(np.sqrt(theta), self.classes_[codes[known]])
+        return self
+
+    def _encode(self, labels: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
+        """Set `classes_`; return class numbers, -1 for unknown."""
+        if len(labels) != n_documents:
+            raise DataError(
+                f"y has {len(labels)} labels for {n_documents} documents (inconsistent "
+                "numbers of samples). Give one label per document."
+            )
+        known = np.ones(n_documents, dtype=bool)
+        if self.unknown_label is not None:
+            known = np.array([label != self.unknown_label for label in labels.tolist()])
+        check_classification_targets(labels[known])
+        codes = np.full(n_documents, -1, dtype=np.int64)
+        self.classes_, codes[known] = np.unique(labels[known], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(
+                f"y has {len(self.classes_)} class; a classifier needs at least two."
+            )
+        return codes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each document.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        """
+        features = self._features(X)
+        labels: NDArray[Any] = self.classifier_.predict(features)
+        return labels
+
+    @available_if(_has_decision_function)
+    def decision_function(self, X: Any) -> Array:
+        """Return the classifier's confidence in each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        """
+        features = self._features(X)
+        values: Array = self.classifier_.decision_function(features)
+        return values
+
+    def explain(self, document: Any, n: int = 5) -> Explanation:
+        """Return the topics and words that spoke for a document's class.
+
+        The decision is linear in √θ, so every topic has its part of it. A topic's
+        part is shared among the words of the document by how many of their
+        occurrences are the topic's, ``X_dw p(k|d,w)``.
+
+        Parameters
+        ----------
+        document : array-like of shape (n_terms,) or a table or matrix of one row
+            Counts of one document.
+        n : int, default=5
+            Most topics, and most words of each and in all; only those with a
+            positive part.
+
+        Returns
+        -------
+        Explanation
+            The class, its decision value, topics and words.
+        """
+        check_is_fitted(self, "classifier_")
+        flat = np.ndim(document) == 1 and not sparse.issparse(document)
+        row = np.reshape(document, (1, -1)) if flat else document
+        if row.shape[0] != 1:
+            raise DataError(
+                f"explain takes one document, not {row.shape[0]}. Give one row, for "
+                "instance X[[0]]."
+            )
+        with warnings.catch_warnings():
+            if flat:  # it cannot have names
+                warnings.filterwarnings("ignore", "X does not have valid feature")
+            X = check_counts(self, row, reset=False, allow_empty=True)
+        with _already_warned():
+            theta = self.model_.transform(X)[0].astype(np.float64)
+        label = self.classifier_.predict(np.sqrt(theta[None, :]))[0]
+        slope, intercept = self._linear_part(label)
+        parts = slope * np.sqrt(theta)
+        shares = self._word_shares(X, theta)
+        best = [k for k in np.argsort(-parts, kind="stable")[:n] if parts[k] > 0]
+        return Explanation(
+            label,
+            float(parts.sum() + intercept),
+            float(intercept),
+            tuple(
+                TopicReason(
+                    int(k),
+                    float(theta[k]),
+                    float(parts[k]),
+                    self._reasons(X, parts[k] * shares[k], n),
+                )
+                for k in best
+            ),
+            self._reasons(X, parts @ shares, n),
+        )
+
+    def _features(self, X: Any) -> Array:
+        check_is_fitted(self, "classifier_")
+        X = check_counts(self, X, reset=False, allow_empty=True)
+        with _already_warned():
+            theta: Array = self.model_.transform(X)
+        return np.sqrt(theta)
+
+    def _linear_part(self, label: Any) -> tuple[Array, float]:
+        """Return the slope and intercept of the decision for a class."""
+        slopes = getattr(self.classifier_, "coef_", None)
+        if slopes is None:
+            raise DataError(
+                f"explain needs a linear classifier, and a "
+                f"{type(self.classifier_).__name__} has no coef_. Use for instance "
+                "LinearSVC or LogisticRegression."
+            )
+        number = int(np.flatnonzero(self.classifier_.classes_ == label)[0])
+        intercepts = np.broadcast_to(self.classifier_.intercept_, len(slopes))
+        if len(slopes) == 1:  # two classes: one function, positive for the second
+            sign = 1.0 if number else -1.0
+            return sign * slopes[0], sign * float(intercepts[0])
+        return slopes[number], float(intercepts[number])
+
+    def _word_shares(self, X: sparse.csr_matrix, theta: Array) -> Array:
+        """Return how a topic's occurrences are spread over words (K, words of X)."""
+        topics = self.model_.components_[:, X.indices].astype(np.float64)
+        joint = theta[:, None] * topics
+        chance = np.maximum(joint.sum(axis=0), 1e-300)
+        expected = X.data * joint / chance
+        totals = expected.sum(axis=1, keepdims=True)
+        shares: Array = expected / np.where(totals > 0, totals, 1.0)
+        return shares
+
+    def _reasons(
+        self, X: sparse.csr_matrix, parts: Array, n: int
+    ) -> tuple[WordReason, ...]:
+        names = getattr(self, "feature_names_in_", None)
+        return tuple(
+            WordReason(
+                f"w{X.indices[i]}" if names is None else str(names[X.indices[i]]),
+                float(X.data[i]),
+                float(parts[i]),
+            )
+            for i in np.argsort(-parts, kind="stable")[:n]
+            if parts[i] > 0
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        # Topics see proportions only: points in the plane have one dimension left.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+@contextmanager
+def _already_warned() -> Iterator[None]:
+    """Keep the model from warning again of empty documents."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)
+        yield

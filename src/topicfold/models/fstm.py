@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fully sparse topic models: sparse mixtures by Frank-Wolfe, sparse topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.corpus.splits import complete_split
+from topicfold.em import Callback, run_em
+from topicfold.em.fstm import FstmLearning, InferenceOptions, topic_counts
+from topicfold.em.initial import initial_topics
+from topicfold.em.online import OnlineStatistics
+from topicfold.inference.completion import SMOOTHING
+from topicfold.inference.frank_wolfe import frank_wolfe
+from topicfold.metrics import completion_perplexity
+from topicfold.models.base import TopicModel
+from topicfold.models.validation import check_counts
+
+Array = NDArray[np.floating]
+
+
+class FSTM(TopicModel):
+    """Fully sparse topic model.
+
+    ``p(w|d) = Σ_k θ_dk φ_kw`` as in PLSA, but a document's mixture is found by
+    Frank-Wolfe (docs/math.md §6), which gives it few topics, and topics are
+    ``φ_kw ∝ Σ_d X_dw θ_dk``: a word that no document of a topic has is not in it.
+    Time O(nnz·K) an iteration of a document's inference, memory O(nnz + (D + V)·K).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    init : {"documents", "random", "svd"} or array (K, V), default="documents"
+        Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
+    max_iter : int, default=100
+        Most iterations.
+    tol : float, default=1e-4
+        Relative change of the objective that ends the fit.
+    pairwise : bool, default=True
+        Whether an iteration of inference may move mass from one topic to another;
+        False is the paper's algorithm, which needs more iterations and topics.
+    max_doc_updates : int, default=1000
+        Most iterations of a document's inference.
+    doc_tol : float, default=1e-6
+        Relative improvement of a document's log-likelihood that ends its inference.
+    learning_decay : float, default=0.7
+        `partial_fit`: exponent κ of the step ``ρ_t = (t0 + t)^-κ``.
+    learning_offset : float, default=10.0
+        `partial_fit`: t0, damps the first steps.
+    total_documents : int or None, default=None
+        `partial_fit`: size of the stream; only scales statistics.
+    random_state : int, RandomState or None, default=None
+        Seed of the start.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`topicfold.em.callbacks`.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Topics φ, rows on the simplex, mostly zeros. A topic that no document uses
+        any more stays as it last was.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Mixtures θ of the training documents; most entries are exactly 0.
+    objective_history_ : list of float
+        Log-likelihood at the start and after each iteration. It rises, but not by a
+        theorem: the update of the topics maximises a lower bound of it.
+    n_iter_, converged_, word_frequencies_, doc_lengths_ :
+        As in :class:`PLSA`.
+
+    See Also
+    --------
+    topicfold.models.two_phase.TwoPhase : topics that part classes, from this model.
+
+    References
+    ----------
+    K. Than & T. B. Ho (2012). Fully sparse topic models. ECML PKDD.
+    doi:10.1007/978-3-642-33460-3_37
+
+    Examples
+    --------
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> model = FSTM(n_components=2, random_state=0).fit(X)
+    >>> model.transform(X).max(axis=1)
+    array([1., 1., 1., 1.], dtype=float32)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "pairwise": ["boolean"],
+        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "doc_tol": [Interval(Real, 0, None, closed="left")],
+        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
+        "learning_offset": [Interval(Real, 0, None, closed="left")],
+        "total_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+        "callbacks": [list, tuple, None],
+        "verbose": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        init: Any = "documents",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        pairwise: bool = True,
+        max_doc_updates: int = 1000,
+        doc_tol: float = 1e-6,
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        total_documents: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pairwise = pairwise
+        self.max_doc_updates = max_doc_updates
+        self.doc_tol = doc_tol
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.total_documents = total_documents
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn topics and the mixtures of the training documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : None
+            Ignored, for scikit-learn's conventions.
+        """
+        counts = check_counts(self, X, reset=True)
+        rng = check_random_state(self.random_state)
+        topics = initial_topics(counts, self.n_components, self.init, rng)
+        self._store_corpus(counts)
+        learning = FstmLearning(counts, topics, self._inference())
+        result = run_em(
+            learning,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callbacks=self._all_callbacks(),
+        )
+        self.doc_topics_ = learning.doc_topics()
+        self.components_ = learning.topics()
+        return self._store_result(result)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update the topics with a batch of documents.
+
+        Sets `components_`, not `doc_topics_`: mixtures of a stream are not kept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            The batch.
+        y : None
+            Ignored.
+        """
+        X = check_counts(self, X, reset=not hasattr(self, "components_"))
+        online = OnlineStatistics.resume(self, X, self.init)
+        counts = topic_counts(X, self._mixtures(X))
+        online.blend(np.ascontiguousarray(counts.T), prior=0.0)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the topic mixtures of documents by Frank-Wolfe, rows on the simplex.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in; most
+            entries are exactly 0. A document without words is uniform.
+        """
+        theta: Array = self.sparse_transform(X).toarray()
+        return theta
+
+    def sparse_transform(self, X: Any) -> sparse.csr_array:
+        """Return the same mixtures as `transform` as a sparse array.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        csr_array of shape (n_documents, n_components)
+            The topics a document has; memory is linear in their number.
+        """
+        check_is_fitted(self, "components_")
+        return self._mixtures(check_counts(self, X, reset=False, allow_empty=True))
+
+    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
+        """Return the held-out perplexity by document completion (lower is better).
+
+        Half of each document's tokens give its mixture by Frank-Wolfe, the other
+        half is scored, with one hundredth of the training word frequencies mixed in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        random_state : int, default=0
+            Seed of the split into halves.
+        """
+        check_is_fitted(self, "components_")
+        X = check_counts(self, X, reset=False)
+        observed, held_out = complete_split(X, random_state=random_state)
+        theta = self._mixtures(sparse.csr_matrix(observed, dtype=X.dtype)).toarray()
+        # A little of the uniform distribution, for words not seen in training.
+        background = (1 - 1e-3) * self.word_frequencies_ + 1e-3 / X.shape[1]
+        return completion_perplexity(
+            theta,
+            self.components_,
+            held_out,
+            background=background,
+            smoothing=SMOOTHING,
+        )
+
+    def _mixtures(self, X: sparse.csr_matrix) -> sparse.csr_array:
+        word_major = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
+        return frank_wolfe(X, word_major, **self._inference()._asdict())
+
+    def _inference(self) -> InferenceOptions:
+        return InferenceOptions(
+            self.pairwise, self.max_doc_updates, self.doc_tol, self.n_jobs
+        )
