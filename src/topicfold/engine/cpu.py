@@ -72,7 +72,9 @@ class CpuEngine:
 
     @cached_property
     def _word_ranges(self) -> list[tuple[int, int]]:
-        return balanced_ranges(self._words.work(self.n_terms), self._n_ranges)
+        # One range a thread: every range walks all tiles, and the more words it has,
+        # the more of a tile's ratios and weights it finds in cache.
+        return balanced_ranges(self._words.work(self.n_terms), self.threads)
 
     def pack_documents(self, theta: Array) -> Array:
         """Copy a (D, K) array, padded."""
