@@ -176,7 +176,8 @@ def document_rows(
                 break
         ratios_and_gradient(work_a, weights, rows, x, r, work_gradient)
         for k in range(n_topics):
-            out_counts[d, k] = work_a[k] * work_gradient[k]
+            count = work_a[k] * work_gradient[k]
+            out_counts[d, k] = count if count > DEAD else 0.0
         if digamma:
             out_weights[d] = work_a
         out_loglik[d] = document_loglik(x, r, row, digamma)
