@@ -98,14 +98,6 @@ def test_agrees_with_scikit_learn_update_by_update(planted, n_updates):
         lam = engine.unpack_topics(ours.counts) + eta
         np.testing.assert_allclose(lam, theirs.components_, rtol=1e-8)
         gamma = rng.gamma(100.0, 0.01, (X.shape[0], k))
-    engine.document_pass(
-        ours.parameters,
-        ours.weights,
-        prior=engine.pack_prior(alpha),
-        link="digamma",
-        max_updates=2000,
-        tol=1e-12,
-    )
 
 
 def test_bound_equals_scikit_learns(planted):
@@ -253,6 +245,11 @@ def test_orthogonal_topics_of_lda(planted):
     plain = LDA(8, max_iter=40, tol=0, random_state=0).fit(X)
     free = LDA(8, phi_step=OrthogonalPhi(0.0), max_iter=40, tol=0, random_state=0)
     np.testing.assert_allclose(free.fit(X).components_, plain.components_, atol=1e-9)
+
+
+def test_learning_priors_is_refused_where_it_means_nothing(planted):
+    with pytest.raises(DataError, match="learn_priors=True"):
+        LDA(2, learn_priors=True, batch_size=10).fit(planted[0])
 
 
 def test_phi_step_is_refused_where_it_means_nothing(planted):

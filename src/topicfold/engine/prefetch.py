@@ -2,8 +2,7 @@
 """Ask the processor for a row of weights before it is needed.
 
 Rows of topic weights are read in the order of a document's words, which no hardware
-prefetcher can foresee. Measured on 20 Newsgroups with 100 topics: the document pass
-takes 15 to 25 % less time; with 20 topics it makes no difference.
+prefetcher can foresee. It pays once a row is longer than a few cache lines.
 """
 
 from __future__ import annotations
