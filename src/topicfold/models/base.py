@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.em import Callback, FitResult, ProgressBar
@@ -23,6 +25,18 @@ from topicfold.models.validation import check_counts
 from topicfold.topic_data import TopicData
 
 Array = NDArray[np.floating]
+
+# Parameters that mean the same in every model.
+COMMON_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "random_state": ["random_state"],
+    "device": [StrOptions({"cpu"})],
+    "n_jobs": [None, Integral],
+    "callbacks": [list, tuple, None],
+    "verbose": ["boolean"],
+}
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -22,7 +22,7 @@ from topicfold.em.online import OnlineFit, OnlineStatistics
 from topicfold.em.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError
-from topicfold.models.base import TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep
 
@@ -133,7 +133,7 @@ class LDA(TopicModel):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **COMMON_CONSTRAINTS,
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "doc_topic_prior": [
             Interval(Real, 0, None, closed="neither"),
@@ -144,8 +144,6 @@ class LDA(TopicModel):
         "learn_priors": ["boolean", None],
         "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "doc_updates": [Interval(Integral, 0, None, closed="left")],
         "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
@@ -153,11 +151,6 @@ class LDA(TopicModel):
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "total_documents": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-        "device": [StrOptions({"cpu"})],
-        "n_jobs": [None, Integral],
-        "callbacks": [list, tuple, None],
-        "verbose": ["boolean"],
     }
 
     doc_topic_prior_: NDArray[np.float64]

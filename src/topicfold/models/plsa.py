@@ -19,7 +19,7 @@ from topicfold.em.initial import initial_topics
 from topicfold.em.online import OnlineStatistics
 from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
-from topicfold.models.base import TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep, ThetaStep
 
@@ -110,22 +110,15 @@ class PLSA(TopicModel):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **COMMON_CONSTRAINTS,
         "theta_step": [ThetaStep, None],
         "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "total_documents": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-        "device": [StrOptions({"cpu"})],
-        "n_jobs": [None, Integral],
-        "callbacks": [list, tuple, None],
-        "verbose": ["boolean"],
     }
 
     def __init__(
