@@ -6,9 +6,7 @@ Public names are loaded when first used, so that importing topicfold stays quick
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from topicfold._lazy import lazy_names
 from topicfold._version import __version__
 
 _PUBLIC = {
@@ -17,6 +15,7 @@ _PUBLIC = {
     "LDA": "topicfold.models.lda:LDA",
     "LaplacianPLSA": "topicfold.models.manifold:LaplacianPLSA",
     "LocallyConsistentPLSA": "topicfold.models.manifold:LocallyConsistentPLSA",
+    "MedLDA": "topicfold.models.medlda:MedLDA",
     "OrthogonalPLSA": "topicfold.models.orthogonal:OrthogonalPLSA",
     "PLSA": "topicfold.models.plsa:PLSA",
     "TopicClassifier": "topicfold.models.classifier:TopicClassifier",
@@ -32,6 +31,7 @@ __all__ = [
     "DiscriminativePLSA",
     "LaplacianPLSA",
     "LocallyConsistentPLSA",
+    "MedLDA",
     "OrthogonalPLSA",
     "TopicClassifier",
     "TopicData",
@@ -40,12 +40,7 @@ __all__ = [
     "load",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'topicfold' has no attribute {name!r}")
-    module, _, attribute = _PUBLIC[name].partition(":")
-    return getattr(import_module(module), attribute)
+__getattr__ = lazy_names(__name__, _PUBLIC)
 
 
 def __dir__() -> list[str]:

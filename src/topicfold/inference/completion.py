@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.splits import complete_split
 from topicfold.inference.fold_in import fold_in
 from topicfold.metrics import completion_perplexity
 
@@ -48,6 +47,9 @@ def document_completion(
     float
         Perplexity: 1 is perfect, the number of words is uniform guessing.
     """
+    # The package of corpora is large, and only this function needs it.
+    from topicfold.corpus.splits import complete_split
+
     observed, held_out = complete_split(sparse.csr_matrix(X), random_state=random_state)
     weights = fold_in_options.pop("topic_weights", topics)
     theta = fold_in(observed, weights, **fold_in_options)

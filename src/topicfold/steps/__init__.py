@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""M-steps: θ-steps and φ-steps, any of which goes with any other."""
+"""M-steps: θ-steps and φ-steps, any of which goes with any other.
 
+Those with compiled kernels are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from topicfold._lazy import lazy_names
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 from topicfold.steps.dirichlet import DirichletPhi, DirichletTheta
-from topicfold.steps.laplacian import LaplacianTheta
-from topicfold.steps.locally_consistent import LocallyConsistentTheta
-from topicfold.steps.orthogonal import OrthogonalPhi
-from topicfold.steps.pareto import ParetoTheta
+
+if TYPE_CHECKING:
+    from topicfold.steps.laplacian import LaplacianTheta
+    from topicfold.steps.locally_consistent import LocallyConsistentTheta
+    from topicfold.steps.orthogonal import OrthogonalPhi
+    from topicfold.steps.pareto import ParetoTheta
 
 __all__ = [
     "DirichletPhi",
@@ -19,3 +29,15 @@ __all__ = [
     "StepContext",
     "ThetaStep",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "LaplacianTheta": "topicfold.steps.laplacian:LaplacianTheta",
+        "LocallyConsistentTheta": (
+            "topicfold.steps.locally_consistent:LocallyConsistentTheta"
+        ),
+        "OrthogonalPhi": "topicfold.steps.orthogonal:OrthogonalPhi",
+        "ParetoTheta": "topicfold.steps.pareto:ParetoTheta",
+    },
+)
