@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CORPORA ?= $(TOPICFOLD_CORPORA)
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-gpu lint bench bench-gpu clean
 
 demo: $(VENV)/.installed
 	$(BIN)/topicfold demo --output demo
@@ -22,6 +22,16 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks.peers $(if $(CORPORA),--corpora $(CORPORA),) $(BENCH_ARGS)
 
+# On a machine with an NVIDIA GPU; GPU_PYTHON=python3 takes what is installed there.
+GPU_PYTHON ?= $(BIN)/python
+GPU_READY := $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(VENV)/.installed-gpu)
+
+test-gpu: $(GPU_READY)
+	PYTHONPATH=src $(GPU_PYTHON) -m pytest tests/gpu tests/engine/test_cuda_without_gpu.py $(PYTEST_ARGS)
+
+bench-gpu: $(GPU_READY)
+	PYTHONPATH=src $(GPU_PYTHON) -m benchmarks.gpu $(BENCH_ARGS)
+
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "topicfold needs Python 3.11 or later with venv; none was found on PATH."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +44,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.python
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-gpu: pyproject.toml | $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,gpu]"
+	@touch $@
 
 $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"

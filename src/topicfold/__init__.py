@@ -12,7 +12,9 @@ from topicfold._version import __version__
 _PUBLIC = {
     "DiscriminativePLSA": "topicfold.models.manifold:DiscriminativePLSA",
     "FSTM": "topicfold.models.fstm:FSTM",
+    "GibbsLDA": "topicfold.models.gibbs_lda:GibbsLDA",
     "LDA": "topicfold.models.lda:LDA",
+    "LSI": "topicfold.models.lsi:LSI",
     "LaplacianPLSA": "topicfold.models.manifold:LaplacianPLSA",
     "LocallyConsistentPLSA": "topicfold.models.manifold:LocallyConsistentPLSA",
     "MedLDA": "topicfold.models.medlda:MedLDA",
@@ -21,14 +23,18 @@ _PUBLIC = {
     "TopicClassifier": "topicfold.models.classifier:TopicClassifier",
     "TopicData": "topicfold.topic_data:TopicData",
     "TwoPhase": "topicfold.models.two_phase:TwoPhase",
+    "compare": "topicfold.protocols.comparing:compare",
     "load": "topicfold.persistence:load_estimator",
+    "select_n_components": "topicfold.selection:select_n_components",
 }
 
 __all__ = [
     "FSTM",
     "LDA",
+    "LSI",
     "PLSA",
     "DiscriminativePLSA",
+    "GibbsLDA",
     "LaplacianPLSA",
     "LocallyConsistentPLSA",
     "MedLDA",
@@ -37,7 +43,9 @@ __all__ = [
     "TopicData",
     "TwoPhase",
     "__version__",
+    "compare",
     "load",
+    "select_n_components",
 ]
 
 __getattr__ = lazy_names(__name__, _PUBLIC)

@@ -28,3 +28,7 @@ class EmptyDocumentWarning(UserWarning):
 
 class FitInterruptedWarning(UserWarning):
     """A fit was ended by Ctrl-C; the model holds the best parameters so far."""
+
+
+class DataWarning(UserWarning):
+    """The input was read, but not as it stands: lines skipped, encoding guessed."""

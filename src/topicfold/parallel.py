@@ -14,15 +14,27 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count
 from numpy.typing import NDArray
 
 RANGES_PER_THREAD = 8
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads for scikit-learn's `n_jobs` (None means 1)."""
-    return int(effective_n_jobs(n_jobs))
+    """Return the number of threads for scikit-learn's `n_jobs` (None means 1).
+
+    Examples
+    --------
+    >>> n_threads(None), n_threads(3)
+    (1, 3)
+    """
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning. Use None, 1 or -1.")
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs or 1
+    # Not joblib's effective_n_jobs: it means processes, and allows a worker process
+    # only one, with a warning.
+    return int(max(1, cpu_count() + 1 + n_jobs))
 
 
 def balanced_ranges(

@@ -37,7 +37,11 @@ def test_fit_says_what_it_did(cli, texts, small, tmp_path):
     assert lines[0].startswith("Corpus   6 documents, ")
     assert "LDA, 2 topics: 3 iterations in " in lines[1]
     assert lines[1].endswith("the most allowed (--max-iter for more)")
-    assert lines[2:] == [f"Saved    {folder}", f"Next     topicfold topics {folder}"]
+    assert lines[2:] == [
+        f"Saved    {folder}",
+        f"Report   {folder / 'report.html'}",
+        f"Next     topicfold topics {folder}",
+    ]
     assert "\x1b" not in result.output
 
 
@@ -176,8 +180,8 @@ def test_bad_input(cli, check_error, tmp_path):
     check_error(cli(*fit, empty), "no words")
     (tmp_path / "x.pdf").touch()
     check_error(cli(*fit, tmp_path / "x.pdf"), "'.pdf'")
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
-    check_error(cli(*fit, tmp_path / "latin.txt"), "0xe9", "encoding")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xc3\xa9\ncaf\xe9\n")
+    check_error(cli(*fit, tmp_path / "latin.txt"), "line 2", "0xe9", "encoding")
     check_error(cli("fit", empty), "--output")
     check_error(cli(*fit), "INPUT")
 

@@ -17,7 +17,7 @@ def test_every_model_can_be_made(entry):
     for name in (entry.name, entry.name.upper(), *entry.aliases):
         model = registry.make_model(name, {"n_components": 3, "random_state": 1})
         assert type(model) is getattr(topicfold, entry.class_name)
-        assert model.n_components == 3
+        assert getattr(model, "base", model).n_components == 3
 
 
 def test_none_is_the_default_of_the_model():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 
+import numpy as np
 import pytest
 
 from topicfold import PLSA
@@ -87,3 +88,29 @@ def test_read_only_place(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(ModelFileError, match="read-only"):
         check_output_folder(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([1999, 2001.5], [1999.0, 2001.5]),
+        (["2001", None], [2001.0, np.nan]),
+        (["2001-05-02", ""], np.array(["2001-05-02", "NaT"], "datetime64[D]")),
+        (
+            np.array(["2001-05", "NaT"], "datetime64[M]"),
+            np.array(["2001-05", "NaT"], "datetime64[M]"),
+        ),
+    ],
+    ids=["numbers", "years", "dates", "months"],
+)
+def test_texts_and_times_come_back(fitted, tmp_path, times, expected):
+    n_documents = len(fitted.doc_topics_)
+    repeats = -(-n_documents // 2)
+    texts = [f"text {d}" for d in range(n_documents)]
+    given = [*times] * repeats
+    save_model_folder(fitted, tmp_path, texts=texts, times=given[:n_documents])
+    data = load_model_folder(tmp_path).topic_data()
+    assert list(data.texts) == texts
+    np.testing.assert_array_equal(
+        data.times, np.array([*expected] * repeats)[:n_documents]
+    )

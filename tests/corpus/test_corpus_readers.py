@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import csv
+import datetime
 import gzip
 import json
+import os
+import sys
+import warnings
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from topicfold.corpus import read_texts
-from topicfold.exceptions import DataError
+from topicfold.corpus import iter_texts, read_texts
+from topicfold.exceptions import DataError, DataWarning, MissingDependencyError
 
 
 def write(path, content):
@@ -42,43 +49,196 @@ def test_lines_are_rows(tmp_path):
     assert found.ids is None
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".ndjson", ".jsonl.zst"])
 def test_json_lines(tmp_path, suffix):
-    records = [{"text": "one", "label": "x", "id": 7}, {"text": "two", "id": "b"}]
+    records = [
+        {"text": "one", "label": "x", "id": 7},
+        {"text": "two", "id": "b", "time": 1999},
+    ]
     content = "\n\n".join(json.dumps(record) for record in records).encode()
     if suffix.endswith(".gz"):
         content = gzip.compress(content)
+    if suffix.endswith(".zst"):
+        content = pytest.importorskip("zstandard").compress(content)
     found = read_texts(write(tmp_path / f"docs{suffix}", content))
-    assert found == (["one", "two"], ["x", ""], ["7", "b"])
+    assert found == (["one", "two"], ["x", ""], ["7", "b"], ["", "1999"])
 
 
 def test_json_lines_with_text_only(tmp_path):
     file = write(tmp_path / "docs.jsonl", '{"text": "one"}\n')
-    assert read_texts(file) == (["one"], None, None)
+    assert read_texts(file) == (["one"], None, None, None)
 
 
-def test_encoding(tmp_path):
-    file = write(tmp_path / "lines.txt", "fine\ncaf\xe9\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r"line 2: byte 0xe9 is not utf-8"):
+def test_compression_is_seen_without_its_suffix(tmp_path):
+    file = write(tmp_path / "lines.txt", gzip.compress(b"one\ntwo\n"))
+    assert read_texts(file).texts == ["one", "two"]
+
+
+def test_zstandard_that_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    file = write(tmp_path / "docs.jsonl.zst", b"\x28\xb5\x2f\xfd")
+    with pytest.raises(MissingDependencyError, match="pip install zstandard"):
         read_texts(file)
+
+
+TABLE = 'Body,class,when,name\n"red, ""old"" fox",land,1999,a\n"two\nlines",,,b\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", TABLE),
+        ("t.csv", "\ufeff\n" + TABLE.replace("\n", "\r\n")),
+        ("t.csv.gz", gzip.compress(TABLE.encode())),
+        ("t.csv", TABLE.replace(",", ";").replace("red; ", "red, ")),
+        ("t.tsv", TABLE.replace(",", "\t").replace("red\t ", "red, ")),
+    ],
+    ids=["csv", "mark", "packed", "semicolons", "tabs"],
+)
+def test_tables(tmp_path, name, content):
+    file = write(tmp_path / name, content)
+    found = read_texts(file, text="Body", label="class", id="name", time="when")
+    assert found.texts == ['red, "old" fox', "two\nlines"]
+    assert found.labels == ["land", ""]
+    assert found.ids == ["a", "b"]
+    assert found.times == ["1999", ""]
+    assert read_texts(file, text="Body").labels is None
+
+
+def test_table_with_usual_names_and_a_long_field(tmp_path):
+    file = write(tmp_path / "t.csv", f"label,text,id\nx,{'fox ' * 50_000},1\n")
+    found = read_texts(file)
+    assert (found.labels, found.ids) == (["x"], ["1"])
+    assert len(found.texts[0]) == 200_000
+
+
+def test_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    times = [datetime.date(1999, 1, 2), None]
+    columns = {"text": ["one", "two"], "label": [1, None], "day": times}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    found = read_texts(tmp_path / "t.parquet", time="day")
+    assert found == (["one", "two"], ["1", ""], None, ["1999-01-02", ""])
+    parquet.write_table(pa.table({"text": ["one", None]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"row 2: the column 'text' is empty \(null\)"):
+        read_texts(tmp_path / "t.parquet")
+    with pytest.warns(DataWarning, match="1 bad rows were left out"):
+        found = read_texts(tmp_path / "t.parquet", skip_bad_lines=True)
+    assert found.texts == ["one"]
+    with pytest.raises(DataError, match="no column 'body'"):
+        read_texts(tmp_path / "t.parquet", text="body")
+    write(tmp_path / "t.parquet", b"PAR1 but no more")
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        read_texts(tmp_path / "t.parquet")
+
+
+def test_parquet_that_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    file = write(tmp_path / "t.parquet", b"PAR1")
+    with pytest.raises(MissingDependencyError, match=r"topicfold\[parquet\]"):
+        read_texts(file)
+
+
+def test_folder_of_files_without_suffix(tmp_path):
+    write(tmp_path / "sci.space" / "49960", "moon")
+    write(tmp_path / "rec.autos" / "1", "car")
+    found = read_texts(tmp_path)
+    assert found.texts == ["car", "moon"]
+    assert found.labels == ["rec.autos", "sci.space"]
+
+
+def test_stated_encoding(tmp_path):
+    file = write(tmp_path / "lines.txt", "fine\ncaf\xe9\n".encode("latin-1"))
     assert read_texts(file, encoding="latin-1").texts == ["fine", "café"]
-    with pytest.raises(DataError, match="not known"):
-        read_texts(file, encoding="klingon")
+    with pytest.raises(DataError, match=r"line 2: byte 0xe9 is not utf-8"):
+        read_texts(file, encoding="utf-8")
+    for name in ("klingon", "hex", "rot13"):
+        with pytest.raises(DataError, match="not known"):
+            read_texts(file, encoding=name)
+
+
+def test_western_european_is_said(tmp_path):
+    file = write(
+        tmp_path / "a" / "lines.txt", "fine\n\x93caf\xe9\x94\n".encode("latin-1")
+    )
+    with pytest.warns(DataWarning, match=r"byte 0x93 in line 2\); read as cp1252"):
+        assert read_texts(file).texts == ["fine", "“café”"]
+    write(tmp_path / "a" / "utf.txt", "ü")
+    with pytest.warns(DataWarning, match="1 files in"):
+        assert read_texts(tmp_path / "a").texts == ["fine\n“café”\n", "ü"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_marks(tmp_path, encoding):
+    file = write(tmp_path / "lines.txt", "mañana\r\nübel\n".encode(encoding))
+    assert read_texts(file).texts == ["mañana", "übel"]
+
+
+def test_mixed_encodings_are_bad_lines(tmp_path):
+    file = write(tmp_path / "lines.txt", b"caf\xc3\xa9\ncaf\xe9\nlast\n")
+    with pytest.raises(DataError, match=r"line 2: byte 0xe9 is not utf-8.*--skip-bad"):
+        read_texts(file)
+    with pytest.warns(
+        DataWarning, match=r"1 bad lines were left out. The first: line 2"
+    ):
+        assert read_texts(file, skip_bad_lines=True).texts == ["café", "last"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("a.jsonl", '{"text": "a"}\nno\n[1]\n{"text": 3}\n{"text": "b"}', ["a", "b"]),
+        ("a.csv", "text,label\na,x\nb\nc,y\nd,y,z\n", ["a", "c"]),
+        ("a.csv", 'text,label\na,x\n"b"b,x\nc,y\n', ["a", "c"]),
+    ],
+    ids=["json", "fields", "quotes"],
+)
+def test_bad_lines_are_skipped_when_asked(tmp_path, name, content, texts):
+    file = write(tmp_path / name, content)
+    with pytest.raises(DataError, match=r"line [23]: .*--skip-bad-lines"):
+        read_texts(file)
+    with pytest.warns(DataWarning, match="bad lines were left out"):
+        assert read_texts(file, skip_bad_lines=True).texts == texts
+
+
+def test_bad_files_are_skipped_when_asked(tmp_path):
+    write(tmp_path / "a.txt", "fine")
+    write(tmp_path / "b.txt", b"PK\x03\x04\0\0")
+    with pytest.raises(DataError, match=r"b.txt is no text: it is a ZIP archive"):
+        read_texts(tmp_path)
+    with pytest.warns(DataWarning, match="1 bad files"):
+        assert read_texts(tmp_path, skip_bad_lines=True).texts == ["fine"]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.jsonl", '{"text": "x"}\n{"text"\n', "line 2: not valid JSON"),
+        ("a.jsonl", "[" * 100_000, "line 1: not valid JSON"),
         ("a.jsonl", '\n["x"]\n', "line 2: a list instead"),
         ("a.jsonl", '{"label": "x"}\n', 'line 1: the field "text" is missing'),
+        ("a.jsonl", '{"texts": "x"}\n', 'Did you mean "texts"?'),
         ("a.jsonl", '{"text": 3}\n', 'line 1: the field "text" is a int'),
         ("a.jsonl", '{"text": "x", "label": []}', 'field "label" is a list'),
-        ("a.jsonl", '{"text": "x", "id": 1}\n{"text": "y"}', 'line 2: the field "id"'),
+        ("a.jsonl", '{"text": "x", "id": 1}\n{"text": "y"}', "line 2: the id is miss"),
         ("a.jsonl", "\n\n", "no documents"),
         ("a.txt", "", "no documents"),
-        ("a.csv", "text\nx\n", "suffix '.csv'"),
+        ("a.csv", "", "no documents"),
+        ("a.csv", "text,label\n", "no documents"),
+        (
+            "a.csv",
+            "Text,label\nx,y\n",
+            r"no column 'text'. Did you mean 'Text'\? .*--text",
+        ),
+        ("a.csv", "text,text\nx,y\n", "2 columns named 'text'"),
+        ("a.csv", 'text,label\nx,y\n"open,y\nmore,z\n', "line 3: a quote is opened"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "is no text: it is a binary file"),
+        ("a.txt", b"%PDF-1.4\n%\xe2\xe3", "is a PDF file"),
+        ("a.docx", b"PK", "suffix '.docx'"),
         ("a.jsonl.gz", b"no gzip", "cannot be read"),
+        ("a.jsonl.gz", gzip.compress(b"x" * 99)[:-9], "cannot be read"),
     ],
 )
 def test_clear_errors(tmp_path, name, content, message):
@@ -86,8 +246,112 @@ def test_clear_errors(tmp_path, name, content, message):
         read_texts(write(tmp_path / name, content))
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "text,id\nx,1\ny,2\nz,1\n"),
+        ("a.jsonl", "\n" + '{"text": "x", "id": 1}\n' * 3),
+    ],
+    ids=["csv", "jsonl"],
+)
+def test_an_id_that_comes_twice(tmp_path, name, content):
+    file = write(tmp_path / name, content)
+    with pytest.raises(DataError, match=r"line [34]: the id '1' is that of line 2"):
+        read_texts(file, id="id")
+    with pytest.warns(DataWarning, match=r"line [34]: the id '1' .* All ids are left"):
+        found = read_texts(file)
+    assert (len(found.texts), found.ids) == (3, None)
+
+
+def test_options_that_do_not_fit(tmp_path):
+    lines = write(tmp_path / "a.txt", "one\n")
+    records = write(tmp_path / "a.jsonl", '{"text": "x", "class": "y"}\n')
+    with pytest.raises(DataError, match="has no columns, so label"):
+        read_texts(lines, label="class")
+    with pytest.raises(DataError, match=r"no column 'clas'. Did you mean 'class'"):
+        read_texts(records, label="clas")
+    with pytest.raises(DataError, match="no format of texts"):
+        read_texts(lines, format="docx")
+    with pytest.raises(DataError, match="is a file, which does not fit"):
+        read_texts(lines, format="files")
+    assert read_texts(records, format="lines").texts[0].startswith('{"text"')
+
+
 def test_missing_and_empty_places(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         read_texts(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"no \.txt files"):
         read_texts(tmp_path)
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0, reason="permissions do not bind here"
+)
+def test_unreadable(tmp_path):
+    file = write(tmp_path / "a.txt", "one")
+    file.chmod(0)
+    with pytest.raises(DataError, match="cannot be read: Permission denied"):
+        read_texts(file)
+
+
+def test_one_document_at_a_time_with_progress(tmp_path):
+    file = write(tmp_path / "a.txt", "line\n" * 300_000)
+    seen = []
+    documents = iter_texts(
+        file, progress=lambda done, total: seen.append((done, total))
+    )
+    assert next(documents).line == 1
+    assert seen[0][0] < file.stat().st_size
+    assert sum(1 for _ in documents) == 299_999
+    assert seen[-1] == (file.stat().st_size,) * 2
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.tsv", "a.jsonl", "a.csv.gz"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_any_bytes_give_documents_or_our_error(tmp_path_factory, name, data):
+    start = data.draw(st.sampled_from([b"", b"text,id\n", b"text\tid\n", b'{"text":"']))
+    content = start + data.draw(st.binary(max_size=200))
+    if name.endswith(".gz") and data.draw(st.booleans()):
+        content = gzip.compress(content)
+    file = write(tmp_path_factory.mktemp("fuzz") / name, content)
+    skip = data.draw(st.booleans())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            found = read_texts(file, skip_bad_lines=skip)
+        except DataError as error:
+            assert str(file) in str(error)  # noqa: PT017
+            return
+    assert found.texts
+    for values in found[1:]:
+        assert values is None or len(values) == len(found.texts)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.tuples(*[st.text(st.characters(codec="utf-8"), max_size=20)] * 2),
+        min_size=1,
+        max_size=6,
+    ),
+    st.sampled_from(["csv", "tsv", "jsonl"]),
+)
+def test_tables_come_back_as_they_were_written(tmp_path_factory, rows, kind):
+    # Line ends of every system become "\n", as everywhere in text files.
+    rows = [tuple(v.replace("\r", "\n") for v in row) for row in rows]
+    file = tmp_path_factory.mktemp("table") / f"t.{kind}"
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        if kind == "jsonl":
+            stream.writelines(
+                json.dumps({"text": t, "label": x}, ensure_ascii=False) + "\n"
+                for t, x in rows
+            )
+        else:
+            delimiter = "," if kind == "csv" else "\t"
+            writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+            writer.writerows([("text", "label"), *rows])
+    found = read_texts(file, encoding="utf-8")
+    assert found.texts == [text for text, _ in rows]
+    labels = [label for _, label in rows]
+    assert found.labels == (labels if any(labels) else None)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import sys
 import time
 import unicodedata
 
@@ -6,9 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
 
-from topicfold.corpus import vectorize, words_of
-from topicfold.exceptions import DataError
+from topicfold.corpus import counting, vectorize, words_of
+from topicfold.corpus.tokens import _word_pattern
+from topicfold.corpus.vectorizing import saved_options, vectorize_known
+from topicfold.exceptions import DataError, MissingDependencyError
 
 
 @pytest.mark.parametrize(
@@ -101,3 +105,155 @@ def test_given_vocabulary_and_word_pairs():
 def test_what_cannot_be_counted(texts, message):
     with pytest.raises(DataError, match=message):
         vectorize(texts)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.text(
+        st.sampled_from("aBz09_ .\u0301\u0915\u093f\u200c\u200d\u0661™ﬁßİ²Ⅷ")
+        | st.characters(),
+        max_size=30,
+    )
+)
+def test_two_steps_cut_like_the_one_rule(text):
+    normal = unicodedata.normalize("NFKC", text.lower()).lower()
+    assert words_of(text) == _word_pattern().findall(normal)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.text(st.sampled_from("abé 7-"), max_size=40), min_size=3, max_size=8),
+    st.sampled_from([(1, 1), (1, 2), (2, 3)]),
+    st.sampled_from([None, ["ab", "ba"]]),
+    st.sampled_from([(1, 1.0), (2, 1.0), (1, 0.5), (0.4, 3)]),
+)
+def test_same_counts_as_scikit_learn(texts, lengths, stop_words, bounds):
+    theirs = CountVectorizer(
+        tokenizer=words_of,
+        token_pattern=None,
+        lowercase=False,
+        stop_words=stop_words,
+        ngram_range=lengths,
+        min_df=bounds[0],
+        max_df=bounds[1],
+    )
+    options = {
+        "stop_words": stop_words,
+        "ngram_range": lengths,
+        "min_df": bounds[0],
+        "max_df": bounds[1],
+    }
+    try:
+        X = theirs.fit_transform(texts)
+    except ValueError:
+        with pytest.raises(DataError):
+            vectorize(texts, **options)
+        return
+    counts, words = vectorize(iter(texts), **options)
+    assert words == theirs.get_feature_names_out().tolist()
+    assert (counts != X).nnz == 0
+    assert counts.has_sorted_indices
+    counts.check_format(full_check=True)
+    again, _ = vectorize(texts, vocabulary=words, **options)
+    assert (again != counts).nnz == 0
+
+
+def test_many_blocks_are_one_matrix(monkeypatch):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"word{w}" for w in rng.integers(0, 40, 9)) for _ in range(50)]
+    whole, words = vectorize(texts, min_df=1)
+    monkeypatch.setattr(counting, "_BLOCK_DOCUMENTS", 7)
+    counts, again = vectorize(texts, min_df=1)
+    assert again == words
+    assert (counts != whole).nnz == 0
+
+
+def test_most_frequent_words_and_ties():
+    texts = ["cc bb aa dd dd"] * 2
+    assert vectorize(texts, max_df=1.0, max_features=2)[1] == ["aa", "dd"]
+
+
+def test_stems():
+    pytest.importorskip("snowballstemmer")
+    texts = ["running runs the fox", "foxes run"]
+    counts, words = vectorize(
+        texts, stem="english", stop_words=["the"], min_df=1, max_df=1.0
+    )
+    assert words == ["fox", "run"]
+    assert counts.toarray().tolist() == [[1, 2], [1, 1]]
+    with pytest.raises(DataError, match=r"stem='klingon'.*english"):
+        vectorize(texts, stem="klingon")
+
+
+def test_stemmer_that_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
+    with pytest.raises(MissingDependencyError, match="pip install snowballstemmer"):
+        vectorize(["fox"], stem="english")
+
+
+def test_other_ways_to_cut():
+    options = {"min_df": 1, "max_df": 1.0}
+    assert vectorize(["C++ is C++, é 7"], tokens="spaces", **options)[1] == [
+        *("7", "C++", "C++,"),
+        *("is", "é"),
+    ]
+    stopped = vectorize(
+        ["A-B"], tokens=lambda t: t.split("-"), stop_words=["B"], **options
+    )
+    assert stopped[1] == ["A"]
+    with pytest.raises(DataError, match="tokens='letters' is not known"):
+        vectorize(["x"], tokens="letters")
+    for wrong in (lambda t: t, lambda t: [1]):
+        with pytest.raises(DataError, match="must return a list of strings"):
+            vectorize(["red fox"], tokens=wrong)
+
+
+def test_unknown_words_are_counted():
+    counts, counter = vectorize_known(
+        ["the red zebra", "zebra 7 owl"], ["red", "fox"], stop_words=["the"]
+    )
+    assert counts.toarray().tolist() == [[1, 0], [0, 0]]
+    assert (counter.n_words, counter.n_unknown, counter.n_different_unknown) == (
+        4,
+        3,
+        2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_df": -1}, "min_df=-1 is neither"),
+        ({"min_df": 1.5}, "min_df=1.5 is neither"),
+        ({"max_df": 0}, "max_df=0 is neither"),
+        ({"max_df": "all"}, "max_df='all' is neither"),
+        ({"min_df": 3, "max_df": 2}, "max_df=2 means fewer"),
+        ({"max_features": 0}, "max_features=0"),
+        ({"ngram_range": (2, 1)}, r"ngram_range=\(2, 1\)"),
+        ({"ngram_range": 2}, "ngram_range=2"),
+        ({"stop_words": 3}, "stop_words is of type int"),
+        ({"stop_words": [3]}, "stop_words has something"),
+        ({"vocabulary": []}, "vocabulary is empty"),
+        ({"vocabulary": ["a", "b", "b"]}, "'b' twice"),
+        ({"vocabulary": [1]}, "vocabulary has something"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(DataError, match=message) as caught:
+        vectorize(["red fox", "red owl", "blue sea"], **options)
+    assert "no words to count" not in str(caught.value)
+
+
+def test_errors_of_a_tokenizer_are_its_own():
+    def broken(text):
+        raise ValueError("my own mistake")
+
+    with pytest.raises(ValueError, match=r"^my own mistake$"):
+        vectorize(["red fox"], tokens=broken)
+
+
+def test_saved_options_are_checked():
+    with pytest.raises(DataError, match="newest topicfold"):
+        saved_options({"colour": "red"})
+    with pytest.raises(DataError, match="damaged"):
+        saved_options({"stem": 3})

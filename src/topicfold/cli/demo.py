@@ -40,7 +40,10 @@ _LEGEND = (
     "words): higher is better."
 )
 _Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the models.")
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Folder for the models and the report."
+    ),
 ]
 _Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics to learn.")]
 _Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same demo.")]
@@ -60,6 +63,7 @@ class _Score:
 def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) -> None:
     """Fit LDA and PLSA on the built-in corpus, show and save them."""
     from topicfold.cli.fitting import show_corpus
+    from topicfold.cli.report import REPORT_NAME, report_fit
     from topicfold.corpus import load_docs, train_test_documents
     from topicfold.persistence.model_folder import check_output_folder
 
@@ -75,10 +79,13 @@ def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) 
     )
     scores = [_score_unigram(train, test)]
     shown: TopicData | None = None
+    page: Path | None = None
     for name in _MODELS:
-        score, data = _fit_one(name, train, test, output / name, topics, seed)
+        score, model, data = _fit_one(name, train, test, output / name, topics, seed)
         scores.append(score)
-        shown = shown or data
+        if shown is None:
+            shown = data
+            page = report_fit(model, train, output / REPORT_NAME)
     if shown is not None:
         _show_topics(shown)
     _show_scores(scores)
@@ -88,11 +95,13 @@ def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) 
     show_fact("Next", f"topicfold topics {first} -n 15")
     show_fact("", f"topicfold transform {first} YOUR_TEXTS.txt")
     show_fact("", "topicfold fit YOUR_TEXTS.txt -k 20 -o my-model")
+    if page is not None:
+        show_fact("Report", f"{page} (open it in a browser)")
 
 
 def _fit_one(
     name: str, train: Corpus, test: Corpus, folder: Path, n_topics: int, seed: int
-) -> tuple[_Score, TopicData]:
+) -> tuple[_Score, Any, TopicData]:
     from topicfold.cli.fitting import fit_model
     from topicfold.cli.registry import make_model
     from topicfold.metrics import npmi_coherence, topic_diversity
@@ -121,7 +130,7 @@ def _fit_one(
         coherence=float(npmi_coherence(data.topics, train.counts).mean()),
         diversity=topic_diversity(data.topics),
     )
-    return score, data
+    return score, model, data
 
 
 def _score_unigram(train: Corpus, test: Corpus) -> _Score:

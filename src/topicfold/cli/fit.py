@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli.console import show_fact, working
-from topicfold.cli.inputs import TextOptions, read_corpus
+from topicfold.cli import text_options as texts
+from topicfold.cli.console import show_fact
+from topicfold.cli.inputs import read_corpus, read_links
 from topicfold.cli.messages import EXIT_INTERRUPTED
-from topicfold.cli.registry import make_model, model_names
+from topicfold.cli.registry import find_model, make_model, model_names
 
 if TYPE_CHECKING:
     from topicfold.cli.fitting import FitReport
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 HELP = """Learn topics from documents and save the model.
 
 INPUT is a folder of .txt files (sub-folders are labels), a .txt file with one
-document a line, a .jsonl file with the field "text", a corpus folder with
-counts.npz and vocab.txt, or the word docs: the built-in corpus.
+document a line, a .csv, .tsv, .jsonl or .parquet file with a column "text", counts
+in any format of topicfold convert, or the word docs: the built-in corpus.
 
 \b
 [bold]Examples[/bold]
   topicfold fit reviews.txt -k 30 -o reviews-model
   topicfold fit docs --model plsa -k 20 -o docs-model
+  topicfold fit mails.csv --text body --label folder -o mails-model
+  topicfold fit mails.csv --text body --label folder -m fstm-c -o mails-model
+  topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
 
 \b
 [bold]In Python[/bold]
@@ -36,20 +40,9 @@ counts.npz and vocab.txt, or the word docs: the built-in corpus.
   model.save("reviews-model")
 """
 
-_TEXT = "Raw text"
 _FIT = "Fit"
+_GRAPH = "Graph of documents"
 
-InputArgument = Annotated[
-    str, typer.Argument(metavar="INPUT", help="Documents: file, folder or docs.")
-]
-EncodingOption = Annotated[
-    str | None,
-    typer.Option(
-        help="How text files are written.",
-        show_default="utf-8",
-        rich_help_panel=_TEXT,
-    ),
-]
 _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the model.")
 ]
@@ -74,43 +67,47 @@ _Algorithm = Annotated[
     str | None,
     typer.Option(help="For lda: cvb0 or variational.", rich_help_panel=_FIT),
 ]
-_Device = Annotated[str, typer.Option(help="Where to compute.", rich_help_panel=_FIT)]
-_MinDf = Annotated[
-    str | None,
+_UseLabels = Annotated[
+    bool | None,
     typer.Option(
-        metavar="N",
-        help="Keep words in at least so many documents, or such a share of them.",
-        show_default="2; docs: 3",
-        rich_help_panel=_TEXT,
+        "--use-labels/--no-labels",
+        help="Learn from labels too: graph models join documents of one class.",
+        show_default="where the model needs them",
+        rich_help_panel=_FIT,
     ),
 ]
-_MaxDf = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N",
-        help="Keep words in at most so many documents, or such a share of them.",
-        show_default="0.5; docs: 0.3",
-        rich_help_panel=_TEXT,
-    ),
-]
-_MaxFeatures = Annotated[
+_Neighbors = Annotated[
     int | None,
-    typer.Option(min=1, help="Keep so many words.", rich_help_panel=_TEXT),
+    typer.Option(min=1, help="Neighbours of a document.", rich_help_panel=_GRAPH),
 ]
-_StopWords = Annotated[
+_Similarity = Annotated[
     str | None,
+    typer.Option(help="cosine, intersection or kl.", rich_help_panel=_GRAPH),
+]
+_Weight = Annotated[
+    float | None,
+    typer.Option(min=0, help="Strength of the graph.", rich_help_panel=_GRAPH),
+]
+_GraphFile = Annotated[
+    Path | None,
     typer.Option(
-        help="Words to leave out: english, none, or a file with a word a line.",
-        show_default="english",
-        rich_help_panel=_TEXT,
+        "--graph",
+        metavar="FILE",
+        help="Links instead of neighbours: two document numbers a line, from 0, and "
+        "a weight if you like.",
+        rich_help_panel=_GRAPH,
     ),
 ]
+_Device = Annotated[str, typer.Option(help="Where to compute.", rich_help_panel=_FIT)]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only problems are said.")]
+_Report = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write DIR/report.html as well.")
+]
 _Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
 
 
 def fit(
-    source: InputArgument,
+    source: texts.InputArgument,
     output: _Output,
     model: _Model = "lda",
     topics: _Topics = 50,
@@ -118,18 +115,39 @@ def fit(
     jobs: _Jobs = -1,
     quiet: _Quiet = False,
     force: _Force = False,
+    report: _Report = True,
     max_iter: _MaxIter = None,
     tol: _Tol = None,
     algorithm: _Algorithm = None,
     device: _Device = "cpu",
-    min_df: _MinDf = None,
-    max_df: _MaxDf = None,
-    max_features: _MaxFeatures = None,
-    stop_words: _StopWords = None,
-    encoding: EncodingOption = None,
+    use_labels: _UseLabels = None,
+    neighbors: _Neighbors = None,
+    similarity: _Similarity = None,
+    weight: _Weight = None,
+    graph: _GraphFile = None,
+    format: texts.FormatOption = None,
+    text: texts.TextOption = None,
+    label: texts.LabelOption = None,
+    id: texts.IdOption = None,
+    time: texts.TimeOption = None,
+    encoding: texts.EncodingOption = None,
+    skip_bad_lines: texts.SkipOption = False,
+    min_df: texts.MinDfOption = None,
+    max_df: texts.MaxDfOption = None,
+    max_features: texts.MaxFeaturesOption = None,
+    stop_words: texts.StopWordsOption = None,
+    ngrams: texts.NgramsOption = None,
+    stem: texts.StemOption = None,
+    tokens: texts.TokensOption = None,
 ) -> None:
     """Learn topics from documents and save the model."""
-    from topicfold.cli.fitting import fit_model, show_corpus
+    from topicfold.cli.fitting import (
+        fit_model,
+        labels_to_use,
+        name_classes,
+        show_corpus,
+    )
+    from topicfold.cli.report import report_fit, report_place
     from topicfold.persistence.model_folder import (
         check_output_folder,
         save_model_folder,
@@ -146,28 +164,55 @@ def fit(
             "tol": tol,
             "algorithm": algorithm,
             "device": device,
+            "n_neighbors": neighbors,
+            "similarity": similarity,
+            "weight": weight,
+            "graph": None if graph is None else read_links(graph),
         },
     )
-    options = TextOptions(min_df, max_df, max_features, stop_words, encoding)
-    with working(f"Reading {source} …", quiet=quiet):
-        corpus, text = read_corpus(source, options)
+    options = texts.TextOptions(
+        min_df=min_df,
+        max_df=max_df,
+        max_features=max_features,
+        stop_words=stop_words,
+        encoding=encoding,
+        text=text,
+        label=label,
+        id=id,
+        time=time,
+        skip_bad_lines=skip_bad_lines,
+        ngrams=ngrams,
+        stem=stem,
+        tokens=tokens,
+    )
+    corpus, settings = read_corpus(source, options, format, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
-    report = fit_model(estimator, corpus.counts, quiet=quiet)
+    y = labels_to_use(corpus, find_model(model), use_labels)
+    done = fit_model(estimator, corpus.counts, y, quiet=quiet)
+    name_classes(estimator, corpus)
     save_model_folder(
         estimator,
         output,
         vocabulary=corpus.vocabulary,
         labels=corpus.labels,
         doc_ids=corpus.ids,
-        text=text,
+        times=getattr(corpus, "times", None),
+        text=settings,
         corpus=corpus.name,
     )
+    page = None
+    if report:
+        page = report_fit(
+            estimator, corpus, report_place(output), text=settings, quiet=quiet
+        )
     if not quiet:
-        show_fact("Model", f"{report.summary}{_advice(report)}")
+        show_fact("Model", f"{done.summary}{_advice(done)}")
         show_fact("Saved", str(output))
+        if page is not None:
+            show_fact("Report", str(page))
         show_fact("Next", f"topicfold topics {output}")
-    if report.interrupted:
+    if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
 

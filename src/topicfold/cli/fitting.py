@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from topicfold.cli.console import progress_callbacks, show_fact
+from topicfold.cli.messages import CommandError
+from topicfold.cli.registry import ModelEntry
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class FitReport:
     converged: bool
 
 
-def fit_model(model: Any, X: Any, *, quiet: bool = False) -> FitReport:
+def fit_model(model: Any, X: Any, y: Any = None, *, quiet: bool = False) -> FitReport:
     """Fit a model, with a progress bar on a terminal.
 
     Parameters
@@ -42,6 +44,8 @@ def fit_model(model: Any, X: Any, *, quiet: bool = False) -> FitReport:
         An unfitted model; its callbacks are used for the bar and are None afterwards.
     X : sparse matrix
         The counts.
+    y : array of int or None, default=None
+        Class numbers, -1 if unknown, for models that learn from them.
     quiet : bool, default=False
         Whether to show no bar.
     """
@@ -55,23 +59,65 @@ def fit_model(model: Any, X: Any, *, quiet: bool = False) -> FitReport:
         interrupted = interrupted or issubclass(category, FitInterruptedWarning)
         show(message, category, *rest, **more)
 
-    has_callbacks = "callbacks" in model.get_params(deep=False)
+    inner = getattr(model, "base", model)
+    has_callbacks = "callbacks" in inner.get_params(deep=False)
     if has_callbacks:
-        bar = progress_callbacks(f"Fit {type(model).__name__}", quiet=quiet)
-        model.set_params(callbacks=bar or None)
+        bar = progress_callbacks(f"Fit {type(inner).__name__}", quiet=quiet)
+        inner.set_params(callbacks=bar or None)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.showwarning = note
-        model.fit(X)
+        model.fit(X) if y is None else model.fit(X, y)
     seconds = time.perf_counter() - began
     if has_callbacks:
-        model.set_params(callbacks=None)
+        inner.set_params(callbacks=None)
     return FitReport(
         summary=_summary(model, seconds),
         seconds=seconds,
         interrupted=interrupted,
         converged=bool(getattr(model, "converged_", True)),
     )
+
+
+def labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
+    """Return class numbers (-1: unknown) for the fit, None if it is to see none.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    entry : ModelEntry
+        The model.
+    wanted : bool or None
+        What the user said; None is whatever the model needs.
+    """
+    if not entry.labels:
+        if wanted:
+            raise CommandError(f"The model {entry.name} does not learn from labels.")
+        return None
+    if wanted is None:
+        wanted = entry.labels == "must"
+    if not wanted:
+        if entry.labels == "must":
+            raise CommandError(f"The model {entry.name} needs labels.")
+        return None
+    y, classes = corpus.encoded_labels()
+    if len(classes) < 2:
+        raise CommandError(
+            f"The model {entry.name} learns from labels, and these documents have "
+            f"{len(classes) or 'no'} class{'es' if len(classes) != 1 else ''}. Name "
+            "their column with --label, or put files into a sub-folder for each class."
+        )
+    return y
+
+
+def name_classes(model: Any, corpus: Any) -> None:
+    """Give a model that learned class numbers the names of the classes."""
+    if hasattr(model, "classes_"):
+        import numpy as np
+
+        names = np.array(corpus.encoded_labels()[1])
+        model.classes_ = names[np.asarray(model.classes_, dtype=int)]
 
 
 def show_corpus(corpus: Any) -> None:

@@ -1,111 +1,91 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""INPUT of the commands: raw text, a corpus folder, or the built-in corpus."""
+"""INPUT of the commands: raw text, counts in any format, or the built-in corpus."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.messages import CommandError, tell
+from topicfold.cli.text_options import TextOptions, with_function
 
 if TYPE_CHECKING:
-    from topicfold.corpus import Corpus
+    from topicfold.corpus import Corpus, DiskCorpus
+    from topicfold.corpus.opening import Progress
     from topicfold.persistence.model_folder import ModelFolder
 
+__all__ = [
+    "TextOptions",
+    "read_corpus",
+    "read_links",
+    "read_new_documents",
+    "reading_progress",
+]
+
 BUILT_IN = "docs"
-
-
-@dataclass(frozen=True)
-class TextOptions:
-    """Options for raw text as they were given; None where one was not.
-
-    Attributes
-    ----------
-    min_df, max_df : str or None
-        A number of documents (``"5"``) or a share of them (``"0.5"``).
-    max_features : int or None
-        Most words to keep.
-    stop_words : str or None
-        ``"english"`` (also if None), ``"none"``, or a file with a word a line.
-    encoding : str or None
-        How files are written.
-    """
-
-    min_df: str | None = None
-    max_df: str | None = None
-    max_features: int | None = None
-    stop_words: str | None = None
-    encoding: str | None = None
-
-    def given(self) -> dict[str, Any]:
-        """Return the options that were given, by their flags."""
-        return {
-            "--" + name.replace("_", "-"): value
-            for name, value in vars(self).items()
-            if value is not None
-        }
-
-    def frequency_bounds(self) -> dict[str, Any]:
-        """Return `min_df` and `max_df` as numbers, where they were given."""
-        bounds = {"min_df": self.min_df, "max_df": self.max_df}
-        return {
-            name: _number("--" + name.replace("_", "-"), text)
-            for name, text in bounds.items()
-            if text is not None
-        }
-
-    def vectorizing(self) -> dict[str, Any]:
-        """Return the options of `topicfold.corpus.vectorize`."""
-        options = self.frequency_bounds()
-        if self.max_features is not None:
-            options["max_features"] = self.max_features
-        return {**options, "stop_words": _stop_words(self.stop_words)}
+BLOCKS = "blocks"
 
 
 def read_corpus(
-    source: str, options: TextOptions
-) -> tuple[Corpus, dict[str, Any] | None]:
+    source: str,
+    options: TextOptions,
+    format: str | None = None,
+    *,
+    quiet: bool = False,
+) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
     """Read the documents to fit.
 
     Parameters
     ----------
     source : str
-        What `topicfold.corpus.read_texts` reads, a folder with counts.npz, or
-        ``"docs"`` for the built-in corpus.
+        What `topicfold.corpus.read` reads, a folder of blocks, or ``"docs"`` for the
+        built-in corpus.
     options : TextOptions
         One that does not apply to the source is an error.
+    format : str, optional
+        What the source is, where its name does not show it.
+    quiet : bool, default=False
+        Whether to show no progress.
 
     Returns
     -------
-    corpus : Corpus
+    corpus : Corpus or DiskCorpus
     text : dict or None
         How raw text became counts; None if the source has counts.
     """
-    from topicfold.corpus import Corpus, load_docs, load_folder, read_texts
+    from topicfold import corpus
 
-    if source == BUILT_IN:
+    if source == BUILT_IN and format is None:
         _warn_ambiguous()
         _refuse(options, "the built-in corpus", allowed=("--min-df", "--max-df"))
         bounds = options.frequency_bounds()
-        return load_docs(**bounds), bounds
-    if _has_counts(source):
+        return corpus.load_docs(**bounds), bounds
+    kind = _kind(source, format)
+    if kind in (None, BLOCKS):
         _refuse(options, f"{source}, which holds counts")
-        return load_folder(source), None
+        return _read_counts(source, format), None
     settings = options.vectorizing()
-    found = read_texts(source, encoding=options.encoding)
-    corpus = Corpus.from_texts(
-        found.texts,
-        labels=found.labels,
-        ids=found.ids,
-        name=Path(source).stem,
-        **settings,
-    )
-    return corpus, settings
+    with reading_progress(source, quiet=quiet) as progress:
+        found = corpus.read(
+            source,
+            format=kind,
+            progress=progress,
+            **options.reading(),
+            **with_function(settings),
+        )
+    return found, settings
 
 
 def read_new_documents(
-    source: str, saved: ModelFolder, *, encoding: str | None = None
+    source: str,
+    saved: ModelFolder,
+    *,
+    encoding: str | None = None,
+    options: TextOptions | None = None,
+    format: str | None = None,
 ) -> tuple[Any, list[str] | None]:
     """Read documents in the columns of a saved model.
 
@@ -114,40 +94,112 @@ def read_new_documents(
 
     Parameters
     ----------
-    source : str
+    source, format
         As in `read_corpus`.
     saved : ModelFolder
         The model.
     encoding : str, optional
-        How raw text is written.
+        How raw text is written; short for ``TextOptions(encoding=...)``.
+    options : TextOptions, optional
+        How raw text is read.
 
     Returns
     -------
-    counts : CSR matrix
+    counts : CSR matrix or BlockMatrix
     ids : list of str or None
     """
-    from topicfold.corpus import load_docs, load_folder, read_texts
+    from topicfold import corpus
 
-    options = TextOptions(encoding=encoding)
-    if source == BUILT_IN:
+    options = options or TextOptions(encoding=encoding)
+    found: Corpus | DiskCorpus
+    kind = _kind(source, format) if source != BUILT_IN else None
+    if source == BUILT_IN and format is None:
         _warn_ambiguous()
         _refuse(options, "the built-in corpus")
         own = (saved.text or {}) if saved.corpus == BUILT_IN else {}
         bounds = {key: own[key] for key in ("min_df", "max_df") if key in own}
-        corpus = load_docs(**bounds)
-    elif _has_counts(source):
+        found = corpus.load_docs(**bounds)
+    elif kind in (None, BLOCKS):
         _refuse(options, f"{source}, which holds counts")
-        corpus = load_folder(source)
+        found = _read_counts(source, format)
     else:
-        found = read_texts(source, encoding=encoding)
-        return _count_known(found.texts, saved), found.ids
-    _check_vocabulary(corpus, saved, source)
-    return corpus.counts, corpus.ids
+        with reading_progress(source) as progress:
+            texts = corpus.read_texts(
+                source, format=kind, progress=progress, **options.reading()
+            )
+        return _count_known(texts.texts, saved, options), texts.ids
+    _check_vocabulary(found, saved, source)
+    return found.counts, found.ids
 
 
-def _count_known(texts: list[str], saved: ModelFolder) -> Any:
+def read_links(path: Path) -> Any:
+    """Read an edge list: two document numbers a line, and perhaps a weight."""
+    import numpy as np
+
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        fields = line.replace(",", " ").split()
+        if not fields or fields[0].startswith("#"):
+            continue
+        try:
+            first, second = int(fields[0]), int(fields[1])
+            rows.append((first, second, *(float(field) for field in fields[2:])))
+        except (ValueError, IndexError):
+            raise CommandError(
+                f"{path}, line {number}: {line.strip()!r} is no link. Give two "
+                "document numbers, from 0, and a weight if you like."
+            ) from None
+    if len({len(row) for row in rows}) != 1 or len(rows[0]) > 3:
+        raise CommandError(f"{path}: give every link a weight, or none of them.")
+    return np.array(rows)
+
+
+@contextlib.contextmanager
+def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress | None]:
+    """Show how much of a file is read, with the time left; nothing when piped."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (*Bar.get_default_columns()[:-1], TimeRemainingColumn())
+    bar = Bar(
+        *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True
+    )
+    with bar:
+        task = bar.add_task(f"Reading {Path(source).name}".replace("[", "\\["))
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield show
+
+
+def _kind(source: str, format: str | None) -> str | None:
+    """Return the format of raw text; None for counts, or "blocks"."""
+    from topicfold.corpus.files import format_of
+    from topicfold.corpus.readers import TEXT_FORMATS
+    from topicfold.corpus.streaming import is_disk_corpus
+
+    if format == BLOCKS or (format is None and is_disk_corpus(source)):
+        return BLOCKS
+    kind = format or format_of(Path(source))
+    return kind if kind in TEXT_FORMATS else None
+
+
+def _read_counts(source: str, format: str | None) -> Corpus | DiskCorpus:
+    from topicfold import corpus
+
+    if _kind(source, format) == BLOCKS:
+        return corpus.open_disk_corpus(source)
+    return corpus.read(source, format=format)
+
+
+def _count_known(texts: list[str], saved: ModelFolder, options: TextOptions) -> Any:
     """Count the model's words in raw texts; say how many other words there are."""
-    from topicfold.corpus import vectorize, words_of
+    from topicfold.corpus.vectorizing import saved_options, vectorize_known
 
     if saved.vocabulary is None:
         raise CommandError(
@@ -155,37 +207,42 @@ def _count_known(texts: list[str], saved: ModelFolder) -> Any:
             "Save it with topicfold fit, or with topicfold.persistence.model_folder."
             "save_model_folder(model, folder, vocabulary=words)."
         )
-    counts, _ = vectorize(texts, vocabulary=saved.vocabulary)
-    skipped = _skipped_words(saved)
-    known = set(saved.vocabulary) | skipped
-    unknown: set[str] = set()
-    n_unknown = n_words = 0
-    for text in texts:
-        words = [word for word in words_of(text) if word not in skipped]
-        other = [word for word in words if word not in known]
-        n_words += len(words)
-        n_unknown += len(other)
-        unknown.update(other)
-    if n_unknown:
+    names = ("stop_words", "ngram_range", "stem", "tokens")
+    own = saved_options(saved.text)
+    cutting = {name: own[name] for name in names if own.get(name) is not None}
+    cutting = _with_own_function(cutting, options.tokens)
+    counts, counter = vectorize_known(texts, saved.vocabulary, **cutting)
+    if counter.n_unknown:
         tell(
             "note",
-            f"{n_unknown:,} of {n_words:,} words ({len(unknown):,} different) are not "
-            "in the model's vocabulary and are ignored",
+            f"{counter.n_unknown:,} of {counter.n_words:,} words "
+            f"({counter.n_different_unknown:,} different) are not in the model's "
+            "vocabulary and are ignored",
         )
     return counts
 
 
-def _skipped_words(saved: ModelFolder) -> set[str]:
-    """Return the stop words of the model: leaving them out is no news."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+def _with_own_function(cutting: dict[str, Any], given: str | None) -> dict[str, Any]:
+    """Return the options with the user's function, never one that a file names."""
+    tokens = cutting.get("tokens", "words")
+    if ":" not in tokens:
+        if given not in (None, tokens):
+            raise CommandError(
+                f"the model's texts were cut with --tokens {tokens}, so new ones "
+                f"cannot be cut with {given}. Leave --tokens out."
+            )
+        return cutting
+    if given != tokens:
+        raise CommandError(
+            f"the model's texts were cut by the function {tokens}. It is called only "
+            f"if you say so: add --tokens {tokens}."
+        )
+    return with_function(cutting)
 
-    stop_words = (saved.text or {}).get("stop_words")
-    if stop_words == "english":
-        return set(ENGLISH_STOP_WORDS)
-    return set(stop_words) if isinstance(stop_words, list) else set()
 
-
-def _check_vocabulary(corpus: Corpus, saved: ModelFolder, source: str) -> None:
+def _check_vocabulary(
+    corpus: Corpus | DiskCorpus, saved: ModelFolder, source: str
+) -> None:
     """Refuse counts whose columns are not those of the model."""
     words, own = corpus.vocabulary, saved.vocabulary
     if own is None:
@@ -222,10 +279,6 @@ def _check_vocabulary(corpus: Corpus, saved: ModelFolder, source: str) -> None:
     )
 
 
-def _has_counts(source: str) -> bool:
-    return Path(source, "counts.npz").is_file()
-
-
 def _warn_ambiguous() -> None:
     if Path(BUILT_IN).exists():
         tell(
@@ -243,32 +296,3 @@ def _refuse(
         raise CommandError(
             f"{', '.join(wrong)} applies to raw text, not to {source}. Leave it out."
         )
-
-
-def _number(flag: str, text: str) -> int | float:
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    raise CommandError(
-        f"{flag} is {text!r}. Give a number of documents, such as 5, or a share of "
-        "them, such as 0.5."
-    )
-
-
-def _stop_words(value: str | None) -> str | list[str] | None:
-    if value is None or value.lower() == "english":
-        return "english"
-    if value.lower() == "none":
-        return None
-    file = Path(value)
-    if not file.is_file():
-        raise CommandError(
-            f"--stop-words is {value!r}. Give english, none, or a file with one word "
-            "a line."
-        )
-    from topicfold.corpus import read_texts, words_of
-
-    words = {word for line in read_texts(file).texts for word in words_of(line)}
-    return sorted(words)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from topicfold._version import __version__
-from topicfold.cli import demo, fit, topics, transform
 from topicfold.cli.messages import EXIT_INTERRUPTED, MessageGroup
 
 HELP = """Topic models for documents: fit, look, apply.
@@ -32,7 +32,6 @@ app = typer.Typer(
     name="topicfold",
     cls=MessageGroup,
     help=HELP,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -63,10 +62,24 @@ def _start(
         typer.echo(context.get_help())
 
 
-app.command(help=demo.HELP)(demo.demo)
-app.command(help=fit.HELP)(fit.fit)
-app.command(help=topics.HELP)(topics.topics)
-app.command(help=transform.HELP)(transform.transform)
+# Each command is a function in the module of its name, with its HELP.
+COMMANDS = (
+    "classify",
+    "compare",
+    "convert",
+    "demo",
+    "edit",
+    "fit",
+    "info",
+    "quiz",
+    "report",
+    "search",
+    "topics",
+    "transform",
+)
+for _name in COMMANDS:
+    _module = import_module(f"topicfold.cli.{_name}")
+    app.command(help=_module.HELP)(getattr(_module, _name))
 
 
 def run() -> None:

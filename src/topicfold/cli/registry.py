@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import topicfold
@@ -26,28 +26,83 @@ class ModelEntry:
         What it is, for the help.
     aliases : tuple of str
         Other names, in lower case: the acronyms of the papers.
+    options : mapping
+        Parameters that the command line sets for this model.
+    base : str
+        Class that a two-phase model refines; the options are the base's then.
+    labels : {"", "may", "must"}
+        Whether the model can or must learn from labels.
     """
 
     name: str
     class_name: str
     title: str
     aliases: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    base: str = ""
+    labels: str = ""
 
 
 MODELS = (
     ModelEntry("lda", "LDA", "latent Dirichlet allocation"),
+    ModelEntry("gibbs", "GibbsLDA", "LDA by collapsed Gibbs sampling", ("gibbs-lda",)),
     ModelEntry("plsa", "PLSA", "probabilistic latent semantic analysis", ("plsi",)),
     ModelEntry(
-        "laplacian", "LaplacianPLSA", "close neighbours", ("lapplsi", "lapplsa")
+        "laplacian",
+        "LaplacianPLSA",
+        "close neighbours",
+        ("lapplsi", "lapplsa", "netplsa"),
+        labels="may",
     ),
-    ModelEntry("local", "LocallyConsistentPLSA", "similar neighbours", ("ltm",)),
-    ModelEntry("discriminative", "DiscriminativePLSA", "neighbours apart", ("dtm",)),
-    ModelEntry("fstm", "FSTM", "fully sparse topic model"),
+    ModelEntry(
+        "local", "LocallyConsistentPLSA", "similar neighbours", ("ltm",), labels="may"
+    ),
+    ModelEntry(
+        "discriminative",
+        "DiscriminativePLSA",
+        "neighbours apart",
+        ("dtm",),
+        labels="may",
+    ),
     ModelEntry("orthogonal", "OrthogonalPLSA", "topics kept apart", ("otm",)),
+    ModelEntry("fstm", "FSTM", "fully sparse topic model"),
+    ModelEntry(
+        "fstm-c",
+        "TwoPhase",
+        "FSTM, then labels",
+        ("fstm^c",),
+        base="FSTM",
+        labels="must",
+    ),
+    ModelEntry(
+        "plsa-c",
+        "TwoPhase",
+        "PLSA, then labels",
+        ("plsa^c",),
+        base="PLSA",
+        labels="must",
+    ),
+    ModelEntry(
+        "lda-c", "TwoPhase", "LDA, then labels", ("lda^c",), base="LDA", labels="must"
+    ),
+    ModelEntry(
+        "medlda",
+        "MedLDA",
+        "LDA with a margin",
+        (),
+        {"unknown_label": -1},
+        labels="must",
+    ),
+    ModelEntry("lsi", "LSI", "for search", (), {"keep_documents": True}),
 )
 # Options with a default on the command line; a model without them does not get them.
 _COMMON = {"random_state": 0, "n_jobs": -1, "device": "cpu"}
-_FLAGS = {"random_state": "--seed", "n_jobs": "--jobs", "n_components": "--topics"}
+_FLAGS = {
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "n_components": "--topics",
+    "n_neighbors": "--neighbors",
+}
 
 
 def find_model(name: str) -> ModelEntry:
@@ -76,7 +131,7 @@ def model_names() -> str:
     Examples
     --------
     >>> model_names()
-    'lda, plsa, laplacian, local, discriminative, fstm, orthogonal'
+    'lda, plsa, laplacian, local, discriminative, fstm, orthogonal, gibbs, lsi'
     """
     return ", ".join(entry.name for entry in MODELS)
 
@@ -93,7 +148,7 @@ def make_model(name: str, options: Mapping[str, Any]) -> Any:
         not have is an error, unless it has the command line's own default.
     """
     entry = find_model(name)
-    cls = getattr(topicfold, entry.class_name)
+    cls = getattr(topicfold, entry.base or entry.class_name)
     accepted = cls._get_param_names()
     chosen = {key: value for key, value in options.items() if value is not None}
     unknown = {
@@ -106,7 +161,8 @@ def make_model(name: str, options: Mapping[str, Any]) -> Any:
             _FLAGS.get(key, f"--{key.replace('_', '-')}") for key in unknown
         )
         raise CommandError(f"The model {entry.name} has no option {flags}.")
-    model = cls(**{key: value for key, value in chosen.items() if key in accepted})
+    kept = {key: value for key, value in chosen.items() if key in accepted}
+    model = cls(**{**entry.options, **kept})
     # Before a long read of the corpus, not after it.
     model._validate_params()
-    return model
+    return getattr(topicfold, entry.class_name)(model) if entry.base else model

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from topicfold.cli.fit import EncodingOption, InputArgument
+from topicfold.cli import text_options as texts
 from topicfold.cli.messages import CommandError
 from topicfold.cli.topics import ModelArgument
 
@@ -32,7 +32,7 @@ without any known word gets the same share of every topic.
   from topicfold.persistence.model_folder import load_model_folder
   saved = load_model_folder("reviews-model")
   texts = corpus.read_texts("new.txt").texts
-  X, _ = corpus.vectorize(texts, vocabulary=saved.vocabulary)
+  X, _ = corpus.vectorize(texts, vocabulary=saved.vocabulary, **saved.text)
   saved.model.transform(X)
 """
 
@@ -51,9 +51,14 @@ _Output = Annotated[
 
 def transform(
     folder: ModelArgument,
-    source: InputArgument,
+    source: texts.InputArgument,
     output: _Output = STDOUT,
-    encoding: EncodingOption = None,
+    format: texts.FormatOption = None,
+    text: texts.TextOption = None,
+    id: texts.IdOption = None,
+    encoding: texts.EncodingOption = None,
+    skip_bad_lines: texts.SkipOption = False,
+    tokens: texts.TokensOption = None,
 ) -> None:
     """Write the topic mixtures of new documents."""
     suffix = Path(output).suffix.lower()
@@ -66,7 +71,14 @@ def transform(
     from topicfold.persistence.model_folder import load_model_folder
 
     saved = load_model_folder(folder)
-    counts, ids = read_new_documents(source, saved, encoding=encoding)
+    options = texts.TextOptions(
+        text=text,
+        id=id,
+        encoding=encoding,
+        skip_bad_lines=skip_bad_lines,
+        tokens=tokens,
+    )
+    counts, ids = read_new_documents(source, saved, options=options, format=format)
     mixtures = saved.model.transform(counts)
     names = ids or [str(row) for row in range(len(mixtures))]
     if output == STDOUT:

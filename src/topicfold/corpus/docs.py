@@ -24,11 +24,12 @@ from scipy import sparse
 from topicfold.corpus import cache
 from topicfold.corpus.docstrings import STOP_WORDS, prose, without_boilerplate
 from topicfold.corpus.record import Corpus
-from topicfold.corpus.vectorizing import vectorize, words_of
+from topicfold.corpus.tokens import words_of
+from topicfold.corpus.vectorizing import vectorize
 from topicfold.exceptions import DataError
 
 # Raise when the rules of this file, of docstrings or of vectorizing change.
-_FORMAT = 1
+_FORMAT = 2
 _MIN_WORDS = 5
 _MIN_CLASS = 30
 _MOST_REPEATS = 20

@@ -7,6 +7,7 @@ vocab.txt               a word a line (required)
 labels.txt              the class of a document a line
 split.txt               train, val or test a line
 time.txt                the time of a document a line
+ids.txt                 the name of a document a line
 links.txt               two zero-based document numbers a line
 docs.jsonl.gz           an object a line, with "text" and optionally "id"
 ======================  ==========================================================
@@ -14,9 +15,12 @@ docs.jsonl.gz           an object a line, with "text" and optionally "id"
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
-import zipfile
-import zlib
+import secrets
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.corpus.formats.npz import load_counts
+from topicfold.corpus.formats.parts import side_bytes
 from topicfold.corpus.readers import json_lines, read_lines
 from topicfold.corpus.record import Corpus
 from topicfold.exceptions import DataError
 
-_SIDE_FILES = {"labels": "labels.txt", "split": "split.txt", "times": "time.txt"}
+_SIDE_FILES = {
+    "labels": "labels.txt",
+    "split": "split.txt",
+    "times": "time.txt",
+    "ids": "ids.txt",
+}
 
 
 def corpora_path() -> Path | None:
@@ -91,7 +102,7 @@ def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
                 f"{folder} is no corpus folder: it has no {required}. It needs "
                 "counts.npz and vocab.txt."
             )
-    counts = _load_counts(folder / "counts.npz")
+    counts = load_counts(folder / "counts.npz")
     n_documents, n_terms = counts.shape
     fields: dict[str, Any] = {"vocabulary": read_lines(folder / "vocab.txt")}
     _check_length(folder / "vocab.txt", fields["vocabulary"], n_terms, "columns")
@@ -107,23 +118,74 @@ def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
     return Corpus(counts=counts, name=folder.resolve().name, **fields)
 
 
-def _load_counts(file: Path) -> Any:
-    try:
-        # Opened here, for NumPy leaves a damaged file open.
-        with file.open("rb") as raw:
-            return sparse.csr_matrix(sparse.load_npz(raw))
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+def save_folder(
+    corpus: Corpus, path: str | os.PathLike[str], *, replace: bool = False
+) -> Path:
+    """Save a corpus as a folder that `load_folder` reads: whole, or not at all.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The corpus.
+    path : str or path
+        The folder to make.
+    replace : bool, default=False
+        Whether a corpus folder that is there may be replaced.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = save_folder(Corpus([[1]], ["fox"]), Path(place, "foxes"))
+    ...     load_folder(folder)
+    Corpus('foxes', 1 documents, 1 terms)
+    """
+    folder = Path(path)
+    if folder.exists() and not (replace and (folder / "counts.npz").is_file()):
         raise DataError(
-            f"{file} is not a sparse matrix: {error}. Write it with "
-            "scipy.sparse.save_npz."
-        ) from error
+            f"{folder} is there already. Choose another name; a corpus folder is "
+            "replaced with replace=True (--force)."
+        )
+    draft = folder.with_name(f".topicfold-{secrets.token_hex(6)}-{folder.name}")
+    try:
+        draft.mkdir(parents=True)
+        _fill(corpus, draft)
+        if folder.exists():
+            old = draft.with_name(f"{draft.name}.old")
+            folder.rename(old)
+            draft.rename(folder)
+            shutil.rmtree(old)
+        else:
+            draft.rename(folder)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror}.") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def _fill(corpus: Corpus, folder: Path) -> None:
+    sparse.save_npz(folder / "counts.npz", corpus.counts)
+    sides = {"vocab.txt": corpus.vocabulary}
+    for field, name in _SIDE_FILES.items():
+        values = getattr(corpus, field)
+        if values is not None and not (field == "ids" and corpus.texts is not None):
+            sides[name] = values
+    if corpus.links is not None:
+        sides["links.txt"] = [f"{a} {b}" for a, b in corpus.links.tolist()]
+    for name, lines in sides.items():
+        (folder / name).write_bytes(side_bytes(lines, name))
+    if corpus.texts is not None:
+        ids: Sequence[str | None] = corpus.ids or [None] * corpus.n_documents
+        with gzip.open(folder / "docs.jsonl.gz", "wt", encoding="ascii") as stream:
+            for own, text in zip(ids, corpus.texts, strict=True):
+                record = {"text": text} if own is None else {"id": own, "text": text}
+                stream.write(json.dumps(record) + "\n")
 
 
 def _check_length(file: Path, lines: list[Any], expected: int, what: str) -> None:

@@ -1,32 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From texts to counts: the one place where topicfold cuts text into words.
-
-A word is a run of letters, combining marks and numbers that has at least two letters
-and begins with a letter or a number. Text is lower-cased and brought to Unicode form
-NFKC first, so that composed and decomposed accents, ligatures and wide letters count as
-the same word. Pure numbers, single letters and underscores are no words; languages that
-write without spaces must be cut into words before.
-"""
+"""From texts to counts, in memory; `topicfold.corpus.streaming` does it on disk."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import chain, groupby
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+from scipy import sparse
 
+from topicfold.corpus.counting import (
+    Bounds,
+    Columns,
+    Tally,
+    WordCounter,
+    check_bounds,
+    choose_terms,
+    text_blocks,
+)
+from topicfold.corpus.tokens import Tokens, words_of
 from topicfold.exceptions import DataError
 
-# Joiners that live inside words of Persian and of the languages of India.
-_JOINERS = "\u200c\u200d"
-# Where Unicode has its combining marks.
-_MARK_RANGES = (range(0x300, 0x20000), range(0xE0100, 0xE01F0))
+__all__ = ["saved_options", "vectorize", "vectorize_known", "words_of"]
+
+_OPTIONS = {
+    "min_df": (int, float),
+    "max_df": (int, float),
+    "max_features": (int,),
+    "stop_words": (str, list),
+    "ngram_range": (list, tuple),
+    "stem": (str,),
+    "tokens": (str,),
+}
 
 
 def vectorize(
@@ -36,13 +42,16 @@ def vectorize(
     max_df: int | float = 0.5,
     max_features: int | None = None,
     stop_words: str | Iterable[str] | None = None,
-    ngram_range: tuple[int, int] = (1, 1),
+    ngram_range: Sequence[int] = (1, 1),
+    stem: str | None = None,
+    tokens: Tokens = "words",
     vocabulary: Sequence[str] | None = None,
     dtype: DTypeLike = np.int32,
 ) -> tuple[Any, list[str]]:
     """Count the words of texts.
 
-    A thin layer over scikit-learn's ``CountVectorizer`` with the words of `words_of`.
+    The options mean what they mean in scikit-learn's ``CountVectorizer``; the words
+    are those of `words_of`. Texts are read once and not kept.
 
     Parameters
     ----------
@@ -56,11 +65,18 @@ def vectorize(
     stop_words : {"english"} or iterable of str, optional
         Words to leave out. They are cut and lower-cased like the texts.
     ngram_range : (int, int), default=(1, 1)
-        Shortest and longest run of words that makes a term.
+        Shortest and longest run of words that makes a term. Stop words are taken out
+        before, and stand in no run.
+    stem : str, optional
+        Count stems instead of words: a language of Snowball, such as "english" or
+        "german". Needs ``pip install snowballstemmer``.
+    tokens : {"words", "spaces"} or callable, default="words"
+        How to cut: "words" as `words_of`; "spaces" takes what stands between white
+        space as it is; a function takes a text and returns its words.
     vocabulary : sequence of str, optional
         Count exactly these words, in this order (for new documents of a fitted
-        model). `min_df`, `max_df`, `max_features` and `stop_words` do not apply, as
-        in scikit-learn.
+        model). `min_df`, `max_df` and `max_features` do not apply then, as in
+        scikit-learn.
     dtype : dtype, default=int32
         Type of the counts.
 
@@ -80,100 +96,106 @@ def vectorize(
     array([[0, 1, 2],
            [1, 1, 0]], dtype=int32)
     """
-    documents = _checked_texts(texts)
-    counter = CountVectorizer(
-        preprocessor=_normalise,
-        token_pattern=_word_pattern(),
-        lowercase=False,
-        stop_words=_checked_stop_words(stop_words),
-        ngram_range=ngram_range,
-        min_df=min_df,
-        max_df=max_df,
-        max_features=max_features,
-        vocabulary=None if vocabulary is None else list(vocabulary),
-        dtype=dtype,
-    )
-    try:
-        counts = counter.fit_transform(documents).tocsr()
-    except ValueError as error:
-        raise DataError(
-            f"the {len(documents)} texts leave no words to count: {error} Lower "
-            f"min_df (now {min_df}), raise max_df (now {max_df}) or shorten stop_words."
-        ) from error
-    counts.sort_indices()
-    return counts, counter.get_feature_names_out().tolist()
+    cutting: dict[str, Any] = {
+        "stop_words": stop_words,
+        "ngram_range": ngram_range,
+        "stem": stem,
+        "tokens": tokens,
+    }
+    if vocabulary is not None:
+        counts, _ = vectorize_known(texts, vocabulary, dtype=dtype, **cutting)
+        return counts, list(vocabulary)
+    bounds = Bounds(min_df, max_df, max_features)
+    check_bounds(bounds)
+    counter, tally = WordCounter(**cutting), Tally()
+    blocks = []
+    for part in text_blocks(texts):
+        blocks.append(counter.count(part))
+        tally.add(blocks[-1])
+    if not blocks:
+        raise DataError("texts is empty. Give at least one document.")
+    chosen, terms = choose_terms(counter.words, tally, bounds)
+    columns = Columns(chosen, len(counter.words))
+    nnz = int(tally.frequencies[chosen].sum())
+    return _joined(blocks, columns, tally.n_documents, nnz, dtype), terms
 
 
-def words_of(text: str) -> list[str]:
-    """Cut one text into words, in the way `vectorize` does.
+def vectorize_known(
+    texts: Iterable[str],
+    vocabulary: Sequence[str],
+    *,
+    dtype: DTypeLike = np.int32,
+    **cutting: Any,
+) -> tuple[Any, WordCounter]:
+    """Count the words of a vocabulary, and what is not in it.
 
     Parameters
     ----------
-    text : str
-        Any text.
+    texts : iterable of str
+        One string a document.
+    vocabulary : sequence of str
+        The words, one a column.
+    dtype : dtype, default=int32
+        Type of the counts.
+    **cutting
+        `stop_words`, `ngram_range`, `stem`, `tokens`; see `vectorize`.
 
     Returns
     -------
-    list of str
-        The words in their order.
+    counts : CSR matrix of shape (n_documents, n_terms)
+    counter : WordCounter
+        Its `n_words`, `n_unknown` and `n_different_unknown` say what was left out.
 
     Examples
     --------
-    >>> words_of("The n_samples of log2, at 3.14 or 2d: Übung हिन्दी")
-    ['the', 'samples', 'of', 'log2', 'at', 'or', 'übung', 'हिन्दी']
+    >>> counts, counter = vectorize_known(["red zebra"], ["fox", "red"])
+    >>> counts.toarray(), counter.n_unknown
+    (array([[0, 1]], dtype=int32), 1)
     """
-    return re.findall(_word_pattern(), _normalise(text))
-
-
-def _normalise(text: str) -> str:
-    lower = text.lower()
-    return lower if lower.isascii() else unicodedata.normalize("NFKC", lower)
-
-
-@lru_cache(maxsize=1)
-def _word_pattern() -> str:
-    r"""Return the regular expression of a word; linear time on any input.
-
-    Python's ``\w`` knows no combining marks, hence a class of them. It is tried only
-    where letters end, which keeps the pattern as fast as a plain one.
-    """
-    marks = ""
-    for is_mark, group in groupby(
-        chain(*_MARK_RANGES), key=lambda code: unicodedata.category(chr(code))[0] == "M"
-    ):
-        if is_mark:
-            codes = list(group)
-            marks += f"\\U{codes[0]:08x}-\\U{codes[-1]:08x}"
-    letter, alnum = r"[^\W\d_]", r"[^\W_]"
-    return (
-        rf"(?<!\d)\d*{letter}(?:{letter}|[\d{marks}{_JOINERS}]+{letter})"
-        rf"(?:{alnum}+|[{marks}]+|[{_JOINERS}](?={alnum}))*"
-    )
-
-
-def _checked_texts(texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise DataError("texts is one string. Give a list of strings, one a document.")
-    documents = list(texts)
-    for row, text in enumerate(documents):
-        if not isinstance(text, str):
-            raise DataError(
-                f"texts[{row}] is of type {type(text).__name__}, not str. Give a "
-                'string for every document, "" for an empty one.'
-            )
-    if not documents:
+    counter = WordCounter(vocabulary=vocabulary, **cutting)
+    blocks = [counter.count(part).astype(dtype) for part in text_blocks(texts)]
+    if not blocks:
         raise DataError("texts is empty. Give at least one document.")
-    return documents
+    return sparse.csr_matrix(sparse.vstack(blocks, format="csr")), counter
 
 
-def _checked_stop_words(stop_words: str | Iterable[str] | None) -> list[str] | None:
-    if stop_words is None:
-        return None
-    if isinstance(stop_words, str):
-        if stop_words != "english":
+def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options of `vectorize` that were saved with a model, checked.
+
+    Examples
+    --------
+    >>> saved_options({"stem": "english", "min_df": 3})
+    {'stem': 'english', 'min_df': 3}
+    """
+    options = dict(text or {})
+    for name, value in options.items():
+        if name not in _OPTIONS:
             raise DataError(
-                f'stop_words={stop_words!r} is not known. Give "english", a list of '
-                "words or None."
+                f"the model was saved with the option {name!r} of text, which this "
+                "version does not know. Install the newest topicfold."
             )
-        stop_words = ENGLISH_STOP_WORDS
-    return sorted({part for word in stop_words for part in words_of(word)})
+        if value is not None and not isinstance(value, _OPTIONS[name]):
+            raise DataError(
+                f"the model is damaged: its option {name!r} of text is {value!r}."
+            )
+    return options
+
+
+def _joined(
+    blocks: list[Any], columns: Columns, n_rows: int, nnz: int, dtype: DTypeLike
+) -> Any:
+    """Return one matrix of all blocks, which are given up one by one."""
+    index = np.int32 if nnz < 2**31 else np.int64
+    data, indices = np.empty(nnz, dtype), np.empty(nnz, index)
+    indptr = np.zeros(n_rows + 1, index)
+    row = place = 0
+    blocks.reverse()
+    while blocks:
+        block = columns.of(blocks.pop(), dtype)
+        data[place : place + block.nnz] = block.data
+        indices[place : place + block.nnz] = block.indices
+        indptr[row + 1 : row + 1 + block.shape[0]] = block.indptr[1:] + place
+        row, place = row + block.shape[0], place + block.nnz
+    counts = sparse.csr_matrix((data, indices, indptr), (n_rows, columns.n_terms))
+    counts.has_canonical_format = True
+    return counts

@@ -9,6 +9,7 @@ from topicfold.em.callbacks import (
     ProgressBar,
 )
 from topicfold.em.loop import Algorithm, FitResult, IterationState, run_em
+from topicfold.em.resume import Resume
 
 __all__ = [
     "Algorithm",
@@ -19,5 +20,6 @@ __all__ = [
     "IterationState",
     "MetricTracker",
     "ProgressBar",
+    "Resume",
     "run_em",
 ]

@@ -24,6 +24,7 @@ class InferenceOptions(NamedTuple):
     max_iter: int = 1000
     tol: float = 1e-6
     n_jobs: int | None = None
+    device: str = "cpu"
 
 
 class FstmLearning:
@@ -58,14 +59,35 @@ class FstmLearning:
 
     def iterate(self) -> float:
         """Update the topics, then the mixtures; return ℒ."""
-        self.word_major = updated_topics(self.X, self.theta, self.word_major)
+        self.word_major = self._updated_topics()
         return self._infer()
+
+    def _updated_topics(self) -> Array:
+        return updated_topics(self.X, self.theta, self.word_major)
 
     def _infer(self) -> float:
         self.theta, info = frank_wolfe(
             self.X, self.word_major, **self.options._asdict(), return_info=True
         )
         return float(self.lengths @ info.objective)
+
+    def fingerprint(self) -> dict[str, float]:
+        """Tell this corpus from others."""
+        return {
+            "documents": self.X.shape[0],
+            "terms": self.X.shape[1],
+            "topics": self.word_major.shape[1],
+            "tokens": float(self.X.sum(dtype=np.float64)),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on from here."""
+        return {"topics": self.word_major}
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        self.word_major = state["topics"]
+        return self._infer()
 
     def topics(self) -> Array:
         """Topics (K, V)."""
@@ -108,7 +130,21 @@ def updated_topics(X: Any, theta: Any, word_major: Array) -> Array:
     array([[0.75, 0.3 ],
            [0.25, 0.7 ]])
     """
-    counts = topic_counts(X, theta)
+    return topics_from_counts(topic_counts(X, theta), word_major)
+
+
+def topics_from_counts(counts: Array, word_major: Array) -> Array:
+    """Divide counts (V, K) by their column sums, in place.
+
+    A topic without counts stays as it is in `word_major`.
+
+    Examples
+    --------
+    >>> old = np.array([[0.5, 0.3], [0.5, 0.7]])
+    >>> topics_from_counts(np.array([[3.0, 0.0], [1.0, 0.0]]), old)
+    array([[0.75, 0.3 ],
+           [0.25, 0.7 ]])
+    """
     totals = counts.sum(axis=0, dtype=np.float64)
     unused = totals <= 0
     counts /= np.where(unused, 1.0, totals).astype(counts.dtype)

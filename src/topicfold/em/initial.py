@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 
 Array = NDArray[np.floating]
 
 DOCUMENTS_PER_TOPIC = 10
 BACKGROUND_SHARE = 0.5
+SVD_DOCUMENTS = 50_000
 
 
 def initial_topics(
@@ -37,7 +39,8 @@ def initial_topics(
         - ``"random"``: the corpus' word frequencies times random factors;
         - ``"documents"``: half a few random documents, half the corpus;
         - ``"svd"``: positive parts of singular vectors, filled with a little of
-          the corpus (after NNDSVD, Boutsidis & Gallopoulos 2008);
+          the corpus (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in
+          blocks, those of at most `SVD_DOCUMENTS` random documents;
         - an array: used as it is after normalising.
     rng : RandomState
         Source of random numbers.
@@ -51,6 +54,10 @@ def initial_topics(
         "documents": _documents,
         "svd": _SvdTopic,
     }
+    if init == "svd" and isinstance(X, BlockCorpus):
+        # An SVD needs its documents in memory: those of a sample.
+        whole = len(X) <= SVD_DOCUMENTS
+        X = X[:] if whole else X[np.sort(rng.choice(len(X), SVD_DOCUMENTS, False))]
     topic = starts[init](X, n_topics, unigram, rng)
     topics = np.empty((n_topics, X.shape[1]), X.dtype)
     for k in range(n_topics):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,13 @@ from topicfold.em.priors import (
     eta_from_counts,
     symmetric_from_mean_log,
 )
-from topicfold.engine.protocol import Array, DocumentPass, Engine, Link
+from topicfold.engine.protocol import (
+    Array,
+    DocumentPass,
+    Engine,
+    Link,
+    corpus_fingerprint,
+)
 from topicfold.inference.rows import normalize_rows
 from topicfold.steps.base import PhiStep, StepContext
 
@@ -115,9 +121,47 @@ class _LdaEM:
 
     def doc_topics(self) -> Array:
         """Posterior mean mixtures (D, K); uniform where there are no words."""
-        theta = normalize_rows(self.engine.unpack_documents(self.parameters))
+        theta = self.engine.mixtures(self.parameters)
         theta[self.engine.document_lengths == 0] = 1.0 / self.engine.n_topics
         return theta
+
+    def fingerprint(self) -> dict[str, float]:
+        """Tell this corpus from others."""
+        return corpus_fingerprint(self.engine)
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on from here."""
+        return {
+            "topics": self.engine.unpack_topics(self._packed_topics()),
+            "totals": self.topic_totals(),
+            "documents": self.parameters,
+            "alpha": self.alpha,
+            "eta": self.eta,
+            "iteration": self._iteration,
+            "prior_updates": list(self.prior_updates),
+        }
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        self.alpha, self.eta = state["alpha"], float(state["eta"])
+        self._iteration = int(state["iteration"])
+        self.prior_updates = list(state["prior_updates"])
+        self.parameters = state["documents"]
+        packed = self.engine.pack_topics(state["topics"])
+        self._set_topics(packed, state["totals"])
+        doc_updates, self.doc_updates = self.doc_updates, 0
+        try:
+            loglik = self._update_documents()
+        finally:
+            self.doc_updates = doc_updates
+        return self._objective(loglik)
+
+    def _packed_topics(self) -> Array:
+        """What the topics are made of: themselves, or counts."""
+        raise NotImplementedError
+
+    def _set_topics(self, packed: Array, totals: NDArray[np.float64]) -> None:
+        raise NotImplementedError
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""
@@ -174,6 +218,12 @@ class Cvb0(_LdaEM):
         self._spare, self.weights = self.weights, topics
         # The joint M-step: documents move by the same responsibilities.
         np.add(self._pass.counts, engine.pack_prior(self.alpha), out=self.parameters)
+
+    def _packed_topics(self) -> Array:
+        return self.weights
+
+    def _set_topics(self, packed: Array, totals: NDArray[np.float64]) -> None:
+        self.weights, self._totals = packed, totals
 
     def with_phi_step(self, phi_step: PhiStep) -> Self:
         """Let `phi_step` make the topics; returns self."""
@@ -240,6 +290,13 @@ class Variational(_LdaEM):
         if self._learns_now():
             self._learn_priors()
         engine.expected_log_topics(self.counts, self.eta, self.weights)
+
+    def _packed_topics(self) -> Array:
+        return self.counts
+
+    def _set_topics(self, packed: Array, totals: NDArray[np.float64]) -> None:
+        self.counts = packed
+        self.engine.expected_log_topics(packed, self.eta, self.weights)
 
     def _learn_priors(self) -> None:
         engine = self.engine

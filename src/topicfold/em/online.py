@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.em.initial import initial_topics
 from topicfold.inference.rows import normalize_rows
 
@@ -87,6 +88,16 @@ class OnlineFit:
     """
 
     SAMPLE = 2000
+    LEARNED = (
+        "components_",
+        "topic_totals_",
+        "word_frequencies_",
+        "doc_topic_prior_",
+        "topic_word_prior_",
+        "n_batches_",
+        "n_documents_seen_",
+        "tokens_seen_",
+    )
 
     def __init__(
         self,
@@ -112,10 +123,7 @@ class OnlineFit:
 
     def iterate(self) -> float:
         """One pass over the corpus."""
-        size = self.model.batch_size
-        order = self.rng.permutation(self.X.shape[0])
-        for first in range(0, len(order), size):
-            batch = self.X[np.sort(order[first : first + size])]
+        for batch in batches_of(self.X, self.model.batch_size, self.rng):
             if batch.nnz:
                 online = _CorpusStatistics(self.model, batch, self.X.shape[0])
                 self.learn_batch(online, batch)
@@ -132,6 +140,32 @@ class OnlineFit:
             total += float(self.sample.data[part] @ np.log(np.maximum(p, 1e-30)))
         return total / float(self.sample.sum(dtype=np.float64))
 
+    def fingerprint(self) -> dict[str, float]:
+        """Tell this corpus from others."""
+        return {
+            "documents": self.X.shape[0],
+            "terms": self.X.shape[1],
+            "topics": self.model.n_components,
+            "tokens": float(self.X.sum(dtype=np.float64)),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs: the statistics, and the random numbers'."""
+        values = {name: getattr(self.model, name) for name in self.LEARNED}
+        _, keys, position, has_gauss, gauss = self.rng.get_state(legacy=True)
+        random = {"keys": keys, "rest": [int(position), int(has_gauss), float(gauss)]}
+        return values | random
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        for name in self.LEARNED:
+            setattr(self.model, name, state[name])
+        position, has_gauss, gauss = state["rest"]
+        self.rng.set_state(
+            ("MT19937", state["keys"], int(position), int(has_gauss), gauss)
+        )
+        return self._objective()
+
     def _mixtures(self, X: sparse.csr_matrix) -> Array:
         from topicfold.inference.fold_in import fold_in
 
@@ -146,6 +180,16 @@ class OnlineFit:
     def doc_topics(self) -> Array:
         """Mixtures (D, K) of the whole corpus, folded in."""
         return self._mixtures(self.X)
+
+
+def batches_of(X: Any, size: int, rng: np.random.RandomState) -> Iterator[Any]:
+    """Yield shuffled mini-batches of `size` documents that cover X once."""
+    if isinstance(X, BlockCorpus):
+        yield from X.batches(size, rng)
+        return
+    order = rng.permutation(X.shape[0])
+    for first in range(0, len(order), size):
+        yield X[np.sort(order[first : first + size])]
 
 
 class _CorpusStatistics(OnlineStatistics):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.engine.protocol import DocumentPass, Engine
+from topicfold.engine.protocol import DocumentPass, Engine, corpus_fingerprint
+from topicfold.exceptions import DataError
 from topicfold.inference.rows import normalize_rows
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 
@@ -100,6 +101,27 @@ class PlsaEM:
         )
         return context.objective
 
+    def fingerprint(self) -> dict[str, float]:
+        """Tell this corpus from others."""
+        return corpus_fingerprint(self.engine)
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on from here."""
+        if self.theta_step.needs_graph:
+            raise DataError(
+                f"{type(self.theta_step).__name__} keeps a memory of its own between "
+                "iterations: Resume works with steps that need no graph."
+            )
+        topics = self.engine.unpack_topics(self.packed_topics)
+        return {"topics": topics, "documents": self.theta}
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        self.packed_topics = self.engine.pack_topics(state["topics"])
+        self.theta = state["documents"]
+        self.context.topics = self.packed_topics
+        return self.start()
+
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""
         self._spare_topics = np.empty((0, 0), self.engine.dtype)
@@ -111,4 +133,4 @@ class PlsaEM:
 
     def doc_topics(self) -> Array:
         """Mixtures (D, K)."""
-        return normalize_rows(self.engine.unpack_documents(self.theta))
+        return self.engine.mixtures(self.theta)

@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.protocol import DocumentPass, Engine, ExpectedCounts, Link
 from topicfold.exceptions import DeviceError
-from topicfold.parallel import n_threads
 
-__all__ = ["DocumentPass", "Engine", "ExpectedCounts", "Link", "make_engine"]
+__all__ = [
+    "DocumentPass",
+    "Engine",
+    "ExpectedCounts",
+    "Link",
+    "make_engine",
+    "order_of_topics",
+]
 
 
 def make_engine(
@@ -20,8 +28,12 @@ def make_engine(
     dtype: np.dtype | type = np.float32,
     device: str = "cpu",
     n_jobs: int | None = None,
+    word_order: NDArray[np.integer] | None = None,
 ) -> Engine:
     """Build the engine of `device` for a clean CSR matrix.
+
+    Sums over a document's words are taken in `word_order` (default: by document
+    frequency in X); give one for results that do not depend on the other documents.
 
     Examples
     --------
@@ -32,8 +44,39 @@ def make_engine(
     >>> counts.documents.sum(axis=1).round(4)
     array([3., 3.], dtype=float32)
     """
-    if device != "cpu":
-        raise DeviceError(f"Unknown device {device!r}. Use device='cpu'.")
+    from topicfold.parallel import n_threads
+
+    if device not in ("cpu", "cuda"):
+        raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
+    if device == "cuda":
+        from topicfold.engine.cuda.streaming import make_cuda_engine
+
+        return make_cuda_engine(
+            X,
+            n_topics,
+            dtype=dtype,
+            threads=n_threads(n_jobs),
+            word_order=word_order,
+        )
+    if isinstance(X, BlockCorpus):
+        from topicfold.engine.block_executor import executor_of
+        from topicfold.engine.blocked import BlockedEngine
+
+        threads = n_threads(n_jobs)
+        return BlockedEngine(
+            X, n_topics, executor_of(X, threads), dtype=dtype, threads=threads
+        )
     from topicfold.engine.cpu import CpuEngine
 
-    return CpuEngine(X, n_topics, dtype=dtype, threads=n_threads(n_jobs))
+    return CpuEngine(
+        X, n_topics, dtype=dtype, threads=n_threads(n_jobs), word_order=word_order
+    )
+
+
+def order_of_topics(topics: NDArray[np.floating]) -> NDArray[np.intp]:
+    """Return an order of words that depends on the topics alone, common ones first.
+
+    For inference: sums over a document's words then do not depend on the documents
+    that come with it.
+    """
+    return np.argsort(-topics.sum(axis=0), kind="stable")

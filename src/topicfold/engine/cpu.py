@@ -15,9 +15,11 @@ from topicfold.engine.layout import (
     TILE_SIZE,
     WordLayout,
     document_layout,
+    first_positions,
     word_layout,
 )
 from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
+from topicfold.inference.rows import normalize_rows
 from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
 
 SIMD_WIDTH = 8
@@ -40,6 +42,9 @@ class CpuEngine:
         Type of parameters and counts; log-likelihood and normalisers are float64.
     threads : int, default=1
         Number of threads.
+    word_order : ndarray of int of shape (n_terms,) or None, default=None
+        Order of words of packed topics, for blocks of one corpus; None is by the
+        document frequency in X.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class CpuEngine:
         *,
         dtype: np.dtype | type = np.float32,
         threads: int = 1,
+        word_order: NDArray[np.integer] | None = None,
     ) -> None:
         self.n_documents, self.n_terms = X.shape
         self.n_topics = n_topics
@@ -57,8 +63,8 @@ class CpuEngine:
         self.document_lengths = np.asarray(
             X.sum(axis=1, dtype=np.float64), dtype=np.float64
         ).ravel()
-        self._layout = document_layout(X, self.dtype)
-        self._ratio = np.empty_like(self._layout.counts)
+        self._layout = document_layout(X, self.dtype, word_order)
+        self._ratio = np.empty(X.nnz, self.dtype)
         self._width = padded_width(n_topics)
         self._n_ranges = RANGES_PER_THREAD * threads
         self._document_ranges = balanced_ranges(self._layout.indptr, self._n_ranges)
@@ -76,6 +82,10 @@ class CpuEngine:
         # the more of a tile's ratios and weights it finds in cache.
         return balanced_ranges(self._words.work(self.n_terms), self.threads)
 
+    @cached_property
+    def _first_positions(self) -> dict[int, NDArray[np.int64]]:
+        return first_positions(self._layout, self._word_ranges)
+
     def pack_documents(self, theta: Array) -> Array:
         """Copy a (D, K) array, padded."""
         packed = np.zeros((len(theta), self._width), self.dtype)
@@ -84,7 +94,11 @@ class CpuEngine:
 
     def unpack_documents(self, packed: Array) -> Array:
         """Return the (D, K) part as a copy."""
-        return np.ascontiguousarray(packed[:, : self.n_topics])
+        return np.array(packed[:, : self.n_topics], order="C")
+
+    def mixtures(self, packed: Array) -> Array:
+        """Return the (D, K) part as a copy, rows on the simplex."""
+        return normalize_rows(self.unpack_documents(packed))
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics word-major in the order of frequency, padded."""
@@ -165,7 +179,7 @@ class CpuEngine:
                 layout.group_word,
                 layout.group_ptr,
                 layout.tile_document,
-                layout.position,
+                self._first_positions[start],
                 self._ratio,
                 A,
                 weights,

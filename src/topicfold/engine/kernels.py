@@ -36,8 +36,9 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
     """
     n_topics = a.shape[0]
     n_words = rows.shape[0]
-    zero = a.dtype.type(0)
-    floor = a.dtype.type(FLOOR)
+    real = a.dtype.type
+    zero = real(0)
+    floor = real(FLOOR)
     for k in range(n_topics):
         out_gradient[k] = zero
     i = 0
@@ -57,10 +58,10 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
             s1 += a[k] * b1[k]
             s2 += a[k] * b2[k]
             s3 += a[k] * b3[k]
-        r0 = counts[i] / max(s0, floor)
-        r1 = counts[i + 1] / max(s1, floor)
-        r2 = counts[i + 2] / max(s2, floor)
-        r3 = counts[i + 3] / max(s3, floor)
+        r0 = real(counts[i]) / max(s0, floor)
+        r1 = real(counts[i + 1]) / max(s1, floor)
+        r2 = real(counts[i + 2]) / max(s2, floor)
+        r3 = real(counts[i + 3]) / max(s3, floor)
         out_ratio[i] = r0
         out_ratio[i + 1] = r1
         out_ratio[i + 2] = r2
@@ -73,7 +74,7 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
         s = zero
         for k in range(n_topics):
             s += a[k] * b[k]
-        r = counts[i] / max(s, floor)
+        r = real(counts[i]) / max(s, floor)
         out_ratio[i] = r
         for k in range(n_topics):
             out_gradient[k] += r * b[k]
@@ -192,7 +193,7 @@ def word_rows(
     group_word,
     group_ptr,
     tile_document,
-    position,
+    first_position,
     ratio,
     document_weights,
     weights,
@@ -201,10 +202,14 @@ def word_rows(
     """Word pass for words ``start..stop``. See ``reference.word_pass``.
 
     The non-zeros are ordered by tile of documents, then by word: the documents'
-    weights of a tile stay in cache while its words are visited.
+    weights of a tile stay in cache while its words are visited. Documents list their
+    words in ascending order, so a cursor in each of them, which begins at
+    `first_position`, leads to its ratios.
     """
     n_topics = weights.shape[1]
+    n_documents = first_position.shape[0]
     zero = weights.dtype.type(0)
+    cursor = np.empty(tile_size, np.int64)
     for w in range(start, stop):
         for k in range(n_topics):
             out_counts[w, k] = zero
@@ -212,26 +217,38 @@ def word_rows(
         first = tile_groups[tile]
         last = tile_groups[tile + 1]
         offset = tile * tile_size
+        for d in range(offset, min(offset + tile_size, n_documents)):
+            cursor[d - offset] = first_position[d]
         g = first + np.searchsorted(group_word[first:last], start)
         while g < last and group_word[g] < stop:
             total = out_counts[group_word[g]]
             q = group_ptr[g]
             end = group_ptr[g + 1]
             while q + 4 <= end:
-                a0 = document_weights[offset + tile_document[q]]
-                a1 = document_weights[offset + tile_document[q + 1]]
-                a2 = document_weights[offset + tile_document[q + 2]]
-                a3 = document_weights[offset + tile_document[q + 3]]
-                r0 = ratio[position[q]]
-                r1 = ratio[position[q + 1]]
-                r2 = ratio[position[q + 2]]
-                r3 = ratio[position[q + 3]]
+                d0 = tile_document[q]
+                d1 = tile_document[q + 1]
+                d2 = tile_document[q + 2]
+                d3 = tile_document[q + 3]
+                a0 = document_weights[offset + d0]
+                a1 = document_weights[offset + d1]
+                a2 = document_weights[offset + d2]
+                a3 = document_weights[offset + d3]
+                r0 = ratio[cursor[d0]]
+                r1 = ratio[cursor[d1]]
+                r2 = ratio[cursor[d2]]
+                r3 = ratio[cursor[d3]]
+                cursor[d0] += 1
+                cursor[d1] += 1
+                cursor[d2] += 1
+                cursor[d3] += 1
                 for k in range(n_topics):
                     total[k] += (r0 * a0[k] + r1 * a1[k]) + (r2 * a2[k] + r3 * a3[k])
                 q += 4
             while q < end:
-                a = document_weights[offset + tile_document[q]]
-                r = ratio[position[q]]
+                d0 = tile_document[q]
+                a = document_weights[offset + d0]
+                r = ratio[cursor[d0]]
+                cursor[d0] += 1
                 for k in range(n_topics):
                     total[k] += r * a[k]
                 q += 1
@@ -242,9 +259,7 @@ def word_rows(
 
 
 @kernel
-def list_tile_by_word(
-    start, stop, indptr, indices, work_cursor, out_document, out_position
-):
+def list_tile_by_word(start, stop, indptr, indices, work_cursor, out_document):
     """Counting sort of the non-zeros of documents ``start..stop`` by word.
 
     Within a word the documents keep their order. `work_cursor` (terms + 1) ends as
@@ -263,7 +278,6 @@ def list_tile_by_word(
             q = work_cursor[indices[p]]
             work_cursor[indices[p]] = q + 1
             out_document[q] = d - start
-            out_position[q] = p
 
 
 @kernel

@@ -43,6 +43,16 @@ class DocumentPass(NamedTuple):
     n_updates: NDArray[np.integer]
 
 
+def corpus_fingerprint(engine: Engine) -> dict[str, float]:
+    """Tell a corpus from others, for a state that is taken up again."""
+    return {
+        "documents": engine.n_documents,
+        "terms": engine.n_terms,
+        "topics": engine.n_topics,
+        "tokens": float(engine.document_lengths.sum()),
+    }
+
+
 class ExpectedCounts(NamedTuple):
     """N_dk, N_wk (both packed) and the log-likelihood of one E-step."""
 
@@ -65,6 +75,9 @@ class Engine(Protocol):
 
     def unpack_documents(self, packed: Array) -> Array:
         """Return the (D, K) array of a packed one."""
+
+    def mixtures(self, packed: Array) -> Array:
+        """Return the (D, K) array of a packed one, rows on the simplex."""
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics into the engine's layout."""

@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
+from topicfold.inference.rows import normalize_rows
 
 
 class ReferenceEngine:
@@ -35,6 +36,10 @@ class ReferenceEngine:
     def unpack_documents(self, packed: Array) -> Array:
         """Return as it is."""
         return packed
+
+    def mixtures(self, packed: Array) -> Array:
+        """Rows divided by their sums; uniform where there is nothing."""
+        return normalize_rows(packed.copy())
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy, transposed."""

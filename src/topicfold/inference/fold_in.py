@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.engine import Link, make_engine
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.engine import Link, make_engine, order_of_topics
+from topicfold.engine.block_executor import map_rows
 from topicfold.inference.rows import normalize_rows
+from topicfold.parallel import n_threads
 
 Array = NDArray[np.floating]
 
@@ -57,7 +62,17 @@ def fold_in(
     array([[1., 0.]], dtype=float32)
     """
     n_topics = len(topics)
-    engine = make_engine(X, n_topics, dtype=dtype, device=device, n_jobs=n_jobs)
+    if isinstance(X, BlockCorpus):
+        rest = (topics, prior, link, max_iter, tol, dtype, device)
+        return map_rows(X, _fold_in, n_topics, rest, threads=n_threads(n_jobs))
+    engine = make_engine(
+        X,
+        n_topics,
+        dtype=dtype,
+        device=device,
+        n_jobs=n_jobs,
+        word_order=order_of_topics(topics),
+    )
     start = np.full((X.shape[0], n_topics), 1.0)
     if link == "digamma":
         # As many pseudo-counts as the posterior will have.
@@ -74,3 +89,26 @@ def fold_in(
     theta = normalize_rows(engine.unpack_documents(parameters))
     theta[engine.document_lengths == 0] = 1.0 / n_topics
     return theta
+
+
+def _fold_in(
+    X: sparse.csr_matrix,
+    topics: Array,
+    prior: Array | float,
+    link: Link,
+    max_iter: int,
+    tol: float,
+    dtype: Any,
+    device: str,
+) -> Array:
+    """Fold in one block on one thread."""
+    return fold_in(
+        X,
+        topics,
+        prior=prior,
+        link=link,
+        max_iter=max_iter,
+        tol=tol,
+        dtype=dtype,
+        device=device,
+    )

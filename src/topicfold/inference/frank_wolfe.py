@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DeviceError
 from topicfold.inference.frank_wolfe_kernels import PROBABILITY_FLOOR, infer_documents
 from topicfold.parallel import (
     RANGES_PER_THREAD,
@@ -78,6 +78,7 @@ def frank_wolfe(
     pairwise: bool = ...,
     max_iter: int = ...,
     tol: float = ...,
+    device: str = ...,
     n_jobs: int | None = ...,
     return_info: Literal[False] = ...,
 ) -> sp.csr_array: ...
@@ -91,6 +92,7 @@ def frank_wolfe(
     pairwise: bool = ...,
     max_iter: int = ...,
     tol: float = ...,
+    device: str = ...,
     n_jobs: int | None = ...,
     return_info: Literal[True],
 ) -> tuple[sp.csr_array, FrankWolfeInfo]: ...
@@ -103,6 +105,7 @@ def frank_wolfe(
     pairwise: bool = True,
     max_iter: int = 1000,
     tol: float = 1e-6,
+    device: str = "cpu",
     n_jobs: int | None = None,
     return_info: bool = False,
 ) -> sp.csr_array | tuple[sp.csr_array, FrankWolfeInfo]:
@@ -132,8 +135,10 @@ def frank_wolfe(
     tol : float, default=1e-6
         A document is done when an iteration improves its objective by less than this
         share of it. With a large `promotion` the objective is mostly promotion.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to compute. Results of the two agree in the objective, not in every bit.
     n_jobs : int, optional
-        Threads; None means 1, -1 all cores.
+        Threads on the CPU; None means 1, -1 all cores.
     return_info : bool, default=False
         Whether to return a `FrankWolfeInfo` too.
 
@@ -155,7 +160,48 @@ def frank_wolfe(
     topics = _check_topics(topics_word_major)
     U = _check_documents(U, topics.shape[0])
     _check_options(promotion, max_iter, tol)
+    if device not in ("cpu", "cuda"):
+        raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
     classes, weights = _check_promoted(promotion, promoted, U.shape[0], topics.shape[1])
+    options = bool(pairwise), int(max_iter), float(tol)
+    infer = _infer_on_device if device == "cuda" else _infer_on_threads
+    indices, data, counts, info = infer(U, topics, classes, weights, options, n_jobs)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    theta = sp.csr_array((data, indices, indptr), shape=(U.shape[0], topics.shape[1]))
+    return (theta, _info(info)) if return_info else theta
+
+
+def _infer_on_device(
+    U: sp.csr_array,
+    topics: NDArray[np.floating],
+    classes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    options: tuple[bool, int, float],
+    n_jobs: int | None,
+) -> tuple[NDArray[Any], ...]:
+    from topicfold.engine.cuda.frank_wolfe import infer_documents as infer
+
+    pairwise, max_iter, tol = options
+    return infer(
+        U,
+        topics,
+        PROBABILITY_FLOOR,
+        classes,
+        weights,
+        pairwise=pairwise,
+        max_iter=max_iter,
+        tol=tol,
+    )
+
+
+def _infer_on_threads(
+    U: sp.csr_array,
+    topics: NDArray[np.floating],
+    classes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    options: tuple[bool, int, float],
+    n_jobs: int | None,
+) -> tuple[NDArray[Any], ...]:
     threads = n_threads(n_jobs)
     table, known, column = _word_table(topics, U.indices, threads)
     parts: dict[int, tuple[NDArray[Any], ...]] = {}
@@ -170,8 +216,7 @@ def frank_wolfe(
         n_written = infer_documents(
             indptr - indptr[0], column[U.indices[span]],
             U.data[span].astype(np.float64), table, known, classes[start:stop],
-            weights, bool(pairwise), int(max_iter), float(tol), indices, data,
-            counts, info,
+            weights, *options, indices, data, counts, info,
         )  # fmt: skip
         parts[start] = indices[:n_written].copy(), data[:n_written].copy(), counts, info
 
@@ -181,13 +226,10 @@ def frank_wolfe(
         for row in range(start, stop, _MAX_ROWS)
     ]
     run_ranges(infer_range, ranges, threads)
-    indices, data, counts, info = (
+    return tuple(
         np.concatenate(part)
         for part in zip(*(parts[start] for start, _ in ranges), strict=True)
     )
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    theta = sp.csr_array((data, indices, indptr), shape=(U.shape[0], topics.shape[1]))
-    return (theta, _info(info)) if return_info else theta
 
 
 def _info(table: NDArray[np.float64]) -> FrankWolfeInfo:

@@ -17,14 +17,18 @@ from scipy.special import psi
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
+from topicfold.graph.approximate import approximate_neighbors
 from topicfold.inference.frank_wolfe import frank_wolfe
 from topicfold.inference.rows import normalize_rows
+from topicfold.parallel import n_threads
 
 Array = NDArray[np.floating]
 Members = NDArray[np.bool_]
 
 # Documents whose smoothed words are in memory at a time.
 _BLOCK = 4096
+# Classes of fewer documents are always searched exactly: it is quicker.
+APPROXIMATE_FROM = 4096
 
 
 def class_topic_weights(theta: Array, members: Members) -> NDArray[np.float64]:
@@ -66,7 +70,12 @@ def discriminative_topics(weights: Array, threshold: float) -> NDArray[np.bool_]
 
 
 def class_neighbors(
-    X: Any, members: Members, n_neighbors: int, *, n_jobs: int | None = None
+    X: Any,
+    members: Members,
+    n_neighbors: int,
+    *,
+    approximate: bool = False,
+    n_jobs: int | None = None,
 ) -> NDArray[np.int64]:
     """Return the documents nearest to each one, among those that share a label.
 
@@ -82,8 +91,12 @@ def class_neighbors(
         Labels.
     n_neighbors : int
         Neighbours a document.
+    approximate : bool, default=False
+        In classes (or the whole corpus) of at least 4096 documents, look only at
+        three times as many candidates, near by the cosine of tf-idf, that
+        nearest-neighbour descent finds (``topicfold[ann]``).
     n_jobs : int or None, default=None
-        Threads; no effect on results.
+        Threads; no effect on results unless `approximate`.
 
     Returns
     -------
@@ -102,16 +115,43 @@ def class_neighbors(
     values = np.full((X.shape[0], n_neighbors), -np.inf)
     free = np.flatnonzero(~members.any(axis=1))
     if len(free):
-        near, similar = index.query(
-            index.counts_[free], min(n_neighbors + 1, X.shape[0]), n_jobs=n_jobs
-        )
+        if approximate and X.shape[0] >= APPROXIMATE_FROM:
+            everyone = np.arange(X.shape[0])
+            near, similar = _descent(index, everyone, n_neighbors, n_jobs)
+            near, similar = near[free], similar[free]
+        else:
+            near, similar = index.query(
+                index.counts_[free], min(n_neighbors + 1, X.shape[0]), n_jobs=n_jobs
+            )
         _merge(found, values, free, near, similar)
     for column in members.T:
         documents = np.flatnonzero(column)
-        if len(documents) > 1:
+        if len(documents) < 2:
+            continue
+        if approximate and len(documents) >= APPROXIMATE_FROM:
+            near, similar = _descent(index, documents, n_neighbors, n_jobs)
+        else:
             near, similar = index.query_among(documents, n_neighbors, n_jobs=n_jobs)
-            _merge(found, values, documents, near, similar)
+        _merge(found, values, documents, near, similar)
     return found
+
+
+def _descent(
+    index: NeighborIndex,
+    documents: NDArray[np.int64],
+    n_neighbors: int,
+    n_jobs: int | None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return neighbours among `documents` by KL, of candidates near by cosine."""
+    counts = index.counts_[documents]
+    candidates, _, _ = approximate_neighbors(
+        NeighborIndex(counts), 3 * n_neighbors, n_jobs=n_jobs
+    )
+    own = NeighborIndex(counts, similarity="kl")
+    rows = own.weighting_.queries(own.counts_)
+    near, scores = own.lists_.score(rows, candidates, n_neighbors, n_threads(n_jobs))
+    similar = own.weighting_.similarities(rows, scores)
+    return np.where(near >= 0, documents[near], -1), similar
 
 
 def _merge(

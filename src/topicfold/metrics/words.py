@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topicfold.exceptions import DataError
 from topicfold.metrics._checks import checked_array, checked_counts
+from topicfold.metrics.cooccurrence import pair_counts, word_indicator
 
 
 def top_words(
@@ -48,7 +49,7 @@ def top_words(
             f"vocabulary has {len(vocabulary)} words for {weights.shape[1]} columns of "
             "topics."
         )
-    columns = _top_columns(weights, n_words, least=1)
+    columns = top_columns(weights, n_words, least=1)
     return [[vocabulary[column] for column in topic] for topic in columns]
 
 
@@ -80,8 +81,8 @@ def topic_diversity(topics: ArrayLike, n_words: int = 25) -> float:
     0.75
     """
     weights = checked_array(topics, "topics")
-    _check_enough(n_words, weights.shape[1])
-    columns = np.concatenate(_top_columns(weights, n_words, least=1))
+    check_enough(n_words, weights.shape[1])
+    columns = np.concatenate(top_columns(weights, n_words, least=1))
     if not len(columns):
         raise DataError("topics has no positive weight, so there are no top words.")
     return len(np.unique(columns)) / len(columns)
@@ -130,29 +131,26 @@ def npmi_coherence(
     [1.0, -1.0]
     """
     weights = checked_array(topics, "topics")
-    _check_enough(n_words, weights.shape[1])
+    check_enough(n_words, weights.shape[1])
     reference = checked_counts(X, "X")
     if reference.shape[1] != weights.shape[1] or reference.shape[0] == 0:
         raise DataError(
             f"X has shape {reference.shape} for topics of {weights.shape[1]} terms. "
             "Give at least one document, on the vocabulary of the topics."
         )
-    columns = _top_columns(weights, n_words, least=2)
+    columns = top_columns(weights, n_words, least=2)
     used = np.unique(np.concatenate(columns))
-    has_word = reference[:, used].tocsc().astype(np.int64)
-    has_word.data[:] = 1
-    n_documents = reference.shape[0]
+    has_word = word_indicator(reference, used)
     scores = np.full(len(columns), np.nan)
     for number, topic in enumerate(columns):
         if len(topic) < 2:
             continue
-        block = has_word[:, np.searchsorted(used, topic)]
-        together = (block.T @ block).toarray()
-        scores[number] = _mean_npmi(together, n_documents)
+        together = pair_counts(has_word, np.searchsorted(used, topic))
+        scores[number] = _mean_npmi(together, reference.shape[0])
     return scores
 
 
-def _mean_npmi(together: NDArray[np.int64], n_documents: int) -> float:
+def _mean_npmi(together: NDArray[np.float64], n_documents: int) -> float:
     """Mean over pairs; `together` has document frequencies on its diagonal."""
     first, second = np.triu_indices(len(together), k=1)
     frequency = np.diag(together).astype(np.float64)
@@ -167,9 +165,10 @@ def _mean_npmi(together: NDArray[np.int64], n_documents: int) -> float:
     return float(np.clip(scores, -1.0, 1.0).mean())
 
 
-def _top_columns(
+def top_columns(
     weights: NDArray[np.floating], n_words: int, *, least: int
 ) -> list[NDArray[np.int64]]:
+    """Return the columns of the top words of every topic, best first."""
     if not isinstance(n_words, int | np.integer) or n_words < least:
         raise DataError(f"n_words={n_words!r} must be an integer, {least} or more.")
     n_words = int(min(n_words, weights.shape[1]))
@@ -183,7 +182,8 @@ def _top_columns(
     return found
 
 
-def _check_enough(n_words: int, n_terms: int) -> None:
+def check_enough(n_words: int, n_terms: int) -> None:
+    """Refuse more top words than there are terms."""
     if n_words > n_terms:
         raise DataError(
             f"n_words={n_words} is more than the {n_terms} terms of topics. Give "

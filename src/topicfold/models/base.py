@@ -32,7 +32,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "random_state": ["random_state"],
-    "device": [StrOptions({"cpu"})],
+    "device": [StrOptions({"cpu", "cuda"})],
     "n_jobs": [None, Integral],
     "callbacks": [list, tuple, None],
     "verbose": ["boolean"],
@@ -61,7 +61,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Deterministic, and the same for a document whatever batch it is in.
         """
         check_is_fitted(self, "components_")
-        X = check_counts(self, X, reset=False, allow_empty=True)
+        X = check_counts(self, X, reset=False, allow_empty=True, blocks=True)
         options = self._fold_in_options()
         topics = options.pop("topic_weights", self.components_)
         return fold_in(X, topics, dtype=X.dtype, **options)
@@ -150,6 +150,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             for name, value in self.get_params(deep=False).items()
             if value is None or isinstance(value, bool | int | float | str)
         }
+        if getattr(self, "edits_", None):
+            settings["edits"] = [dict(edit) for edit in self.edits_]
+        documents.setdefault("topic_names", getattr(self, "topic_names_", None))
         return TopicData(
             topics=self.components_,
             doc_topics=theta,
@@ -180,6 +183,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.word_frequencies_ = counts / counts.sum()
 
     def _store_result(self, result: FitResult) -> Self:
+        for edited in ("topic_names_", "edits_"):
+            vars(self).pop(edited, None)  # of topics that are no more
         self.objective_history_ = list(result.history)
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged

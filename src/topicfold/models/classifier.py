@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,8 +21,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.base import TopicModel
+from topicfold.models.linear_rule import LinearRule
 from topicfold.models.two_phase import TwoPhase
 from topicfold.models.validation import check_counts
+from topicfold.topic_data import TopicData
 
 Array = NDArray[np.floating]
 
@@ -107,7 +110,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     model : TopicModel or None, default=None
-        The topics. None is ``TwoPhase()``.
+        The topics. None is ``TwoPhase(word_weights="classes", neighbor_weight=0.5)``,
+        the setting nearest to a classifier of raw words.
     classifier : classifier or None, default=None
         Anything with `fit` and `predict`. None is ``LinearSVC()``; `explain` needs a
         linear one.
@@ -122,11 +126,6 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         The classes.
 
-    Notes
-    -----
-    It has no `save`: a classifier of scikit-learn can be saved with skops or joblib,
-    ``model_`` by its own `save`.
-
     Examples
     --------
     >>> from topicfold.models.fstm import FSTM
@@ -138,6 +137,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     >>> [reason.word for reason in model.explain([0, 0, 1, 3]).words]
     ['w3', 'w2']
     """
+
+    _unsaved_parameters = ("classifier",)
 
     def __init__(
         self, model: Any = None, classifier: Any = None, *, unknown_label: Any = None
@@ -169,10 +170,10 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             )
         X = check_counts(self, X, reset=True)
         codes = self._encode(column_or_1d(y, warn=True), X.shape[0])
-        self.model_ = TwoPhase() if self.model is None else clone(self.model)
+        self.model_ = best_topics() if self.model is None else clone(self.model)
         known = codes >= 0
         with _already_warned():
-            theta = self.model_.fit(X, codes).transform(X[known])
+            theta = self.model_.fit_transform(X, codes)[known]
         if isinstance(self.model_, TwoPhase):
             self.model_.classes_ = self.classes_
         classifier = LinearSVC() if self.classifier is None else clone(self.classifier)
@@ -278,6 +279,40 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             self._reasons(X, parts @ shares, n),
         )
 
+    @property
+    def components_(self) -> Array:
+        """Topics of the topic model (n_topics, n_terms)."""
+        topics: Array = self.model_.components_
+        return topics
+
+    def topic_data(self, vocabulary: Any = None, **documents: Any) -> TopicData:
+        """Return the record of the topic model; see `TopicModel.topic_data`."""
+        check_is_fitted(self, "model_")
+        data: TopicData = self.model_.topic_data(vocabulary, **documents)
+        return data
+
+    def save(self, path: Any) -> None:
+        """Save the topics and the decision of a linear classifier, without pickle.
+
+        :func:`topicfold.load` reads them. The classifier itself is not saved, so a
+        new `fit` of the loaded one learns with the default.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder, or a file ending in ``.safetensors``.
+        """
+        from topicfold.persistence import save_estimator
+
+        check_is_fitted(self, "classifier_")
+        save_estimator(self, path)
+
+    def _to_save(self) -> Self:
+        """Return a copy whose classifier is only its decision."""
+        plain = copy(self)
+        plain.classifier_ = LinearRule.of(self.classifier_)
+        return plain
+
     def _features(self, X: Any) -> Array:
         check_is_fitted(self, "classifier_")
         X = check_counts(self, X, reset=False, allow_empty=True)
@@ -303,10 +338,14 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
 
     def _word_shares(self, X: sparse.csr_matrix, theta: Array) -> Array:
         """Return how a topic's occurrences are spread over words (K, words of X)."""
+        counts = X.data.astype(np.float64)
+        weights = getattr(self.model_, "word_weights_", None)
+        if weights is not None:  # as the model saw the document
+            counts = np.log1p(counts) * weights[X.indices]
         topics = self.model_.components_[:, X.indices].astype(np.float64)
         joint = theta[:, None] * topics
         chance = np.maximum(joint.sum(axis=0), 1e-300)
-        expected = X.data * joint / chance
+        expected = counts * joint / chance
         totals = expected.sum(axis=1, keepdims=True)
         shares: Array = expected / np.where(totals > 0, totals, 1.0)
         return shares
@@ -332,6 +371,17 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         # Topics see proportions only: points in the plane have one dimension left.
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def best_topics() -> TwoPhase:
+    """Return the topics of a `TopicClassifier` for which none were given.
+
+    Examples
+    --------
+    >>> best_topics()
+    TwoPhase(neighbor_weight=0.5, word_weights='classes')
+    """
+    return TwoPhase(word_weights="classes", neighbor_weight=0.5)
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.corpus.splits import complete_split
 from topicfold.em import Callback, run_em
-from topicfold.em.fstm import FstmLearning, InferenceOptions, topic_counts
+from topicfold.em.blocked_fstm import dense_mixtures, expected_counts, learning_of
+from topicfold.em.fstm import InferenceOptions
 from topicfold.em.initial import initial_topics
 from topicfold.em.online import OnlineStatistics
 from topicfold.inference.completion import SMOOTHING
@@ -62,6 +63,9 @@ class FSTM(TopicModel):
         `partial_fit`: size of the stream; only scales statistics.
     random_state : int, RandomState or None, default=None
         Seed of the start.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where inference runs; ``"cuda"`` needs an NVIDIA GPU and CuPy
+        (``pip install 'topicfold[gpu]'``). Topics are updated on the CPU.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
@@ -111,6 +115,7 @@ class FSTM(TopicModel):
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "total_documents": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
+        "device": [StrOptions({"cpu", "cuda"})],
         "n_jobs": [None, Integral],
         "callbacks": [list, tuple, None],
         "verbose": ["boolean"],
@@ -130,6 +135,7 @@ class FSTM(TopicModel):
         learning_offset: float = 10.0,
         total_documents: int | None = None,
         random_state: Any = None,
+        device: str = "cpu",
         n_jobs: int | None = None,
         callbacks: Sequence[Callback] | None = None,
         verbose: bool = False,
@@ -145,6 +151,7 @@ class FSTM(TopicModel):
         self.learning_offset = learning_offset
         self.total_documents = total_documents
         self.random_state = random_state
+        self.device = device
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
@@ -160,11 +167,11 @@ class FSTM(TopicModel):
         y : None
             Ignored, for scikit-learn's conventions.
         """
-        counts = check_counts(self, X, reset=True)
+        counts = check_counts(self, X, reset=True, blocks=True)
         rng = check_random_state(self.random_state)
         topics = initial_topics(counts, self.n_components, self.init, rng)
         self._store_corpus(counts)
-        learning = FstmLearning(counts, topics, self._inference())
+        learning = learning_of(counts, topics, self._inference())
         result = run_em(
             learning,
             max_iter=self.max_iter,
@@ -188,9 +195,10 @@ class FSTM(TopicModel):
         y : None
             Ignored.
         """
-        X = check_counts(self, X, reset=not hasattr(self, "components_"))
+        first = not hasattr(self, "components_")
+        X = check_counts(self, X, reset=first, blocks=True)
         online = OnlineStatistics.resume(self, X, self.init)
-        counts = topic_counts(X, self._mixtures(X))
+        counts, _ = expected_counts(X, self._word_major(X.dtype), self._inference())
         online.blend(np.ascontiguousarray(counts.T), prior=0.0)
         return self
 
@@ -208,7 +216,10 @@ class FSTM(TopicModel):
             Deterministic, and the same for a document whatever batch it is in; most
             entries are exactly 0. A document without words is uniform.
         """
-        theta: Array = self.sparse_transform(X).toarray()
+        check_is_fitted(self, "components_")
+        X = check_counts(self, X, reset=False, allow_empty=True, blocks=True)
+        topics = self._word_major(X.dtype)
+        theta: Array = dense_mixtures(X, topics, self._inference())
         return theta
 
     def sparse_transform(self, X: Any) -> sparse.csr_array:
@@ -255,10 +266,17 @@ class FSTM(TopicModel):
         )
 
     def _mixtures(self, X: sparse.csr_matrix) -> sparse.csr_array:
-        word_major = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
-        return frank_wolfe(X, word_major, **self._inference()._asdict())
+        topics = self._word_major(X.dtype)
+        return frank_wolfe(X, topics, **self._inference()._asdict())
+
+    def _word_major(self, dtype: Any) -> Array:
+        return np.ascontiguousarray(self.components_.T, dtype=dtype)
 
     def _inference(self) -> InferenceOptions:
         return InferenceOptions(
-            self.pairwise, self.max_doc_updates, self.doc_tol, self.n_jobs
+            self.pairwise,
+            self.max_doc_updates,
+            self.doc_tol,
+            self.n_jobs,
+            self.device,
         )

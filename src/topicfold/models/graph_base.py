@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.em import Callback
-from topicfold.engine import make_engine
+from topicfold.engine import make_engine, order_of_topics
+from topicfold.engine.arrays import array_module
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex, check_graph, document_graph
 from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges
@@ -315,22 +316,31 @@ def neighbor_fold_in(
     """
     n_topics = len(topics)
     means, degrees = _neighbor_means(X, index, training_theta, options)
-    engine = make_engine(X, n_topics, dtype=X.dtype, device=device, n_jobs=n_jobs)
+    engine = make_engine(
+        X,
+        n_topics,
+        dtype=X.dtype,
+        device=device,
+        n_jobs=n_jobs,
+        word_order=order_of_topics(topics),
+    )
     shares = neighbor_shares(engine.document_lengths, degrees)
     shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)
     anchors = engine.pack_documents(means * shares[:, None])
     own = ((1.0 - shares) / np.maximum(engine.document_lengths, 1e-30)).astype(X.dtype)
+    xp = array_module(anchors)
+    own = xp.asarray(own)
     # From the uniform mixture where there is no neighbour, as in plain fold-in.
     start = np.where(degrees[:, None] > 0, 0.5 * means + 0.5 / n_topics, 1 / n_topics)
     theta = engine.pack_documents(start)
     packed = engine.pack_topics(topics)
-    active = np.ones(X.shape[0], dtype=bool)
+    active = xp.ones(X.shape[0], dtype=bool)
     for _ in range(max_iter):
         counts = engine.document_pass(theta, packed).counts
         updated = counts[active] * own[active, None] + anchors[active]
-        change = np.abs(updated - theta[active]).sum(axis=1)
+        change = xp.abs(updated - theta[active]).sum(axis=1)
         theta[active] = updated
-        active[np.flatnonzero(active)[change <= tol]] = False
+        active[xp.flatnonzero(active)[change <= tol]] = False
         if not active.any():
             break
     return normalize_rows(engine.unpack_documents(theta))

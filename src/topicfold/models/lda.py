@@ -22,7 +22,10 @@ from topicfold.em.online import OnlineFit, OnlineStatistics
 from topicfold.em.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError
+from topicfold.inference.rows import OuterSum
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.held_out import LeftToRightMixin
+from topicfold.models.priors import checked_doc_topic_prior
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep
 
@@ -33,7 +36,7 @@ DEFAULT_INIT = {"cvb0": "random", "variational": "svd"}
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
-class LDA(TopicModel):
+class LDA(LeftToRightMixin, TopicModel):
     """Latent Dirichlet allocation.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
@@ -85,8 +88,9 @@ class LDA(TopicModel):
         `partial_fit`: size of the stream; None counts what has been seen.
     random_state : int, RandomState or None, default=None
         Seed of the start and of the order of mini-batches.
-    device : {"cpu"}, default="cpu"
-        Where to compute.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
+        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
@@ -114,6 +118,10 @@ class LDA(TopicModel):
         Iterations done.
     converged_ : bool
         Whether `tol` was reached.
+
+    See Also
+    --------
+    GibbsLDA : the same model by collapsed Gibbs sampling.
 
     References
     ----------
@@ -214,7 +222,7 @@ class LDA(TopicModel):
         y : None
             Ignored, for scikit-learn's conventions.
         """
-        counts = check_counts(self, X, reset=True)
+        counts = check_counts(self, X, reset=True, blocks=True)
         del X
         self._start_priors()
         self._check_combination()
@@ -262,7 +270,8 @@ class LDA(TopicModel):
         y : None
             Ignored.
         """
-        X = check_counts(self, X, reset=not hasattr(self, "components_"))
+        first = not hasattr(self, "components_")
+        X = check_counts(self, X, reset=first, blocks=True)
         if not hasattr(self, "doc_topic_prior_"):
             self._start_priors()
         if self.phi_step is not None:
@@ -272,10 +281,8 @@ class LDA(TopicModel):
 
     def _learn_batch(self, online: OnlineStatistics, X: sparse.csr_matrix) -> None:
         engine = self._engine(X)
-        start = (
-            self.doc_topic_prior_
-            + (engine.document_lengths / self.n_components)[:, None]
-        )
+        shares = engine.document_lengths / self.n_components
+        start: Any = OuterSum(shares, self.doc_topic_prior_)
         parameters = engine.pack_documents(start)
         weights = engine.pack_topics(self._topic_weights())
         engine.document_pass(
@@ -331,15 +338,7 @@ class LDA(TopicModel):
     def _start_priors(self) -> None:
         alpha, eta = DEFAULT_PRIORS[self.algorithm]
         alpha = alpha if self.doc_topic_prior is None else self.doc_topic_prior
-        given = np.asarray(alpha, dtype=np.float64)
-        if given.ndim and given.shape != (self.n_components,):
-            raise DataError(
-                f"doc_topic_prior has shape {given.shape}; give one number or "
-                f"n_components={self.n_components} of them."
-            )
-        if not np.isfinite(given).all() or (given <= 0).any():
-            raise DataError("doc_topic_prior must be finite and positive everywhere.")
-        self.doc_topic_prior_ = np.broadcast_to(given, (self.n_components,)).copy()
+        self.doc_topic_prior_ = checked_doc_topic_prior(alpha, self.n_components)
         self.topic_word_prior_ = float(
             eta if self.topic_word_prior is None else self.topic_word_prior
         )

@@ -20,6 +20,7 @@ from topicfold.em.online import OnlineStatistics
 from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.block_input import refuse_blocks
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep, ThetaStep
 
@@ -60,8 +61,9 @@ class PLSA(TopicModel):
         `partial_fit`: size of the stream; only scales statistics.
     random_state : int, RandomState or None, default=None
         Seed of the start.
-    device : {"cpu"}, default="cpu"
-        Where to compute.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
+        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
@@ -169,7 +171,7 @@ class PLSA(TopicModel):
         y : array-like of shape (n_documents,) or None, default=None
             Labels for steps that use them, -1 for unknown; plain PLSA ignores them.
         """
-        self._fit_counts(check_counts(self, X, reset=True), y)
+        self._fit_counts(check_counts(self, X, reset=True, blocks=True), y)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -185,6 +187,8 @@ class PLSA(TopicModel):
         return self.transform(X)
 
     def _fit_counts(self, X: sparse.csr_matrix, y: Any) -> None:
+        if self._theta_step().needs_graph:
+            refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
         phi = initial_topics(X, self.n_components, self.init, rng)
         engine = make_engine(
@@ -244,12 +248,13 @@ class PLSA(TopicModel):
         """
         self._refuse_steps_of_whole_corpus()
         first = not hasattr(self, "components_")
-        X = check_counts(self, X, reset=first)
+        X = check_counts(self, X, reset=first, blocks=True)
         online = OnlineStatistics.resume(self, X, self.init)
         engine = make_engine(
             X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
         )
-        parameters = engine.pack_documents(np.ones((X.shape[0], self.n_components)))
+        ones = np.broadcast_to(np.ones(1), (X.shape[0], self.n_components))
+        parameters = engine.pack_documents(ones)
         topics = engine.pack_topics(self.components_)
         engine.document_pass(
             parameters, topics, max_updates=self.max_doc_updates, tol=self.doc_tol

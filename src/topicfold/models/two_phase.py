@@ -12,26 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context, clone
-from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.em.fstm import updated_topics
 from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.graph import NeighborIndex
+from topicfold.inference.class_words import (
+    class_word_weights,
+    neighbor_mixtures,
+    weighted_words,
+)
+from topicfold.inference.rows import normalize_rows
 from topicfold.inference.two_phase import (
     class_neighbors,
     class_topic_weights,
-    digamma_weights,
     discriminative_mixtures,
     discriminative_topics,
-    expected_topic_counts,
-    indicator_members,
 )
 from topicfold.models.base import TopicModel
+from topicfold.models.class_labels import encode_classes
 from topicfold.models.fstm import FSTM
-from topicfold.models.graph_base import encode_labels
-from topicfold.models.lda import LDA
+from topicfold.models.moved_topics import plain_mixtures, set_topics
 from topicfold.models.validation import check_counts
 
 Array = NDArray[np.floating]
@@ -52,7 +53,7 @@ class TwoPhase(TopicModel):
     n_neighbors : int, default=20
         Neighbours of a document, by KL divergence, inside its class.
     own_weight : float, default=0.1
-        λ, the document's own share beside the mean of its neighbours.
+        λ, the document's own share beside its neighbours' mean.
     promotion : float, default=0.0
         R, the weight of ``Σ sin θ_k`` over the topics that set the class apart: 1000
         in the paper. Off, because oh0, oh5, oh10 and oh15 were classified better
@@ -62,6 +63,18 @@ class TwoPhase(TopicModel):
         class with the least of it does.
     n_rounds : int, default=3
         How often phase 2 is done, each on the topics of the last; the paper's is 1.
+    word_weights : {"classes"} or None, default=None
+        ``"classes"``: both phases and `transform` see ``log(1 + count)`` times how
+        much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``, so that topics are of
+        telling words. Not in the paper.
+    neighbor_weight : float, default=0.0
+        Share g of a document's nearest training documents (of any class, by cosine
+        of tf-idf) in `transform`: ``(1 − g) θ + g · mean θ*`` with their mixtures θ*
+        of the last round. Keeps the training matrix, in the saved model too. Not in
+        the paper.
+    approximate : bool, default=False
+        Search neighbours inside a class of many documents by nearest-neighbour
+        descent (needs ``topicfold[ann]``).
     prefit : bool, default=False
         Whether `base` is fitted already; it is copied, not changed.
     n_jobs : int or None, default=None
@@ -74,7 +87,9 @@ class TwoPhase(TopicModel):
     components_ : ndarray of shape (n_components, n_features_in_)
         The new topics, rows on the simplex.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents by the base's inference, without labels.
+        Mixtures of the training documents without their labels, as `fit_transform`
+        gives them: with `neighbor_weight` no document is its own neighbour, as it
+        would be in ``transform(X)``.
     classes_ : ndarray of shape (n_classes,)
         Labels; column numbers for an indicator matrix.
     class_topic_weights_ : ndarray of shape (n_classes, n_components)
@@ -83,6 +98,9 @@ class TwoPhase(TopicModel):
         Topics that set each class apart, by those shares.
     round_objectives_ : list of float
         Mean objective of phase 2 of each round.
+    word_weights_ : ndarray of shape (n_features_in_,), with `word_weights` only
+    label_mixtures_, training_counts_ : csr_array, csr_matrix
+        θ* of the training documents, and their words; with `neighbor_weight` only.
 
     See Also
     --------
@@ -115,6 +133,9 @@ class TwoPhase(TopicModel):
         "promotion": [Interval(Real, 0, None, closed="left")],
         "threshold": [Interval(Real, 1, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "word_weights": [StrOptions({"classes"}), None],
+        "neighbor_weight": [Interval(Real, 0, 1, closed="both")],
+        "approximate": ["boolean"],
         "prefit": ["boolean"],
         "n_jobs": [None, Integral],
     }
@@ -128,6 +149,9 @@ class TwoPhase(TopicModel):
         promotion: float = 0.0,
         threshold: float = 1.5,
         n_rounds: int = 3,
+        word_weights: str | None = None,
+        neighbor_weight: float = 0.0,
+        approximate: bool = False,
         prefit: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -137,6 +161,9 @@ class TwoPhase(TopicModel):
         self.promotion = promotion
         self.threshold = threshold
         self.n_rounds = n_rounds
+        self.word_weights = word_weights
+        self.neighbor_weight = neighbor_weight
+        self.approximate = approximate
         self.prefit = prefit
         self.n_jobs = n_jobs
 
@@ -144,8 +171,7 @@ class TwoPhase(TopicModel):
     def paper(cls, base: Any = None, **options: Any) -> TwoPhase:
         """Return the framework with the settings of the paper.
 
-        R = 1000 and one round, 20 neighbours, λ = 0.1, ε = 1.5; `options` change
-        others.
+        R = 1000, one round, 20 neighbours, λ = 0.1, ε = 1.5; `options` change others.
 
         Examples
         --------
@@ -183,6 +209,12 @@ class TwoPhase(TopicModel):
         counts = check_counts(self, X, reset=True)
         members, classes = encode_classes(y, counts.shape[0])
         self.classes_ = classes
+        for name in ("word_weights_", "label_mixtures_", "training_counts_"):
+            if hasattr(self, name):  # of an earlier fit with other options
+                delattr(self, name)
+        if self.word_weights is not None:
+            self.word_weights_ = class_word_weights(counts, members)
+            counts = weighted_words(counts, self.word_weights_)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyDocumentWarning)
             self.base_ = self._phase_one(counts)
@@ -207,7 +239,7 @@ class TwoPhase(TopicModel):
     def _phase_one(self, X: sparse.csr_matrix) -> TopicModel:
         if self.prefit:
             base = copy.deepcopy(self.base)
-            base.doc_topics_ = _plain_mixtures(base, X)
+            base.doc_topics_ = plain_mixtures(base, X)
             base._store_corpus(X)
             if hasattr(base, "training_counts_"):
                 base.training_counts_ = X.copy()
@@ -216,26 +248,58 @@ class TwoPhase(TopicModel):
 
     def _phase_two(self, X: sparse.csr_matrix, members: NDArray[np.bool_]) -> None:
         base = self.base_
-        neighbors = class_neighbors(X, members, self.n_neighbors, n_jobs=self.n_jobs)
+        neighbors = class_neighbors(
+            X,
+            members,
+            self.n_neighbors,
+            approximate=self.approximate,
+            n_jobs=self.n_jobs,
+        )
         self.round_objectives_: list[float] = []
         for _ in range(self.n_rounds):
             self._weigh_classes(members)
-            theta, objective = discriminative_mixtures(
-                X,
-                np.ascontiguousarray(base.components_.T, dtype=X.dtype),
-                neighbors,
-                members,
-                self.class_topics_,
-                own_weight=self.own_weight,
-                promotion=self.promotion,
-                n_jobs=self.n_jobs,
-            )
+            theta, objective = self._label_mixtures(X, members, neighbors)
             self.round_objectives_.append(objective)
             set_topics(base, X, theta, n_jobs=self.n_jobs)
             # Only promotion asks for mixtures under the topics of every round.
             if self.promotion > 0 or len(self.round_objectives_) == self.n_rounds:
-                base.doc_topics_ = _plain_mixtures(base, X)
+                base.doc_topics_ = plain_mixtures(base, X)
         self._weigh_classes(members)
+        if self.neighbor_weight > 0:
+            self.training_counts_ = X
+            self.label_mixtures_, _ = self._label_mixtures(X, members, neighbors)
+            base.doc_topics_ = self._with_neighbors(base.doc_topics_, None)
+            self._weigh_classes(members)
+
+    def _label_mixtures(
+        self,
+        X: sparse.csr_matrix,
+        members: NDArray[np.bool_],
+        neighbors: NDArray[np.int64],
+    ) -> tuple[sparse.csr_array, float]:
+        """Return θ* under the topics as they are, and the mean of the objectives."""
+        return discriminative_mixtures(
+            X,
+            np.ascontiguousarray(self.base_.components_.T, dtype=X.dtype),
+            neighbors,
+            members,
+            self.class_topics_,
+            own_weight=self.own_weight,
+            promotion=self.promotion,
+            n_jobs=self.n_jobs,
+        )
+
+    def _with_neighbors(self, theta: Array, X: sparse.csr_matrix | None) -> Array:
+        """Mix θ with the nearest training documents'; None: training documents."""
+        means, found = neighbor_mixtures(
+            NeighborIndex(self.training_counts_.log1p()),
+            self.label_mixtures_,
+            None if X is None else X.log1p(),
+            n_neighbors=self.n_neighbors,
+            n_jobs=self.n_jobs,
+        )
+        share = np.where(found, self.neighbor_weight, 0.0)[:, None]
+        return normalize_rows((1.0 - share) * theta + share * means).astype(theta.dtype)
 
     def _weigh_classes(self, members: NDArray[np.bool_]) -> None:
         weights = class_topic_weights(self.base_.doc_topics_, members)
@@ -256,13 +320,46 @@ class TwoPhase(TopicModel):
             Rows on the simplex.
         """
         check_is_fitted(self, "base_")
-        X = check_counts(self, X, reset=False, allow_empty=True)
+        plain = not hasattr(self, "word_weights_") and not self._sees_neighbors()
+        X = check_counts(self, X, reset=False, allow_empty=True, blocks=plain)
+        X = self._seen(X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyDocumentWarning)
-            return self.base_.transform(X)
+            theta = self.base_.transform(X)
+        return self._with_neighbors(theta, X) if self._sees_neighbors() else theta
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit, and return the mixtures of the training documents without labels.
+
+        A classifier may be trained on them: see `doc_topics_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,) or (n_documents, n_classes)
+            Labels, as in `fit`.
+        """
+        self.fit(X, y)
+        return self.doc_topics_ if self._sees_neighbors() else self.transform(X)
+
+    def _sees_neighbors(self) -> bool:
+        if self.neighbor_weight > 0 and not hasattr(self, "training_counts_"):
+            raise AttributeError(
+                "this TwoPhase was fitted with neighbor_weight=0 and has not kept its "
+                "training documents. Fit it again, or set neighbor_weight to 0."
+            )
+        return self.neighbor_weight > 0
+
+    def _seen(self, X: Any) -> Any:
+        """Return documents as the base model sees them."""
+        weights = getattr(self, "word_weights_", None)
+        return X if weights is None else weighted_words(X, weights)
 
     def perplexity(self, X: Any, *, random_state: int = 0) -> float:
         """Return the held-out perplexity under the new topics (lower is better).
+
+        With `word_weights` of the weighted words; never with neighbours.
 
         Parameters
         ----------
@@ -272,7 +369,7 @@ class TwoPhase(TopicModel):
             Seed of the split into halves.
         """
         check_is_fitted(self, "base_")
-        X = check_counts(self, X, reset=False)
+        X = self._seen(check_counts(self, X, reset=False))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyDocumentWarning)
             return self.base_.perplexity(X, random_state=random_state)
@@ -300,90 +397,3 @@ class TwoPhase(TopicModel):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def encode_classes(
-    y: Any, n_documents: int
-) -> tuple[NDArray[np.bool_], NDArray[np.generic]]:
-    """Return members (D, C) and the classes of labels or an indicator matrix.
-
-    Examples
-    --------
-    >>> members, classes = encode_classes(["b", -1, "a"], 3)
-    >>> members.astype(int).tolist(), classes.tolist()
-    ([[0, 1], [0, 0], [1, 0]], ['a', 'b'])
-    """
-    table = y.toarray() if sparse.issparse(y) else np.asarray(y)
-    if table.ndim == 2 and table.shape[1] > 1:
-        members, classes = indicator_members(table, n_documents)
-    else:
-        members, classes = _encode_labels(y, table, n_documents)
-    used = members.any(axis=0).sum()
-    if used < 2:
-        known = int(members.any(axis=1).sum())
-        raise DataError(
-            f"y has {used} classes in {known} labelled of {n_documents} documents; "
-            "TwoPhase parts at least two. The label -1 means unknown: count classes "
-            "from 0, or use FSTM, PLSA or LDA, which need no labels."
-        )
-    return members, classes
-
-
-def _encode_labels(
-    y: Any, table: NDArray[Any], n_documents: int
-) -> tuple[NDArray[np.bool_], NDArray[np.generic]]:
-    if table.ndim == 2:
-        y = column_or_1d(table, warn=True)
-    if table.dtype.kind == "f" and np.isfinite(table).all():
-        if type_of_target(table.ravel()) == "continuous":
-            raise DataError(
-                "Unknown label type: y is continuous. Give a label per document, "
-                "whole numbers or names."
-            )
-        y = np.asarray(y).astype(np.int64)
-    codes = encode_labels(y, n_documents)
-    if codes is None:
-        return np.zeros((n_documents, 0), dtype=bool), np.arange(0)
-    first = np.unique(codes, return_index=True)[1][-(codes.max() + 1) :]
-    names = np.asarray(y, dtype=object).ravel()[first].tolist()
-    if len({isinstance(name, str) for name in names}) > 1:
-        names = [str(name) for name in names]
-    members = codes[:, None] == np.arange(codes.max() + 1)
-    return members, np.asarray(names)
-
-
-def set_topics(
-    base: Any, X: sparse.csr_matrix, theta: Any, *, n_jobs: int | None = None
-) -> None:
-    """Give a fitted model the topics that mixtures θ* (sparse) of X imply.
-
-    Changes `components_`, and `topic_totals_` where the model has them, in place.
-    """
-    if isinstance(base, FSTM):
-        old = np.ascontiguousarray(base.components_.T, dtype=X.dtype)
-        base.components_ = np.ascontiguousarray(updated_topics(X, theta, old).T)
-    else:
-        if isinstance(base, LDA):
-            prior = base.topic_word_prior_
-            theta, weights = digamma_weights(theta), base._topic_weights()
-        else:
-            prior = base._topic_pseudo_count()
-            weights = base.components_
-        counts = expected_topic_counts(
-            X, theta.toarray(), weights, device=base.device, n_jobs=n_jobs
-        )
-        counts += prior
-        totals = counts.sum(axis=1, dtype=np.float64)
-        unused = totals <= 0
-        counts /= np.where(unused, 1.0, totals)[:, None].astype(counts.dtype)
-        counts[unused] = base.components_[unused]
-        base.components_ = counts
-        if hasattr(base, "topic_totals_"):
-            base.topic_totals_ = totals
-
-
-def _plain_mixtures(base: Any, X: sparse.csr_matrix) -> Array:
-    """Return mixtures by the base's inference, without a graph model's neighbours."""
-    if isinstance(base, FSTM):
-        return base.transform(X)
-    return TopicModel.transform(base, X)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.models.block_input import arrives_in_blocks, check_blocks
 
 
 def check_counts(
@@ -21,12 +22,20 @@ def check_counts(
     reset: bool,
     allow_empty: bool = False,
     min_documents: int = 1,
+    blocks: bool = False,
 ) -> sparse.csr_matrix:
     """Return X as a clean CSR matrix of float32 or float64; never change X itself.
 
     Integers become float32, floats keep their type. Explicit zeros and duplicate
-    entries are folded. Documents without words are warned about once.
+    entries are folded. Documents without words are warned about once. A corpus in
+    blocks (on disk, or a Dask collection) comes back as a ``BlockCorpus`` where the
+    caller can learn from `blocks`, and is an error elsewhere.
     """
+    if arrives_in_blocks(X):
+        X = check_blocks(estimator, X, reset=reset, allowed=blocks)
+        _check_not_empty(X, allow_empty)
+        _warn_empty(X)
+        return X
     _refuse_text(X)
     X = validate_data(
         estimator,
@@ -46,14 +55,18 @@ def check_counts(
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
+    _check_not_empty(X, allow_empty)
+    _warn_empty(X)
+    return X
+
+
+def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
     if X.nnz == 0 and not allow_empty:
         raise DataError(
             f"X ({X.shape[0]} documents × {X.shape[1]} terms) has no non-zero entry. "
             "Check the vectoriser: min_df, max_df or the stop words may have removed "
             "every word."
         )
-    _warn_empty(X)
-    return X
 
 
 def _refuse_text(X: Any) -> None:

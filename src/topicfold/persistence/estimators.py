@@ -100,6 +100,8 @@ def save_estimator(
     topicfold.exceptions.ModelFileError: Cannot save the PCA. ...
     """
     writer = ValueWriter()
+    # An estimator that holds another package's objects gives a copy without them.
+    model = model._to_save() if hasattr(model, "_to_save") else model
     node = writer.encode_estimator(model, "", type(model).__name__)
     if writer.unsaved:
         logger.warning(

@@ -10,6 +10,9 @@ name                  kind      meaning
 ``vocabulary``        strings   the words of the columns
 ``labels``            strings   class of every training document, ``""`` if unknown
 ``doc_ids``           strings   name of every training document
+``texts``             strings   text of every training document
+``times``             strings   time of every training document in ISO 8601 or as a
+                                number, ``""`` if unknown
 ``text``              meta      options of `topicfold.corpus.vectorize` that made the
                                 counts from raw text; null if counts were given
 ``corpus``            meta      name of the training corpus
@@ -22,16 +25,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.bundle import FORMAT_NAME, bundle_file
 from topicfold.persistence.estimators import read_estimator, save_estimator
 from topicfold.topic_data import TopicData
 
-_STRINGS = ("vocabulary", "labels", "doc_ids")
+_PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
+_STRINGS = ("vocabulary", *_PER_DOCUMENT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +48,11 @@ class ModelFolder:
     ----------
     model : estimator
         The model.
-    vocabulary, labels, doc_ids : list of str or None
-        Words of the columns; class (``""`` if unknown) and name of every training
-        document.
+    vocabulary : list of str or None
+        Words of the columns.
+    labels, doc_ids, texts, times : list of str or None
+        Class (``""`` if unknown), name, text and time (``""`` if unknown) of every
+        training document.
     text : dict or None
         Options of `topicfold.corpus.vectorize` that made the training counts.
     corpus : str
@@ -55,6 +63,8 @@ class ModelFolder:
     vocabulary: list[str] | None = None
     labels: list[str] | None = None
     doc_ids: list[str] | None = None
+    texts: list[str] | None = None
+    times: list[str] | None = None
     text: dict[str, Any] | None = None
     corpus: str = ""
 
@@ -69,7 +79,11 @@ class ModelFolder:
             if self.labels is not None:
                 labels = [label.strip() or None for label in self.labels]
             data: TopicData = self.model.topic_data(
-                self.vocabulary, labels=labels, doc_ids=self.doc_ids
+                self.vocabulary,
+                labels=labels,
+                doc_ids=self.doc_ids,
+                texts=self.texts,
+                times=_times(self.times),
             )
             return data
         words = self.vocabulary
@@ -85,6 +99,8 @@ def save_model_folder(
     vocabulary: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
     doc_ids: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
+    times: Sequence[Any] | None = None,
     text: Mapping[str, Any] | None = None,
     corpus: str = "",
 ) -> Path:
@@ -96,8 +112,9 @@ def save_model_folder(
         A fitted model of topicfold.
     path : str or path
         The folder; a name ending in ``.safetensors`` is the file itself.
-    vocabulary, labels, doc_ids, text, corpus
-        See `ModelFolder`.
+    vocabulary, labels, doc_ids, texts, times, text, corpus
+        See `ModelFolder`. Times may be numbers, ``datetime64`` or strings; NaN, NaT,
+        None and ``""`` are unknown.
 
     Returns
     -------
@@ -114,13 +131,30 @@ def save_model_folder(
     ...     load_model_folder(folder).topic_data()
     TopicData(n_topics=2, n_terms=3, n_documents=2)
     """
-    given = {"vocabulary": vocabulary, "labels": labels, "doc_ids": doc_ids}
+    given = {
+        "vocabulary": vocabulary,
+        "labels": labels,
+        "doc_ids": doc_ids,
+        "texts": texts,
+        "times": None if times is None else [_time_text(time) for time in times],
+    }
     return save_estimator(
         model,
         path,
         extra_strings={k: list(v) for k, v in given.items() if v is not None},
         extra_meta={"text": None if text is None else dict(text), "corpus": corpus},
     )
+
+
+def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
+    """Save a `ModelFolder` as it is."""
+    rest = {item.name: getattr(folder, item.name) for item in fields(folder)}
+    return save_model_folder(rest.pop("model"), path, **rest)
+
+
+def replace_model(folder: ModelFolder, model: Any) -> ModelFolder:
+    """Return the folder with another model of the same words and documents."""
+    return replace(folder, model=model)
 
 
 def load_model_folder(path: str | os.PathLike[str]) -> ModelFolder:
@@ -201,12 +235,28 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
         )
 
 
+def _time_text(time: Any) -> str:
+    """Return a time as it is written in the file."""
+    text = "" if time is None else str(time).strip()
+    return "" if text in ("NaT", "nan") else text
+
+
+def _times(times: list[str] | None) -> Any:
+    """Return times from a file: numbers if all are, else dates."""
+    if times is None:
+        return None
+    try:
+        return np.array([float(time or "nan") for time in times])
+    except ValueError:
+        return np.array([time or "NaT" for time in times], dtype="datetime64")
+
+
 def _check_lengths(folder: ModelFolder, path: Path) -> None:
     n_terms = folder.model.components_.shape[1]
     theta = getattr(folder.model, "doc_topics_", None)
     expected = {"vocabulary": n_terms}
     if theta is not None:
-        expected |= {"labels": len(theta), "doc_ids": len(theta)}
+        expected |= dict.fromkeys(_PER_DOCUMENT, len(theta))
     for name, length in expected.items():
         values = getattr(folder, name)
         if values is not None and len(values) != length:

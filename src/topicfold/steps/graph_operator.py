@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.engine.arrays import array_module, on_device
 from topicfold.exceptions import DataError
 from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.steps import graph_kernels as kernels
@@ -227,7 +228,7 @@ class GraphTheta(ThetaStep):
         return loglik + self.value(theta, context) + context.topics_value
 
 
-def graph_operator(name: str, context: StepContext) -> GraphOperator:
+def graph_operator(name: str, context: StepContext) -> Any:
     """Return the operator of the context's graph, or say how to give a graph."""
     engine = context.engine
     if context.graph is None:
@@ -241,6 +242,16 @@ def graph_operator(name: str, context: StepContext) -> GraphOperator:
             f"the graph has {context.graph.shape[0]} nodes, the corpus "
             f"{engine.n_documents} documents. Give one node per document."
         )
+    if hasattr(engine, "n_blocks"):
+        raise DataError(
+            f"{name} needs all documents in one place, but the corpus is visited in "
+            "blocks, being larger than the memory of the device. Use device='cpu' or "
+            "fewer documents."
+        )
+    if on_device(context.topics):
+        from topicfold.engine.cuda.graph import CudaGraphOperator
+
+        return CudaGraphOperator(context.graph, engine)
     threads = int(getattr(engine, "threads", 1))
     return GraphOperator(context.graph, engine.n_topics, engine.dtype, threads)
 
@@ -258,5 +269,5 @@ def floored_lengths(
     trace = EMPTY_LENGTH * float(lengths.mean())
     lengths, counts = lengths.copy(), counts.copy()
     lengths[empty] = trace
-    counts[empty, :n_topics] = trace / n_topics
+    counts[array_module(counts).asarray(empty), :n_topics] = trace / n_topics
     return lengths, counts

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from topicfold.engine.arrays import on_device
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext
 from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
@@ -83,6 +84,12 @@ class OrthogonalPhi(PhiStep):
         if strength == 0.0:
             return engine.normalize_topics(counts, self.eta - 1.0, counts)
         used = slice(0, engine.n_topics)
+        if on_device(counts):
+            from topicfold.engine.cuda import orthogonal
+
+            if self.eta > 1.0:
+                counts[:, used] += counts.dtype.type(self.eta - 1.0)
+            return orthogonal.update_topics(engine, counts, topics, 2.0 * strength)
         by_topic = np.ascontiguousarray(counts[:, used].T)
         if self.eta > 1.0:
             by_topic += by_topic.dtype.type(self.eta - 1.0)
@@ -167,7 +174,7 @@ def update_reference(counts: Array, topics: Array, strength: float) -> Array:
 def _word_shares(context: StepContext) -> NDArray[np.float64]:
     """Shares of the words in the corpus, in the engine's order."""
     engine = context.engine
-    ones = np.ones((engine.n_documents, engine.n_topics))
+    ones = np.broadcast_to(np.ones(1), (engine.n_documents, engine.n_topics))
     parameters = engine.pack_documents(ones)
     engine.document_pass(parameters, context.topics)
     counts = engine.word_pass(parameters, context.topics, np.empty_like(context.topics))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.engine.arrays import array_module, to_numpy
 from topicfold.exceptions import DataError
 from topicfold.steps.base import StepContext, ThetaStep
 from topicfold.steps.graph_operator import GraphOperator, graph_operator
@@ -191,13 +192,15 @@ def passing_documents(
     """
     gain = operator.expected_loglik_rows(counts, target)
     gain -= operator.expected_loglik_rows(counts, theta)
+    xp = array_module(theta)
     middle = 0.5 * (theta + target)
     gradient = len(theta) * middle - middle.sum(axis=0)
-    edges = operator.degrees.astype(theta.dtype)[:, None] * middle
+    edges = xp.asarray(operator.degrees.astype(theta.dtype))[:, None] * middle
     gradient -= theta.dtype.type(old) * (edges - operator.neighbor_sums(middle))
     change = np.einsum("ik,ik->i", gradient, target - theta, dtype=np.float64)
-    chosen = _choose(gain, change)
-    return np.where(chosen[:, None], target, theta)
+    chosen = xp.asarray(_choose(to_numpy(gain), to_numpy(change)))
+    kept: Array = xp.where(chosen[:, None], target, theta)
+    return kept
 
 
 def _choose(gain: Vector, change: Vector) -> NDArray[np.bool_]:

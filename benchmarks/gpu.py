@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time the CUDA engine on synthetic corpora and compare with its floors.
+
+    python -m benchmarks.gpu --growth                         # all of it, 3 minutes
+    python -m benchmarks.gpu --corpora 20news --topics 128 --no-fits
+
+Corpora are drawn on the device: words from a Zipf-Mandelbrot law, lengths from a
+negative binomial. An EM iteration is a document pass, a word pass and the
+normalisation of topics; its two floors are the bytes it must move through device
+memory at the measured copy bandwidth, and its floating-point operations at the
+measured rate. What it gathers through the caches is many times the first. Results:
+``benchmarks/results/gpu.json`` and ``gpu.md``. Needs an NVIDIA GPU and CuPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+from scipy import sparse
+
+from benchmarks.gpu_corpus import CORPORA, SIZES, DeviceCsr, draw_corpus
+from topicfold import PLSA
+from topicfold.em.lda import Cvb0, Variational
+from topicfold.em.plsa import PlsaEM
+from topicfold.engine.block_executor import LocalExecutor
+from topicfold.engine.blocked import BlockedEngine
+from topicfold.engine.cuda.engine import CudaEngine
+from topicfold.engine.cuda.orthogonal import update_topics
+from topicfold.engine.cuda.streaming import MemoryBlocks, make_cuda_block
+from topicfold.inference.frank_wolfe import frank_wolfe
+from topicfold.steps.base import PhiStep, ThetaStep
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def random_state(engine: CudaEngine, seed: int = 0) -> tuple[Any, Any]:
+    """Return mixtures and topics of random numbers on the device."""
+    random = cupy.random.default_rng(seed)
+    theta = engine.pack_documents(
+        np.broadcast_to(1.0, (engine.n_documents, engine.n_topics))
+    )
+    for first in range(0, len(theta), 500_000):
+        part = theta[first : first + 500_000, : engine.n_topics]
+        part[...] = random.random(part.shape, dtype=np.float32) ** 4 + 1e-3
+    topics = engine.pack_topics(np.broadcast_to(1.0, (engine.n_topics, engine.n_terms)))
+    used = topics[:, : engine.n_topics]
+    used[...] = random.random(used.shape, dtype=np.float32) ** 4 + 1e-3
+    return theta, engine.normalize_topics(topics, 0.0, topics)
+
+
+def milliseconds(work: Callable[[], Any], repeats: int = 5) -> float:
+    """Return the median time of `work` by device events, after one warm-up."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        work()
+        stop.record()
+        stop.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(start, stop))
+    return float(np.median(times))
+
+
+def ceilings() -> dict[str, float]:
+    """Return the measured copy bandwidth (bytes/s) and float32 rate (flop/s)."""
+    source = cupy.random.default_rng(0).random(2**29, dtype=np.float32)
+    target = cupy.empty_like(source)
+    copy = milliseconds(lambda: cupy.copyto(target, source))
+    code = r"""extern "C" __global__ void multiply_add(float *out, float a) {
+        float x[8]; for (int i = 0; i < 8; ++i) x[i] = threadIdx.x + i;
+        for (int t = 0; t < 4096; ++t)
+            for (int i = 0; i < 8; ++i) x[i] = x[i] * a + 0.5f;
+        float s = 0; for (int i = 0; i < 8; ++i) s += x[i];
+        if (s == 12345.678f) out[0] = s; }"""
+    kernel = cupy.RawKernel(code, "multiply_add")
+    out = cupy.zeros(1, cupy.float32)
+    flop = milliseconds(lambda: kernel((132 * 16,), (512,), (out, np.float32(0.999))))
+    return {
+        "bandwidth": 2 * 4 * 2**29 / (copy * 1e-3),
+        "flops": 132 * 16 * 512 * 4096 * 8 * 2 / (flop * 1e-3),
+    }
+
+
+def time_parts(corpus: DeviceCsr, n_topics: int) -> dict[str, Any]:
+    """Time the three parts of an iteration, and building the engine."""
+    start = time.perf_counter()
+    engine = CudaEngine(corpus, n_topics)
+    theta, topics = random_state(engine)
+    counts, words = cupy.empty_like(theta), cupy.empty_like(topics)
+    engine.document_pass(theta, topics, out=counts)
+    engine.word_pass(theta, topics, words)
+    cupy.cuda.Device().synchronize()
+    setup = time.perf_counter() - start
+    document = milliseconds(lambda: engine.document_pass(theta, topics, out=counts))
+    word = milliseconds(lambda: engine.word_pass(theta, topics, words))
+    scaled = cupy.empty_like(topics)
+    normalize = milliseconds(lambda: engine.normalize_topics(words, 0.0, scaled))
+    again = milliseconds(lambda: engine.document_pass(theta, topics, out=counts))
+    free, total = cupy.cuda.runtime.memGetInfo()
+    return {
+        "topics": n_topics,
+        "width": engine.width,
+        "peak_gib": (total - free) / 2**30,
+        "setup_s": setup,
+        "document_ms": document,
+        "document_again_ms": again,
+        "word_ms": word,
+        "normalize_ms": normalize,
+    }
+
+
+def with_floors(
+    row: dict[str, Any], corpus: DeviceCsr, ceiling: dict[str, float]
+) -> dict[str, Any]:
+    """Add the rate, the two floors and what is gathered."""
+    nnz = len(corpus.indices)
+    (n_documents, n_terms), width = corpus.shape, row["width"]
+    total = row["document_ms"] + row["word_ms"] + row["normalize_ms"]
+    mixtures, topics = 4 * width * n_documents, 4 * width * n_terms
+    # Both lists of non-zeros; θ read twice and written once; φ in every part.
+    least = 16 * nnz + 3 * mixtures + 6 * topics
+    flops = 8 * nnz * row["topics"]
+    gathered = 2 * 4 * width * nnz
+    return row | {
+        "iteration_ms": total,
+        "billion_nnz_per_s": nnz / total / 1e6,
+        "bytes_floor_ms": 1e3 * least / ceiling["bandwidth"],
+        "flops_floor_ms": 1e3 * flops / ceiling["flops"],
+        "gathered_tb_per_s": gathered / (row["document_ms"] + row["word_ms"]) / 1e9,
+    }
+
+
+def time_fits(corpus: DeviceCsr, n_topics: int, n_iter: int) -> list[dict[str, Any]]:
+    """Time whole fits after the engine is built, objective included."""
+    engine = CudaEngine(corpus, n_topics)
+    _, packed = random_state(engine)
+    phi = engine.unpack_topics(packed)
+    del packed
+    lda = {"doc_updates": 2, "doc_tol": 1e-4}
+    small, one = np.full(n_topics, 0.05), np.full(n_topics, 1.0)
+    algorithms: dict[str, Callable[[], Any]] = {
+        "PLSA": lambda: PlsaEM(engine, phi, ThetaStep(), PhiStep()),
+        "LDA, CVB0": lambda: Cvb0(engine, phi, small, 0.01, learn_priors=False, **lda),
+        "LDA, variational": lambda: Variational(
+            engine, phi, one, 1.0, learn_priors=True, **lda
+        ),
+    }
+    rows = []
+    for name, make in algorithms.items():
+        cupy.get_default_memory_pool().free_all_blocks()
+        algorithm = make()
+        algorithm.start()
+        algorithm.iterate()  # compiles, and sorts the non-zeros by word
+        algorithm = make()
+        start = time.perf_counter()
+        history = [algorithm.start()]
+        history += [algorithm.iterate() for _ in range(n_iter)]
+        seconds = time.perf_counter() - start
+        falls = np.diff(history) < -1e-7 * np.abs(history[:-1])
+        rows.append(
+            {
+                "model": name,
+                "topics": n_topics,
+                "iterations": n_iter,
+                "seconds": seconds,
+                "first_objective": history[0],
+                "last_objective": history[-1],
+                "falls": int(falls.sum()),
+            }
+        )
+        print(rows[-1], flush=True)
+        del algorithm
+    return rows
+
+
+def on_host(corpus: DeviceCsr) -> sparse.csr_matrix:
+    arrays = corpus.data.get(), corpus.indices.get(), corpus.indptr.get()
+    return sparse.csr_matrix(arrays, shape=corpus.shape)
+
+
+def time_whole_fits() -> list[dict[str, Any]]:
+    """Time the estimator from a SciPy matrix, and passes in blocks."""
+    X = on_host(draw_corpus("1000000"))
+    cupy.get_default_memory_pool().free_all_blocks()
+    start = time.perf_counter()
+    model = PLSA(128, max_iter=100, tol=0.0, random_state=0, device="cuda").fit(X)
+    whole = time.perf_counter() - start
+    corpus = MemoryBlocks(X, 250_000)
+    engine = BlockedEngine(
+        corpus,
+        128,
+        LocalExecutor(corpus, 1, corpus.keep_bytes),
+        make_block=make_cuda_block,
+    )
+    fit = PlsaEM(engine, model.components_, ThetaStep(), PhiStep())
+    fit.start()
+    start = time.perf_counter()
+    fit.iterate()
+    streamed = time.perf_counter() - start
+    size = "1,000,000 documents"
+    return [
+        {"what": f"PLSA.fit of {size}, 100 iterations, all of it", "ms": 1e3 * whole},
+        {"what": f"one iteration of {size} in 4 blocks", "ms": 1e3 * streamed},
+    ]
+
+
+def time_steps() -> list[dict[str, Any]]:
+    """Time what is not an EM iteration, on 100,000 documents."""
+    corpus = draw_corpus("100000")
+    engine = CudaEngine(corpus, 128)
+    _, packed = random_state(engine)
+    fit = PlsaEM(engine, engine.unpack_topics(packed), ThetaStep(), PhiStep())
+    fit.start()
+    for _ in range(20):
+        fit.iterate()
+    topics, ones = fit.packed_topics, np.broadcast_to(1.0, (corpus.shape[0], 128))
+    words = engine.word_pass(fit.theta, topics, cupy.empty_like(topics))
+
+    def fold_in() -> Any:
+        rows = engine.pack_documents(ones)
+        return engine.document_pass(rows, topics, max_updates=500, tol=1e-4)
+
+    updates = float(fold_in().n_updates.mean())
+    X = on_host(corpus)
+    word_major = np.ascontiguousarray(fit.topics().T)
+    cores = os.cpu_count()
+
+    def infer(device: str) -> Callable[[], Any]:
+        return lambda: frank_wolfe(X, word_major, device=device, n_jobs=-1)
+
+    infer("cpu")()  # compiles
+    return [
+        {
+            "what": f"fold-in, {updates:.0f} updates a document",
+            "ms": milliseconds(fold_in),
+        },
+        {"what": "Frank-Wolfe", "ms": milliseconds(infer("cuda"), 3)},
+        {
+            "what": f"Frank-Wolfe, {cores} CPU cores",
+            "ms": milliseconds(infer("cpu"), 1),
+        },
+        {
+            "what": "orthogonal φ-step",
+            "ms": milliseconds(
+                lambda: update_topics(engine, words.copy(), topics, 1e5)
+            ),
+        },
+    ]
+
+
+def main() -> None:
+    arguments = _arguments()
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    report: dict[str, Any] = {
+        "device": properties["name"].decode(),
+        "l2_bytes": int(properties["l2CacheSize"]),
+        "cupy": cupy.__version__,
+        "cuda_runtime": cupy.cuda.runtime.runtimeGetVersion(),
+        "ceilings": ceilings(),
+        "corpora": {},
+        "growth": [],
+        "steps": [],
+    }
+    for name in arguments.corpora:
+        corpus = draw_corpus(name)
+        entry: dict[str, Any] = {
+            "documents": corpus.shape[0],
+            "terms": corpus.shape[1],
+            "nnz": len(corpus.indices),
+            "parts": [],
+            "fits": [],
+        }
+        report["corpora"][name] = entry
+        for n_topics in arguments.topics:
+            row = time_parts(corpus, n_topics)
+            entry["parts"].append(with_floors(row, corpus, report["ceilings"]))
+            print(name, entry["parts"][-1], flush=True)
+            cupy.get_default_memory_pool().free_all_blocks()
+        if arguments.fits and name != "285M":
+            entry["fits"] = time_fits(corpus, 128, 100)
+        _write(report, Path(arguments.out))
+        del corpus
+        cupy.get_default_memory_pool().free_all_blocks()
+    for size in SIZES if arguments.growth else ():
+        corpus = draw_corpus(str(size))
+        row = with_floors(time_parts(corpus, 128), corpus, report["ceilings"])
+        sizes = {"documents": size, "nnz": len(corpus.indices)}
+        report["growth"].append(sizes | row)
+        del corpus
+        cupy.get_default_memory_pool().free_all_blocks()
+        _write(report, Path(arguments.out))
+    if arguments.growth:
+        report["steps"] = time_steps() + time_whole_fits()
+        _write(report, Path(arguments.out))
+    print(_tables(report))
+
+
+def _write(report: dict[str, Any], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gpu.json").write_text(json.dumps(report, indent=1) + "\n")
+    (folder / "gpu.md").write_text(_tables(report))
+
+
+def _tables(report: dict[str, Any]) -> str:
+    ceiling = report["ceilings"]
+    lines = [
+        "# The CUDA engine",
+        "",
+        f"`python -m benchmarks.gpu --growth` on one {report['device']}, CuPy "
+        f"{report['cupy']}, float32. Medians of 5 by device events.",
+        f"Measured ceilings: copy {ceiling['bandwidth'] / 1e12:.2f} TB/s, float32 "
+        f"{ceiling['flops'] / 1e12:.1f} TFLOP/s. Floors: the fewest bytes an iteration "
+        "must move through device memory over the first, its operations over the "
+        "second. `gathered` is what both passes fetch through the caches.",
+        "",
+    ]
+    for name, entry in report["corpora"].items():
+        lines += [
+            f"## {name}: {entry['documents']:,} documents, {entry['terms']:,} terms, "
+            f"{entry['nnz']:,} non-zeros (synthetic)",
+            "",
+            "| K | document pass ms | word pass ms | normalise ms | iteration ms "
+            "| 10⁹ nnz/s | bytes floor ms | flops floor ms | gathered TB/s | setup s |",
+            "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        ]
+        lines += [
+            f"| {r['topics']} | {r['document_ms']:.2f} | {r['word_ms']:.2f} "
+            f"| {r['normalize_ms']:.2f} | {r['iteration_ms']:.2f} "
+            f"| {r['billion_nnz_per_s']:.2f} | {r['bytes_floor_ms']:.2f} "
+            f"| {r['flops_floor_ms']:.2f} | {r['gathered_tb_per_s']:.2f} "
+            f"| {r['setup_s']:.1f} |"
+            for r in entry["parts"]
+        ]
+        if entry["fits"]:
+            lines += ["", "| fit | K | iterations | s |", "|:--|--:|--:|--:|"]
+        lines += [
+            f"| {f['model']} | {f['topics']} | {f['iterations']} | {f['seconds']:.2f} |"
+            for f in entry["fits"]
+        ]
+        lines.append("")
+    if report["growth"]:
+        lines += [
+            "## Growth, K = 128",
+            "",
+            "| documents | non-zeros | iteration ms | 10⁹ nnz/s | device GiB |",
+            "|--:|--:|--:|--:|--:|",
+        ]
+    lines += [
+        f"| {g['documents']:,} | {g['nnz']:,} | {g['iteration_ms']:.2f} "
+        f"| {g['billion_nnz_per_s']:.2f} | {g['peak_gib']:.1f} |"
+        for g in report["growth"]
+    ]
+    if report["steps"]:
+        lines += [
+            "",
+            "## Other steps, K = 128, 100,000 documents",
+            "",
+            "| step | ms |",
+            "|:--|--:|",
+        ]
+    lines += [f"| {step['what']} | {step['ms']:.1f} |" for step in report["steps"]]
+    return "\n".join(lines) + "\n"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    names = list(CORPORA)
+    parser.add_argument("--corpora", nargs="+", choices=names, default=names)
+    parser.add_argument("--topics", type=int, nargs="+", default=[32, 128, 256, 1024])
+    parser.add_argument("--no-fits", dest="fits", action="store_false")
+    parser.add_argument(
+        "--growth", action="store_true", help="10^4 to 10^7 documents, and other steps"
+    )
+    parser.add_argument("--out", default=str(RESULTS), help="folder of the results")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

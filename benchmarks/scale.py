@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How time and memory grow with the number of documents, in blocks on disk.
+
+    python -m benchmarks.scale generate --documents 1000000 --folder /big/disk
+    python -m benchmarks.scale run --documents 1000000 --folder /big/disk --how dask
+    python -m benchmarks.scale report
+
+``run --how`` is one of
+
+- ``memory``: PLSA on a CSR matrix in memory (``--jobs`` threads), the threaded engine;
+- ``blocks``: PLSA on the blocks on disk, one process, ``--jobs`` threads;
+- ``dask``: PLSA on the same blocks with ``--jobs`` workers of one thread;
+- ``online``: online LDA, ``--passes`` passes over the blocks, one process.
+
+Documents are drawn from Zipfian topics and written block by block. A row is the
+median pass after the first; memory is the peak of resident memory of all processes
+(of memory-mapped files too). Every run is a process of its own and adds its row to
+``benchmarks/results/scale.json``; ``report`` writes the tables of ``scale.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from topicfold import LDA, PLSA
+from topicfold.corpus.blocks import BLOCK_SIZE, BlockMatrix, BlockWriter
+from topicfold.em import Callback, Resume
+
+RESULTS = Path(__file__).parent / "results"
+N_TERMS = 50_000
+N_TOPICS = 20
+MEAN_TOKENS = 84  # about 78 different words; 64 give 60
+TABLE = 2**20
+
+
+def main() -> None:
+    arguments = _arguments()
+    if arguments.what == "generate":
+        path, size = _path(arguments), arguments.block_size
+        generate(arguments.documents, path, size, arguments.tokens)
+    elif arguments.what == "run":
+        row = measure(arguments)
+        print(json.dumps(row))
+        _add_row(row)
+    else:
+        (RESULTS / "scale.md").write_text(report(_rows()), encoding="utf-8")
+
+
+@cache
+def zipf_table() -> Any:
+    """Words in the places of a table by their shares: drawing is looking up."""
+    weights = 1.0 / (np.arange(N_TERMS) + 2.7)
+    shares = np.cumsum(weights / weights.sum())
+    places = np.searchsorted(shares, (np.arange(TABLE) + 0.5) / TABLE)
+    return places.clip(0, N_TERMS - 1).astype(np.int32)
+
+
+def draw_block(number: int, rows: int, tokens: int = MEAN_TOKENS) -> sparse.csr_matrix:
+    """Draw documents: half of the words Zipfian, half of them so in a topic's order."""
+    rng = np.random.default_rng([20261115, number])
+    lengths = np.maximum(rng.poisson(tokens, rows), 1)
+    words = zipf_table()[rng.integers(TABLE, size=int(lengths.sum()), dtype=np.int32)]
+    topic = np.repeat(rng.integers(N_TOPICS, size=rows), lengths)
+    topical = rng.random(len(words)) < 0.5
+    words = np.where(topical, (words + topic * (N_TERMS // N_TOPICS)) % N_TERMS, words)
+    pointer = np.r_[0, np.cumsum(lengths)]
+    block = sparse.csr_matrix(
+        (np.ones(len(words), np.float32), words.astype(np.int32), pointer),
+        shape=(rows, N_TERMS),
+    )
+    block.sum_duplicates()
+    return block
+
+
+def generate(documents: int, path: Path, block_size: int, tokens: int) -> None:
+    with BlockWriter(path, N_TERMS, overwrite=True) as writer:
+        for number, start in enumerate(range(0, documents, block_size)):
+            rows = min(block_size, documents - start)
+            writer.append(draw_block(number, rows, tokens))
+
+
+class PassTimes(Callback):
+    """Seconds of every pass."""
+
+    def on_start(self, state: Any) -> None:
+        self.seconds: list[float] = []
+        self._last = time.perf_counter()
+
+    def on_iteration(self, state: Any) -> None:
+        now = time.perf_counter()
+        self.seconds.append(now - self._last)
+        self._last = now
+        print(f"pass {state.iteration}: {self.seconds[-1]:.1f} s", flush=True)
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    how, jobs, k = arguments.how, arguments.jobs, arguments.topics
+    blocks = BlockMatrix.open(_path(arguments), storage=arguments.folder)
+    warm_up(k)
+    times = PassTimes()
+    common = {"tol": 0.0, "random_state": 0, "max_iter": arguments.passes}
+    callbacks: list[Any] = [times]
+    if arguments.state is not None:
+        callbacks.append(Resume(arguments.state))
+    began = time.perf_counter()
+    if how == "online":
+        model = LDA(
+            k,
+            batch_size=arguments.batch_size,
+            max_doc_updates=arguments.doc_updates,
+            n_jobs=jobs,
+            callbacks=callbacks,
+            **common,
+        ).fit(blocks)
+        peak = _peak()
+    elif how == "dask":
+        model, peak = _fit_on_workers(blocks, k, jobs, callbacks, common)
+    else:
+        X = blocks[:] if how == "memory" else blocks
+        model = PLSA(k, init="random", n_jobs=jobs, callbacks=callbacks, **common).fit(
+            X
+        )
+        peak = _peak()
+    seconds = time.perf_counter() - began
+    path = getattr(model.doc_topics_, "filename", None)
+    if path is not None:
+        Path(path).unlink(missing_ok=True)
+    return {
+        "how": how,
+        "jobs": jobs,
+        "documents": blocks.shape[0],
+        "nnz": blocks.nnz,
+        "terms": blocks.shape[1],
+        "topics": k,
+        "blocks": blocks.n_blocks,
+        "batch_size": arguments.batch_size if how == "online" else None,
+        "doc_updates": arguments.doc_updates if how == "online" else None,
+        "passes": [round(s, 3) for s in times.seconds],
+        "fit_seconds": round(seconds, 2),
+        "peak_mib": round(peak / 2**20, 1),
+        "history": model.objective_history_,
+        "load": arguments.load or round(os.getloadavg()[0], 1),
+        "machine": f"{platform.machine()}, {os.cpu_count()} CPU",
+    }
+
+
+def warm_up(n_topics: int) -> None:
+    """Compile and load the kernels before anything is timed."""
+    X = draw_block(0, 64)
+    PLSA(n_topics, max_iter=1).fit(X)
+    LDA(n_topics, max_iter=1, batch_size=32).fit(X)
+
+
+def _fit_on_workers(
+    blocks: BlockMatrix,
+    k: int,
+    jobs: int,
+    callbacks: list[Any],
+    common: dict[str, Any],
+) -> tuple[PLSA, int]:
+    from distributed import Client, LocalCluster
+
+    from topicfold.engine.dask import distribute
+
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        LocalCluster(n_workers=jobs, memory_limit=0, **options) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(warm_up, k)
+        corpus = distribute(blocks)
+        model = PLSA(k, init="random", callbacks=callbacks, **common).fit(corpus)
+        peak = _peak() + sum(client.run(_peak).values())
+    return model, peak
+
+
+def _peak() -> int:
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "# Growth with the number of documents",
+        "",
+        "Made by `python -m benchmarks.scale`; see its docstring. Zipfian documents, "
+        f"{N_TERMS:,} terms. `load` is the machine's load average when the run ended: "
+        "2 is a machine to itself, more means that others computed too.",
+        "",
+        "| how | jobs | documents | non-zeros | topics | s/pass | ns/(non-zero·topic) "
+        "| peak MiB | load |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    order = {"memory": 0, "blocks": 1, "dask": 2, "online": 3}
+    for row in sorted(
+        rows, key=lambda r: (r["topics"], order[r["how"]], r["jobs"], r["documents"])
+    ):
+        passes = row["passes"]
+        median = float(np.median(passes[1:] or passes))
+        unit = 1e9 * median / (row["nnz"] * row["topics"])
+        lines.append(
+            f"| {row['how']} | {row['jobs']} | {row['documents']:,} | {row['nnz']:,} | "
+            f"{row['topics']} | {median:.2f} | {unit:.2f} | {row['peak_mib']:,.0f} | "
+            f"{row['load']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _rows() -> list[dict[str, Any]]:
+    file = RESULTS / "scale.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+
+
+def _add_row(row: dict[str, Any]) -> None:
+    key = ("how", "jobs", "documents", "topics")
+    rows = [r for r in _rows() if any(r[name] != row[name] for name in key)]
+    text = json.dumps([*rows, row], indent=1)
+    (RESULTS / "scale.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _path(arguments: argparse.Namespace) -> Path:
+    return Path(arguments.folder) / f"documents-{arguments.documents}"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=["generate", "run", "report"])
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--folder", default=".")
+    parser.add_argument("--block-size", type=int, default=BLOCK_SIZE)
+    parser.add_argument("--tokens", type=int, default=MEAN_TOKENS)
+    parser.add_argument("--how", choices=["memory", "blocks", "dask", "online"])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--topics", type=int, default=32)
+    parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--batch-size", type=int, default=65_536)
+    parser.add_argument("--doc-updates", type=int, default=5)
+    parser.add_argument("--state", help="folder to go on from after a kill (Resume)")
+    parser.add_argument("--load", help="what to say of the machine's load")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold classify``: learn classes from labelled documents, name them in new."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from topicfold.cli import text_options as texts
+from topicfold.cli.console import show_fact
+from topicfold.cli.messages import CommandError
+from topicfold.cli.topics import ModelArgument
+
+HELP = """Classify documents by their topics.
+
+With --train, INPUT has labels and the classifier is saved in DIR; documents without
+a label help to find the topics. A fifth of the labelled documents is held out first,
+to say how well it does. Without --train, DIR has a classifier, and the classes of
+the documents of INPUT are written.
+
+\b
+[bold]Examples[/bold]
+  topicfold classify mail-model mails.csv --train --text body --label folder
+  topicfold classify mail-model new.csv --text body > classes.csv
+  topicfold classify mail-model new.csv --text body --explain 3
+
+\b
+[bold]In Python[/bold]
+  from topicfold import TopicClassifier
+  model = TopicClassifier().fit(X, labels)
+  model.predict(new_X)
+  model.explain(new_X[[0]])
+"""
+
+STDOUT = "-"
+_HELD_OUT = 0.2
+
+_Train = Annotated[bool, typer.Option("--train", help="Learn from INPUT, save in DIR.")]
+_Topics = Annotated[
+    int | None,
+    typer.Option(
+        "--topics", "-k", min=2, help="Topics, with --train.", show_default="120"
+    ),
+]
+_Base = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="Topics to refine with the labels, with --train: fstm, plsa or lda.",
+        show_default="fstm",
+    ),
+]
+_Check = Annotated[
+    bool,
+    typer.Option(
+        "--check/--no-check", help="Hold documents out to measure the accuracy."
+    ),
+]
+_Explain = Annotated[
+    int,
+    typer.Option(min=0, metavar="N", help="Add the N words that spoke for the class."),
+]
+_Output = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="CSV file; - prints."),
+]
+_Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same model.")]
+_Jobs = Annotated[int, typer.Option(help="Threads, -1 for all.")]
+_Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
+_DEFAULT_TOPICS = 120
+
+
+def classify(
+    folder: ModelArgument,
+    source: texts.InputArgument,
+    train: _Train = False,
+    topics: _Topics = None,
+    model: _Base = None,
+    check: _Check = True,
+    explain: _Explain = 0,
+    output: _Output = STDOUT,
+    seed: _Seed = 0,
+    jobs: _Jobs = -1,
+    force: _Force = False,
+    format: texts.FormatOption = None,
+    text: texts.TextOption = None,
+    label: texts.LabelOption = None,
+    id: texts.IdOption = None,
+    encoding: texts.EncodingOption = None,
+    skip_bad_lines: texts.SkipOption = False,
+    min_df: texts.MinDfOption = None,
+    max_df: texts.MaxDfOption = None,
+    max_features: texts.MaxFeaturesOption = None,
+    stop_words: texts.StopWordsOption = None,
+    ngrams: texts.NgramsOption = None,
+    stem: texts.StemOption = None,
+) -> None:
+    """Classify documents by their topics."""
+    options = texts.TextOptions(
+        min_df=min_df,
+        max_df=max_df,
+        max_features=max_features,
+        stop_words=stop_words,
+        encoding=encoding,
+        text=text,
+        label=label,
+        id=id,
+        skip_bad_lines=skip_bad_lines,
+        ngrams=ngrams,
+        stem=stem,
+    )
+    if train:
+        if explain or output != STDOUT:
+            raise CommandError("--explain and --output are for new documents alone.")
+        settings = {"model": model, "topics": topics, "seed": seed, "jobs": jobs}
+        _train(folder, source, options, format, settings, check=check, force=force)
+        return
+    if topics is not None or model is not None or force or not check:
+        raise CommandError("--topics, --model, --no-check and --force need --train.")
+    _predict(folder, source, options, format, explain, output)
+
+
+def _train(
+    folder: Path,
+    source: str,
+    options: texts.TextOptions,
+    format: str | None,
+    settings: dict[str, Any],
+    *,
+    check: bool,
+    force: bool,
+) -> None:
+    from topicfold.cli.console import working
+    from topicfold.cli.fitting import show_corpus
+    from topicfold.cli.inputs import read_corpus
+    from topicfold.persistence.model_folder import (
+        check_output_folder,
+        save_model_folder,
+    )
+
+    check_output_folder(folder, replace=force)
+    classifier = make_classifier(**settings)
+    corpus, text = read_corpus(source, options, format)
+    show_corpus(corpus)
+    labels = checked_labels(corpus.labels)
+    if check:
+        with working("Measuring on held-out documents …"):
+            accuracy, n_test = held_out_accuracy(classifier, corpus.counts, labels)
+        show_fact(
+            "Accuracy", f"{accuracy:.1%} of {n_test:,} documents held out for the test"
+        )
+    with working("Learning from all documents …"):
+        classifier.fit(corpus.counts, labels)
+    save_model_folder(
+        classifier,
+        folder,
+        vocabulary=corpus.vocabulary,
+        labels=corpus.labels,
+        doc_ids=corpus.ids,
+        text=text,
+        corpus=corpus.name,
+    )
+    show_fact("Saved", str(folder))
+    show_fact("Next", f"topicfold classify {folder} NEW-DOCUMENTS")
+
+
+def make_classifier(model: str | None, topics: int | None, seed: int, jobs: int) -> Any:
+    """Return the unfitted classifier of the command line."""
+    import topicfold
+    from topicfold.models.classifier import best_topics
+
+    bases = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
+    name = (model or "fstm").lower().removesuffix("^c").removesuffix("-c")
+    if name not in bases:
+        raise CommandError(f"--model {model!r}: use one of {', '.join(bases)}.")
+    base = getattr(topicfold, bases[name])(
+        topics or _DEFAULT_TOPICS, random_state=seed, n_jobs=jobs
+    )
+    return topicfold.TopicClassifier(
+        best_topics().set_params(base=base), unknown_label=""
+    )
+
+
+def checked_labels(labels: Sequence[str | None] | None) -> Any:
+    """Return labels as an array, ``""`` where unknown; refuse too few classes."""
+    import numpy as np
+
+    if labels is None:
+        raise CommandError(
+            "these documents have no labels. Name their column with --label, or put "
+            "text files into a sub-folder for each class."
+        )
+    cleaned = np.array([(label or "").strip() for label in labels])
+    if len(set(cleaned) - {""}) < 2:
+        raise CommandError("the documents have fewer than two classes. Label more.")
+    return cleaned
+
+
+def held_out_accuracy(classifier: Any, X: Any, labels: Any) -> tuple[float, int]:
+    """Fit on four fifths of the labelled documents, score on the rest."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import train_test_split
+
+    known = np.flatnonzero(labels != "")
+    # A class with one document cannot be in both parts.
+    classes, sizes = np.unique(labels[known], return_counts=True)
+    usual = known[np.isin(labels[known], classes[sizes > 1])]
+    n_test = max(int(_HELD_OUT * len(usual)), len(classes))
+    if n_test >= len(usual) - len(classes):
+        raise CommandError(
+            f"{len(known)} labelled documents are too few to hold any out. Label "
+            "more, or train with --no-check."
+        )
+    _, test = train_test_split(
+        usual, test_size=n_test, stratify=labels[usual], random_state=0
+    )
+    training = np.setdiff1d(np.arange(len(labels)), test)
+    fitted = clone(classifier).fit(X[training], labels[training])
+    return float((fitted.predict(X[test]) == labels[test]).mean()), len(test)
+
+
+def _predict(
+    folder: Path,
+    source: str,
+    options: texts.TextOptions,
+    format: str | None,
+    n_words: int,
+    output: str,
+) -> None:
+    from topicfold.cli.inputs import read_new_documents
+    from topicfold.persistence._atomic import write_atomically
+    from topicfold.persistence.model_folder import load_model_folder
+
+    saved = load_model_folder(folder)
+    if not hasattr(saved.model, "predict"):
+        raise CommandError(
+            f"{folder} holds a {type(saved.model).__name__}, which has no classes. "
+            f"Learn them first: topicfold classify DIR LABELLED --train."
+        )
+    counts, ids = read_new_documents(source, saved, options=options, format=format)
+    names = ids or [str(row) for row in range(counts.shape[0])]
+    content = _table(saved, counts, names, n_words)
+    if output == STDOUT:
+        typer.echo(content, nl=False)
+        return
+
+    def write(temporary: Path) -> None:
+        temporary.write_text(content, encoding="utf-8", newline="")
+
+    write_atomically(Path(output), write)
+
+
+def _table(saved: Any, counts: Any, names: Sequence[str], n_words: int) -> str:
+    """Return the classes as CSV, with the words that spoke for them if asked."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["id", "class", *(["words"] if n_words else [])])
+    for row, (name, label) in enumerate(
+        zip(names, saved.model.predict(counts), strict=True)
+    ):
+        words: list[str] = []
+        if n_words:
+            reasons = saved.model.explain(counts[[row]], n=n_words).words
+            words = [" ".join(_word(saved, reason.word) for reason in reasons)]
+        writer.writerow([name, label, *words])
+    return stream.getvalue()
+
+
+def _word(saved: Any, name: str) -> str:
+    """Return the word of a column that the classifier knows by number only."""
+    if saved.vocabulary is None or hasattr(saved.model, "feature_names_in_"):
+        return name
+    return str(saved.vocabulary[int(name.removeprefix("w"))])

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold convert``: a corpus from one format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicfold.cli import text_options as texts
+from topicfold.cli.console import show_fact
+from topicfold.cli.messages import CommandError
+
+if TYPE_CHECKING:
+    from topicfold.corpus import Corpus, DiskCorpus
+
+HELP = """Convert a corpus from one format to another.
+
+Texts become counts: from a folder of .txt files, .txt (a document a line), .csv, .tsv,
+.jsonl or .parquet to any format of counts. Counts go both ways, without loss, between
+
+\b
+  ldac      LDA-C (.ldac)
+  uci       UCI bag of words (.uci, docword.NAME.txt)
+  mm        MatrixMarket (.mtx)
+  svmlight  SVMlight, LIBSVM (.svmlight, .svm, .libsvm)
+  mallet    MALLET's import-file text: id label word word ... (.mallet)
+  npz       SciPy's sparse matrix (.npz)
+  folder    counts.npz, vocab.txt and more (a name without suffix)
+
+Words, labels and ids that a format has no place for are written beside it, a line
+each: OUT.vocab, OUT.labels, OUT.ids. Texts also become jsonl, and blocks: a matrix on
+disk for texts larger than memory, which topicfold fit reads.
+
+\b
+[bold]Examples[/bold]
+  topicfold convert ap.ldac ap.mtx
+  topicfold convert reviews.csv reviews.svmlight --text body --label stars
+  topicfold convert huge.jsonl.gz huge --to blocks --min-df 20
+
+\b
+[bold]In Python[/bold]
+  from topicfold import corpus
+  docs = corpus.read("reviews.csv", text="body", label="stars", stop_words="english")
+  corpus.write(docs, "reviews.svmlight")
+  corpus.vectorize_file("huge.jsonl.gz", "huge", min_df=20, stop_words="english")
+"""
+
+_Output = Annotated[
+    Path, typer.Argument(metavar="OUT", help="File or folder to write.")
+]
+_To = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        help="What OUT is: ldac, uci, mm, svmlight, mallet, npz, folder, jsonl, "
+        "blocks.",
+        show_default="what its name shows",
+    ),
+]
+_Force = Annotated[bool, typer.Option("--force", help="Replace what OUT names.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only problems are said.")]
+
+
+def convert(
+    source: texts.InputArgument,
+    output: _Output,
+    to: _To = None,
+    force: _Force = False,
+    quiet: _Quiet = False,
+    format: texts.FormatOption = None,
+    text: texts.TextOption = None,
+    label: texts.LabelOption = None,
+    id: texts.IdOption = None,
+    time: texts.TimeOption = None,
+    encoding: texts.EncodingOption = None,
+    skip_bad_lines: texts.SkipOption = False,
+    min_df: texts.MinDfOption = None,
+    max_df: texts.MaxDfOption = None,
+    max_features: texts.MaxFeaturesOption = None,
+    stop_words: texts.StopWordsOption = None,
+    ngrams: texts.NgramsOption = None,
+    stem: texts.StemOption = None,
+    tokens: texts.TokensOption = None,
+) -> None:
+    """Convert a corpus from one format to another."""
+    options = texts.TextOptions(
+        min_df=min_df,
+        max_df=max_df,
+        max_features=max_features,
+        stop_words=stop_words,
+        encoding=encoding,
+        text=text,
+        label=label,
+        id=id,
+        time=time,
+        skip_bad_lines=skip_bad_lines,
+        ngrams=ngrams,
+        stem=stem,
+        tokens=tokens,
+    )
+    from topicfold.corpus.files import check_free, format_of
+
+    to = to or format_of(output, written=True)
+    if to == "blocks":
+        found = _to_blocks(source, output, options, format, force=force, quiet=quiet)
+    else:
+        check_free(output, replace=force)
+        found = _to_file(source, output, options, format, to, force, quiet=quiet)
+    if not quiet:
+        from topicfold.cli.fitting import show_corpus
+
+        show_corpus(found)
+        show_fact("Saved", str(output))
+
+
+def _to_file(
+    source: str,
+    output: Path,
+    options: texts.TextOptions,
+    format: str | None,
+    to: str,
+    force: bool,
+    *,
+    quiet: bool,
+) -> Any:
+    from topicfold import corpus
+    from topicfold.cli.inputs import read_corpus
+
+    found, _ = read_corpus(source, options, format, quiet=quiet)
+    if not isinstance(found, corpus.Corpus):
+        found = _in_memory(found)
+    corpus.write(found, output, format=to, replace=force)
+    return found
+
+
+def _to_blocks(
+    source: str,
+    output: Path,
+    options: texts.TextOptions,
+    format: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+) -> DiskCorpus:
+    """Count texts into a folder of blocks, without keeping them in memory."""
+    from topicfold import corpus
+    from topicfold.cli.inputs import reading_progress
+    from topicfold.corpus.files import format_of
+    from topicfold.corpus.readers import TEXT_FORMATS
+
+    kind = format or format_of(Path(source))
+    if kind not in TEXT_FORMATS:
+        raise CommandError(
+            f"{source} holds counts; blocks are made of texts. In Python: "
+            "topicfold.corpus.blocks.BlockMatrix.write(folder, counts)."
+        )
+    settings = texts.with_function(options.vectorizing())
+    with reading_progress(source, quiet=quiet) as progress:
+        return corpus.vectorize_file(
+            source,
+            output,
+            overwrite=force,
+            format=kind,
+            progress=progress,
+            **options.reading(),
+            **settings,
+        )
+
+
+def _in_memory(found: DiskCorpus) -> Corpus:
+    from topicfold.corpus import Corpus
+
+    return Corpus(
+        counts=found.counts[:],
+        vocabulary=found.vocabulary,
+        labels=found.labels,
+        ids=found.ids,
+        times=found.times,
+        name=found.name,
+    )

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold edit``: rename, merge, drop and split topics of a saved model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicfold.cli.messages import CommandError
+from topicfold.cli.topics import ModelArgument
+
+if TYPE_CHECKING:
+    from topicfold.persistence.model_folder import ModelFolder
+
+HELP = """Rename, merge, drop or split topics; the result is a new model.
+
+Numbers are those that topicfold topics shows for DIR, also when several edits are
+given at once. A merged topic takes the first one's number, the first part of a split
+keeps its topic's number and the others come last; topics behind one that is gone
+move up. What was done is recorded in the new model (topicfold info).
+
+\b
+[bold]Examples[/bold]
+  topicfold edit model -o edited --rename "3=space flight" --drop 7
+  topicfold edit model -o edited --merge 1,4
+  topicfold edit model -o edited --split 2:3 --documents reviews.txt
+  topicfold edit model -o edited --apply names.json    what the report exports
+
+\b
+[bold]In Python[/bold]
+  import topicfold
+  from topicfold.editing import merge_topics, rename_topics
+  model = topicfold.load("model")
+  merge_topics(rename_topics(model, {3: "space flight"}), [1, 4]).save("edited")
+"""
+
+EDITS_FORMAT = "topicfold-edits"
+EDITS_VERSION = 1
+
+_Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the result.")
+]
+_Rename = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOPIC=NAME", help="Name a topic; may be repeated."),
+]
+_Merge = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B,…", help="Make one topic of several; may be repeated."),
+]
+_Drop = Annotated[
+    list[int] | None,
+    typer.Option(metavar="TOPIC", help="Remove a topic; may be repeated."),
+]
+_Split = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOPIC:PARTS", help="Refit inside a topic."),
+]
+_Documents = Annotated[
+    str | None,
+    typer.Option(metavar="INPUT", help="The training documents, for --split."),
+]
+_Apply = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Apply the edits of a JSON file.")
+]
+_Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
+
+
+def edit(
+    folder: ModelArgument,
+    output: _Output,
+    rename: _Rename = None,
+    merge: _Merge = None,
+    drop: _Drop = None,
+    split: _Split = None,
+    documents: _Documents = None,
+    apply: _Apply = None,
+    force: _Force = False,
+) -> None:
+    """Rename, merge, drop or split topics."""
+    from topicfold.cli.console import show_fact
+    from topicfold.editing import apply_edits
+    from topicfold.persistence.model_folder import (
+        check_output_folder,
+        load_model_folder,
+        replace_model,
+        save_folder,
+    )
+
+    edits = [] if apply is None else read_edits(apply)
+    given = (rename or [], split or [], merge or [], drop or [])
+    if edits and any(given):
+        raise CommandError("--apply goes alone. Give its edits, or the other options.")
+    edits = edits or _in_order(*given)
+    if not edits:
+        raise CommandError(
+            "no edit. Give --rename, --merge, --drop, --split or --apply."
+        )
+    check_output_folder(output, replace=force)
+    saved = load_model_folder(folder)
+    needs_documents = any(edit.get("action") == "split" for edit in edits)
+    if documents is not None and not needs_documents:
+        raise CommandError("--documents is for --split alone.")
+    X = _training_counts(saved, documents) if needs_documents else None
+    edited = apply_edits(saved.model, edits, X=X)
+    save_folder(replace_model(saved, edited), output)
+    show_fact("Edited", f"{len(edits)}, now {len(edited.components_)} topics")
+    show_fact("Saved", str(output))
+    show_fact("Next", f"topicfold topics {output}")
+
+
+def read_edits(path: Path) -> list[dict[str, Any]]:
+    """Read a file of edits, as the report exports it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} is not JSON ({error}).") from error
+    if not isinstance(content, dict) or content.get("format") != EDITS_FORMAT:
+        raise CommandError(
+            f'{path} has no edits. The report exports {{"format": "{EDITS_FORMAT}", '
+            f'"version": {EDITS_VERSION}, "edits": […]}}.'
+        )
+    if content.get("version") != EDITS_VERSION:
+        raise CommandError(
+            f"{path} has version {content.get('version')!r} of the edits; this "
+            f"topicfold reads {EDITS_VERSION}. Use the version that wrote it."
+        )
+    edits = content.get("edits")
+    if not isinstance(edits, list) or not all(isinstance(e, dict) for e in edits):
+        raise CommandError(f"{path} is damaged: its edits are no list of objects.")
+    return edits
+
+
+def _in_order(
+    rename: list[str], split: list[str], merge: list[str], drop: list[int]
+) -> list[dict[str, Any]]:
+    """Return edits whose numbers hold one after the other.
+
+    Renaming and splitting move no topic; of merged and dropped topics the later ones
+    go first, so that the numbers of the others still hold.
+    """
+    edits: list[dict[str, Any]] = []
+    for text in rename:
+        topic, sign, name = text.partition("=")
+        if not sign:
+            raise CommandError(f"--rename {text!r}: give TOPIC=NAME, such as 3=space.")
+        edits.append({"action": "rename", "topic": _topic(topic), "name": name})
+    for text in split:
+        topic, _, parts = text.partition(":")
+        number = _topic(parts or "2")
+        edits.append({"action": "split", "topic": _topic(topic), "n_topics": number})
+    groups = [sorted({_topic(part) for part in text.split(",")}) for text in merge]
+    mentioned = [topic for group in groups for topic in group] + drop
+    if len(mentioned) != len(set(mentioned)):
+        raise CommandError("a topic stands in two of --merge and --drop. Give it once.")
+    gone: list[int] = []
+
+    def now(topic: int) -> int:
+        return topic - sum(other < topic for other in gone)
+
+    for group in groups:
+        edits.append({"action": "merge", "topics": [now(topic) for topic in group]})
+        gone += group[1:]
+    if drop:
+        edits.append({"action": "drop", "topics": [now(topic) for topic in drop]})
+    return edits
+
+
+def _topic(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise CommandError(f"{text.strip()!r} is no number of a topic.")
+    return int(text)
+
+
+def _training_counts(saved: ModelFolder, documents: str | None) -> Any:
+    from topicfold.cli.inputs import read_new_documents
+
+    if documents is None:
+        raise CommandError("--split needs the training documents: --documents INPUT.")
+    counts, _ = read_new_documents(documents, saved)
+    return counts

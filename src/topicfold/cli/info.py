@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold info``: what a saved model is and how it was made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from topicfold.cli.topics import ModelArgument
+
+HELP = """Say what a saved model is: settings, size, documents, edits.
+
+\b
+[bold]Examples[/bold]
+  topicfold info reviews-model
+  topicfold info reviews-model --json | jq .settings
+
+\b
+[bold]In Python[/bold]
+  import topicfold
+  topicfold.load("reviews-model").get_params()
+"""
+
+_Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+def info(folder: ModelArgument, as_json: _Json = False) -> None:
+    """Say what a saved model is."""
+    facts = model_facts(folder)
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    from topicfold.cli.console import show_fact
+
+    fit = facts["fit"]
+    show_fact("Model", f"{facts['model']}, {facts['topics']:,} topics")
+    show_fact("Words", f"{facts['terms']:,} different ones")
+    show_fact("Corpus", _corpus_line(facts))
+    if fit["iterations"] is not None:
+        end = "converged" if fit["converged"] else "not converged"
+        objective = fit["objective"]
+        show_fact(
+            "Fit",
+            f"{fit['iterations']} iterations, {end}"
+            + ("" if objective is None else f", objective {objective:.6g}"),
+        )
+    settings = {k: v for k, v in facts["settings"].items() if v is not None}
+    show_fact("Settings", ", ".join(f"{k}={v}" for k, v in settings.items()))
+    if facts["text"] is not None:
+        options = ", ".join(f"{k}={v}" for k, v in facts["text"].items()) or "defaults"
+        show_fact("Text", options)
+    for edit in facts["edits"]:
+        rest = ", ".join(f"{k} {v}" for k, v in edit.items() if k != "action")
+        show_fact("Edit", f"{edit['action']}: {rest}")
+    show_fact("File", f"{facts['bytes'] / 1e6:.1f} MB, topicfold {facts['version']}")
+
+
+def model_facts(folder: Path) -> dict[str, Any]:
+    """Return what is known of a saved model, as JSON can hold it."""
+    from topicfold.persistence.bundle import bundle_file
+    from topicfold.persistence.estimators import read_estimator
+    from topicfold.persistence.model_folder import load_model_folder
+
+    saved, raw = load_model_folder(folder), read_estimator(folder)
+    model = saved.model
+    history = list(getattr(model, "objective_history_", ()))
+    theta = getattr(model, "doc_topics_", None)
+    labels = {label for label in saved.labels or () if label}
+    plain = bool | int | float | str | None
+    return {
+        "model": type(model).__name__,
+        "topics": int(model.components_.shape[0]),
+        "terms": int(model.components_.shape[1]),
+        "corpus": saved.corpus,
+        "documents": None if theta is None else len(theta),
+        "classes": len(labels) or None,
+        "fit": {
+            "iterations": getattr(model, "n_iter_", None),
+            "converged": getattr(model, "converged_", None),
+            "objective": float(history[-1]) if history else None,
+        },
+        "settings": {
+            name: value if isinstance(value, plain) else repr(value)
+            for name, value in model.get_params(deep=False).items()
+        },
+        "text": saved.text,
+        "edits": list(getattr(model, "edits_", ())),
+        "bytes": bundle_file(folder).stat().st_size,
+        "version": raw.topicfold_version,
+    }
+
+
+def _corpus_line(facts: dict[str, Any]) -> str:
+    if facts["documents"] is None:
+        return "a stream: its documents were not kept"
+    text = f"{facts['documents']:,} documents"
+    if facts["corpus"]:
+        text = f"{facts['corpus']}: {text}"
+    if facts["classes"]:
+        text += f", {facts['classes']} classes"
+    return text

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold quiz``: find what does not belong, and see how clear the topics are."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicfold.cli.console import show_fact, stdout_console
+from topicfold.cli.messages import CommandError, printable
+from topicfold.cli.topics import ModelArgument
+
+if TYPE_CHECKING:
+    from topicfold.metrics.intrusion import IntrusionItem, IntrusionScore
+    from topicfold.topic_data import TopicData
+
+HELP = """Test how clear the topics of a saved model are to a person.
+
+Each question shows the top words of a topic and one that is not of it (or the top
+topics of a document and one that it has not). Who finds the intruder has understood
+the topic. Answer with its number, s to skip, q to end.
+
+\b
+[bold]Examples[/bold]
+  topicfold quiz reviews-model
+  topicfold quiz reviews-model --kind topics -n 5
+
+\b
+[bold]In Python[/bold]
+  from topicfold.metrics import word_intrusion, score_intrusion
+  items = word_intrusion(data, random_state=0)
+  score_intrusion(items, answers).precision
+"""
+
+
+class Kind(StrEnum):
+    """What to ask about."""
+
+    words = "words"
+    topics = "topics"
+
+
+_Kind = Annotated[Kind, typer.Option(help="Words of topics, or topics of documents.")]
+_Items = Annotated[int, typer.Option("--items", "-n", min=1, help="Most questions.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same quiz.")]
+
+
+def quiz(
+    folder: ModelArgument,
+    kind: _Kind = Kind.words,
+    items: _Items = 10,
+    seed: _Seed = 0,
+) -> None:
+    """Ask which word, or topic, does not belong."""
+    from topicfold.metrics.intrusion import (
+        score_intrusion,
+        topic_intrusion,
+        word_intrusion,
+    )
+    from topicfold.persistence.model_folder import load_model_folder
+
+    data = load_model_folder(folder).topic_data()
+    if kind is Kind.words:
+        size = min(5, max(1, data.n_terms // 2))
+        questions = word_intrusion(data, n_words=size, n_items=items, random_state=seed)
+    else:
+        shown = min(3, max(1, data.n_topics - 1))
+        questions = topic_intrusion(
+            data, n_topics=shown, n_items=items, random_state=seed
+        )
+    if not questions:
+        raise CommandError(
+            f"the model ({data.n_topics} topics, {data.n_terms} words) has no question "
+            "with an intruder: its topics are too few or too much the same."
+        )
+    answers: list[int | None] = []
+    for number, item in enumerate(questions, 1):
+        _show_question(item, data, number, len(questions))
+        answer = _ask(len(item.choices))
+        if answer == "q":
+            break
+        answers.append(answer if isinstance(answer, int) else None)
+        if isinstance(answer, int):
+            _show_outcome(item, answer)
+    answers += [None] * (len(questions) - len(answers))
+    _show_score(score_intrusion(questions, answers), data, kind)
+
+
+def _show_question(
+    item: IntrusionItem, data: TopicData, number: int, total: int
+) -> None:
+    from rich.text import Text
+
+    console = stdout_console()
+    what = "Which word does not belong?"
+    if item.kind == "topic":
+        name = str(item.subject) if data.doc_ids is None else data.doc_ids[item.subject]
+        what = f"Which topic does document {printable(name)} not have?"
+        if data.texts is not None:
+            console.print(
+                Text(printable(" ".join(data.texts[item.subject].split())[:300]))
+            )
+    console.print(Text(f"\n{number}/{total}  {what}", style="bold"))
+    for place, choice in enumerate(item.choices, 1):
+        console.print(Text(f"  {place}  {printable(choice)}"))
+
+
+def _ask(n_choices: int) -> int | str:
+    """Return the place of the answer from 0, ``"s"`` or ``"q"``; the end is q."""
+    while True:
+        try:
+            text = input(f"1 to {n_choices}, s, q: ").strip().lower()
+        except EOFError:
+            return "q"
+        if text in ("s", "q"):
+            return text
+        if text.isdecimal() and 1 <= int(text) <= n_choices:
+            return int(text) - 1
+
+
+def _show_outcome(item: IntrusionItem, answer: int) -> None:
+    from rich.text import Text
+
+    word = printable(item.choices[item.answer])
+    right = answer == item.answer
+    text = "Right." if right else f"No, it was {word}."
+    stdout_console().print(Text(text, style="green" if right else "red"))
+
+
+def _show_score(score: IntrusionScore, data: TopicData, kind: Kind) -> None:
+    stdout_console().print()
+    if not score.n_answered:
+        show_fact("Score", "no question was answered")
+        return
+    hits = round(score.precision * score.n_answered)
+    show_fact(
+        "Score",
+        f"{hits} of {score.n_answered} found ({score.precision:.0%}); guessing would "
+        f"find {score.chance:.0%}",
+    )
+    missed = sorted(topic for topic, share in score.by_subject.items() if share < 1)
+    if missed and kind is Kind.words:
+        names = ", ".join(f"{topic} ({data.name(topic)})" for topic in missed)
+        show_fact("Unclear", f"topics {names}")

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold report``: one HTML file to look at the topics of a saved model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicfold.cli.console import show_fact, working
+from topicfold.cli.messages import CommandError, tell
+
+if TYPE_CHECKING:
+    from topicfold.topic_data import TopicData
+
+HELP = """Write a report of a saved model: one HTML file that opens offline.
+
+It has the topics with their terms and most typical documents, a map of the documents,
+classes and times where they are known, similar topics, and how the model was fitted.
+Names that you give to topics in it can be saved as a file for topicfold edit.
+topicfold fit writes it too; with --documents it shows the texts of the documents.
+
+\b
+[bold]Examples[/bold]
+  topicfold report reviews-model -o report.html
+  topicfold report reviews-model --documents reviews.txt -o report.html
+
+\b
+[bold]In Python[/bold]
+  from topicfold.report import write_report
+  data = model.topic_data(words, texts=texts, labels=labels)
+  write_report(data, "report.html", counts=X)
+"""
+
+REPORT_NAME = "report.html"
+_OWN_MARK = b'name="generator" content="topicfold '
+_Model = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="Folder of a model, or a saved TopicData."),
+]
+_Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File to write.",
+        show_default="MODEL/report.html",
+    ),
+]
+_Documents = Annotated[
+    str | None,
+    typer.Option(
+        metavar="INPUT",
+        help="The documents that the model was fitted on, for their texts.",
+    ),
+]
+_Title = Annotated[str | None, typer.Option(help="Title of the page.")]
+_MaxDocuments = Annotated[
+    int, typer.Option(min=1, help="Documents on the page; more are sampled.")
+]
+_MaxSize = Annotated[
+    float, typer.Option(min=0.1, help="Megabytes; texts are cut to fit.")
+]
+_Encoding = Annotated[
+    str | None, typer.Option(help="How --documents are written.", show_default="utf-8")
+]
+
+
+def report(
+    model: _Model,
+    output: _Output = None,
+    documents: _Documents = None,
+    title: _Title = None,
+    max_documents: _MaxDocuments = 20_000,
+    max_size: _MaxSize = 5.0,
+    encoding: _Encoding = None,
+) -> None:
+    """Write the report of a saved model."""
+    file = output or report_place(model)
+    check_report_file(file)
+    if encoding is not None and documents is None:
+        raise CommandError("--encoding applies to --documents. Give both or none.")
+    data, name, text = _load(model)
+    if documents is not None:
+        with working(f"Reading {documents} …"):
+            data = _with_documents(data, documents, encoding)
+    from topicfold.report import write_report
+
+    with working("Writing the report …"):
+        write_report(
+            data,
+            file,
+            title=title or report_title(name, data),
+            max_documents=max_documents,
+            size_limit=int(max_size * 1_000_000),
+            term_of=_term_of(text),
+        )
+    show_fact("Report", str(file))
+
+
+def report_place(model: Path) -> Path:
+    """Return where the report of a saved model is by default.
+
+    Examples
+    --------
+    >>> report_place(Path("reviews")).as_posix()
+    'reviews/report.html'
+    >>> report_place(Path("reviews.safetensors")).as_posix()
+    'reviews.report.html'
+    """
+    if model.suffix == ".safetensors":
+        return model.with_suffix(".report.html")
+    return model / REPORT_NAME
+
+
+def report_title(name: str, data: TopicData) -> str | None:
+    """Return the title of a report: the corpus and the model; None for the default."""
+    if not name:
+        return None
+    plural = "s" if data.n_topics != 1 else ""
+    kind = data.settings.get("model", "Topic model")
+    return f"{name}: {kind}, {data.n_topics} topic{plural}"
+
+
+def check_report_file(file: Path) -> None:
+    """Refuse to write over anything but a report, before the work."""
+    if file.is_dir():
+        raise CommandError(f"{file} is a folder. Give the name of a file for --output.")
+    if file.is_file():
+        with file.open("rb") as stream:
+            start = stream.read(4096)
+        if start.strip() and _OWN_MARK not in start:
+            raise CommandError(
+                f"{file} is there already and is no report of topicfold. Choose "
+                "another name."
+            )
+
+
+def report_fit(
+    model: Any,
+    corpus: Any,
+    file: Path,
+    *,
+    text: Mapping[str, Any] | None = None,
+    quiet: bool = False,
+) -> Path | None:
+    """Write the report of a model that was just fitted and saved.
+
+    Whatever goes wrong is one line on standard error: the model is there.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model.
+    corpus : Corpus
+        The documents it was fitted on.
+    file : Path
+        The report.
+    text : mapping, optional
+        How raw text became counts, for the stems of its words.
+    quiet : bool, default=False
+        Whether to show nothing meanwhile.
+
+    Returns
+    -------
+    Path or None
+        The file, None if there is none.
+    """
+    from scipy import sparse
+
+    from topicfold.persistence.model_folder import ModelFolder
+    from topicfold.report import write_report
+
+    try:
+        check_report_file(file)
+        data = ModelFolder(
+            model=model,
+            vocabulary=corpus.vocabulary,
+            labels=corpus.labels,
+            doc_ids=corpus.ids,
+        ).topic_data()
+        # A corpus on disk has no texts, and counts in blocks.
+        known = {
+            "texts": getattr(corpus, "texts", None),
+            "times": parse_times(getattr(corpus, "times", None)),
+        }
+        data = dataclasses.replace(
+            data, **{name: value for name, value in known.items() if value is not None}
+        )
+        counts = corpus.counts if sparse.issparse(corpus.counts) else None
+        title = report_title(corpus.name, data)
+        with working("Writing the report …", quiet=quiet):
+            return write_report(
+                data, file, title=title, counts=counts, term_of=_term_of(text)
+            )
+    except Exception as error:
+        tell(
+            "warning",
+            f"the model is saved, but not its report ({file}): {error}. "
+            "Write it with topicfold report.",
+        )
+        return None
+
+
+def parse_times(values: Sequence[str] | None) -> Any:
+    """Return times as numbers or dates; None if they are neither.
+
+    Examples
+    --------
+    >>> parse_times(["1790", ""])
+    array([1790.,   nan])
+    >>> parse_times(["2001-05-03", ""])
+    array(['2001-05-03',        'NaT'], dtype='datetime64[D]')
+    >>> parse_times(["long ago"]) is None
+    True
+    """
+    import numpy as np
+
+    if values is None or not any(value.strip() for value in values):
+        return None
+    texts = [value.strip() for value in values]
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        pass
+    try:
+        # Numpy knows no time zones; a day more or less does not matter here.
+        plain = [text.replace("Z", "") or "NaT" for text in texts]
+        return np.array(plain, dtype="datetime64")
+    except ValueError:
+        tell(
+            "note",
+            f"the times (first: {next(filter(None, texts))!r}) are no numbers and no "
+            "dates such as 2001-05-03, so the report has no topics over time",
+        )
+        return None
+
+
+def _term_of(text: Mapping[str, Any] | None) -> Callable[[str], str] | None:
+    """Return the function from a word to its stem, if the model counts stems."""
+    language = (text or {}).get("stem")
+    if not isinstance(language, str):
+        return None
+    from topicfold.corpus.tokens import stemmer
+
+    return stemmer(language)
+
+
+def _load(path: Path) -> tuple[TopicData, str, Mapping[str, Any] | None]:
+    """Return the record of a saved model, its corpus, and how text became counts."""
+    from topicfold.exceptions import ModelFileError
+    from topicfold.persistence.model_folder import load_model_folder
+    from topicfold.topic_data import TopicData
+
+    try:
+        saved = load_model_folder(path)
+    except ModelFileError as error:
+        try:
+            return TopicData.load(path), "", None
+        except ModelFileError:
+            raise error from None
+    return saved.topic_data(), saved.corpus, saved.text
+
+
+def _with_documents(data: TopicData, source: str, encoding: str | None) -> TopicData:
+    """Return the record with the texts, times and labels of its documents."""
+    from topicfold.cli.inputs import BUILT_IN
+    from topicfold.corpus import load_docs, load_folder, read_texts
+
+    found: Any
+    if source == BUILT_IN:
+        found = load_docs()
+    elif Path(source, "counts.npz").is_file():
+        found = load_folder(source)
+    else:
+        found = read_texts(source, **({"encoding": encoding} if encoding else {}))
+    rows = _rows(data, found, source)
+    fields: dict[str, Any] = {}
+    if found.texts is not None:
+        fields["texts"] = [found.texts[row] for row in rows]
+    times = getattr(found, "times", None)
+    if times is not None and data.times is None:
+        fields["times"] = parse_times([times[row] for row in rows])
+    if found.labels is not None and data.labels is None:
+        fields["labels"] = [found.labels[row].strip() or None for row in rows]
+    if not fields:
+        raise CommandError(f"{source} has neither texts nor labels nor times.")
+    return dataclasses.replace(data, **fields)
+
+
+def _rows(data: TopicData, found: Any, source: str) -> Sequence[int]:
+    """Return the places of the model's documents in a source, by id or by order."""
+    known = found.texts if found.texts is not None else found.labels or []
+    if data.doc_ids is not None and found.ids is not None:
+        place = {name: row for row, name in enumerate(found.ids)}
+        missing = [name for name in data.doc_ids if name not in place]
+        if not missing:
+            return [place[name] for name in data.doc_ids]
+        if len(known) != data.n_documents:
+            raise CommandError(
+                f"{source} has not all documents of the model: {len(missing):,} are "
+                f"missing (first: {missing[0]!r}). Give those that it was fitted on."
+            )
+    if len(known) != data.n_documents:
+        raise CommandError(
+            f"{source} has {len(known):,} documents, the model was fitted on "
+            f"{data.n_documents:,}. Give those that it was fitted on."
+        )
+    return range(len(known))

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A document-term matrix in blocks of rows, wherever the blocks are.
+
+It answers the few questions that learning asks of a matrix as a CSR matrix would
+(`shape`, `sum`, `indptr`, rows by number), without being in one place.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from topicfold.exceptions import DataError
+
+# Blocks that one mini-batch is drawn from: documents of one source are often next to
+# each other, and on a cluster as many workers share the batch.
+BLOCKS_OF_A_BATCH = 8
+
+Rows = NDArray[np.int64]
+
+
+class BlockCorpus(ABC):
+    """Base of corpora in blocks; sub-classes say where a block comes from.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Documents and terms.
+    dtype : dtype
+        Type of the counts, float32 or float64.
+    block_rows, block_nnz : ndarray of int64 of shape (n_blocks,)
+        Documents and non-zeros of the blocks.
+    document_frequencies : ndarray of int64 of shape (n_terms,)
+        Documents that have each term.
+    term_totals : ndarray of float64 of shape (n_terms,)
+        Sum of the counts of each term.
+    storage : Path or None
+        Folder for mixtures and scratch files; None is the system's temporary folder.
+    keep_bytes : int
+        Memory for blocks that are kept between passes; the rest is read again.
+    vocabulary : list of str or None
+        Words of the columns.
+    """
+
+    ndim = 2
+    dtype: np.dtype
+    block_rows: Rows
+    block_nnz: Rows
+    document_frequencies: NDArray[np.int64]
+    term_totals: NDArray[np.float64]
+    storage: Path | None = None
+    keep_bytes: int = 2**30
+    vocabulary: list[str] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and terms."""
+        return int(self.block_rows.sum()), len(self.document_frequencies)
+
+    @property
+    def nnz(self) -> int:
+        """Non-zeros."""
+        return int(self.block_nnz.sum())
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks."""
+        return len(self.block_rows)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        documents, terms = self.shape
+        return (
+            f"{type(self).__name__}({documents} documents, {terms} terms, "
+            f"{self.nnz} non-zeros, {self.n_blocks} blocks)"
+        )
+
+    @abstractmethod
+    def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
+        """Return the number of non-zeros and the sum of every row."""
+
+    @abstractmethod
+    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
+        """Return rows of some blocks as one matrix in memory."""
+
+    @cached_property
+    def _rows_known(self) -> tuple[Rows, NDArray[np.float64]]:
+        nnz, sums = self._row_sums()
+        return np.r_[0, np.cumsum(nnz, dtype=np.int64)], sums
+
+    @property
+    def indptr(self) -> Rows:
+        """Cumulated non-zeros by document, as of a CSR matrix."""
+        return self._rows_known[0]
+
+    @property
+    def word_order(self) -> NDArray[np.int64]:
+        """Terms by falling document frequency: one order for all blocks."""
+        return np.argsort(-self.document_frequencies, kind="stable")
+
+    @property
+    def offsets(self) -> Rows:
+        """First row of every block, and the number of rows."""
+        return np.r_[0, np.cumsum(self.block_rows, dtype=np.int64)]
+
+    def sum(self, axis: int | None = None, dtype: DTypeLike = np.float64) -> Any:
+        """Return the sum of all counts, by term (axis 0) or by document (axis 1)."""
+        if axis is None:
+            return self.term_totals.sum().astype(dtype)
+        totals = self.term_totals if axis in (0, -2) else self._rows_known[1]
+        return totals.astype(dtype, copy=False)
+
+    def __getitem__(self, rows: Any) -> sparse.csr_matrix:
+        """Return rows by their numbers, or a slice, as a CSR matrix in memory."""
+        rows = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
+        rows = np.atleast_1d(np.asarray(rows, dtype=np.int64))
+        if rows.size and (rows.min() < -len(self) or rows.max() >= len(self)):
+            raise IndexError(f"rows go from 0 to {len(self) - 1}")
+        rows = np.where(rows < 0, rows + len(self), rows)
+        order = np.argsort(rows, kind="stable")
+        offsets = self.offsets
+        block_of = np.searchsorted(offsets, rows[order], side="right") - 1
+        chosen = [
+            (int(b), rows[order][block_of == b] - offsets[b])
+            for b in np.unique(block_of)
+        ]
+        if not chosen:
+            return sparse.csr_matrix((0, self.shape[1]), dtype=self.dtype)
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        stacked = self._take(chosen)
+        return stacked if (back[1:] > back[:-1]).all() else stacked[back]
+
+    def batches(self, size: int, rng: np.random.RandomState) -> Iterator[Any]:
+        """Yield mini-batches of about `size` documents that cover all once.
+
+        Blocks are shuffled; a batch takes an even share of random rows of each of
+        `BLOCKS_OF_A_BATCH` blocks, so no more than these are open at a time.
+        """
+        blocks = rng.permutation(self.n_blocks)
+        for first in range(0, len(blocks), BLOCKS_OF_A_BATCH):
+            window = np.sort(blocks[first : first + BLOCKS_OF_A_BATCH])
+            orders = [rng.permutation(int(self.block_rows[b])) for b in window]
+            total = sum(len(order) for order in orders)
+            n_batches = max(1, -(-total // size))
+            cuts = [
+                np.arange(n_batches + 1) * len(order) // n_batches for order in orders
+            ]
+            for i in range(n_batches):
+                rows = [
+                    np.sort(order[cut[i] : cut[i + 1]])
+                    for order, cut in zip(orders, cuts, strict=True)
+                ]
+                chosen = [
+                    (int(b), part)
+                    for b, part in zip(window, rows, strict=True)
+                    if len(part)
+                ]
+                if chosen:
+                    yield self._batch(chosen)
+
+    def _batch(self, chosen: list[tuple[int, Rows]]) -> Any:
+        """Return rows of several blocks as something that an engine takes."""
+        return self._take(chosen)
+
+
+def clean_block(
+    block: Any, where: str, n_terms: int | None, dtype: DTypeLike | None = None
+) -> sparse.csr_matrix:
+    """Return a block as a canonical CSR matrix of floats, or say what is wrong.
+
+    Parameters
+    ----------
+    block : csr_matrix or csr_array
+        The block; other formats are refused, so that nothing is converted unseen.
+    where : str
+        Name of the block in messages.
+    n_terms : int or None
+        Columns it must have; None takes any number.
+    dtype : dtype or None, default=None
+        Type of the result; None keeps float64 and makes the rest float32.
+
+    Examples
+    --------
+    >>> clean_block(sparse.csr_matrix([[1, 0, 2]]), "block 0", 3).data
+    array([1., 2.], dtype=float32)
+    """
+    if not (sparse.issparse(block) and block.format == "csr" and block.ndim == 2):
+        found = f"a {block.format} matrix" if sparse.issparse(block) else type(block)
+        raise DataError(
+            f"{where} is {found}, not a CSR matrix of counts. Convert it first: "
+            "scipy.sparse.csr_matrix(block), or with Dask "
+            "x.map_blocks(scipy.sparse.csr_matrix)."
+        )
+    if block.shape[0] == 0:
+        raise DataError(
+            f"{where} is empty: it has no documents. Leave it out, or merge it with "
+            "another (with Dask: x.rechunk, or filter before making blocks)."
+        )
+    if n_terms is not None and block.shape[1] != n_terms:
+        raise DataError(
+            f"{where} has {block.shape[1]} columns, the others have {n_terms}. All "
+            "blocks need one vocabulary: vectorise them with the same vocabulary."
+        )
+    if dtype is None:
+        dtype = np.float64 if block.dtype == np.float64 else np.float32
+    block = sparse.csr_matrix(block, dtype=dtype)
+    wrong = ~(block.data >= 0) | np.isinf(block.data)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        row = int(np.searchsorted(block.indptr, at, side="right")) - 1
+        raise DataError(
+            f"{where} has {int(wrong.sum())} negative, NaN or infinite entries (first "
+            f"at its row {row}, column {int(block.indices[at])}). Counts or other "
+            "non-negative weights are needed."
+        )
+    if not block.has_canonical_format or (block.data == 0).any():
+        block = block.copy()
+        block.sum_duplicates()
+        block.eliminate_zeros()
+    return block

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Any corpus from a file, and to one: `read` and `write`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import difflib
+import json
+import os
+import secrets
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from scipy import sparse
+
+from topicfold.corpus.folder import load_folder, save_folder
+from topicfold.corpus.formats import FORMATS, MatrixFormat, matrix_format
+from topicfold.corpus.formats.parts import (
+    SIDES,
+    Parts,
+    read_sides,
+    side_bytes,
+    side_file,
+    writing,
+)
+from topicfold.corpus.readers import TEXT_FORMATS, plain_suffix, read_texts
+from topicfold.corpus.record import Corpus
+from topicfold.exceptions import DataError, DataWarning
+
+FOLDER = "folder"
+WRITTEN = (*FORMATS, FOLDER, "jsonl")
+READ = (*TEXT_FORMATS, *FORMATS, FOLDER)
+READING_OPTIONS = (
+    *("text", "label", "id", "time"),
+    *("encoding", "skip_bad_lines", "progress"),
+)
+
+
+def read(
+    path: str | os.PathLike[str], *, format: str | None = None, **options: Any
+) -> Corpus:
+    """Read a corpus of any format: texts, which are counted, or counts.
+
+    Parameters
+    ----------
+    path : str or path
+        File or folder.
+    format : str, optional
+        One of "files", "lines", "csv", "tsv", "jsonl", "parquet" (texts), "ldac",
+        "uci", "mm", "svmlight", "mallet", "npz", "folder" (counts); by default what
+        the name shows. The formats are described in `topicfold.corpus.formats`.
+    **options
+        For texts: those of `read_texts` and of `vectorize`. Counts take none.
+
+    Returns
+    -------
+    Corpus
+        With counts and vocabulary, and labels, ids, times and texts where known.
+
+    See Also
+    --------
+    write : The way back.
+    topicfold.corpus.vectorize_file : Texts larger than memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> corpus = Corpus([[1, 0], [2, 1]], ["fox", "red"], labels=["x", ""])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write(corpus, Path(folder, "tiny.mtx"))
+    ...     read(file)
+    Corpus('tiny', 2 documents, 2 terms, 1 classes)
+    """
+    place = Path(path)
+    kind = format or format_of(place)
+    _check_name(kind, READ)
+    if kind in TEXT_FORMATS:
+        reading = {
+            name: options.pop(name) for name in READING_OPTIONS if name in options
+        }
+        found = read_texts(place, format=kind, **reading)
+        corpus = Corpus.from_texts(
+            found.texts,
+            labels=found.labels,
+            ids=found.ids,
+            name=corpus_name(place),
+            **options,
+        )
+        return dataclasses.replace(corpus, times=found.times)
+    if options:
+        raise DataError(
+            f"{place} holds counts, to which {', '.join(sorted(options))} does not "
+            "apply. Leave it out."
+        )
+    if not place.exists():
+        raise DataError(f"{place} does not exist. Give a file or a folder.")
+    if kind == FOLDER:
+        return load_folder(place)
+    if place.is_dir():
+        raise DataError(f"{place} is a folder; {FORMATS[kind].title} is a file.")
+    return _assembled(FORMATS[kind].read(place), place)
+
+
+def write(
+    corpus: Corpus,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    replace: bool = False,
+) -> Path:
+    r"""Write a corpus to a file, and to side files what the format has no place for.
+
+    All files are written, or none.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The corpus.
+    path : str or path
+        The file; a name ending in .gz is compressed.
+    format : str, optional
+        One of "ldac", "uci", "mm", "svmlight", "mallet", "npz", "folder" (counts) or
+        "jsonl" (texts); by default what the name shows.
+    replace : bool, default=False
+        Whether files that are there already may be replaced.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> corpus = Corpus([[1, 0], [2, 1]], ["fox", "red"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write(corpus, Path(folder, "tiny.ldac"))
+    ...     file.read_text()
+    '1 0:1\n2 0:2 1:1\n'
+    """
+    place = Path(path)
+    kind = format or format_of(place, written=True)
+    _check_name(kind, WRITTEN)
+    if not corpus.n_documents or not corpus.n_terms:
+        raise DataError(
+            f"the corpus has {corpus.n_documents} documents and {corpus.n_terms} "
+            "words; there is nothing to write."
+        )
+    if place.suffix.lower() == ".zst" or (kind == "npz" and place.suffix == ".gz"):
+        raise DataError(f"{place} cannot be compressed like that. Change its suffix.")
+    check_free(place, replace=replace)
+    if kind == FOLDER:
+        return save_folder(corpus, place, replace=replace)
+    if kind == "jsonl":
+        _write_together(place, lambda draft: _write_jsonl(corpus, draft))
+        return place
+    _write_together(place, lambda draft: _write_matrix(FORMATS[kind], corpus, draft))
+    return place
+
+
+def format_of(path: Path, *, written: bool = False) -> str:
+    """Return the format that a name shows.
+
+    Examples
+    --------
+    >>> format_of(Path("news.mtx.gz")), format_of(Path("."))
+    ('mm', 'files')
+    """
+    if path.is_dir() and not written:
+        return FOLDER if (path / "counts.npz").is_file() else "files"
+    found = matrix_format(path)
+    if found is not None:
+        return found.name
+    if written:
+        if plain_suffix(path) in (".jsonl", ".ndjson"):
+            return "jsonl"
+        if path.suffix == "":
+            return FOLDER
+        raise DataError(
+            f"{path.name!r} does not show a format to write. Say which with format=... "
+            f"(--to): one of {', '.join(WRITTEN)}."
+        )
+    from topicfold.corpus.readers import text_format
+
+    return text_format(path)
+
+
+def corpus_name(path: Path) -> str:
+    """Return the name of a corpus: that of the file without its endings."""
+    name = path.resolve().name if path.is_dir() else path.name
+    for ending in (".gz", ".zst"):
+        name = name.removesuffix(ending)
+    return name if path.is_dir() else Path(name).stem
+
+
+def check_free(path: Path, *, replace: bool) -> None:
+    """Refuse a place where something is already, unless it may be replaced."""
+    every = [path, *(side_file(path, name) for name in SIDES)]
+    taken = [file for file in every if file.exists()]
+    if taken and not replace:
+        raise DataError(
+            f"{taken[0]} is there already. Choose another name, or replace it with "
+            "replace=True (--force)."
+        )
+
+
+def _check_name(kind: str, known: tuple[str, ...]) -> None:
+    if kind in known:
+        return
+    near = difflib.get_close_matches(kind, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise DataError(
+        f"format={kind!r} is not known here.{hint} Give one of {', '.join(known)}."
+    )
+
+
+def _assembled(parts: Parts, path: Path) -> Corpus:
+    """Return the corpus of a file and of its side files."""
+    sides = read_sides(path)
+    known = {**parts.known, **sides}
+    counts = parts.counts
+    if not counts.shape[0]:
+        raise DataError(f"{path} has no documents.")
+    words = known.pop("vocab", None)
+    if words is None:
+        words = [f"w{column}" for column in range(counts.shape[1])]
+        warnings.warn(
+            f"{path} has no vocabulary beside it ({side_file(path, 'vocab').name}, "
+            "vocab.txt); words are named w0, w1, ...",
+            DataWarning,
+            stacklevel=3,
+        )
+    if parts.open_width and counts.shape[1] < len(words):
+        counts = sparse.csr_matrix(
+            (counts.data, counts.indices, counts.indptr), (counts.shape[0], len(words))
+        )
+    fields: dict[str, Any] = dict(known)
+    return Corpus(counts=counts, vocabulary=words, name=corpus_name(path), **fields)
+
+
+def _write_matrix(
+    format: MatrixFormat, corpus: Corpus, draft: Path
+) -> dict[str, list[str]]:
+    side = format.write(corpus, draft)
+    side["vocab"] = corpus.vocabulary
+    # Labels and ids that stand in the file itself are not written twice.
+    inside = {"svmlight": ("labels",), "mallet": ("labels", "ids")}
+    for name in SIDES[1:]:
+        values = getattr(corpus, name)
+        if values is not None and name not in inside.get(format.name, ()):
+            side[name] = values
+    return side
+
+
+def _write_jsonl(corpus: Corpus, draft: Path) -> dict[str, list[str]]:
+    if corpus.texts is None:
+        raise DataError(
+            "the corpus has counts but no texts, so it cannot be written as jsonl. "
+            f"Write one of {', '.join(FORMATS)}."
+        )
+    singular = {"label": corpus.labels, "id": corpus.ids, "time": corpus.times}
+    known = {name: values for name, values in singular.items() if values is not None}
+    with writing(draft) as stream:
+        for row, text in enumerate(corpus.texts):
+            record = {"text": text}
+            record |= {name: values[row] for name, values in known.items()}
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+    return {}
+
+
+def _write_together(
+    path: Path, write_main: Callable[[Path], dict[str, list[str]]]
+) -> None:
+    """Write a file and its side files under other names, then rename all of them."""
+    token = secrets.token_hex(6)
+    drafts: dict[Path, Path] = {}
+
+    def draft_of(target: Path) -> Path:
+        drafts[target] = target.with_name(f".topicfold-{token}-{target.name}")
+        return drafts[target]
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sides = write_main(draft_of(path))
+        for name, lines in sides.items():
+            target = side_file(path, name)
+            draft_of(target).write_bytes(side_bytes(lines, name))
+        for target, draft in drafts.items():
+            draft.replace(target)
+        for name in SIDES:
+            # One of an older file would be taken for this one's.
+            if name not in sides:
+                side_file(path, name).unlink(missing_ok=True)
+    except BaseException as error:
+        for draft in drafts.values():
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+        if isinstance(error, UnicodeEncodeError):
+            raise DataError(
+                f"{path} cannot be written: {error.object[error.start]!r} is half a "
+                "character that no file can hold. Remove it."
+            ) from error
+        if isinstance(error, OSError):
+            raise DataError(f"{path} cannot be written: {error.strerror}.") from error
+        raise

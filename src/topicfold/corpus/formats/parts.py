@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the matrix formats share: entries to a matrix, side files, whole numbers."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.corpus.readers import read_lines
+from topicfold.corpus.record import Corpus
+from topicfold.exceptions import DataError
+
+SIDES = ("vocab", "labels", "ids", "times", "split")
+# Above this size a matrix must be as large as its entries and words suggest, so that
+# one wrong number does not fill the memory.
+_ALWAYS_FINE = 1_000_000
+_MOST_EMPTY = 1000
+
+
+@dataclass
+class Parts:
+    """What a file of a matrix format says; side files say the rest.
+
+    Attributes
+    ----------
+    counts : CSR matrix
+        The counts; as many columns as the file shows.
+    known : dict of str to list of str
+        Of ``"vocab"``, ``"labels"`` and ``"ids"``, what stands in the file itself.
+    open_width : bool
+        Whether the number of words is not stated, so that there may be more columns.
+    """
+
+    counts: Any
+    known: dict[str, list[str]] = field(default_factory=dict)
+    open_width: bool = False
+
+
+def matrix_of(
+    rows: Any, columns: Any, values: Any, shape: tuple[int, int], path: Path
+) -> Any:
+    """Return the canonical CSR matrix of entries; repeated ones add up."""
+    values = np.asarray(values)
+    for size, what in zip(shape, ("documents", "words"), strict=True):
+        if size > max(_ALWAYS_FINE, _MOST_EMPTY * len(values)):
+            raise DataError(
+                f"{path} would have {size:,} {what} for {len(values):,} entries. Is a "
+                "number wrong?"
+            )
+    values = smallest_type(values)
+    if values.dtype.kind == "i" and float(values.sum(dtype=np.float64)) >= 2.0**62:
+        raise DataError(f"{path} has counts too large to add up. Is a number wrong?")
+    matrix = sparse.csr_matrix((values, (rows, columns)), shape=shape)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def smallest_type(values: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as int32 or int64, others as float64.
+
+    Examples
+    --------
+    >>> smallest_type(np.array([1.0, 2.0])).dtype, smallest_type(np.array([0.5])).dtype
+    (dtype('int32'), dtype('float64'))
+    """
+    if values.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            whole = bool(np.all((values == np.rint(values)) & (np.abs(values) < 2**53)))
+        if not whole:
+            return values.astype(np.float64)
+    # The sum, for entries that are repeated add up.
+    small = not len(values) or float(np.abs(values).sum(dtype=np.float64)) < 2**31
+    return values.astype(np.int32 if small else np.int64)
+
+
+def whole_counts(corpus: Corpus, title: str) -> Any:
+    """Return counts as whole numbers; others cannot be written in this format."""
+    counts = corpus.counts
+    if counts.dtype.kind == "f":
+        odd = np.flatnonzero(counts.data != np.rint(counts.data))
+        large = np.flatnonzero(counts.data >= 2**53)
+        if len(odd) or len(large):
+            value = counts.data[(odd if len(odd) else large)[0]]
+            raise DataError(
+                f"{title} holds whole counts only, and {value:g} is none. Write mm, "
+                "svmlight or npz instead."
+            )
+        return counts.astype(np.int64)
+    return counts
+
+
+def number_text(counts: Any) -> list[str]:
+    """Return the stored values as text that reads back to the very same values."""
+    if counts.dtype.kind == "f":
+        whole = counts.data == np.rint(counts.data)
+        if not whole.all() or (counts.data >= 2**53).any():
+            return [repr(value) for value in counts.data.astype(np.float64).tolist()]
+        return [str(int(value)) for value in counts.data.tolist()]
+    return [str(int(value)) for value in counts.data.tolist()]
+
+
+def side_file(path: Path, name: str) -> Path:
+    """Return the place of a side file.
+
+    Examples
+    --------
+    >>> side_file(Path("a", "news.mtx"), "vocab").as_posix()
+    'a/news.mtx.vocab'
+    """
+    return path.with_name(f"{path.name}.{name}")
+
+
+def read_sides(path: Path) -> dict[str, list[str]]:
+    """Return what the side files of a matrix say."""
+    found = {}
+    for name in SIDES:
+        file = side_file(path, name)
+        if not file.is_file() and name == "vocab":
+            file = _usual_vocabulary(path)
+        if file.is_file():
+            found[name] = read_lines(file)
+    return found
+
+
+def _usual_vocabulary(path: Path) -> Path:
+    """Return where others put the words: vocab.NAME.txt of UCI, or vocab.txt."""
+    plain = path.name.removesuffix(".gz").removesuffix(".zst")
+    if plain.lower().startswith("docword."):
+        return path.with_name("vocab" + plain[len("docword") :])
+    return path.with_name("vocab.txt")
+
+
+def side_bytes(lines: Sequence[str], name: str) -> bytes:
+    """Return the bytes of a side file, a line an entry."""
+    for number, line in enumerate(lines):
+        if "\n" in line or "\r" in line:
+            raise DataError(
+                f"{name}[{number}] is {line!r}: a line break cannot be written. "
+                "Replace it by a space."
+            )
+    try:
+        raw = "".join(f"{line}\n" for line in lines).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{name} has {error.object[error.start]!r}, half a character that no file "
+            "can hold. Remove it."
+        ) from error
+    # One mark is taken off when read: a word that begins with it needs another.
+    return codecs.BOM_UTF8 + raw if raw.startswith(codecs.BOM_UTF8) else raw
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[str]]:
+    """Open a file to write text, compressed where its name ends in .gz."""
+    if path.suffix.lower() == ".gz":
+        # No name and no time in the file, so that equal content is equal bytes.
+        with (
+            path.open("wb") as raw,
+            gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed,
+            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text,
+        ):
+            yield text
+    else:
+        with path.open("w", encoding="utf-8", newline="\n") as text:
+            yield text

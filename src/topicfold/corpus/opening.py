@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Opening files of text: compressed or not, in whatever encoding, line by line.
+
+Compression is told by the first bytes, gzip and Zstandard. The encoding, where none is
+stated, is that of the byte order mark, else UTF-8 where it fits, else Windows-1252
+(Western European), which is said in a warning. A file in which some lines are UTF-8
+and others are not has bad lines, reported with their numbers.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import io
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
+
+from topicfold.exceptions import DataError, DataWarning, MissingDependencyError
+
+FALLBACK = "cp1252"
+UTF8 = "utf-8"
+# (bytes of the file read, bytes of the file)
+Progress = Callable[[int, int], None]
+
+_CHUNK = 1 << 20
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# The longer marks first: that of UTF-32 begins like that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_NO_TEXT = {
+    b"%PDF": "a PDF file",
+    b"PK\x03\x04": "a ZIP archive (Word and Excel files are such archives)",
+    b"PAR1": "a Parquet file; its name must end in .parquet",
+}
+
+
+class BadLines:
+    """What happens to lines that cannot be read: an error, or skipped and counted.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    skip : bool, default=False
+        Whether such lines are left out.
+    unit : str, default="line"
+        What is counted: lines, rows or files.
+
+    Examples
+    --------
+    >>> bad = BadLines(Path("x.csv"))
+    >>> bad.report(7, "2 fields instead of 3.")
+    Traceback (most recent call last):
+    topicfold.exceptions.DataError: x.csv, line 7: 2 fields instead of 3. ...
+    """
+
+    def __init__(self, path: Path, skip: bool = False, unit: str = "line") -> None:
+        self.path = path
+        self.skip = skip
+        self.unit = unit
+        self.count = 0
+        self.first = ""
+
+    def report(self, number: int | str, reason: str) -> None:
+        """Raise for a bad line, or note that it is left out."""
+        if not self.skip:
+            raise DataError(
+                f"{self.path}, {self.unit} {number}: {reason} To leave such "
+                f"{self.unit}s out: skip_bad_lines=True (--skip-bad-lines)."
+            )
+        if not self.count:
+            self.first = f"{self.unit} {number}: {reason}"
+        self.count += 1
+
+    def warn(self) -> None:
+        """Say once how many lines were left out."""
+        if self.count:
+            warnings.warn(
+                f"{self.path}: {self.count:,} bad {self.unit}s were left out. The "
+                f"first: {self.first}",
+                DataWarning,
+                stacklevel=2,
+            )
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path, progress: Progress | None = None) -> Iterator[BinaryIO]:
+    """Open a file for reading, decompressed; all errors of reading are DataError."""
+    try:
+        with path.open("rb") as raw:
+            size = path.stat().st_size
+            head = raw.read(4) if raw.seekable() else b""
+            if head:
+                raw.seek(0)
+            source: Any = raw
+            if progress is not None:
+                source = io.BufferedReader(_Counted(raw, size, progress), _CHUNK)
+            with _decompressed(source, path, head) as stream:
+                yield stream
+    except (OSError, EOFError, zlib.error) as error:
+        detail = getattr(error, "strerror", None) or error
+        raise DataError(f"{path} cannot be read: {detail}.") from error
+
+
+def detect_encoding(path: Path) -> str:
+    """Return the encoding of a text file, from all of its bytes.
+
+    A guess other than UTF-8 or that of a byte order mark is said in a warning; a file
+    that is no text is an error.
+    """
+    if not path.is_file():  # a pipe can be read only once
+        return UTF8
+    known = unknown = 0
+    number = 1
+    first = ""
+    with open_bytes(path) as stream:
+        chunk = stream.read(_CHUNK)
+        marked = encoding_of_mark(chunk)
+        if marked:
+            return marked
+        check_is_text(chunk, path)
+        while chunk:
+            chunk += stream.readline()
+            if b"\0" in chunk:
+                check_is_text(chunk, path)
+            if not chunk.isascii() and not _is_utf8(chunk):
+                lines = [line for line in chunk.split(b"\n") if not line.isascii()]
+                good = sum(map(_is_utf8, lines))
+                known += good
+                if not unknown:
+                    first = _first_bad_byte(chunk, number)
+                unknown += len(lines) - good
+            elif not chunk.isascii():
+                known += 1
+            number += chunk.count(b"\n")
+            chunk = stream.read(_CHUNK)
+    if unknown == 0 or known:
+        return UTF8
+    _warn_fallback(f"{path} is not UTF-8 ({first})")
+    return FALLBACK
+
+
+def decode_whole(raw: bytes, path: Path, encoding: str | None) -> tuple[str, bool]:
+    """Return the text of a whole file, and whether its encoding was a guess."""
+    guessed = False
+    if encoding is None:
+        encoding = encoding_of_mark(raw)
+    if encoding is None:
+        check_is_text(raw, path)
+        guessed = not _is_utf8(raw)
+        encoding = FALLBACK if guessed else UTF8
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        number = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}, line {number}: byte {raw[error.start]:#04x} is not {encoding}. "
+            "Give the encoding of the file, for instance encoding='latin-1'."
+        ) from error
+    except (LookupError, ValueError, TypeError) as error:
+        _unknown_encoding(encoding, error)
+    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    return newlines.decode(text, final=True), guessed
+
+
+def text_lines(
+    path: Path,
+    encoding: str | None,
+    bad: BadLines,
+    progress: Progress | None = None,
+) -> Iterator[tuple[int, str]]:
+    r"""Yield number and text of every line; only \n, \r and \r\n end one."""
+    encoding = encoding or detect_encoding(path)
+    check_encoding(encoding)
+    with open_bytes(path, progress) as stream:
+        if "\n".encode(encoding) != b"\n" and encoding != "utf-8-sig":
+            yield from _wide_lines(stream, encoding, path)
+            return
+        # Decoded a line at a time, so that a bad one costs no other.
+        codec = _line_codec(encoding)
+        for number, raw in enumerate(_raw_lines(stream), start=1):
+            if number == 1 and codec == UTF8:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
+            try:
+                yield number, raw.decode(codec)
+            except UnicodeDecodeError as error:
+                bad.report(
+                    number,
+                    f"byte {raw[error.start]:#04x} is not {codec}. Give the encoding "
+                    "of the file, for instance encoding='latin-1'.",
+                )
+
+
+def _wide_lines(
+    stream: BinaryIO, encoding: str, path: Path
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of UTF-16 and the like, where bytes do not show line ends."""
+    number = 0
+    try:
+        with io.TextIOWrapper(stream, encoding=encoding) as text:
+            for line in text:
+                number += 1
+                yield number, line.removesuffix("\n")
+    except UnicodeError as error:
+        raise DataError(
+            f"{path}, after line {number}: not {encoding} ({error}). Give the encoding "
+            "of the file, for instance encoding='utf-8'."
+        ) from error
+
+
+def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
+    for raw in stream:
+        line = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\r" in line:
+            yield from line.split(b"\r")
+        else:
+            yield line
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse the name of an encoding that Python does not have."""
+    try:
+        b"".decode(encoding)
+        "\n".encode(encoding)
+    except (LookupError, ValueError, TypeError) as error:
+        _unknown_encoding(encoding, error)
+
+
+def encoding_of_mark(raw: bytes) -> str | None:
+    """Return the encoding that a byte order mark names.
+
+    Examples
+    --------
+    >>> encoding_of_mark("fox".encode("utf-16"))
+    'utf-16'
+    """
+    return next((name for mark, name in _MARKS if raw.startswith(mark)), None)
+
+
+def check_is_text(raw: bytes, path: Path) -> None:
+    """Refuse what is no text: a file with zero bytes, or of a kind that is known."""
+    kind = next((k for mark, k in _NO_TEXT.items() if raw.startswith(mark)), None)
+    if kind is None and b"\0" in raw:
+        kind = "a binary file, or UTF-16 text without its mark (encoding='utf-16-le')"
+    if kind is not None:
+        raise DataError(f"{path} is no text: it is {kind}. Export it as text first.")
+
+
+def warn_guessed_files(folder: Path, names: list[str]) -> None:
+    """Say how many files of a folder were not UTF-8."""
+    if names:
+        _warn_fallback(
+            f"{len(names)} files in {folder} are not UTF-8 (first: {names[0]})"
+        )
+
+
+def _warn_fallback(what: str) -> None:
+    warnings.warn(
+        f"{what}; read as {FALLBACK} (Western European). If letters look wrong, state "
+        "the encoding (--encoding).",
+        DataWarning,
+        stacklevel=3,
+    )
+
+
+def _unknown_encoding(encoding: str, error: Exception) -> NoReturn:
+    raise DataError(
+        f"the encoding {encoding!r} is not known. Give one such as utf-8, latin-1 or "
+        "utf-16."
+    ) from error
+
+
+def _line_codec(encoding: str) -> str:
+    name = codecs.lookup(encoding).name
+    return UTF8 if name in ("utf-8", "utf-8-sig") else name
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode(UTF8)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _first_bad_byte(chunk: bytes, number: int) -> str:
+    try:
+        chunk.decode(UTF8)
+    except UnicodeDecodeError as error:
+        line = number + chunk.count(b"\n", 0, error.start)
+        return f"byte {chunk[error.start]:#04x} in line {line}"
+    return ""
+
+
+class _Counted(io.RawIOBase):
+    """A raw file that tells how far it has been read."""
+
+    def __init__(self, raw: Any, size: int, progress: Progress) -> None:
+        self._raw, self._size, self._progress = raw, size, progress
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = int(self._raw.readinto(buffer))
+        self._progress(self._raw.tell(), self._size)
+        return count
+
+
+@contextlib.contextmanager
+def _decompressed(source: Any, path: Path, head: bytes) -> Iterator[BinaryIO]:
+    suffix = path.suffix.lower()
+    if head.startswith(_GZIP) or suffix == ".gz":
+        with gzip.GzipFile(fileobj=source) as stream:
+            yield cast(BinaryIO, stream)
+    elif head.startswith(_ZSTD) or suffix == ".zst":
+        with _open_zstandard(source) as stream:
+            yield stream
+    else:
+        yield source
+
+
+@contextlib.contextmanager
+def _open_zstandard(source: Any) -> Iterator[BinaryIO]:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Files in .zst need zstandard. Install it with pip install zstandard, or "
+            "unpack the file first (zstd -d)."
+        ) from error
+    reader = zstandard.ZstdDecompressor().stream_reader(
+        source, read_across_frames=True, closefd=False
+    )
+    try:
+        with io.BufferedReader(reader, _CHUNK) as stream:
+            yield cast(BinaryIO, stream)
+    except zstandard.ZstdError as error:
+        raise OSError(str(error)) from error

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Texts larger than memory: counted in blocks, to a matrix on disk.
+
+Texts are read once. Their counts, with every word that occurs, go to scratch files;
+when it is known which words stay, these are read once more and written as a folder of
+blocks (`topicfold.corpus.blocks`) that models fit. Memory holds the words, the ids and
+labels, and one block.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy import sparse
+
+from topicfold.corpus.counting import (
+    Bounds,
+    Columns,
+    Tally,
+    WordCounter,
+    check_bounds,
+    choose_terms,
+    text_blocks,
+)
+from topicfold.corpus.documents import Document
+from topicfold.corpus.files import READING_OPTIONS, corpus_name
+from topicfold.corpus.formats.parts import side_bytes
+from topicfold.corpus.readers import Known, iter_texts, read_lines
+from topicfold.corpus.record import Corpus
+from topicfold.exceptions import DataError
+
+if TYPE_CHECKING:
+    from topicfold.corpus.blocks import BlockMatrix
+
+INDEX_FILE = "index.safetensors"
+_SIDES = {"labels": "labels.txt", "ids": "ids.txt", "times": "time.txt"}
+# Entries and documents of a block on disk.
+_BLOCK_ENTRIES = 4_000_000
+_BLOCK_DOCUMENTS = 65_536
+
+
+class CountsWriter(Protocol):
+    """What takes counts block by block; `topicfold.corpus.blocks.BlockWriter` does."""
+
+    def append(self, block: Any) -> None:
+        """Take the next documents: a CSR matrix."""
+
+
+@dataclass(frozen=True)
+class DiskCorpus:
+    """A corpus whose counts are on disk, for models that fit in blocks.
+
+    Attributes
+    ----------
+    counts : BlockMatrix
+        The counts.
+    vocabulary : list of str
+        The words, one a column.
+    labels, ids, times : list of str or None
+        What is known of the documents; ``""`` where it is not.
+    name : str
+        Name of the corpus.
+    """
+
+    counts: BlockMatrix
+    vocabulary: list[str]
+    labels: list[str] | None = None
+    ids: list[str] | None = None
+    times: list[str] | None = None
+    name: str = ""
+    texts: None = None
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return self.counts.shape[0]
+
+    @property
+    def n_terms(self) -> int:
+        """Number of words."""
+        return self.counts.shape[1]
+
+    def encoded_labels(self) -> tuple[Any, list[str]]:
+        """Return labels as integers, -1 where unknown, and the class names."""
+        empty = sparse.csr_matrix((self.n_documents, 0), dtype=np.int32)
+        return Corpus(empty, [], labels=self.labels).encoded_labels()
+
+
+def vectorize_file(
+    path: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> DiskCorpus:
+    r"""Count the words of a file of any size, to a matrix on disk.
+
+    Parameters
+    ----------
+    path : str or path
+        The texts; all that `read_texts` reads.
+    folder : str or path
+        The folder to make; it appears when all is written.
+    overwrite : bool, default=False
+        Whether a folder of blocks that is there may be replaced.
+    **options
+        Those of `read_texts` and of `vectorize`, without `vocabulary` and `dtype`.
+
+    Returns
+    -------
+    DiskCorpus
+        Its `counts` is a `BlockMatrix`, which PLSA, LDA and others fit.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     file = Path(place, "two.txt")
+    ...     _ = file.write_text("red fox\nred fish\n")
+    ...     corpus = vectorize_file(file, Path(place, "two"), min_df=1, max_df=1.0)
+    ...     corpus.counts[:].toarray()
+    array([[0., 1., 1.],
+           [1., 0., 1.]], dtype=float32)
+    """
+    from topicfold.corpus.blocks import BlockWriter
+
+    place, target = Path(path), Path(folder)
+    names = ("format", *READING_OPTIONS)
+    reading = {name: options.pop(name) for name in names if name in options}
+    known = Known(place, own_ids=reading.get("id") is not None)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    writer = BlockWriter(target, overwrite=overwrite)
+    try:
+        with tempfile.TemporaryDirectory(
+            dir=target.parent, prefix=f".{target.name}-", suffix=".scratch"
+        ) as scratch:
+            texts = _texts(iter_texts(place, **reading), known)
+            words = stream_counts(texts, writer, scratch=Path(scratch), **options)
+        labels, ids, times = known.finish()
+        sides = {"labels": labels, "ids": ids, "times": times}
+        raw = {
+            _SIDES[name]: side_bytes([_one_line(v) for v in values], name)
+            for name, values in sides.items()
+            if values is not None
+        }
+        writer.close(words)
+    except BaseException as error:
+        writer.abort()
+        if isinstance(error, OSError) and error.strerror:
+            raise DataError(f"{target} cannot be written: {error.strerror}.") from error
+        raise
+    try:
+        for name, content in raw.items():
+            (target / name).write_bytes(content)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    return open_disk_corpus(target, name=corpus_name(place))
+
+
+def stream_counts(
+    texts: Iterable[str],
+    writer: CountsWriter,
+    *,
+    scratch: Path,
+    min_df: int | float = 2,
+    max_df: int | float = 0.5,
+    max_features: int | None = None,
+    dtype: DTypeLike = np.float32,
+    **cutting: Any,
+) -> list[str]:
+    """Count texts block by block into a writer, and return the words.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The texts, read once.
+    writer : object with ``append``
+        Takes the counts; it is not closed.
+    scratch : Path
+        An empty folder for counts until it is known which words stay.
+    min_df, max_df, max_features, **cutting
+        See `vectorize`.
+    dtype : dtype, default=float32
+        Type of the counts.
+
+    Examples
+    --------
+    >>> blocks = []
+    >>> class Keep:
+    ...     append = blocks.append
+    >>> with tempfile.TemporaryDirectory() as scratch:
+    ...     stream_counts(["red fox", "red"], Keep(), scratch=Path(scratch), max_df=2)
+    ['red']
+    >>> blocks[0].toarray().tolist()
+    [[1.0], [1.0]]
+    """
+    bounds = Bounds(min_df, max_df, max_features)
+    check_bounds(bounds)
+    counter, tally = WordCounter(**cutting), Tally()
+    files: list[Path] = []
+    for block in _grown(counter.count(part) for part in text_blocks(texts)):
+        tally.add(block)
+        files.append(scratch / f"{len(files)}.npz")
+        # Counts are small numbers: most take one byte.
+        largest = int(block.data.max(initial=0))
+        small = np.uint8 if largest < 2**8 else np.int32
+        with files[-1].open("wb") as stream:
+            np.savez(
+                stream,
+                data=block.data.astype(small),
+                indices=block.indices,
+                indptr=block.indptr,
+            )
+    if not files:
+        raise DataError("texts is empty. Give at least one document.")
+    every = counter.words
+    chosen, words = choose_terms(every, tally, bounds)
+    columns = Columns(chosen, len(every))
+    for file in files:
+        with np.load(file, allow_pickle=False) as arrays:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        shape = (len(parts[2]) - 1, max(len(every), 1))
+        writer.append(columns.of(sparse.csr_matrix(parts, shape=shape), dtype))
+        file.unlink()
+    return words
+
+
+def open_disk_corpus(path: str | os.PathLike[str], *, name: str = "") -> DiskCorpus:
+    """Open a folder that `vectorize_file` or `BlockMatrix.write` made.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    name : str, default=""
+        Name of the corpus; that of the folder if empty.
+
+    Returns
+    -------
+    DiskCorpus
+    """
+    from topicfold.corpus.blocks import BlockMatrix
+
+    folder = Path(path)
+    counts = BlockMatrix.open(folder)
+    words = counts.vocabulary or [f"w{w}" for w in range(counts.shape[1])]
+    known: dict[str, Any] = {}
+    for field, file in _SIDES.items():
+        if (folder / file).is_file():
+            known[field] = read_lines(folder / file)
+            if len(known[field]) != len(counts):
+                raise DataError(
+                    f"{folder / file} has {len(known[field])} lines for {len(counts)} "
+                    "documents. One line belongs to each."
+                )
+    return DiskCorpus(counts, words, name=name or folder.resolve().name, **known)
+
+
+def is_disk_corpus(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds counts in blocks.
+
+    Examples
+    --------
+    >>> is_disk_corpus(".")
+    False
+    """
+    return Path(path, INDEX_FILE).is_file()
+
+
+def _texts(documents: Iterable[Document], known: Known) -> Iterator[str]:
+    for document in documents:
+        known.add(document)
+        yield document.text
+
+
+def _one_line(value: str) -> str:
+    """Labels and ids of tables may have line breaks; a line a document has none."""
+    return value if value.isprintable() else " ".join(value.split())
+
+
+def _grown(blocks: Iterable[Any]) -> Iterator[Any]:
+    """Join blocks until they are worth a file."""
+    held: list[Any] = []
+    n_entries = n_documents = 0
+    for block in blocks:
+        held.append(block)
+        n_entries += block.nnz
+        n_documents += block.shape[0]
+        if n_entries >= _BLOCK_ENTRIES or n_documents >= _BLOCK_DOCUMENTS:
+            yield _stacked(held)
+            held, n_entries, n_documents = [], 0, 0
+    if held:
+        yield _stacked(held)
+
+
+def _stacked(blocks: list[Any]) -> Any:
+    """Put blocks under each other; later ones have more columns."""
+    width = blocks[-1].shape[1]
+    wide = [
+        sparse.csr_matrix((b.data, b.indices, b.indptr), (b.shape[0], width))
+        for b in blocks
+    ]
+    return sparse.csr_matrix(sparse.vstack(wide, format="csr"))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From text to words: the one place where topicfold cuts text.
+
+A word is a run of letters, combining marks and numbers that has at least two letters
+and begins with a letter or a number. Text is lower-cased and brought to Unicode form
+NFKC first, so that composed and decomposed accents, ligatures and wide letters count as
+the same word. Pure numbers, single letters and underscores are no words; languages that
+write without spaces must be cut into words before (`tokens="spaces"`), or by a function
+of your own.
+
+Text is cut in two steps. `runs` is quick and coarse; what a run means (a word, its
+stem, a stop word, nothing) is found out once for every different run, not for every
+occurrence. That makes stop words, stems and exact rules for all scripts nearly free.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import chain, groupby
+from typing import Any
+
+from topicfold.exceptions import DataError, MissingDependencyError
+
+# How to cut: a name, or a function from a text to its words.
+Tokens = str | Callable[[str], Iterable[str]]
+TOKEN_NAMES = ("words", "spaces")
+
+# Joiners that live inside words of Persian and of the languages of India.
+_JOINERS = "\u200c\u200d"
+# Where Unicode has its combining marks.
+_MARK_RANGES = (range(0x300, 0x20000), range(0xE0100, 0xE01F0))
+# Bytes of ASCII text: letters to lower case, what is no letter or digit to spaces.
+_ASCII = bytes(
+    ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32
+    for code in range(256)
+)
+
+
+def words_of(text: str) -> list[str]:
+    """Cut one text into words, in the way `vectorize` does.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    list of str
+        The words in their order.
+
+    Examples
+    --------
+    >>> words_of("The n_samples of log2, at 3.14 or 2d: Übung हिन्दी")
+    ['the', 'samples', 'of', 'log2', 'at', 'or', 'übung', 'हिन्दी']
+    """
+    return [word for run in runs(text) if (word := word_in(run)) is not None]
+
+
+def runs(text: str) -> list[str]:
+    """Cut text where no word can go on; every run has one word or none.
+
+    Examples
+    --------
+    >>> runs("Red_fox, 7!")
+    ['red', 'fox', '7']
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.lower()).lower()
+    if text.isascii():
+        return text.encode("ascii").translate(_ASCII).decode("ascii").split()
+    if _JOINERS[0] in text or _JOINERS[1] in text:
+        # A joiner belongs to a word or ends it: only the full rule knows.
+        return _word_pattern().findall(text)
+    return _run_pattern().findall(text.replace("_", " "))
+
+
+def word_in(run: str) -> str | None:
+    """Return the word of a run, or None.
+
+    Examples
+    --------
+    >>> word_in("log2"), word_in("2x")
+    ('log2', None)
+    """
+    if run.isascii():
+        # No word without two letters; most runs begin with them.
+        if run[:2].isalpha() and len(run) > 1:
+            return run
+        return run if sum(map(str.isalpha, run)) > 1 else None
+    found = _word_pattern().search(run)
+    return None if found is None else found.group()
+
+
+@lru_cache(maxsize=1)
+def _marks() -> str:
+    marks = ""
+    for is_mark, group in groupby(
+        chain(*_MARK_RANGES), key=lambda code: unicodedata.category(chr(code))[0] == "M"
+    ):
+        if is_mark:
+            codes = list(group)
+            marks += f"\\U{codes[0]:08x}-\\U{codes[-1]:08x}"
+    return marks
+
+
+@lru_cache(maxsize=1)
+def _run_pattern() -> re.Pattern[str]:
+    return re.compile(rf"[\w{_marks()}]+")
+
+
+@lru_cache(maxsize=1)
+def _word_pattern() -> re.Pattern[str]:
+    r"""Return the regular expression of a word; linear time on any input.
+
+    Python's ``\w`` knows no combining marks, hence a class of them. It is tried only
+    where letters end, which keeps the pattern as fast as a plain one.
+    """
+    marks = _marks()
+    letter, alnum = r"[^\W\d_]", r"[^\W_]"
+    return re.compile(
+        rf"(?<!\d)\d*{letter}(?:{letter}|[\d{marks}{_JOINERS}]+{letter})"
+        rf"(?:{alnum}+|[{marks}]+|[{_JOINERS}](?={alnum}))*"
+    )
+
+
+def cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str | None]]:
+    """Return the function that cuts a text, and the one that reads a piece.
+
+    Examples
+    --------
+    >>> cut, read = cutter("spaces")
+    >>> [read(piece) for piece in cut("Red fox!")]
+    ['Red', 'fox!']
+    """
+    if tokens == "words":
+        return runs, word_in
+    if tokens == "spaces":
+        return str.split, _itself
+    if callable(tokens):
+        return _checked(tokens), _itself
+    raise DataError(
+        f"tokens={tokens!r} is not known. Give one of {', '.join(TOKEN_NAMES)}, or a "
+        "function that takes a text and returns a list of words."
+    )
+
+
+def stop_word_set(stop_words: Any, tokens: Tokens) -> frozenset[str]:
+    """Return the words to leave out, cut like the texts."""
+    if stop_words is None:
+        return frozenset()
+    if isinstance(stop_words, str):
+        if stop_words != "english":
+            raise DataError(
+                f'stop_words={stop_words!r} is not known. Give "english", a list of '
+                "words or None; on the command line also the name of a file."
+            )
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        stop_words = ENGLISH_STOP_WORDS
+    try:
+        words = list(stop_words)
+    except TypeError as error:
+        raise DataError(
+            f"stop_words is of type {type(stop_words).__name__}. Give a list of words."
+        ) from error
+    if not all(isinstance(word, str) for word in words):
+        raise DataError("stop_words has something that is no string. Give words.")
+    cut, read = cutter(tokens)
+    pieces = (read(piece) for word in words for piece in cut(word))
+    return frozenset(word for word in pieces if word is not None)
+
+
+def stemmer(language: str | None) -> Callable[[str], str] | None:
+    """Return the function from a word to its stem, of Snowball's stemmers.
+
+    Examples
+    --------
+    >>> stemmer(None) is None
+    True
+    """
+    if language is None:
+        return None
+    try:
+        import snowballstemmer
+    except ImportError as error:
+        raise MissingDependencyError(
+            "stem needs snowballstemmer. Install it with pip install snowballstemmer."
+        ) from error
+    known = sorted(snowballstemmer.algorithms())
+    if language not in known:
+        raise DataError(
+            f"stem={language!r} is no language that can be stemmed. Give one of "
+            f"{', '.join(known)}."
+        )
+    stem: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
+    return stem
+
+
+def _itself(piece: str) -> str | None:
+    return piece or None
+
+
+def _checked(tokens: Callable[[str], Iterable[str]]) -> Callable[[str], list[str]]:
+    def cut(text: str) -> list[str]:
+        pieces = tokens(text)
+        words = None if isinstance(pieces, str) else list(pieces)
+        if words is None or not all(isinstance(word, str) for word in words):
+            raise DataError(
+                "the function given as tokens must return a list of strings; it "
+                f"returned {type(pieces).__name__} for {text[:40]!r}."
+            )
+        return words
+
+    return cut

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Editing topics by hand: rename, merge, drop, split.
+
+Every function returns a new model and leaves the given one as it is. The new model
+notes what was done in ``edits_``, names in ``topic_names_``; both are saved with it.
+An edited model is no longer a maximum of its objective: ``objective_history_`` is that
+of the fit.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.exceptions import DataError
+from topicfold.inference.rows import normalize_rows
+
+Array = NDArray[np.floating]
+
+# Fitted attributes with one entry a topic.
+_PER_TOPIC = ("topic_totals_", "doc_topic_prior_")
+# Mixtures with less than this left after a drop say nothing.
+_NOTHING_LEFT = 1e-12
+
+
+def rename_topics(model: Any, names: Mapping[int, str]) -> Any:
+    """Give topics names; the topics themselves stay as they are.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with topics.
+    names : mapping of int to str
+        Name of each topic to rename; an empty name takes the old one away.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> model = PLSA(2, random_state=0).fit([[4, 1, 0], [0, 1, 3]])
+    >>> rename_topics(model, {1: "weather"}).topic_names_
+    ['', 'weather']
+    """
+    edited = _copy(model)
+    for topic, name in names.items():
+        _check_topics(edited, [topic])
+        if not isinstance(name, str):
+            raise DataError(f"The name of topic {topic} is {name!r}. Give a string.")
+        edited.topic_names_[topic] = name.strip()
+        _note(edited, action="rename", topic=int(topic), name=name.strip())
+    return edited
+
+
+def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
+    """Make one topic of several.
+
+    Its word distribution is their mean, weighted by their sizes; its share of every
+    document is the sum of theirs. It takes the place of the first of them; topics
+    behind the others move up.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with topics.
+    topics : sequence of int
+        At least two topics.
+    name : str, default=""
+        Name of the new topic; default: the names they had, joined.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> model = PLSA(3, random_state=0).fit([[4, 1, 0], [0, 1, 3], [2, 0, 2]])
+    >>> merge_topics(model, [0, 2]).components_.shape
+    (2, 3)
+    """
+    chosen = sorted(_check_topics(model, topics))
+    if len(chosen) < 2:
+        raise DataError("Give at least two different topics to merge.")
+    sizes = _sizes(model)
+    edited = _copy(model)
+    first, others = chosen[0], chosen[1:]
+    shares = sizes[chosen] / sizes[chosen].sum() if sizes[chosen].any() else None
+    merged = np.average(edited.components_[chosen], axis=0, weights=shares)
+    edited.components_[first] = merged
+    if hasattr(edited, "doc_topics_"):
+        edited.doc_topics_[:, first] = edited.doc_topics_[:, chosen].sum(axis=1)
+    for attribute in _per_topic(edited):
+        getattr(edited, attribute)[first] = getattr(edited, attribute)[chosen].sum()
+    old = [edited.topic_names_[k] for k in chosen if edited.topic_names_[k]]
+    edited.topic_names_[first] = name.strip() or " + ".join(old)
+    _remove(edited, others)
+    edited.components_ = normalize_rows(edited.components_)
+    _note(edited, action="merge", topics=chosen, name=edited.topic_names_[first])
+    return edited
+
+
+def drop_topics(model: Any, topics: Iterable[int]) -> Any:
+    """Remove topics; what is left of every mixture is scaled to sum 1.
+
+    A document that had nothing but the dropped topics gets the uniform mixture. The
+    topics behind a dropped one move up.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with topics.
+    topics : iterable of int
+        The topics; at least one other must stay.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> model = PLSA(3, random_state=0).fit([[4, 1, 0], [0, 1, 3], [2, 0, 2]])
+    >>> drop_topics(model, [1]).doc_topics_.sum(axis=1).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    chosen = sorted(_check_topics(model, topics))
+    if not chosen:
+        raise DataError("Give at least one topic to drop.")
+    if len(chosen) == len(model.components_):
+        raise DataError("All topics would be dropped. Keep at least one.")
+    edited = _copy(model)
+    _remove(edited, chosen)
+    if hasattr(edited, "doc_topics_"):
+        empty = edited.doc_topics_.sum(axis=1) < _NOTHING_LEFT
+        edited.doc_topics_[empty] = 1.0
+        edited.doc_topics_ = normalize_rows(edited.doc_topics_)
+    _note(edited, action="drop", topics=chosen)
+    return edited
+
+
+def split_topic(
+    model: Any,
+    topic: int,
+    X: Any,
+    *,
+    n_topics: int = 2,
+    max_iter: int = 200,
+    random_state: Any = 0,
+) -> Any:
+    """Refit inside a topic: several topics in the place of one.
+
+    The counts that belong to the topic, ``X_dw p(k|d,w)``, are a corpus of their own;
+    PLSA finds `n_topics` topics in it. The first takes the topic's number, the others
+    follow behind the last; all other topics stay as they are.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with topics.
+    topic : int
+        The topic to split.
+    X : sparse matrix of shape (n_documents, n_terms)
+        The training documents, in the order of `fit`.
+    n_topics : int, default=2
+        Number of topics to make of it.
+    max_iter : int, default=200
+        Most EM iterations.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the start.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> X = [[4, 4, 0, 0], [0, 0, 3, 3], [0, 0, 2, 2], [5, 4, 0, 0]]
+    >>> model = PLSA(1, random_state=0).fit(X)
+    >>> split_topic(model, 0, X).doc_topics_.max(axis=1).round(3).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    from topicfold import PLSA
+
+    (topic,) = _check_topics(model, [topic])
+    if n_topics < 2:
+        raise DataError(f"n_topics must be at least 2. Got {n_topics!r} instead.")
+    counts = _counts_of_topic(model, topic, X)
+    if counts.nnz == 0:
+        raise DataError(f"No word of these documents belongs to topic {topic}.")
+    inner = PLSA(n_topics, max_iter=max_iter, random_state=random_state)
+    has_words = np.diff(counts.indptr) > 0
+    within = np.full((counts.shape[0], n_topics), 1.0 / n_topics)
+    within[has_words] = inner.fit(counts[has_words]).doc_topics_
+    edited = _copy(model)
+    dtype = edited.components_.dtype
+    share = edited.doc_topics_[:, [topic]] * within
+    edited.components_ = _spread(edited.components_, topic, inner.components_, dtype)
+    edited.doc_topics_ = _spread(edited.doc_topics_.T, topic, share.T, dtype).T.copy()
+    parts = inner.topic_data().topic_sizes()
+    for attribute in _per_topic(model):
+        values = getattr(edited, attribute)
+        pieces = values[topic] * parts
+        setattr(edited, attribute, _spread(values, topic, pieces, values.dtype))
+    edited.topic_names_ = [*edited.topic_names_, *[""] * (n_topics - 1)]
+    edited.topic_names_[topic] = ""
+    _set_size(edited)
+    _note(edited, action="split", topic=topic, n_topics=n_topics)
+    return edited
+
+
+def apply_edits(
+    model: Any, edits: Iterable[Mapping[str, Any]], *, X: Any = None
+) -> Any:
+    """Apply edits as ``edits_`` records them, one after the other.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with topics.
+    edits : iterable of mapping
+        ``{"action": "rename", "topic": 3, "name": "space"}``, ``{"action": "merge",
+        "topics": [1, 4]}``, ``{"action": "drop", "topics": [2]}`` or ``{"action":
+        "split", "topic": 0, "n_topics": 2}``. Numbers are those that topics have when
+        the edit's turn comes.
+    X : sparse matrix or None, default=None
+        The training documents; needed for a split.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> model = PLSA(2, random_state=0).fit([[4, 1, 0], [0, 1, 3]])
+    >>> edited = apply_edits(model, [{"action": "rename", "topic": 0, "name": "a"}])
+    >>> edited.edits_
+    [{'action': 'rename', 'topic': 0, 'name': 'a'}]
+    """
+    for number, edit in enumerate(edits):
+        try:
+            model = _apply(model, dict(edit), X)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise DataError(f"Edit {number} ({edit!r}): {reason}") from error
+    return model
+
+
+def _apply(model: Any, edit: dict[str, Any], X: Any) -> Any:
+    action = edit.pop("action", None)
+    if action == "rename":
+        edited = rename_topics(model, {edit.pop("topic"): edit.pop("name")})
+    elif action == "merge":
+        edited = merge_topics(model, edit.pop("topics"), name=edit.pop("name", ""))
+    elif action == "drop":
+        edited = drop_topics(model, edit.pop("topics"))
+    elif action == "split":
+        if X is None:
+            raise DataError("a split needs the training documents. Give X.")
+        edited = split_topic(
+            model, edit.pop("topic"), X, n_topics=edit.pop("n_topics", 2)
+        )
+    else:
+        raise DataError(f"unknown action {action!r}. Use rename, merge, drop or split.")
+    if edit:
+        raise DataError(f"unknown entries {sorted(edit)}.")
+    return edited
+
+
+def _copy(model: Any) -> Any:
+    check_is_fitted(model, "components_")
+    if hasattr(model, "classes_"):
+        raise DataError(
+            f"{type(model).__name__} has learned with labels what each topic means "
+            "for the classes. Edit the base model, then fit it again."
+        )
+    edited = copy.deepcopy(model)
+    names = getattr(model, "topic_names_", None)
+    edited.topic_names_ = list(names) if names else [""] * len(model.components_)
+    edited.edits_ = list(getattr(model, "edits_", ()))
+    return edited
+
+
+def _check_topics(model: Any, topics: Iterable[int]) -> list[int]:
+    check_is_fitted(model, "components_")
+    n_topics = len(model.components_)
+    chosen: list[int] = []
+    for topic in topics:
+        if isinstance(topic, bool) or not isinstance(topic, int | np.integer):
+            raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
+        if not 0 <= topic < n_topics:
+            raise DataError(
+                f"There is no topic {topic}; topics are 0 to {n_topics - 1}."
+            )
+        if topic not in chosen:
+            chosen.append(int(topic))
+    return chosen
+
+
+def _sizes(model: Any) -> NDArray[np.float64]:
+    return np.asarray(model.topic_data().topic_sizes())
+
+
+def _per_topic(model: Any) -> list[str]:
+    n_topics = len(model.components_)
+    shapes = {a: np.asarray(getattr(model, a, 0)).shape for a in _PER_TOPIC}
+    return [a for a, shape in shapes.items() if shape == (n_topics,)]
+
+
+def _remove(model: Any, topics: list[int]) -> None:
+    attributes = _per_topic(model)
+    keep = np.setdiff1d(np.arange(len(model.components_)), topics)
+    model.components_ = model.components_[keep]
+    if hasattr(model, "doc_topics_"):
+        model.doc_topics_ = np.ascontiguousarray(model.doc_topics_[:, keep])
+    for attribute in attributes:
+        setattr(model, attribute, getattr(model, attribute)[keep])
+    model.topic_names_ = [model.topic_names_[k] for k in keep]
+    _set_size(model)
+
+
+def _set_size(model: Any) -> None:
+    model.set_params(n_components=len(model.components_))
+
+
+def _spread(rows: Array, topic: int, parts: Array, dtype: Any) -> Array:
+    """Replace row `topic` by the first part, and append the others."""
+    changed = np.concatenate([rows, parts[1:]]).astype(dtype)
+    changed[topic] = parts[0]
+    return changed
+
+
+def _counts_of_topic(model: Any, topic: int, X: Any) -> sparse.csr_matrix:
+    """Expected counts of one topic at the non-zeros of X."""
+    counts = sparse.csr_matrix(X, dtype=np.float64, copy=True)
+    theta = getattr(model, "doc_topics_", None)
+    if theta is None:
+        raise DataError("This model of a stream keeps no mixtures: fit it with `fit`.")
+    if counts.shape != (len(theta), model.components_.shape[1]):
+        raise DataError(
+            f"X has shape {counts.shape}; the model was fitted on "
+            f"{(len(theta), model.components_.shape[1])}. Give the training documents."
+        )
+    rows = np.repeat(np.arange(len(theta)), np.diff(counts.indptr))
+    whole = np.zeros(counts.nnz)
+    for k, words in enumerate(model.components_):
+        whole += np.asarray(theta[rows, k], np.float64) * words[counts.indices]
+    own = (
+        theta[rows, topic].astype(np.float64) * model.components_[topic][counts.indices]
+    )
+    counts.data *= np.divide(own, whole, out=np.zeros_like(own), where=whole > 0)
+    counts.eliminate_zeros()
+    return counts
+
+
+def _note(model: Any, **edit: Any) -> None:
+    model.edits_ = [*model.edits_, edit]

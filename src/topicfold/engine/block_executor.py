@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running a function on every block of a corpus and adding up what it returns.
+
+An executor places work; it knows nothing of topics. The local one has a thread a
+block in flight; ``engine.dask`` has workers. Sums are made in one order, fixed by the
+number of blocks alone: groups of `FAN_IN` in a row, then groups of groups. So
+neither the number of threads nor that of workers changes a bit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.engine.block_store import BlockStore, write_rows
+
+FAN_IN = 8
+
+Statistics = tuple[Any, ...]
+
+
+class Prepared(Protocol):
+    """Blocks in the form that a function takes, one an item."""
+
+    def reduce(
+        self,
+        function: Callable[..., Statistics],
+        block_args: Sequence[tuple[Any, ...]] | None = None,
+        shared: tuple[Any, ...] = (),
+    ) -> Statistics:
+        """Return the sum of ``function(block, *block_args[b], *shared)``.
+
+        `function` returns a tuple of numbers and arrays, of which the caller gives
+        up ownership.
+        """
+
+    def collect(
+        self,
+        function: Callable[..., Any],
+        block_args: Sequence[tuple[Any, ...]] | None = None,
+        shared: tuple[Any, ...] = (),
+    ) -> list[Any]:
+        """Return the results of all blocks in their order."""
+
+
+class Executor(Protocol):
+    """Where the blocks of a corpus are visited."""
+
+    def prepare(
+        self, make: Callable[..., Any], shared: tuple[Any, ...] = ()
+    ) -> Prepared:
+        """Return the blocks as ``make(csr_matrix, *shared)`` makes them."""
+
+
+class LocalExecutor:
+    """Visit blocks in this process, `threads` at a time.
+
+    Parameters
+    ----------
+    corpus : BlockCorpus
+        With a method ``block(number)``.
+    threads : int
+        Blocks in work at a time; the kernels release the GIL.
+    keep_bytes : int
+        Prepared blocks are kept in memory while they need no more than this; the
+        others are made again at every visit.
+    """
+
+    def __init__(self, corpus: BlockCorpus, threads: int, keep_bytes: int) -> None:
+        self.corpus = corpus
+        self.threads = threads
+        self.keep_bytes = keep_bytes
+
+    def prepare(
+        self, make: Callable[..., Any], shared: tuple[Any, ...] = ()
+    ) -> LocalPrepared:
+        """See the protocol; blocks are made when they are first visited."""
+        return LocalPrepared(self, make, shared)
+
+
+class LocalPrepared:
+    """Blocks of this process; see `LocalExecutor`."""
+
+    def __init__(
+        self, executor: LocalExecutor, make: Callable[..., Any], shared: tuple[Any, ...]
+    ) -> None:
+        self.executor = executor
+        self.make = make
+        self.shared = shared
+        self._kept: dict[int, Any] = {}
+        self._kept_bytes = 0
+
+    def reduce(
+        self,
+        function: Callable[..., Statistics],
+        block_args: Sequence[tuple[Any, ...]] | None = None,
+        shared: tuple[Any, ...] = (),
+    ) -> Statistics:
+        """See the protocol."""
+        return sum_in_order(self._visit(function, block_args, shared))
+
+    def collect(
+        self,
+        function: Callable[..., Any],
+        block_args: Sequence[tuple[Any, ...]] | None = None,
+        shared: tuple[Any, ...] = (),
+    ) -> list[Any]:
+        """See the protocol."""
+        return list(self._visit(function, block_args, shared))
+
+    def _visit(
+        self,
+        function: Callable[..., Any],
+        block_args: Sequence[tuple[Any, ...]] | None,
+        shared: tuple[Any, ...],
+    ) -> Iterator[Any]:
+        def visit(number: int) -> Any:
+            own = () if block_args is None else block_args[number]
+            return function(self._block(number), *own, *shared)
+
+        n_blocks = self.executor.corpus.n_blocks
+        if self.executor.threads == 1:
+            yield from map(visit, range(n_blocks))
+            return
+        with ThreadPoolExecutor(self.executor.threads) as pool:
+            waiting: deque[Future[Any]] = deque()
+            try:
+                for number in range(n_blocks):
+                    # One more than there are threads: none waits for the sum.
+                    if len(waiting) > self.executor.threads:
+                        yield waiting.popleft().result()
+                    waiting.append(pool.submit(visit, number))
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _block(self, number: int) -> Any:
+        kept = self._kept.get(number)
+        if kept is not None:
+            return kept
+        block = self.make(self.executor.corpus.block(number), *self.shared)  # type: ignore[attr-defined]
+        size = getattr(block, "n_bytes", None)
+        if size is not None and self._kept_bytes + size <= self.executor.keep_bytes:
+            self._kept_bytes += size
+            self._kept[number] = block
+        return block
+
+
+def add_statistics(total: Statistics, other: Statistics) -> Statistics:
+    """Add two tuples entry by entry; arrays of the first are overwritten."""
+    return tuple(
+        np.add(a, b, out=a) if isinstance(a, np.ndarray) else a + b
+        for a, b in zip(total, other, strict=True)
+    )
+
+
+def sum_in_order(parts: Iterable[Statistics]) -> Statistics:
+    """Add statistics as they come: one sum for each level of the tree is held.
+
+    Equivalent to adding groups of `FAN_IN` from the left, then groups of groups.
+
+    Examples
+    --------
+    >>> sum_in_order((number, 1) for number in range(100))
+    (4950, 100)
+    """
+    levels: list[list[Any]] = []  # [sum, how many]
+
+    def push(part: Statistics, level: int) -> None:
+        if level == len(levels):
+            levels.append([None, 0])
+        entry = levels[level]
+        entry[0] = part if entry[1] == 0 else add_statistics(entry[0], part)
+        entry[1] += 1
+        if entry[1] == FAN_IN:
+            full, entry[0], entry[1] = entry[0], None, 0
+            push(full, level + 1)
+
+    for part in parts:
+        push(part, 0)
+    level = 0
+    while True:
+        later = any(entry[1] for entry in levels[level + 1 :])
+        total, count = levels[level]
+        if not later and count == 1:
+            return tuple(total)
+        if count:
+            levels[level] = [None, 0]
+            push(total, level + 1)
+        level += 1
+
+
+def executor_of(corpus: BlockCorpus, threads: int) -> Executor:
+    """Return the corpus' own executor (a cluster's), or one of this process."""
+    own = getattr(corpus, "executor", None)
+    if own is not None:
+        executor: Executor = own()
+        return executor
+    return LocalExecutor(corpus, threads, corpus.keep_bytes)
+
+
+def map_rows(
+    corpus: BlockCorpus,
+    function: Callable[..., Any],
+    n_columns: int,
+    shared: tuple[Any, ...] = (),
+    *,
+    threads: int = 1,
+) -> Any:
+    """Return ``function(block, *shared)``, rows for rows, as one memory-mapped array.
+
+    Parameters
+    ----------
+    corpus : BlockCorpus
+        The blocks.
+    function : callable
+        Takes a CSR matrix and returns an array with as many rows; a function of a
+        module, for other processes must find it.
+    n_columns : int
+        Columns that it returns.
+    shared : tuple
+        More arguments, the same for all blocks.
+    threads : int, default=1
+        Threads of this process; workers of a cluster have their own.
+    """
+    store = BlockStore(corpus.storage)
+    path = store.new_rows((len(corpus), n_columns), corpus.dtype)
+    args = [(path, int(first)) for first in corpus.offsets[:-1]]
+    blocks = executor_of(corpus, threads).prepare(as_it_is)
+    blocks.collect(_write_mapped, args, (function, shared))
+    return store.open_rows(path)
+
+
+def as_it_is(block: Any) -> Any:
+    """Return the block unprepared."""
+    return block
+
+
+def _write_mapped(
+    block: Any,
+    path: str,
+    first: int,
+    function: Callable[..., Any],
+    shared: tuple[Any, ...],
+) -> None:
+    write_rows(path, first, function(block, *shared))

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The engine protocol over blocks of rows: out of core, or on workers.
+
+Every block is a :class:`~topicfold.engine.cpu.CpuEngine` in one common order of words.
+Packed documents are files, a file a block; packed topics are arrays here. A document
+pass visits every block once and adds up the expected counts of words in the same
+visit, since the word pass that follows asks for just these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.engine.block_executor import Executor, Prepared
+from topicfold.engine.block_store import (
+    BlockStore,
+    StoredBlock,
+    link_or_copy,
+    load_block,
+    save_block,
+    write_rows,
+)
+from topicfold.engine.cpu import CpuEngine
+from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
+from topicfold.inference.rows import normalize_rows
+
+
+class BlockEngine(CpuEngine):
+    """The CPU engine of one block."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the block's arrangement, the word pass's included."""
+        layout = self._layout
+        entry = 2 * layout.indices.itemsize + 2 * layout.counts.itemsize + 2
+        return len(layout.indices) * entry + 24 * self.n_documents
+
+
+def make_block_engine(
+    X: sparse.csr_matrix, n_topics: int, dtype: Any, word_order: NDArray[np.integer]
+) -> BlockEngine:
+    """Arrange a block; its files are not needed any more."""
+    return BlockEngine(X, n_topics, dtype=dtype, word_order=word_order)
+
+
+class DocumentBlocks:
+    """Packed documents of a blocked engine: a file for every block.
+
+    Arithmetic with vectors over topics goes block by block (``+=``, ``np.add``), so
+    that learning algorithms need not know where documents are.
+    """
+
+    def __init__(self, engine: BlockedEngine, blocks: list[StoredBlock]) -> None:
+        self.engine = engine
+        self.blocks = blocks
+        self.dtype = engine.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents, and topics with padding."""
+        return self.engine.n_documents, self.engine.width
+
+    def __len__(self) -> int:
+        return self.engine.n_documents
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        out = options.pop("out", (None,))[0]
+        if method != "__call__" or options:
+            return NotImplemented
+        for value in inputs:
+            if not isinstance(value, DocumentBlocks) and np.ndim(value) > 1:
+                return NotImplemented
+        return self.engine.apply(ufunc, inputs, out)
+
+    def __add__(self, other: Any) -> DocumentBlocks:
+        return np.add(self, other)  # type: ignore[call-overload, no-any-return]
+
+    def __iadd__(self, other: Any) -> DocumentBlocks:
+        return np.add(self, other, out=self)  # type: ignore[call-overload, no-any-return]
+
+    def link_to(self, folder: Path) -> None:
+        """Give the files a second name in `folder`, for a state that is kept."""
+        for number, block in enumerate(self.blocks):
+            link_or_copy(block.path, str(folder / f"documents-{number:06d}.npy"))
+
+    def sum(self, axis: int, dtype: Any = np.float64) -> NDArray[np.float64]:
+        """Return the sums of the rows (axis 1)."""
+        if axis not in (1, -1):
+            raise NotImplementedError("use engine.topic_totals for sums over documents")
+        parts = self.engine.visit(_block_row_sums, self)
+        return np.concatenate(parts).astype(dtype, copy=False)
+
+
+class BlockedEngine:
+    """Expected counts of a corpus in blocks; see the module.
+
+    Parameters
+    ----------
+    corpus : BlockCorpus
+        The blocks.
+    n_topics : int
+        Number of topics.
+    executor : Executor
+        Where blocks are visited.
+    dtype : dtype, default=float32
+        Type of parameters and counts.
+    threads : int, default=1
+        Threads of what is done once for all blocks.
+    make_block : callable or None, default=None
+        Makes the engine of a block (another device's); None is `make_block_engine`.
+    """
+
+    def __init__(
+        self,
+        corpus: Any,
+        n_topics: int,
+        executor: Executor,
+        *,
+        dtype: np.dtype | type = np.float32,
+        threads: int = 1,
+        make_block: Callable[..., BlockEngine] | None = None,
+    ) -> None:
+        self.n_documents, self.n_terms = corpus.shape
+        self.n_topics = n_topics
+        self.dtype = np.dtype(dtype)
+        self.document_lengths = corpus.sum(axis=1)
+        self._offsets = corpus.offsets
+        order = corpus.word_order
+        nothing = sparse.csr_matrix((0, self.n_terms), dtype=self.dtype)
+        self._topics = CpuEngine(
+            nothing, n_topics, dtype=dtype, threads=threads, word_order=order
+        )
+        self.width = self._topics.pack_prior(0.0).shape[0]
+        self._blocks: Prepared = executor.prepare(
+            make_block or make_block_engine, (n_topics, self.dtype, order)
+        )
+        self._store = BlockStore(corpus.storage)
+        self._words: Array | None = None
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks."""
+        return len(self._offsets) - 1
+
+    def visit(self, function: Callable[..., Any], *inputs: DocumentBlocks) -> list[Any]:
+        """Return ``function(engine, *arrays)`` of every block."""
+        return self._blocks.collect(function, self._paths(inputs))
+
+    def apply(self, ufunc: np.ufunc, inputs: Any, out: Any) -> DocumentBlocks:
+        """Apply a ufunc block by block."""
+        new = self._store.new_blocks(self.n_blocks)
+        places = [isinstance(value, DocumentBlocks) for value in inputs]
+        args = [
+            (
+                file.path,
+                ufunc.__name__,
+                [
+                    v.blocks[b].path if p else v
+                    for v, p in zip(inputs, places, strict=True)
+                ],
+            )
+            for b, file in enumerate(new)
+        ]
+        self._blocks.collect(_apply_to_block, args)
+        result = DocumentBlocks(self, new) if out is None else out
+        result.blocks = new
+        return result
+
+    def pack_documents(self, theta: Array) -> Any:
+        """Write (D, K) rows; a broadcast vector is never made a matrix here."""
+        new = self._store.new_blocks(self.n_blocks)
+        args = []
+        for b, file in enumerate(new):
+            rows = theta[self._offsets[b] : self._offsets[b + 1]]
+            args.append((file.path, _compact(rows)))
+        self._blocks.collect(_pack_block, args)
+        return DocumentBlocks(self, new)
+
+    def adopt_documents(self, folder: Path) -> DocumentBlocks:
+        """Take up files of `DocumentBlocks.link_to`, which stay as they are."""
+        new = self._store.new_blocks(self.n_blocks)
+        for number, block in enumerate(new):
+            link_or_copy(str(folder / f"documents-{number:06d}.npy"), block.path)
+        return DocumentBlocks(self, new)
+
+    def unpack_documents(self, packed: Any) -> Array:
+        """Return the (D, K) rows as a memory-mapped array."""
+        return self._rows(packed, normalize=False)
+
+    def mixtures(self, packed: Any) -> Array:
+        """Return the rows on the simplex as a memory-mapped array."""
+        return self._rows(packed, normalize=True)
+
+    def _rows(self, packed: DocumentBlocks, normalize: bool) -> Array:
+        path = self._store.new_rows((self.n_documents, self.n_topics), self.dtype)
+        args = [
+            (file.path, path, int(first))
+            for file, first in zip(packed.blocks, self._offsets[:-1], strict=True)
+        ]
+        self._blocks.collect(_write_block_rows, args, (normalize,))
+        return self._store.open_rows(path)
+
+    def pack_topics(self, phi: Array) -> Array:
+        """Copy (K, V) topics word-major in the corpus' order of words."""
+        return self._topics.pack_topics(phi)
+
+    def unpack_topics(self, packed: Array) -> Array:
+        """Return (K, V) topics in X's order of words."""
+        return self._topics.unpack_topics(packed)
+
+    def pack_prior(self, prior: Array | float) -> Array:
+        """Repeat or copy a prior over topics."""
+        return self._topics.pack_prior(prior)
+
+    def document_pass(
+        self,
+        parameters: Any,
+        weights: Array,
+        *,
+        prior: Array | None = None,
+        link: Link = "identity",
+        max_updates: int = 0,
+        tol: float = 0.0,
+        out: Any = None,
+    ) -> DocumentPass:
+        """See the protocol; `n_updates` has the sum over all documents only.
+
+        `parameters` and `out` are given new files: the old ones serve until every
+        block is done.
+        """
+        counts = self._store.new_blocks(self.n_blocks)
+        updated = self._store.new_blocks(self.n_blocks) if max_updates else None
+        args = [
+            (
+                parameters.blocks[b].path,
+                counts[b].path,
+                None if updated is None else updated[b].path,
+            )
+            for b in range(self.n_blocks)
+        ]
+        self._words = None
+        words, loglik, n_updates = self._blocks.reduce(
+            _evaluate_block, args, (weights, prior, link, max_updates, tol)
+        )
+        self._words = words
+        if updated is not None:
+            parameters.blocks = updated
+        result: Any = DocumentBlocks(self, counts) if out is None else out
+        result.blocks = counts
+        return DocumentPass(result, float(loglik), np.array([n_updates]))
+
+    def word_pass(self, parameters: Any, weights: Array, out: Array) -> Array:
+        """Return the N_wk that the last document pass counted."""
+        if self._words is None:
+            raise RuntimeError("a document pass comes before the word pass")
+        np.copyto(out, self._words)
+        return out
+
+    def expected_counts(self, parameters: Any, weights: Array) -> ExpectedCounts:
+        """One E-step."""
+        documents = self.document_pass(parameters, weights)
+        words = self.word_pass(parameters, weights, np.empty_like(weights))
+        return ExpectedCounts(documents.counts, words, documents.loglik)
+
+    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
+        """Column sums in float64."""
+        return self._totals("topic_totals", counts)
+
+    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """Topics on the simplex from counts."""
+        return self._topics.normalize_topics(counts, prior, out)
+
+    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
+        return self._topics.expected_log_topics(counts, prior, out)
+
+    def log_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of log(array + prior), by topic."""
+        return self._totals("log_totals", array, prior)
+
+    def digamma_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of ψ(array + prior), by topic."""
+        return self._totals("digamma_totals", array, prior)
+
+    def _totals(self, name: str, array: Any, *prior: Any) -> NDArray[np.float64]:
+        if isinstance(array, DocumentBlocks):
+            (totals,) = self._blocks.reduce(
+                _block_totals, self._paths((array,)), (name, prior)
+            )
+            return np.asarray(totals)
+        totals = getattr(self._topics, name)(array, *prior)
+        return np.asarray(totals)
+
+    def document_bound(self, parameters: Any, prior: Array) -> float:
+        """Dirichlet terms of the bound for documents."""
+        (bound,) = self._blocks.reduce(
+            _block_bound, self._paths((parameters,)), (prior,)
+        )
+        return float(bound)
+
+    def topic_bound(self, counts: Array, prior: float) -> float:
+        """Dirichlet terms of the bound for topics."""
+        return self._topics.topic_bound(counts, prior)
+
+    def _paths(self, inputs: tuple[DocumentBlocks, ...]) -> list[tuple[str, ...]]:
+        return [
+            tuple(documents.blocks[b].path for documents in inputs)
+            for b in range(self.n_blocks)
+        ]
+
+
+def _evaluate_block(
+    engine: BlockEngine,
+    parameters_path: str,
+    counts_path: str,
+    updated_path: str | None,
+    weights: Array,
+    prior: Array | None,
+    link: Link,
+    max_updates: int,
+    tol: float,
+) -> tuple[Array, float, int]:
+    """Document pass and word pass of one block."""
+    parameters = load_block(parameters_path)
+    done = engine.document_pass(
+        parameters,
+        weights,
+        prior=prior,
+        link=link,
+        max_updates=max_updates,
+        tol=tol,
+    )
+    words = engine.word_pass(parameters, weights, np.empty_like(weights))
+    save_block(counts_path, done.counts)
+    if updated_path is not None:
+        save_block(updated_path, parameters)
+    return words, done.loglik, int(done.n_updates.sum(dtype=np.int64))
+
+
+def _pack_block(engine: BlockEngine, path: str, rows: Array) -> None:
+    shape = (engine.n_documents, engine.n_topics)
+    rows = np.broadcast_to(np.asarray(rows), shape)
+    save_block(path, engine.pack_documents(rows))
+
+
+def _compact(rows: Any) -> Any:
+    """Return what broadcasts to the same rows, as small as it can be."""
+    if not isinstance(rows, np.ndarray):
+        return rows
+    if rows.strides[1] == 0:
+        rows = rows[:, :1]
+    if len(rows) > 1 and rows.strides[0] == 0:
+        rows = rows[:1]
+    return np.ascontiguousarray(rows)
+
+
+def _apply_to_block(
+    engine: BlockEngine, out_path: str, name: str, inputs: list[Any]
+) -> None:
+    arrays = [load_block(v) if isinstance(v, str) else v for v in inputs]
+    result = getattr(np, name)(*arrays)
+    save_block(out_path, result.astype(engine.dtype, copy=False))
+
+
+def _write_block_rows(
+    engine: BlockEngine, path: str, rows_path: str, first: int, normalize: bool
+) -> None:
+    rows = engine.unpack_documents(load_block(path))
+    write_rows(rows_path, first, normalize_rows(rows) if normalize else rows)
+
+
+def _block_row_sums(engine: BlockEngine, path: str) -> NDArray[np.float64]:
+    sums: NDArray[np.float64] = load_block(path).sum(axis=1, dtype=np.float64)
+    return sums
+
+
+def _block_totals(
+    engine: BlockEngine, path: str, name: str, prior: tuple[Any, ...]
+) -> tuple[NDArray[np.float64]]:
+    return (getattr(engine, name)(load_block(path), *prior),)
+
+
+def _block_bound(engine: BlockEngine, path: str, prior: Array) -> tuple[float]:
+    return (engine.document_bound(load_block(path), prior),)

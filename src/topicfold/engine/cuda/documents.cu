@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The document pass: a warp for a document. See engine.reference.document_pass.
+
+__device__ __forceinline__ void weights_of(const real (&row)[PER_LANE], bool by_digamma,
+                                           real (&out)[PER_LANE])
+{
+#pragma unroll
+    for (int i = 0; i < PER_LANE; ++i)
+        out[i] = by_digamma ? (real)exp_digamma(row[i]) : row[i];
+}
+
+// Sets row = max(a·sum + prior, 0) and returns the change of its shares.
+__device__ __forceinline__ real update_row(real (&row)[PER_LANE],
+                                           const real (&a)[PER_LANE],
+                                           real (&sum)[PER_LANE], const real *prior,
+                                           int sub)
+{
+    real old_total = 0, new_total = 0;
+#pragma unroll
+    for (int i = 0; i < PER_LANE; ++i) {
+        old_total += row[i];
+        sum[i] = max(a[i] * sum[i] + __ldg(prior + column(i, sub)), (real)0);
+        new_total += sum[i];
+    }
+    old_total = sum_over_lanes(old_total);
+    new_total = sum_over_lanes(new_total);
+    const real old_scale = (real)1 / max(old_total, FLOOR);
+    const real new_scale = (real)1 / max(new_total, FLOOR);
+    const real dead = DEAD * new_total;
+    real change = 0;
+#pragma unroll
+    for (int i = 0; i < PER_LANE; ++i) {
+        change += fabs(sum[i] * new_scale - row[i] * old_scale);
+        row[i] = sum[i] > dead ? sum[i] : (real)0;
+    }
+    return sum_over_lanes(change);
+}
+
+template <bool DIGAMMA, bool UPDATES>
+__device__ __forceinline__ void document_rows(
+    long long n_documents, const long long *indptr, const int *indices,
+    const real *counts, real *parameters, const real *weights, const real *prior,
+    int max_updates, double tol, const double *lengths, real *out_weights,
+    real *out_counts, double *out_loglik, int *out_updates)
+{
+    const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
+    const long long n_warps = (long long)gridDim.x * (blockDim.x / 32);
+    long long d = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    for (; d < n_documents; d += n_warps) {
+        const long long start = indptr[d];
+        const int n = (int)(indptr[d + 1] - start);
+        const int *list = indices + start;
+        const real *own = counts + start;
+        real row[PER_LANE], a[PER_LANE], sum[PER_LANE];
+        load_row(parameters, d, sub, row);
+        weights_of(row, DIGAMMA, a);
+        int updates = 0;
+        while (UPDATES && updates < max_updates) {
+            weighted_sum<false>(a, n, list, own, weights, lane, sum);
+            const real change = update_row(row, a, sum, prior, sub);
+            weights_of(row, DIGAMMA, a);
+            ++updates;
+            if (change <= (real)tol)
+                break;
+        }
+        if (UPDATES)
+            store_row(parameters, d, sub, group, row);
+        double loglik = weighted_sum<true>(a, n, list, own, weights, lane, sum);
+        real total = 0;
+#pragma unroll
+        for (int i = 0; i < PER_LANE; ++i) {
+            total += row[i];
+            const real count = a[i] * sum[i];
+            sum[i] = count > DEAD ? count : (real)0;
+        }
+        store_row(out_counts, d, sub, group, sum);
+        if (DIGAMMA)
+            store_row(out_weights, d, sub, group, a);
+        total = sum_over_lanes(total);
+#pragma unroll
+        for (int step = 16; step > 0; step /= 2)
+            loglik += __shfl_xor_sync(EVERY_LANE, loglik, step);
+        if (lane == 0) {
+            const double norm =
+                DIGAMMA ? digamma((double)total) : log(fmax((double)total, 1e-28));
+            out_loglik[d] = loglik - lengths[d] * norm;
+            out_updates[d] = updates;
+        }
+    }
+}
+
+#define DOCUMENT_KERNEL(NAME, DIGAMMA, UPDATES)                                         \
+    extern "C" __global__ void __launch_bounds__(128, BLOCKS) NAME(                     \
+        long long n_documents, const long long *indptr, const int *indices,             \
+        const real *counts, real *parameters, const real *weights, const real *prior,   \
+        int max_updates, double tol, const double *lengths, real *out_weights,          \
+        real *out_counts, double *out_loglik, int *out_updates)                         \
+    {                                                                                   \
+        document_rows<DIGAMMA, UPDATES>(n_documents, indptr, indices, counts,           \
+                                        parameters, weights, prior, max_updates, tol,   \
+                                        lengths, out_weights, out_counts, out_loglik,   \
+                                        out_updates);                                   \
+    }
+
+DOCUMENT_KERNEL(document_pass, false, false)
+DOCUMENT_KERNEL(document_pass_updates, false, true)
+DOCUMENT_KERNEL(document_pass_digamma, true, false)
+DOCUMENT_KERNEL(document_pass_digamma_updates, true, true)

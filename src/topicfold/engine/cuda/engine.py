@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The CUDA engine: the protocol of ``engine.protocol`` on one NVIDIA GPU."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.engine.cuda.device import device_errors
+from topicfold.engine.cuda.layout import (
+    TILE_BYTES,
+    DeviceWords,
+    document_layout,
+    word_layout,
+)
+from topicfold.engine.cuda.packing import Array, PackedArrays
+from topicfold.engine.cuda.source import THREADS, compile_part
+from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
+
+
+class CudaEngine(PackedArrays):
+    """Expected counts of one corpus on one GPU.
+
+    Arithmetic is in `dtype`; log-likelihood and sums over rows are float64. Every
+    output row has one warp and a fixed order of addition: the same bits in every
+    run. In float32 a pass agrees with the reference to a relative 1e-4. The word pass
+    computes the ratios again from the rows that it fetches anyway, which is less
+    traffic than to remember them.
+
+    Time O(nnz·K) a pass, device memory 16 bytes a non-zero (float32) and
+    O((D + V)·K).
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_documents, n_terms)
+        SciPy's, or arrays `indptr`, `indices`, `data` on the device; non-negative,
+        without explicit zeros or duplicates.
+    n_topics : int
+        Number of topics.
+    dtype : dtype, default=float32
+        Type of parameters and counts.
+    word_order : ndarray of int of shape (n_terms,) or None, default=None
+        Order of words of packed topics; None is by document frequency.
+    tile_bytes : int, default=32 MiB
+        Mixtures in a tile of the word pass; 0 does without tiles.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        n_topics: int,
+        *,
+        dtype: np.dtype | type = np.float32,
+        word_order: NDArray[np.integer] | None = None,
+        tile_bytes: int = TILE_BYTES,
+    ) -> None:
+        super().__init__(int(X.shape[1]), n_topics, np.dtype(dtype))
+        self.n_documents = int(X.shape[0])
+        self._tile_bytes = tile_bytes
+        self._document_weights: Array = None
+        with device_errors("the corpus was copied to it"):
+            self._layout = document_layout(X, self.dtype, word_order, self._cupy)
+            self._nothing = self._cupy.empty(0, self.dtype)
+        self.word_order = self._layout.word_order
+        self.document_lengths: NDArray[np.float64] = self._cupy.asnumpy(
+            self._layout.lengths
+        )
+
+    @cached_property
+    def _words(self) -> DeviceWords:
+        with device_errors("its non-zeros were sorted by word"):
+            kernels = compile_part("words", self.shape)
+            tile = self._tile_bytes // (self.width * self.dtype.itemsize)
+            return word_layout(self._layout, tile, kernels, self._cupy)
+
+    @cached_property
+    def _partials(self) -> Array:
+        return self._cupy.empty((self._words.n_slots, self.width), self.dtype)
+
+    def document_pass(
+        self,
+        parameters: Array,
+        weights: Array,
+        *,
+        prior: Array | None = None,
+        link: Link = "identity",
+        max_updates: int = 0,
+        tol: float = 0.0,
+        out: Array | None = None,
+    ) -> DocumentPass:
+        """See the protocol; `n_updates` stays on the device."""
+        cupy, layout = self._cupy, self._layout
+        digamma = link == "digamma"
+        name = "document_pass" + "_digamma" * digamma + "_updates" * (max_updates > 0)
+        with device_errors("a document pass ran"):
+            prior = cupy.zeros(self.width, self.dtype) if prior is None else prior
+            counts = cupy.empty_like(parameters) if out is None else out
+            loglik = cupy.empty(self.n_documents, np.float64)
+            n_updates = cupy.empty(self.n_documents, np.int32)
+            # The word pass gathers these, or else the parameters themselves.
+            if not digamma:
+                self._document_weights = None
+            elif self._document_weights is None:
+                self._document_weights = cupy.empty_like(parameters)
+            self._run(
+                "documents",
+                name,
+                self._warp_blocks(self.n_documents),
+                (THREADS,),
+                np.int64(self.n_documents),
+                layout.indptr,
+                layout.indices,
+                layout.counts,
+                parameters,
+                weights,
+                prior,
+                np.int32(max_updates),
+                np.float64(tol),
+                layout.lengths,
+                self._document_weights if digamma else self._nothing,
+                counts,
+                loglik,
+                n_updates,
+            )
+            return DocumentPass(counts, self._total(loglik), n_updates)
+
+    def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
+        """N_wk at the parameters of the last document pass, written to `out`."""
+        words = self._words
+        stretches = words.stretches
+        rows = self._document_weights
+        with device_errors("a word pass ran"):
+            self._run(
+                "words",
+                "word_pass",
+                self._warp_blocks(len(stretches.start)),
+                (THREADS,),
+                np.int32(len(stretches.start)),
+                *stretches[:4],
+                words.documents,
+                words.counts,
+                parameters if rows is None else rows,
+                weights,
+                self._partials,
+                out,
+            )
+            self._run(
+                "words",
+                "join_stretches",
+                (len(stretches.joined), -(-self.width // 32)),
+                (32, 8),
+                stretches.joined,
+                stretches.first_slot,
+                self._partials,
+                weights,
+                out,
+            )
+        return out
+
+    def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
+        """One E-step: a document pass and a word pass."""
+        documents = self.document_pass(parameters, weights)
+        out = self._cupy.empty_like(weights)
+        words = self.word_pass(parameters, weights, out)
+        return ExpectedCounts(documents.counts, words, documents.loglik)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frank-Wolfe inference on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.engine.cuda.device import device_errors, load_cupy
+from topicfold.engine.cuda.source import THREADS, WARPS, compile_part, row_shape
+
+# Documents and entries of dense mixtures that are on the device at a time.
+MOST_ROWS = 2**16
+MOST_ENTRIES = 2**27
+
+
+def infer_documents(
+    U: Any,
+    topics: NDArray[np.floating],
+    floor: float,
+    classes: NDArray[np.int64],
+    class_weights: NDArray[np.float64],
+    *,
+    pairwise: bool,
+    max_iter: int,
+    tol: float,
+) -> tuple[NDArray[Any], ...]:
+    """Return indices, values, row lengths of θ and the info table, as NumPy arrays.
+
+    Parameters
+    ----------
+    U : csr_array of shape (D, V)
+        Non-negative word weights.
+    topics : ndarray of shape (V, K)
+        φᵀ.
+    floor : float
+        Least probability of a word that any topic has.
+    classes : ndarray of int of shape (D,)
+        Row of `class_weights`, or -1.
+    class_weights : ndarray of shape (C, K)
+        Promotion of the topics of each class.
+    pairwise, max_iter, tol :
+        See :func:`topicfold.inference.frank_wolfe.frank_wolfe`.
+    """
+    cupy = load_cupy()
+    shape = row_shape(topics.shape[1], topics.dtype)
+    parts = []
+    with device_errors("mixtures were inferred"):
+        kernel = compile_part("frank_wolfe", shape).get_function("frank_wolfe")
+        table = cupy.asarray(topics)
+        known = (table > 0).any(axis=1)
+        table = cupy.maximum(table, topics.dtype.type(floor))
+        words = table, cupy.log(table), known
+        weights = cupy.asarray(class_weights)
+        options = np.int32(pairwise), np.int32(max_iter), np.float64(tol)
+        size = max(1, min(MOST_ROWS, MOST_ENTRIES // topics.shape[1]))
+        for start in range(0, U.shape[0], size):
+            stop = min(start + size, U.shape[0])
+            rows = _Rows(U, start, stop, cupy)
+            own = cupy.asarray(classes[start:stop].astype(np.int32))
+            parts.append(_infer(kernel, rows, words, (own, weights), options, cupy))
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+class _Rows:
+    """Rows of a CSR matrix on the device."""
+
+    def __init__(self, U: Any, start: int, stop: int, cupy: Any) -> None:
+        indptr = U.indptr[start : stop + 1].astype(np.int64)
+        span = slice(int(indptr[0]), int(indptr[-1]))
+        self.n_rows = stop - start
+        self.indptr = cupy.asarray(indptr - indptr[0])
+        self.indices = cupy.asarray(U.indices[span].astype(np.int32))
+        self.data = cupy.asarray(U.data[span].astype(np.float64))
+
+
+def _infer(
+    kernel: Any, rows: _Rows, words: Any, promoted: Any, options: Any, cupy: Any
+) -> tuple[NDArray[Any], ...]:
+    table, logs, known = words
+    # Words that no topic has weigh nothing.
+    u = rows.data * known[rows.indices]
+    work = [cupy.empty_like(u) for _ in range(3)]
+    theta = cupy.empty((rows.n_rows, table.shape[1]), np.float64)
+    info = cupy.empty((rows.n_rows, 4), np.float64)
+    lists = rows.indptr, rows.indices, u, table, logs
+    kernel(
+        (-(-rows.n_rows // WARPS),),
+        (THREADS,),
+        (np.int32(rows.n_rows), *lists, *promoted, *options, *work, theta, info),
+    )
+    values = theta.astype(table.dtype)
+    used = values > 0
+    columns = cupy.nonzero(used)[1].astype(np.int32)
+    counts = used.sum(axis=1, dtype=np.int64)
+    return tuple(a.get() for a in (columns, values[used], counts, info))

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What θ-steps do with the document graph, on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.engine.cuda.device import device_errors
+from topicfold.engine.cuda.source import THREADS, WARPS, compile_part
+
+Array = Any  # CuPy has no types
+# As in steps/graph_kernels.py.
+FLOOR = 1e-10
+SMALLEST_SHARE = 1e-35
+
+
+class CudaGraphOperator:
+    """A symmetric document graph on the device.
+
+    The methods of :class:`topicfold.steps.graph_operator.GraphOperator`, for packed
+    arrays of a CUDA engine; `degrees` is a NumPy array there and here.
+
+    Parameters
+    ----------
+    graph : sparse matrix of shape (n_documents, n_documents)
+        Symmetric, non-negative, no self loops.
+    engine : CudaEngine
+        The engine of the packed arrays.
+    """
+
+    def __init__(self, graph: Any, engine: Any) -> None:
+        graph = sparse.csr_matrix(graph)
+        self.n_topics = engine.n_topics
+        self.n_documents = engine.n_documents
+        self.degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
+        self._engine = engine
+        self._cupy = cupy = engine._cupy
+        with device_errors("the document graph was copied to it"):
+            self._indptr = cupy.asarray(graph.indptr.astype(np.int64))
+            self._indices = cupy.asarray(graph.indices.astype(np.int32))
+            self._weights = cupy.asarray(graph.data.astype(engine.dtype))
+            self._degrees = cupy.asarray(self.degrees)
+
+    @property
+    def total_weight(self) -> float:
+        """``Σ_ij W_ij``, every edge twice."""
+        return float(self.degrees.sum())
+
+    def normalize(self, counts: Array, out: Array | None = None) -> Array:
+        """Return rows on the simplex; a row of zeros becomes uniform."""
+        cupy = self._cupy
+        totals = counts.sum(axis=1, dtype=np.float64, keepdims=True)
+        scale = 1.0 / cupy.where(totals > 0, totals, 1.0)
+        out = cupy.multiply(counts, scale.astype(counts.dtype), out=out)
+        empty = cupy.flatnonzero(totals.ravel() <= 0)
+        if empty.size:
+            out[empty, : self.n_topics] = 1.0 / self.n_topics
+        return out
+
+    def smooth(self, theta: Array, step: float | NDArray[np.float64]) -> Array:
+        """Return ``(1 − step) θ_i + step Σ_j W_ij θ_j / D_ii``."""
+        cupy = self._cupy
+        known = self._degrees > 0
+        steps = cupy.where(known, cupy.asarray(step, dtype=np.float64), 0.0)
+        scale = steps / cupy.where(known, self._degrees, 1.0)
+        out = self.neighbor_sums(theta)
+        out *= scale.astype(theta.dtype)[:, None]
+        out += (1.0 - steps).astype(theta.dtype)[:, None] * theta
+        return out
+
+    def neighbor_sums(self, theta: Array) -> Array:
+        """Return ``W θ``."""
+        return self._neighbor_sums(self._weights, theta)
+
+    def _neighbor_sums(self, weights: Array, theta: Array) -> Array:
+        out = self._cupy.empty_like(theta)
+        self._run("neighbor_sums", weights, theta, out)
+        return out
+
+    def edge_products(self, first: Array, second: Array) -> float:
+        """Return ``½ Σ_ij W_ij (a_i − a_j)·(b_i − b_j) = tr(aᵀ L b)``."""
+        rows = self._cupy.empty(len(first), np.float64)
+        self._run("edge_products", self._weights, first, second, rows)
+        return self._engine._total(rows)
+
+    def divergence(self, theta: Array) -> float:
+        """Return ``½ Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``, shares of 1e-10 least."""
+        cupy = self._cupy
+        logs = cupy.log(cupy.maximum(theta, theta.dtype.type(FLOOR)))
+        logs[:, self.n_topics :] = 0
+        return self.edge_products(theta, logs)
+
+    def expected_loglik(self, counts: Array, theta: Array) -> float:
+        """Return ``Σ_dk N_dk log θ_dk``."""
+        return self._engine._total(self.expected_loglik_rows(counts, theta))
+
+    def expected_loglik_rows(self, counts: Array, theta: Array) -> Array:
+        """Return ``Σ_k N_dk log θ_dk`` of each document, on the device."""
+        cupy = self._cupy
+        logs = cupy.log(cupy.maximum(theta, theta.dtype.type(SMALLEST_SHARE)))
+        return cupy.where(counts > 0, counts * logs, 0).sum(axis=1, dtype=np.float64)
+
+    def solve(
+        self,
+        lengths: NDArray[np.float64],
+        strength: float,
+        counts: Array,
+        start: Array,
+        *,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+    ) -> tuple[Array, int]:
+        """Solve ``(diag(n_d) + strength · L) θ = N`` by conjugate gradients."""
+        cupy = self._cupy
+        kind = counts.dtype
+        weights = self._weights * kind.type(strength)
+        diagonal = cupy.asarray(lengths) + strength * self._degrees
+        column = diagonal.astype(kind)[:, None]
+        inverse = (1.0 / diagonal).astype(kind)[:, None]
+
+        def apply(rows: Array) -> Array:
+            return column * rows - self._neighbor_sums(weights, rows)
+
+        def scaled_square(rows: Array) -> float:
+            squares = (rows * rows).sum(axis=1, dtype=np.float64)
+            return self._engine._total(squares / diagonal)
+
+        x = start.copy()
+        p = cupy.zeros_like(x)
+        r = counts - apply(x)
+        goal = tol * tol * scaled_square(counts)
+        residual = scaled_square(r)
+        beta, n_iter = 0.0, 0
+        while residual > goal and n_iter < max_iter:
+            n_iter += 1
+            p = inverse * r + kind.type(beta) * p
+            q = apply(p)
+            curvature = self._engine._total((p * q).sum(axis=1, dtype=np.float64))
+            if curvature <= 0.0:
+                break
+            step = kind.type(residual / curvature)
+            x += step * p
+            r -= step * q
+            left = scaled_square(r)
+            beta, residual = left / residual, left
+        return x, n_iter
+
+    def _run(self, name: str, *arguments: Any) -> None:
+        kernel = compile_part("graph", self._engine.shape).get_function(name)
+        edges = self._indptr, self._indices
+        with device_errors("the document graph was used"):
+            kernel(
+                (-(-self.n_documents // WARPS),),
+                (THREADS,),
+                (np.int32(self.n_documents), *edges, *arguments),
+            )

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The word pass: a warp for a stretch of a word's documents. See
+// engine.reference.word_pass. The ratios are computed again from the rows at hand.
+
+// A word of one stretch is finished at once; the parts of the others wait in
+// `partials` for `join_stretches`.
+extern "C" __global__ void __launch_bounds__(128, BLOCKS) word_pass(
+    int n_stretches, const long long *stretch_start, const int *stretch_length,
+    const int *stretch_word, const int *stretch_slot, const int *documents,
+    const real *counts, const real *rows, const real *weights, real *partials, real *out)
+{
+    const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
+    const int n_warps = gridDim.x * (blockDim.x / 32);
+    int q = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    for (; q < n_stretches; q += n_warps) {
+        const long long start = stretch_start[q];
+        const int word = stretch_word[q], slot = stretch_slot[q];
+        real b[PER_LANE], sum[PER_LANE];
+        load_row(weights, word, sub, b);
+        weighted_sum<false>(b, stretch_length[q], documents + start, counts + start,
+                            rows, lane, sum);
+        if (slot >= 0) {
+            store_row(partials, slot, sub, group, sum);
+            continue;
+        }
+#pragma unroll
+        for (int i = 0; i < PER_LANE; ++i)
+            sum[i] *= b[i];
+        store_row(out, word, sub, group, sum);
+    }
+}
+
+// One block of (32, 8) threads for 32 topics of a word with several stretches.
+extern "C" __global__ void join_stretches(const int *words, const int *slots,
+                                          const real *partials, const real *weights,
+                                          real *out)
+{
+    __shared__ double parts[8][32];
+    const int word = words[blockIdx.x];
+    const int k = blockIdx.y * 32 + threadIdx.x;
+    double total = 0.0;
+    if (k < WIDTH)
+        for (int q = slots[blockIdx.x] + threadIdx.y; q < slots[blockIdx.x + 1]; q += 8)
+            total += (double)partials[(long long)q * WIDTH + k];
+    parts[threadIdx.y][threadIdx.x] = total;
+    __syncthreads();
+    if (threadIdx.y == 0 && k < WIDTH) {
+        for (int y = 1; y < 8; ++y)
+            total += parts[y][threadIdx.x];
+        out[(long long)word * WIDTH + k] =
+            (real)(total * (double)weights[(long long)word * WIDTH + k]);
+    }
+}
+
+// The document of every non-zero, a warp for a document.
+extern "C" __global__ void list_documents(long long n_documents, const long long *indptr,
+                                          int *out)
+{
+    const long long n_warps = (long long)gridDim.x * (blockDim.x / 32);
+    long long d = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    for (; d < n_documents; d += n_warps)
+        for (long long p = indptr[d] + threadIdx.x % 32; p < indptr[d + 1]; p += 32)
+            out[p] = (int)d;
+}
+
+// Where each tile of documents begins in the sorted lists of the first words.
+extern "C" __global__ void find_tiles(int n_words, int n_tiles, long long tile,
+                                      const long long *word_ptr, const int *documents,
+                                      long long *out)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n_words * (n_tiles + 1))
+        return;
+    const long long border = (i % (n_tiles + 1)) * tile;
+    long long low = word_ptr[i / (n_tiles + 1)], high = word_ptr[i / (n_tiles + 1) + 1];
+    while (low < high) {
+        const long long middle = (low + high) / 2;
+        if (documents[middle] < border)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    out[i] = low;
+}

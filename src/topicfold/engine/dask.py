@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Blocks on the workers of a Dask cluster (extra ``dask``).
+
+Blocks of counts stay where they are and statistics come back through a tree of sums.
+Topics are broadcast through a storage folder that all workers see; mixtures are files
+in it, written block by block. A visit of a block is a function of files that never
+change, so what a lost worker had done is done again with the same result.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.corpus.block_corpus import BlockCorpus, Rows
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.engine.block_executor import Statistics
+from topicfold.engine.block_store import (
+    BlockStore,
+    StoredBlock,
+    save_block,
+)
+from topicfold.engine.dask_tasks import (
+    Sent,
+    call,
+    clean,
+    count_terms,
+    describe,
+    gather,
+    read_block,
+    refuse,
+    select_rows,
+    submit_all,
+    sum_on_workers,
+    sum_rows,
+)
+from topicfold.exceptions import DataError, DeviceError, MissingDependencyError
+
+# Arrays up to this size travel with the task.
+SMALL = 1000
+# Bytes that a non-zero needs on a worker: arrangement, counts and scratch.
+BYTES_PER_ENTRY = 40
+
+
+def distribute(
+    X: Any,
+    client: Any = None,
+    *,
+    storage: Any = None,
+    vocabulary: list[str] | None = None,
+) -> DaskBlocks:
+    """Return a corpus whose blocks are on the workers of a Dask cluster.
+
+    `fit`, `partial_fit` and `transform` call it for Dask collections; call it yourself
+    to choose the client or the storage, to use several fits on the same blocks, or
+    for block files.
+
+    Parameters
+    ----------
+    X : dask Array, Bag, Series or DataFrame, BlockMatrix, or list of block files
+        Arrays have CSR matrices as chunks, all columns in one chunk. Texts are
+        counted with the words of :func:`topicfold.corpus.vectorize`, see
+        :mod:`topicfold.engine.dask_texts`. Files are read by the workers.
+    client : distributed.Client or None, default=None
+        The cluster; None is the client in use.
+    storage : path-like or None, default=None
+        Folder that this process and all workers see, for mixtures. None is the
+        storage of a `BlockMatrix`, or a temporary folder: enough on one machine.
+    vocabulary : list of str or None, default=None
+        Words to count in texts; None takes those of the texts.
+    """
+    client = _client(client)
+    if isinstance(X, DaskBlocks):
+        return X
+    if isinstance(X, list | tuple):
+        X = BlockMatrix.from_files(X)
+    words = vocabulary
+    if isinstance(X, BlockMatrix):
+        words = X.vocabulary
+        storage = X.storage if storage is None else storage
+        blocks = _spread(client, read_block, [(file,) for file in X.files])
+    elif hasattr(X, "__dask_graph__"):
+        blocks, words = _collection_blocks(client, X, vocabulary)
+    else:
+        raise DataError(
+            f"{type(X).__name__} cannot be distributed. Give a dask array of CSR "
+            "chunks, a bag or dataframe of texts, a BlockMatrix or block files."
+        )
+    return DaskBlocks(client, blocks, storage=storage, vocabulary=words)
+
+
+class DaskBlocks(BlockCorpus):
+    """A corpus on the workers of a cluster; made by :func:`distribute`.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster.
+    blocks : list of Future
+        CSR matrices.
+    storage : path-like or None
+        Folder that all workers see.
+    vocabulary : list of str or None
+        Words of the columns.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        blocks: list[Any],
+        *,
+        storage: Any = None,
+        vocabulary: list[str] | None = None,
+        like: DaskBlocks | None = None,
+    ) -> None:
+        self.client = client
+        self.storage = None if storage is None else Path(storage)
+        self.vocabulary = vocabulary
+        self._store = BlockStore(self.storage) if like is None else like._store
+        described = gather(client, submit_all(client, describe, [(b,) for b in blocks]))
+        n_terms = described[0][1] if like is None else like.shape[1]
+        self.dtype = (
+            np.dtype(max(d[2] for d in described)) if like is None else like.dtype
+        )
+        for number, (rows, columns, _, _, problem) in enumerate(described):
+            if problem or rows == 0 or columns != n_terms:
+                refuse(number, described[number], n_terms)
+        self.block_rows = np.array([d[0] for d in described], dtype=np.int64)
+        self.block_nnz = np.array([d[3] for d in described], dtype=np.int64)
+        numbered = [(b, i, n_terms, self.dtype) for i, b in enumerate(blocks)]
+        if like is None:
+            blocks = submit_all(client, clean, numbered)
+        self.blocks = blocks
+        everything = DaskPrepared(self, blocks)
+        frequencies, totals = everything.reduce(count_terms)
+        self.term_totals = totals
+        # Batches keep the order of words of their corpus.
+        self.document_frequencies = (
+            frequencies if like is None else like.document_frequencies
+        )
+        if like is None:
+            _check_storage(self)
+
+    def executor(self) -> DaskExecutor:
+        """Visit blocks on the workers."""
+        return DaskExecutor(self)
+
+    def broadcast(self, shared: tuple[Any, ...]) -> tuple[Any, list[StoredBlock]]:
+        """Put large arrays where every worker reads them once; hold the files.
+
+        Files, not memory of workers: what was on lost workers only would be lost.
+        """
+        files: list[StoredBlock] = []
+
+        def send(value: Any) -> Any:
+            if isinstance(value, np.ndarray) and value.size > SMALL:
+                files.extend(self._store.new_blocks(1))
+                save_block(files[-1].path, value)
+                return Sent(files[-1].path)
+            if type(value) is tuple:
+                return tuple(send(item) for item in value)
+            return value
+
+        return send(shared), files
+
+    def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
+        parts = DaskPrepared(self, self.blocks).collect(sum_rows)
+        return (
+            np.concatenate([nnz for nnz, _ in parts]),
+            np.concatenate([sums for _, sums in parts]),
+        )
+
+    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
+        parts = gather(self.client, self._selected(chosen))
+        return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
+
+    def _selected(self, chosen: list[tuple[int, Rows]]) -> list[Any]:
+        args = [(self.blocks[block], rows) for block, rows in chosen]
+        return submit_all(self.client, select_rows, args)
+
+    def _batch(self, chosen: list[tuple[int, Rows]]) -> DaskBlocks:
+        return DaskBlocks(
+            self.client, self._selected(chosen), storage=self.storage, like=self
+        )
+
+
+class DaskExecutor:
+    """Visit the blocks of a corpus on the workers that hold them."""
+
+    def __init__(self, corpus: DaskBlocks) -> None:
+        self.corpus = corpus
+
+    def prepare(
+        self, make: Callable[..., Any], shared: tuple[Any, ...] = ()
+    ) -> DaskPrepared:
+        """Make the prepared blocks on the workers; they stay there."""
+        sent, files = self.corpus.broadcast(shared)
+        args = [(make, block, (), sent) for block in self.corpus.blocks]
+        made = submit_all(self.corpus.client, call, args)
+        return DaskPrepared(self.corpus, made, files)
+
+
+class DaskPrepared:
+    """Prepared blocks on the workers."""
+
+    def __init__(
+        self, corpus: DaskBlocks, blocks: list[Any], files: Sequence[Any] = ()
+    ) -> None:
+        self.corpus = corpus
+        self.blocks = blocks
+        # Held, for a lost block is made again from them.
+        self._files = files
+
+    def reduce(
+        self,
+        function: Callable[..., Statistics],
+        block_args: Sequence[tuple[Any, ...]] | None = None,
+        shared: tuple[Any, ...] = (),
+    ) -> Statistics:
+        """See the protocol of executors: the same order of sums."""
+        return self._visit(sum_on_workers, function, block_args, shared)
+
+    def collect(
+        self,
+        function: Callable[..., Any],
+        block_args: Sequence[tuple[Any, ...]] | None = None,
+        shared: tuple[Any, ...] = (),
+    ) -> list[Any]:
+        """See the protocol of executors."""
+        results: list[Any] = self._visit(gather, function, block_args, shared)
+        return results
+
+    def _visit(
+        self,
+        fetch: Callable[..., Any],
+        function: Callable[..., Any],
+        block_args: Sequence[tuple[Any, ...]] | None,
+        shared: tuple[Any, ...],
+    ) -> Any:
+        from distributed.scheduler import KilledWorker
+
+        sent, files = self.corpus.broadcast(shared)
+        args = [
+            (function, block, () if block_args is None else block_args[b], sent)
+            for b, block in enumerate(self.blocks)
+        ]
+        try:
+            result = fetch(
+                self.corpus.client, submit_all(self.corpus.client, call, args)
+            )
+        except (KilledWorker, MemoryError) as error:
+            raise DeviceError(self._too_large()) from error
+        del files  # they had to be there until now
+        return result
+
+    def _too_large(self) -> str:
+        largest = int(np.argmax(self.corpus.block_nnz))
+        rows = int(self.corpus.block_rows[largest])
+        nnz = int(self.corpus.block_nnz[largest])
+        size = nnz * BYTES_PER_ENTRY / 2**20
+        return (
+            "A worker died or ran out of memory while it visited a block. The largest "
+            f"block has {rows} documents and {nnz} non-zeros, about {size:.0f} MiB on "
+            f"a worker beside the topics. Lower the block size below {rows} documents "
+            "(block_size of BlockMatrix.write, chunks of the dask array: "
+            "x.rechunk({0: n}), npartitions of a bag), or give workers more memory."
+        )
+
+
+def _client(client: Any) -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Dask collections need Dask: pip install 'topicfold[dask]'."
+        ) from error
+    if client is not None:
+        return client
+    try:
+        return distributed.get_client()
+    except ValueError as error:
+        raise DeviceError(
+            "There is no Dask cluster to compute on. Start one before fit: client = "
+            "distributed.Client() uses this machine, Client('tcp://…:8786') a cluster."
+        ) from error
+
+
+def _collection_blocks(
+    client: Any, X: Any, vocabulary: list[str] | None
+) -> tuple[list[Any], list[str] | None]:
+    """Return futures of the blocks of an array or of texts, and the words."""
+    if hasattr(X, "chunks") and getattr(X, "ndim", None) == 2:
+        if len(X.chunks[1]) != 1:
+            raise DataError(
+                f"The dask array is cut into {len(X.chunks[1])} chunks of columns. "
+                "Blocks are whole rows: use x.rechunk({1: -1})."
+            )
+        return client.compute(list(X.to_delayed().ravel())), None
+    from topicfold.engine.dask_texts import text_blocks
+
+    return text_blocks(client, X, vocabulary)
+
+
+def _spread(client: Any, function: Callable[..., Any], args: list[Any]) -> list[Any]:
+    """Submit tasks that make blocks: neighbours together, as many on every worker."""
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    name = f"{function.__name__.strip('_')}-{secrets.token_hex(8)}"
+    return [
+        client.submit(
+            function,
+            *own,
+            key=f"{name}-{number}",
+            workers=[workers[number * len(workers) // len(args)]],
+            allow_other_workers=True,
+        )
+        for number, own in enumerate(args)
+    ]
+
+
+def _check_storage(corpus: DaskBlocks) -> None:
+    """Make sure that every worker sees the folder of mixtures."""
+    store = corpus._store
+    seen = corpus.client.run(_folder_exists, str(store.folder))
+    blind = [worker for worker, sees in seen.items() if not sees]
+    if blind:
+        raise DataError(
+            f"{len(blind)} of {len(seen)} workers (first: {blind[0]}) do not see the "
+            f"folder {store.folder.parent} of mixtures. Give a folder on a shared file "
+            "system: distribute(X, storage='/shared/folder')."
+        )
+
+
+def _folder_exists(path: str) -> bool:
+    return Path(path).is_dir()

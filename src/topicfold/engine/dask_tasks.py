@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What runs on the workers of a Dask cluster, and how it is asked for and added up."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.corpus.block_corpus import Rows, clean_block
+from topicfold.corpus.block_file import BlockFile
+from topicfold.engine.block_executor import FAN_IN, Statistics, add_statistics
+from topicfold.engine.block_store import load_block
+from topicfold.exceptions import DataError
+
+
+def submit_all(client: Any, function: Callable[..., Any], args: list[Any]) -> list[Any]:
+    """Submit ``function(*args[i])`` for all i; every call is a task of its own."""
+    name = f"{function.__name__.strip('_')}-{secrets.token_hex(8)}"
+    return [
+        client.submit(function, *own, key=f"{name}-{number}")
+        for number, own in enumerate(args)
+    ]
+
+
+def sum_on_workers(client: Any, futures: list[Any]) -> Statistics:
+    """Add statistics in the order of `sum_in_order`, and fetch the sum alone."""
+    while len(futures) > 1:
+        groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
+        added = submit_all(client, add, [(group,) for group in groups])
+        # A group of one, the last, is its own sum.
+        futures = [
+            g[0] if len(g) == 1 else a for g, a in zip(groups, added, strict=True)
+        ]
+    total: Statistics = gather(client, futures)[0]
+    # What comes from a worker may be read-only.
+    return tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in total)
+
+
+def gather(client: Any, futures: list[Any]) -> list[Any]:
+    """Fetch results in their order."""
+    return list(client.gather(futures))
+
+
+def call(
+    function: Callable[..., Any], block: Any, own: tuple[Any, ...], shared: Any
+) -> Any:
+    """Visit one block."""
+    return function(block, *own, *received(shared))
+
+
+class Sent(NamedTuple):
+    """An array in a file of the storage folder."""
+
+    path: str
+
+
+def received(value: Any) -> Any:
+    """Put arrays in the place of their files."""
+    if isinstance(value, Sent):
+        return read_once(value.path)
+    if type(value) is tuple:
+        return tuple(received(item) for item in value)
+    return value
+
+
+@lru_cache(maxsize=2)
+def read_once(path: str) -> Any:
+    """Read a broadcast array; the blocks of a worker share it."""
+    return load_block(path)
+
+
+def add(parts: list[Statistics]) -> Statistics:
+    """Add a group from the left; none of it is changed."""
+    first = parts[0]
+    total = tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in first)
+    for part in parts[1:]:
+        total = add_statistics(total, part)
+    return total
+
+
+def read_block(file: BlockFile) -> sparse.csr_matrix:
+    """Memory-map a block on the worker."""
+    return file.load()
+
+
+def select_rows(block: sparse.csr_matrix, rows: Rows) -> sparse.csr_matrix:
+    """Return some documents of a block."""
+    return block[rows]
+
+
+def describe(block: Any) -> tuple[int, int, str, int, str]:
+    """Rows, columns, type, non-zeros, and what is wrong with the format."""
+    if not (sparse.issparse(block) and block.format == "csr" and block.ndim == 2):
+        found = f"{block.format} matrix" if sparse.issparse(block) else ""
+        return 0, 0, "float32", 0, found or type(block).__name__
+    dtype = "float64" if block.dtype == np.float64 else "float32"
+    return block.shape[0], block.shape[1], dtype, int(block.nnz), ""
+
+
+def refuse(number: int, described: tuple[Any, ...], n_terms: int) -> None:
+    """Raise what `clean_block` would, from the description alone."""
+    rows, columns, dtype, _, problem = described
+    where = f"block {number} of the dask collection"
+    if problem:
+        raise DataError(
+            f"{where} is a {problem}, not a CSR matrix of counts. Convert the blocks: "
+            "x.map_blocks(scipy.sparse.csr_matrix)."
+        )
+    clean_block(sparse.csr_matrix((rows, columns), dtype=dtype), where, n_terms)
+
+
+def clean(block: Any, number: int, n_terms: int, dtype: Any) -> sparse.csr_matrix:
+    """Check a block and bring it to the form that engines take."""
+    return clean_block(block, f"block {number} of the dask collection", n_terms, dtype)
+
+
+def count_terms(
+    block: sparse.csr_matrix,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Document frequencies and totals of the terms of a block."""
+    n_terms = block.shape[1]
+    frequencies = np.bincount(block.indices, minlength=n_terms)
+    return frequencies, np.bincount(block.indices, block.data, n_terms)
+
+
+def sum_rows(block: sparse.csr_matrix) -> tuple[Rows, NDArray[np.float64]]:
+    """Non-zeros and sums of the documents of a block."""
+    sums = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+    return np.diff(block.indptr).astype(np.int64), sums

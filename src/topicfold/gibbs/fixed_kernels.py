@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels that sample with the topics fixed: mixtures, left-to-right evaluation.
+
+A token's topic has ``P(k) ∝ (N_dk + α_k) φ_kw``, the token itself not counted. A draw
+costs the topics of the document: ``N_dk φ_kw`` over those, and one number for all
+``α_k φ_kw``. Each document has its own stream of random numbers, keyed by its content.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import uint32
+
+from topicfold._jit import inline
+from topicfold.gibbs.lean import lean_kernel
+from topicfold.gibbs.random import stream_key, uniform
+
+
+def fixed_scratch(n_topics: int, longest: int) -> tuple[np.ndarray, ...]:
+    """Return part, active, place and topics for documents of up to `longest` tokens."""
+    return (
+        np.empty(n_topics),
+        np.empty(n_topics, dtype=np.uint32),
+        np.full(n_topics, -1, dtype=np.int32),
+        np.empty(longest, dtype=np.uint32),
+    )
+
+
+@inline
+def document_mass(part, active, n_active, rows, w):
+    """Return Σ_j N_dk φ_kw over the topics of the document, in four sums."""
+    a = b = c = d = 0.0
+    quads = n_active & ~3
+    for j in range(0, quads, 4):
+        a += part[j] * rows[w, active[j]]
+        b += part[j + 1] * rows[w, active[j + 1]]
+        c += part[j + 2] * rows[w, active[j + 2]]
+        d += part[j + 3] * rows[w, active[j + 3]]
+    for j in range(quads, n_active):
+        a += part[j] * rows[w, active[j]]
+    return (a + b) + (c + d)
+
+
+@inline
+def draw_topic(u, total, rows, w, alpha, part, active, n_active):
+    """Return the topic at u of the masses, `total` of them the document's own."""
+    if u < total:
+        j = 0
+        u -= part[0] * rows[w, active[0]]
+        while u >= 0 and j < n_active - 1:
+            j += 1
+            u -= part[j] * rows[w, active[j]]
+        k = active[j]
+    else:
+        u -= total
+        k = uint32(0)
+        u -= alpha[0] * rows[w, 0]
+        while u >= 0 and k < len(alpha) - 1:
+            k += uint32(1)
+            u -= alpha[k] * rows[w, k]
+    return k
+
+
+@inline
+def add_token(k, n_active, part, place, active):
+    """Count a token of topic k; return the number of active topics."""
+    if place[k] < 0:
+        place[k] = n_active
+        active[n_active] = k
+        part[n_active] = 0.0
+        n_active += 1
+    part[place[k]] += 1.0
+    return n_active
+
+
+@inline
+def remove_token(k, n_active, part, place, active):
+    """Forget a token of topic k; return the number of active topics."""
+    j = place[k]
+    part[j] -= 1.0
+    if part[j] == 0.0:
+        place[k] = -1
+        n_active -= 1
+        if j < n_active:
+            active[j] = active[n_active]
+            part[j] = part[n_active]
+            place[active[j]] = j
+    return n_active
+
+
+@lean_kernel
+def sample_mixtures(
+    first, last, doc_ptr, words, rows, prior_mass, alpha, plan, keys, scratch, out_sums
+):  # fmt: skip
+    """Add N_dk of `plan`'s samples to the rows [first, last) of `out_sums`.
+
+    `plan` is (seed, sweeps before the first sample, samples). The first sweep gives
+    each token a topic given the tokens before it.
+    """
+    seed, burn_in, n_samples = plan
+    part, active, place, topics = scratch
+    for d in range(first, last):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        n_active = 0
+        for sweep in range(burn_in + n_samples + 1):
+            key = stream_key(seed, sweep, keys[d])
+            for i in range(end - begin):
+                if sweep > 0:
+                    n_active = remove_token(topics[i], n_active, part, place, active)
+                w = words[begin + i]
+                total = document_mass(part, active, n_active, rows, w)
+                u = uniform(key, i) * (total + prior_mass[w])
+                k = draw_topic(u, total, rows, w, alpha, part, active, n_active)
+                topics[i] = k
+                n_active = add_token(k, n_active, part, place, active)
+            if sweep > burn_in:
+                for j in range(n_active):
+                    out_sums[d, active[j]] += part[j]
+        for j in range(n_active):
+            place[active[j]] = -1
+
+
+@lean_kernel
+def shuffle_documents(first, last, doc_ptr, words, keys, seed, out_words):
+    """Put the tokens of documents [first, last) in an order keyed by their content."""
+    for d in range(first, last):
+        begin = doc_ptr[d]
+        n = doc_ptr[d + 1] - begin
+        key = stream_key(seed, 0, keys[d])
+        for i in range(n):
+            # Fisher and Yates, inside out.
+            j = int(uniform(key, i) * (i + 1))
+            out_words[begin + i] = out_words[begin + j]
+            out_words[begin + j] = words[begin + i]
+
+
+@lean_kernel
+def predict_left_to_right(
+    first, last, doc_ptr, words, rows, prior_mass, alpha, plan, keys, scratch,
+    out_predicted,
+):  # fmt: skip
+    """P(w_n | w_<n, z_<n) of the pairs (document, particle) [first, last).
+
+    `plan` is (seed, particles, sweeps over the tokens before each token). Row r of
+    `out_predicted` is written for particle r.
+    """
+    seed, n_particles, n_sweeps = plan
+    concentration = 0.0
+    for k in range(len(alpha)):
+        concentration += alpha[k]
+    part, active, place, topics = scratch
+    for item in range(first, last):
+        d = item // n_particles
+        r = item % n_particles
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        n_active = 0
+        counter = 0
+        key = stream_key(seed, r + 1, keys[d])
+        for n in range(end - begin):
+            for step in range(n * n_sweeps + 1):
+                # The last step is token n itself.
+                i = n if step == n * n_sweeps else step % n
+                if i < n:
+                    n_active = remove_token(topics[i], n_active, part, place, active)
+                w = words[begin + i]
+                total = document_mass(part, active, n_active, rows, w)
+                mass = total + prior_mass[w]
+                u = uniform(key, counter) * mass
+                counter += 1
+                k = draw_topic(u, total, rows, w, alpha, part, active, n_active)
+                topics[i] = k
+                n_active = add_token(k, n_active, part, place, active)
+                if i == n:
+                    out_predicted[r, begin + n] = mass / (n + concentration)
+        for j in range(n_active):
+            place[active[j]] = -1
+
+
+@lean_kernel
+def sum_logs(first, last, doc_ptr, predicted, out_loglik):
+    """Log of the particles' means, added up over the documents [first, last)."""
+    n_particles = len(predicted)
+    for d in range(first, last):
+        loglik = 0.0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            mean = 0.0
+            for r in range(n_particles):
+                mean += predicted[r, i]
+            loglik += math.log(mean / n_particles)
+        out_loglik[d] = loglik

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels of the collapsed Gibbs sampler: a document step, a word step.
+
+The document step draws new topics for the tokens of a range of documents, from
+
+    ``P(z_i = k | rest) ∝ (N_dk + α_k)(N_wk + η)/(N_k + Vη)``
+
+without the token itself, with the counts N_wk and N_k of the last word step. The word
+step brings these up to date, each word by its one owner. Equivalent to
+`reference.conditional`, which computes all K terms; here a token of
+
+- a frequent word costs the topics of its document: ``N_dk (N_wk + η)/…`` over those,
+  and one number for all ``α_k (N_wk + η)/…``, whose topic is looked for when chosen;
+- a rare word costs the topics of the word: ``(N_dk + α_k) N_wk/…`` over those, and
+  one number for all ``(N_dk + α_k) η/…``.
+
+Names: `counts` N_dk of the document at hand, `active` its topics, `place` where a
+topic is in `active`, `scale` ``1/(N_k + Vη)``, `part` ``N_dk scale_k`` in the order of
+`active`, `prior` ``α_k scale_k``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import uint32
+
+from topicfold._jit import inline
+from topicfold.engine.prefetch import prefetch_row
+from topicfold.gibbs.lean import lean_kernel
+from topicfold.gibbs.random import stream_key, uniform
+
+# A word's row is asked for so many tokens ahead.
+AHEAD = 3
+
+
+def document_scratch(n_topics: int) -> tuple[np.ndarray, ...]:
+    """Return counts, place, active, part and work for `sample_documents`."""
+    return (
+        np.zeros(n_topics, dtype=np.int32),
+        np.zeros(n_topics, dtype=np.int32),
+        np.empty(n_topics, dtype=np.uint32),
+        np.empty(n_topics, dtype=np.float32),
+        np.empty(n_topics, dtype=np.float64),
+    )
+
+
+@lean_kernel
+def sample_documents(
+    first, last, corpus, rows, prior_mass, lists, topic_weights, eta,
+    seed, sweep, table, alpha, scratch, out_loglik,
+):  # fmt: skip
+    """Draw topics for the documents [first, last); keep the old ones.
+
+    Writes `topics` and `old` of `corpus` for its tokens, and Σ_k log Γ(N_dk + α_k) −
+    log Γ(α_k) of each document.
+    """
+    doc_ptr, words, topics, old = corpus
+    scale, prior, prior_cum = topic_weights
+    list_ptr, list_len, list_topics, list_counts = lists
+    n_frequent = rows.shape[0]
+    counts, place, active, part, work = scratch
+    for d in range(first, last):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        n_active = 0
+        for i in range(begin, end):
+            n_active = add_token(
+                uint32(topics[i]), scale, n_active, counts, place, active, part
+            )
+        key = stream_key(seed, sweep, d)
+        counter = 0
+        for i in range(begin, end):
+            w = words[i]
+            z = uint32(topics[i])
+            if i + AHEAD < end and words[i + AHEAD] < n_frequent:
+                prefetch_row(rows, words[i + AHEAD])
+            n_active = remove_token(z, scale, n_active, counts, place, active, part)
+            if w < n_frequent:
+                k, counter = draw_frequent(
+                    z, rows, w, prior_mass[w], scale, prior, eta,
+                    n_active, active, part, key, counter,
+                )  # fmt: skip
+            else:
+                start = list_ptr[w - n_frequent]
+                length = list_len[w - n_frequent]
+                k, counter = draw_rare(
+                    z, start, length, list_topics, list_counts, scale, prior,
+                    prior_cum, eta, n_active, counts, active, part, key, counter, work,
+                )  # fmt: skip
+            n_active = add_token(k, scale, n_active, counts, place, active, part)
+            old[i] = z
+            topics[i] = k
+        out_loglik[d] = clear_document(n_active, counts, active, table, alpha)
+
+
+@inline
+def add_token(k, scale, n_active, counts, place, active, part):
+    """Count a token of topic k; return the number of active topics."""
+    if counts[k] == 0:
+        place[k] = n_active
+        active[n_active] = k
+        n_active += 1
+    counts[k] += 1
+    part[place[k]] = counts[k] * scale[k]
+    return n_active
+
+
+@inline
+def remove_token(z, scale, n_active, counts, place, active, part):
+    """Forget a token of topic z; return the number of active topics."""
+    j = place[z]
+    counts[z] -= 1
+    if counts[z] == 0:
+        n_active -= 1
+        moved = active[n_active]
+        active[j] = moved
+        part[j] = part[n_active]
+        place[moved] = j
+    else:
+        part[j] = counts[z] * scale[z]
+    return n_active
+
+
+@inline
+def clear_document(n_active, counts, active, table, alpha):
+    """Set the counts back to zero; return the document's part of log P(z)."""
+    width = table.shape[1]
+    loglik = 0.0
+    for j in range(n_active):
+        k = active[j]
+        n = counts[k]
+        if n < width:
+            loglik += table[k, n]
+        else:
+            loglik += math.lgamma(n + alpha[k]) - math.lgamma(alpha[k])
+        counts[k] = 0
+    return loglik
+
+
+@inline
+def draw_frequent(
+    z, rows, w, mass, scale, prior, eta, n_active, active, part, key, counter
+):  # fmt: skip
+    """Draw the topic of a token (now z) of a word with a row of counts.
+
+    The row counts the token itself: a draw of z is kept with the probability by
+    which its weight shrinks without the token, else all is drawn again.
+    """
+    smooth = np.float32(eta)
+    total = document_mass(part, active, n_active, rows, w, smooth)
+    while True:
+        u = np.float32(uniform(key, counter) * (total + mass))
+        counter += 1
+        if u < total:
+            j = 0
+            u -= part[0] * (rows[w, active[0]] + smooth)
+            while u >= 0 and j < n_active - 1:
+                j += 1
+                u -= part[j] * (rows[w, active[j]] + smooth)
+            k = active[j]
+        else:
+            u -= total
+            k = uint32(0)
+            u -= prior[0] * (rows[w, 0] + smooth)
+            while u >= 0 and k < len(scale) - 1:
+                k += uint32(1)
+                u -= prior[k] * (rows[w, k] + smooth)
+        if k != z:
+            break
+        with_it = (rows[w, z] + eta) * (1.0 - scale[z])
+        without_it = rows[w, z] - 1.0 + eta
+        counter += 1
+        if uniform(key, counter - 1) * with_it < without_it:
+            break
+    return k, counter
+
+
+@inline
+def document_mass(part, active, n_active, rows, w, smooth):
+    """Return Σ_j part_j (rows[w, active_j] + η), in four sums that run side by side."""
+    a = np.float32(0)
+    b = np.float32(0)
+    c = np.float32(0)
+    d = np.float32(0)
+    quads = n_active & ~3
+    for j in range(0, quads, 4):
+        a += part[j] * (rows[w, active[j]] + smooth)
+        b += part[j + 1] * (rows[w, active[j + 1]] + smooth)
+        c += part[j + 2] * (rows[w, active[j + 2]] + smooth)
+        d += part[j + 3] * (rows[w, active[j + 3]] + smooth)
+    for j in range(quads, n_active):
+        a += part[j] * (rows[w, active[j]] + smooth)
+    return (a + b) + (c + d)
+
+
+@inline
+def draw_rare(
+    z, start, length, list_topics, list_counts, scale, prior,
+    prior_cum, eta, n_active, counts, active, part, key, counter, work,
+):  # fmt: skip
+    """Draw the topic of a token (now z) of a word with a list of topics."""
+    total = 0.0
+    for j in range(length):
+        t = uint32(list_topics[start + j])
+        weight = float(counts[t]) * scale[t] + prior[t]
+        if t == z:
+            # Without the token N_wk and N_k are one less; what η gains goes here too.
+            own = weight / (1.0 - scale[z])
+            total += (list_counts[start + j] - 1) * own + eta * (own - weight)
+        else:
+            total += list_counts[start + j] * weight
+        work[j] = total
+    smooth = 0.0
+    for j in range(n_active):
+        smooth += part[j]
+    u = uniform(key, counter) * (total + eta * (smooth + prior_cum[-1]))
+    counter += 1
+    if u < total:
+        j = 0
+        while work[j] <= u:
+            j += 1
+        k = uint32(list_topics[start + j])
+    else:
+        u = (u - total) / eta
+        if u < smooth:
+            j = 0
+            u -= part[0]
+            while u >= 0 and j < n_active - 1:
+                j += 1
+                u -= part[j]
+            k = active[j]
+        else:
+            k = uint32(first_above(prior_cum, u - smooth))
+    return k, counter
+
+
+@inline
+def first_above(cumulated, u):
+    """Return the first place whose cumulated sum is above u (at most the last)."""
+    low = 0
+    high = len(cumulated) - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if cumulated[middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@lean_kernel
+def prior_masses(first, last, rows, prior, eta, out_mass):
+    """Σ_k α_k (N_wk + η)/(N_k + Vη) of the words [first, last)."""
+    smooth = np.float32(eta)
+    for w in range(first, last):
+        total = np.float32(0)
+        for k in range(len(prior)):
+            total += prior[k] * (rows[w, k] + smooth)
+        out_mass[w] = total
+
+
+@lean_kernel
+def recount_words(first, last, block, corpus, rows, lists, out_change):
+    """Move the counts of words [first, last) of a block from old to new topics.
+
+    Adds what the totals N_k change by to `out_change`.
+    """
+    words, ptr, order = block
+    list_ptr, list_len, list_topics, list_counts = lists
+    _, _, topics, old = corpus
+    n_frequent = rows.shape[0]
+    for r in range(first, last):
+        w = words[r]
+        for p in range(ptr[r], ptr[r + 1]):
+            before = uint32(old[order[p]])
+            after = uint32(topics[order[p]])
+            if before == after:
+                continue
+            out_change[before] -= 1
+            out_change[after] += 1
+            if w < n_frequent:
+                rows[w, before] -= 1
+                rows[w, after] += 1
+            else:
+                change_list(
+                    list_ptr,
+                    list_len,
+                    list_topics,
+                    list_counts,
+                    w - n_frequent,
+                    before,
+                    -1,
+                )
+                change_list(
+                    list_ptr,
+                    list_len,
+                    list_topics,
+                    list_counts,
+                    w - n_frequent,
+                    after,
+                    1,
+                )
+
+
+@lean_kernel
+def add_words(first, last, block, topics, rows, lists, out_change):
+    """Count the tokens of words [first, last) of a block that was not counted yet."""
+    words, ptr, order = block
+    list_ptr, list_len, list_topics, list_counts = lists
+    n_frequent = rows.shape[0]
+    for r in range(first, last):
+        w = words[r]
+        for p in range(ptr[r], ptr[r + 1]):
+            k = uint32(topics[order[p]])
+            out_change[k] += 1
+            if w < n_frequent:
+                rows[w, k] += 1
+            else:
+                change_list(
+                    list_ptr, list_len, list_topics, list_counts, w - n_frequent, k, 1
+                )
+
+
+@inline
+def change_list(ptr, length, list_topics, list_counts, r, k, change):
+    """Add `change` to the count of topic k in the r-th list; drop it at zero."""
+    begin = ptr[r]
+    end = begin + length[r]
+    j = begin
+    while j < end and list_topics[j] != k:
+        j += 1
+    if j == end:
+        list_topics[j] = k
+        list_counts[j] = 0
+        length[r] += 1
+        end += 1
+    list_counts[j] += change
+    if list_counts[j] == 0:
+        list_topics[j] = list_topics[end - 1]
+        list_counts[j] = list_counts[end - 1]
+        length[r] -= 1

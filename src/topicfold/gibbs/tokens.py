@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Documents as tokens: what a sampler walks over, in the order it likes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.exceptions import DataError
+from topicfold.parallel import balanced_ranges
+
+# Words with fewer tokens have a list of their topics, others a row over all topics.
+FEWEST_FOR_A_ROW = 32
+
+
+def check_whole(X: Any, who: str, instead: str) -> None:
+    """Refuse entries that are not whole: a sampler gives every token one topic.
+
+    `instead` says what takes other weights.
+
+    Examples
+    --------
+    >>> check_whole(sparse.csr_matrix([[1.0, 0.5]]), "GibbsLDA", "use LDA")
+    Traceback (most recent call last):
+    topicfold.exceptions.DataError: X has 1 entry that is not a whole number ...
+    """
+    wrong = X.data != np.floor(X.data)
+    n_wrong = int(wrong.sum())
+    if n_wrong:
+        where = int(np.argmax(wrong))
+        row = int(np.searchsorted(X.indptr, where, side="right")) - 1
+        entries = "entry that is" if n_wrong == 1 else "entries that are"
+        raise DataError(
+            f"X has {n_wrong} {entries} not a whole number (first at row {row}, column "
+            f"{int(X.indices[where])}: {X.data[where]:.6g}). {who} gives every token a "
+            f"topic, so it needs counts; for weights such as tf-idf {instead}."
+        )
+
+
+@dataclass(frozen=True)
+class Block:
+    """Documents that are sampled with the same word counts, and their tokens by word.
+
+    Attributes
+    ----------
+    first, last : int
+        The documents.
+    words : ndarray
+        Words that occur, ascending.
+    ptr : ndarray of shape (n_words + 1,)
+        Where the tokens of each word are in `order`.
+    order : ndarray
+        Tokens sorted by word.
+    """
+
+    first: int
+    last: int
+    words: NDArray[np.uint32]
+    ptr: NDArray[np.int64]
+    order: NDArray[np.integer]
+
+
+class Tokens:
+    """The tokens of a corpus, document by document.
+
+    Words are numbered anew from the most to the least frequent, so that those with a
+    row of counts come first and the busiest rows lie together.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_documents, n_terms)
+        Whole counts.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_tokens,)
+        Word of each token.
+    doc_ptr : ndarray of shape (n_documents + 1,)
+        Where the tokens of each document are.
+    terms : ndarray of shape (n_terms,)
+        Column of X of each word.
+    word_counts : ndarray of shape (n_terms,)
+        Tokens of each word.
+    n_frequent : int
+        Words with a row of counts.
+
+    Examples
+    --------
+    >>> tokens = Tokens(sparse.csr_matrix([[0, 2, 1], [0, 1, 0]]))
+    >>> tokens.words.tolist(), tokens.doc_ptr.tolist(), tokens.terms.tolist()
+    ([0, 0, 1, 0], [0, 3, 4], [1, 2, 0])
+    """
+
+    def __init__(self, X: sparse.csr_matrix, fewest: int = FEWEST_FOR_A_ROW) -> None:
+        counts = X.data.astype(np.int64)
+        totals = np.bincount(X.indices, weights=counts, minlength=X.shape[1])
+        self.terms = np.argsort(-totals, kind="stable")
+        self.word_counts = totals[self.terms].astype(np.int64)
+        self.n_frequent = int(np.sum(self.word_counts >= fewest))
+        number = np.empty(X.shape[1], dtype=np.uint32)
+        number[self.terms] = np.arange(X.shape[1], dtype=np.uint32)
+        self.words = np.repeat(number[X.indices], counts)
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        self.doc_ptr = ends[X.indptr].astype(np.int64)
+        self.n_documents, self.n_terms = X.shape
+        self.n_tokens = len(self.words)
+
+    @property
+    def document_lengths(self) -> NDArray[np.int64]:
+        """Tokens of each document."""
+        return np.diff(self.doc_ptr)
+
+    def blocks(self, n_blocks: int) -> list[Block]:
+        """Cut the documents into at most `n_blocks` blocks of about equal length."""
+        return [
+            self._block(first, last)
+            for first, last in balanced_ranges(self.doc_ptr, n_blocks)
+        ]
+
+    def _block(self, first: int, last: int) -> Block:
+        begin, end = self.doc_ptr[first], self.doc_ptr[last]
+        # SciPy's transposition is a counting sort.
+        words = self.words[begin:end].astype(np.int64)
+        n = len(words)
+        index: Any = np.int32 if self.n_tokens < 2**31 else np.int64
+        by_token = sparse.csr_matrix(
+            (np.arange(n), words, np.arange(n + 1)), shape=(n, self.n_terms)
+        )
+        by_word = by_token.tocsc()
+        used = np.flatnonzero(np.diff(by_word.indptr))
+        return Block(
+            first,
+            last,
+            used.astype(np.uint32),
+            np.concatenate((by_word.indptr[used], [n])).astype(np.int64),
+            (by_word.data + begin).astype(index),
+        )

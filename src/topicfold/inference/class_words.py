@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What labels say of words, and what neighbours say of a document's topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.graph import NeighborIndex
+
+Float64 = NDArray[np.float64]
+
+# Documents with the corpus' share of classes that are added to those of a word.
+SMOOTHING = 5.0
+
+
+def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
+    """Return how much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``.
+
+    ``p(c|w)`` is the share of class c among the labelled documents that have w,
+    with five documents of the corpus' shares ``p(c)`` added, so that a rare word
+    tells little. A word that no labelled document has weighs 0. Scaled so that
+    ``Σ log(1 + X_dw) weight_w`` is the number of tokens.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (D, V)
+        Counts.
+    members : ndarray of bool of shape (D, C)
+        Labels.
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]] * 20)
+    >>> class_word_weights(X, np.array([[True, False], [False, True]] * 20)).round(2)
+    array([0.  , 2.73, 2.73])
+    """
+    has_word = sparse.csr_array(X, dtype=np.float64).sign()
+    labels = sparse.csr_array(members.astype(np.float64))
+    counts = np.asarray((has_word.T @ labels).todense())
+    prior = members.sum(axis=0) / max(int(members.sum()), 1)
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = (counts + SMOOTHING * prior) / (totals + SMOOTHING)
+    ratio = np.where(shares > 0, shares, 1.0) / np.where(prior > 0, prior, 1.0)
+    divergence = (shares * np.log(np.where(shares > 0, ratio, 1.0))).sum(axis=1)
+    weights: Float64 = np.sqrt(np.maximum(divergence, 0.0))
+    weights[totals.ravel() == 0] = 0.0
+    spread = np.log1p(X.data) @ weights[X.indices]
+    return weights * (X.data.sum(dtype=np.float64) / spread) if spread > 0 else weights
+
+
+def weighted_words(X: sparse.csr_matrix, weights: Float64) -> sparse.csr_matrix:
+    """Return ``log(1 + X_dw) weight_w``, of the type of X.
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix([[np.e - 1, np.e - 1]])
+    >>> weighted_words(X, np.array([2.0, 0.0])).toarray()
+    array([[2., 0.]])
+    """
+    data = (np.log1p(X.data) * weights[X.indices]).astype(X.dtype)
+    weighted = sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=True)
+    weighted.eliminate_zeros()
+    return weighted
+
+
+def neighbor_mixtures(
+    index: NeighborIndex,
+    theta: sparse.csr_array,
+    X: Any = None,
+    *,
+    n_neighbors: int,
+    n_jobs: int | None = None,
+) -> tuple[Float64, NDArray[np.bool_]]:
+    """Return the mean mixture of each document's nearest index documents.
+
+    Neighbours count by their similarity.
+
+    Parameters
+    ----------
+    index : NeighborIndex
+        Documents with mixtures.
+    theta : csr_array of shape (n_index, K)
+        Their mixtures.
+    X : csr_matrix of shape (D, V) or None, default=None
+        Documents; None: those of the index, each without itself.
+    n_neighbors : int
+        Neighbours a document.
+    n_jobs : int or None, default=None
+        Threads; no effect on results.
+
+    Returns
+    -------
+    means : ndarray of shape (D, K)
+        Zero where there is no neighbour.
+    found : ndarray of bool of shape (D,)
+        Documents that have one.
+
+    Examples
+    --------
+    >>> index = NeighborIndex([[3, 1, 0], [2, 1, 0], [0, 1, 2]])
+    >>> theta = sparse.csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> neighbor_mixtures(index, theta, n_neighbors=1)[0][:2]
+    array([[1., 0.],
+           [1., 0.]])
+    """
+    if X is None:
+        near, similar = index.query_among(None, n_neighbors, n_jobs=n_jobs)
+    else:
+        near, similar = index.query(X, n_neighbors, n_jobs=n_jobs)
+    known = near >= 0
+    indptr = np.r_[0, np.cumsum(known.sum(axis=1))]
+    pairs = sparse.csr_array(
+        (similar[known], near[known], indptr), shape=(len(near), index.n_documents)
+    )
+    totals = np.asarray(pairs.sum(axis=1)).ravel()
+    means = (pairs @ sparse.csr_array(theta, dtype=np.float64)).toarray()
+    means /= np.where(totals > 0, totals, 1.0)[:, None]
+    return means, totals > 0

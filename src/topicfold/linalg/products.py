@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Products with sparse and with tall dense matrices: threads that change no bit.
+
+A row of a sparse product has one owner. Tall dense matrices are cut into chunks of
+rows whose size does not depend on the number of threads; each chunk is one call of a
+single-threaded BLAS, and sums over chunks have a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+from topicfold.linalg._vector_rows import WIDTH
+from topicfold.linalg.kernels import multiply_rows
+from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
+
+Array = NDArray[np.float64]
+CHUNK = 4096
+# Less work than this is not worth a thread.
+RANGE_WORK = 60_000
+
+__all__ = ["CHUNK", "WIDTH", "SparseRows", "TallPanels", "one_blas_thread"]
+
+
+class SparseRows:
+    """A CSR matrix, ready to be multiplied by dense blocks.
+
+    Parameters
+    ----------
+    X : CSR matrix of float32 or float64
+        No copy is made of its values and indices.
+    threads : int, default=1
+        Threads; the product is the same for any number.
+
+    Examples
+    --------
+    >>> rows = SparseRows(sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]))
+    >>> rows @ np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    array([[ 8., 10., 12.],
+           [ 1.,  2.,  3.]])
+    """
+
+    def __init__(self, X: sparse.csr_matrix, threads: int = 1) -> None:
+        self.indptr = X.indptr.astype(np.int64)
+        self.indices = X.indices
+        self.data = X.data
+        self.shape: tuple[int, int] = X.shape
+        self.threads = threads
+        n_ranges = min(threads * RANGES_PER_THREAD, 1 + len(X.data) // RANGE_WORK)
+        self.ranges = balanced_ranges(self.indptr, n_ranges)
+
+    def __matmul__(self, dense: NDArray[np.floating]) -> Array:
+        """Return the product in float64."""
+        n_columns = dense.shape[1]
+        missing = max(WIDTH - n_columns, 0)
+        if missing:
+            dense = np.pad(dense, ((0, 0), (0, missing)))
+        dense = np.ascontiguousarray(dense)
+        out = np.empty((self.shape[0], n_columns + missing))
+
+        def task(start: int, stop: int) -> None:
+            multiply_rows(start, stop, self.indptr, self.indices, self.data, dense, out)
+
+        run_ranges(task, self.ranges, self.threads)
+        return out[:, :n_columns] if missing else out
+
+
+class TallPanels:
+    """Products of dense matrices that have many rows and few columns.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows of all the matrices.
+    threads : int, default=1
+        Threads; results are the same for any number.
+    """
+
+    def __init__(self, n_rows: int, threads: int = 1) -> None:
+        cuts = [*range(0, n_rows, CHUNK), n_rows]
+        self.ranges = list(pairwise(cuts))
+        self.threads = threads
+
+    def cross(self, left: Array, right: Array) -> Array:
+        """Return ``left.T @ right``."""
+        parts = np.empty((len(self.ranges), left.shape[1], right.shape[1]))
+
+        def task(start: int, stop: int) -> None:
+            np.matmul(left[start:stop].T, right[start:stop], out=parts[start // CHUNK])
+
+        run_ranges(task, self.ranges, self.threads)
+        return parts[0] if len(parts) == 1 else parts.sum(axis=0)
+
+    def subtract(self, target: Array, left: Array, right: Array) -> None:
+        """Subtract ``left @ right`` from `target`, in place."""
+
+        def task(start: int, stop: int) -> None:
+            target[start:stop] -= left[start:stop] @ right
+
+        run_ranges(task, self.ranges, self.threads)
+
+    def product(self, left: Array, right: Array) -> Array:
+        """Return ``left @ right``."""
+        out = np.empty((left.shape[0], right.shape[1]))
+
+        def task(start: int, stop: int) -> None:
+            np.matmul(left[start:stop], right, out=out[start:stop])
+
+        run_ranges(task, self.ranges, self.threads)
+        return out
+
+    def add_within(self, target: Array, left: Array, right: Array) -> None:
+        """Add ``target @ left @ right`` to `target`, in place."""
+
+        def task(start: int, stop: int) -> None:
+            target[start:stop] += (target[start:stop] @ left) @ right
+
+        run_ranges(task, self.ranges, self.threads)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS and LAPACK to one thread, so that sums have one order."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    assert scipy.linalg is not None
+    return ThreadpoolController()

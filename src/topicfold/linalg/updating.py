@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Add rows to a truncated singular value decomposition (Zha & Simon 1999).
+
+With ``A ≈ U Σ Vᵀ`` and new rows N, ``[U Σ Vᵀ; N]`` is ``diag(U, 1)`` times the matrix
+``M = [Σ Vᵀ; N]``, whose singular values and vectors are found from
+
+    M Mᵀ = [[Σ², Σ Pᵀ], [P Σ, N Nᵀ]],    P = N V,
+
+a matrix of the size of rank plus new rows. U is not needed, so memory does not depend
+on how many rows there were. What Zha and Simon do by a QR decomposition of the dense
+residual ``N - P Vᵀ`` is done here without forming it: N stays sparse.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.linalg.kernels import add_to_rows
+from topicfold.linalg.lanczos import largest_eigenpairs
+from topicfold.linalg.products import SparseRows, TallPanels, one_blas_thread
+from topicfold.linalg.svd import SPREAD, column_signs, normalised, significant
+from topicfold.parallel import balanced_ranges, run_ranges
+
+Array = NDArray[np.float64]
+
+
+# A smaller share of the old directions is not kept in the rotation.
+_WEAK = 0.1
+
+
+class RotatedBasis:
+    """Orthonormal columns, kept as ``base @ rotation``.
+
+    An update turns all columns but changes few rows. Turning the small matrix instead
+    of the large one makes its cost independent of the number of rows.
+
+    Parameters
+    ----------
+    base : ndarray of shape (n_rows, k)
+    rotation : ndarray of shape (k, k), optional
+        Default: the identity.
+    """
+
+    def __init__(self, base: Array, rotation: Array | None = None) -> None:
+        self.base = base
+        self.rotation = np.eye(base.shape[1]) if rotation is None else rotation
+
+    def matrix(self, threads: int = 1) -> Array:
+        """Return the columns themselves; not a copy if nothing is to be turned."""
+        if np.array_equal(self.rotation, np.eye(len(self.rotation))):
+            return self.base
+        with one_blas_thread():
+            panels = TallPanels(len(self.base), threads)
+            return panels.product(self.base, self.rotation)
+
+    def project(self, rows: SparseRows) -> Array:
+        """Return ``rows @ matrix()``; a row does not depend on the others."""
+        images = rows @ self.base
+        # einsum, since BLAS may add in another order for another number of rows.
+        return np.einsum("ij,jk->ik", images, self.rotation)
+
+
+class RowUpdate(NamedTuple):
+    """The decomposition with the new rows.
+
+    Attributes
+    ----------
+    values : ndarray of shape (new_rank,)
+        Singular values, falling.
+    right : RotatedBasis
+        Right singular vectors V′.
+    old_left : ndarray of shape (rank, new_rank)
+        Left vectors of the old rows are ``U @ old_left``.
+    new_left : ndarray of shape (n_new_rows, new_rank)
+        Left vectors of the new rows.
+    """
+
+    values: Array
+    right: RotatedBasis
+    old_left: Array
+    new_left: Array
+
+
+def add_rows(
+    values: Array,
+    right: RotatedBasis,
+    rows: sparse.csr_matrix,
+    rank: int,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    threads: int = 1,
+    overwrite: bool = False,
+) -> RowUpdate:
+    """Return the best rank-`rank` decomposition of ``[U Σ Vᵀ; rows]``.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k,)
+        Σ of the rows so far.
+    right : RotatedBasis of k columns
+        V of the rows so far.
+    rows : CSR matrix of shape (n_new_rows, n_columns)
+        The new rows.
+    rank : int
+        Most singular values to keep.
+    tol : float, default=1e-3
+        Largest relative residual, as in :func:`topicfold.linalg.truncated_svd`. The
+        error that it leaves in the squares of singular values is of the order of its
+        square.
+    max_iter, threads : int
+        As in :func:`topicfold.linalg.truncated_svd`.
+    overwrite : bool, default=False
+        Whether the base of `right` may be changed, which saves its copy.
+
+    Returns
+    -------
+    RowUpdate
+        A column keeps the sign of the old one that it is nearest to.
+
+    Notes
+    -----
+    Exact when the rows so far have no more than k singular values. Otherwise the old
+    rows take part as their projection: with E their part of ``AᵀA`` that was cut off,
+    a squared singular value is at least that of a fresh decomposition less ‖E‖, never
+    above it, and their sum is at least the fresh sum less the trace of E.
+
+    References
+    ----------
+    H. Zha & H. D. Simon (1999). On updating problems in latent semantic indexing. SIAM
+    J. Sci. Comput. 21(2). doi:10.1137/S1064827597329266
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 5.0]])
+    >>> right = RotatedBasis(np.eye(3)[:, :1])
+    >>> add_rows(np.array([3.0]), right, X[1:], rank=2).values
+    array([5., 4.])
+    """
+    k, n_new = len(values), rows.shape[0]
+    terms, local = _present_columns(rows)
+    # Many products so small that handing them to threads would cost more than it saves.
+    by_row, by_term = SparseRows(local), SparseRows(local.T.tocsr())
+    with one_blas_thread():
+        coupling = (SparseRows(rows, threads) @ right.base) @ right.rotation * values
+
+        def apply(block: Array) -> Array:
+            image = np.empty_like(block)
+            old, new = block[:k], block[k:]
+            image[:k] = (values**2)[:, None] * old + coupling.T @ new
+            image[k:] = by_row @ (by_term @ new)
+            image[k:] += coupling @ old
+            return image
+
+        pairs = largest_eigenpairs(
+            apply,
+            k + n_new,
+            min(rank, k + n_new),
+            tol=tol,
+            max_iter=max_iter,
+            rng=np.random.RandomState(0),
+        )
+        kept = significant(pairs.values)
+        left, new_values = pairs.vectors[:, kept], np.sqrt(pairs.values[kept])
+        left = left * column_signs(left[:k])
+        turn = values[:, None] * left[:k] / new_values
+        share = left[k:] / new_values
+        spread = new_values[0] > SPREAD * new_values[-1]
+        basis = None if spread else _turned(right, turn, overwrite, threads)
+        if basis is None:
+            panels = TallPanels(len(right.base), threads)
+            columns = panels.product(right.base, right.rotation @ turn)
+            columns[terms] += by_term @ share
+            basis = RotatedBasis(normalised(columns, threads)[0])
+        else:
+            addend = by_term @ np.linalg.solve(basis.rotation.T, share.T).T
+            _add_to_rows(basis.base, terms, addend, threads)
+    return RowUpdate(new_values, basis, left[:k], left[k:])
+
+
+def _turned(
+    right: RotatedBasis, turn: Array, overwrite: bool, threads: int
+) -> RotatedBasis | None:
+    """Return ``right @ turn`` with a rotation that can be inverted without loss.
+
+    The turn goes into the small matrix. A new direction that is nearly orthogonal to
+    all the old ones has nearly no share of them, and the small matrix could not be
+    inverted; such a share is kept in the base instead, and the matrix gets a one. None
+    if that are too many, or if the number of directions changes.
+    """
+    rotation = right.rotation @ turn
+    if rotation.shape[0] != rotation.shape[1]:
+        return None
+    outer, sizes, inner = np.linalg.svd(rotation)
+    weak = sizes < _WEAK
+    if weak.sum() > max(len(sizes) // 4, 1):
+        return None
+    base = right.base if overwrite else right.base.copy()
+    if weak.any():
+        axes, scales = outer[:, weak], sizes[weak] - 1.0
+        TallPanels(len(base), threads).add_within(base, axes, scales[:, None] * axes.T)
+    return RotatedBasis(base, (outer * np.where(weak, 1.0, sizes)) @ inner)
+
+
+def _add_to_rows(
+    base: Array, terms: NDArray[np.integer], addend: Array, threads: int
+) -> None:
+    def task(start: int, stop: int) -> None:
+        add_to_rows(start, stop, addend, terms, base)
+
+    run_ranges(task, balanced_ranges(np.arange(len(terms) + 1), threads), threads)
+
+
+def _present_columns(
+    rows: sparse.csr_matrix,
+) -> tuple[NDArray[np.integer], sparse.csr_matrix]:
+    """Return the columns that have an entry, and the matrix of these alone."""
+    present = np.zeros(rows.shape[1], bool)
+    present[rows.indices] = True
+    terms = np.flatnonzero(present)
+    place = np.cumsum(present, dtype=np.int32) - 1
+    local = (rows.data, place[rows.indices], rows.indptr)
+    return terms, sparse.csr_matrix(local, shape=(rows.shape[0], len(terms)))

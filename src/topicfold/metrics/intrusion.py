@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Do people understand the topics? Questions with one answer that does not belong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from topicfold.exceptions import DataError
+
+if TYPE_CHECKING:
+    from topicfold.topic_data import TopicData
+
+
+@dataclass(frozen=True)
+class IntrusionItem:
+    """One question: which of the choices does not belong?
+
+    Attributes
+    ----------
+    kind : {"word", "topic"}
+        Words of a topic, or topics of a document.
+    subject : int
+        The topic, or the row of the document.
+    choices : tuple of str
+        What is shown, in random order.
+    choice_ids : tuple of int
+        Columns of the words, or numbers of the topics.
+    answer : int
+        Place of the intruder among the choices.
+    weights : tuple of float
+        p(w|k) of the words, or θ_dk of the topics.
+    """
+
+    kind: str
+    subject: int
+    choices: tuple[str, ...]
+    choice_ids: tuple[int, ...]
+    answer: int
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class IntrusionScore:
+    """How well the intruders were found.
+
+    Attributes
+    ----------
+    precision : float
+        Share of right answers, 0 to 1, higher is better; NaN without answers.
+    chance : float
+        What guessing would give.
+    n_answered : int
+        Number of answers.
+    by_subject : dict of int to float
+        Share of right answers for each topic (or document).
+    log_odds : float
+        Mean of ``log θ_intruder - log θ_chosen`` of topic questions: 0 where all are
+        right, below where topics of large weight were taken for the intruder; NaN for
+        words.
+    """
+
+    precision: float
+    chance: float
+    n_answered: int
+    by_subject: dict[int, float]
+    log_odds: float
+
+
+def word_intrusion(
+    data: TopicData,
+    *,
+    n_words: int = 5,
+    n_items: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> list[IntrusionItem]:
+    """Make word intrusion questions: the top words of a topic, and one from another.
+
+    The intruder is a top word of another topic that is improbable in this one: not
+    above the median word of it.
+
+    Parameters
+    ----------
+    data : TopicData
+        The topics.
+    n_words : int, default=5
+        Top words shown of a topic.
+    n_items : int or None, default=None
+        Topics to ask about, drawn at random; None: all. Topics without enough words of
+        positive weight, or without an intruder, have no question.
+    random_state : int, RandomState or None, default=None
+        Seed.
+
+    Returns
+    -------
+    list of IntrusionItem
+
+    References
+    ----------
+    .. [1] J. Chang, J. Boyd-Graber, S. Gerrish, C. Wang, D. Blei, "Reading tea leaves:
+       how humans interpret topic models", NIPS 2009.
+
+    Examples
+    --------
+    >>> from topicfold import TopicData
+    >>> data = TopicData(topics=[[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]],
+    ...     vocabulary=["sea", "fish", "fox", "wolf"])
+    >>> item = word_intrusion(data, n_words=2, random_state=0)[0]
+    >>> sorted(item.choices), item.choices[item.answer]
+    (['fish', 'fox', 'wolf'], 'fish')
+    """
+    _check_positive(n_words, "n_words")
+    rng = check_random_state(random_state)
+    best = data.top_term_ids(n_words)
+    items: list[IntrusionItem] = []
+    for topic in rng.permutation(data.n_topics).tolist():
+        if n_items is not None and len(items) >= n_items:
+            break
+        row = data.topics[topic]
+        own = [w for w in best[topic].tolist() if row[w] > 0]
+        if len(own) < n_words:
+            continue
+        others = np.setdiff1d(np.delete(best, topic, axis=0), own)
+        # Improbable here, and a top word elsewhere.
+        others = others[row[others] <= np.median(row)]
+        others = others[data.topics[:, others].max(axis=0) > row[others]]
+        if not len(others):
+            continue
+        ids = [*own, int(rng.choice(others))]
+        words = [data.vocabulary[w] for w in ids]
+        items.append(_shuffled("word", topic, words, ids, row[ids].tolist(), rng))
+    return items
+
+
+def topic_intrusion(
+    data: TopicData,
+    *,
+    n_topics: int = 3,
+    n_items: int = 10,
+    random_state: int | np.random.RandomState | None = None,
+) -> list[IntrusionItem]:
+    """Make topic intrusion questions: the topics of a document, and one it has not.
+
+    Topics are shown by their names, or by their first words. The intruder is drawn
+    from the half of the topics that the document has least of.
+
+    Parameters
+    ----------
+    data : TopicData
+        Topics and mixtures.
+    n_topics : int, default=3
+        Top topics shown of a document.
+    n_items : int, default=10
+        Documents to ask about, drawn at random among those with so many topics.
+    random_state : int, RandomState or None, default=None
+        Seed.
+
+    Returns
+    -------
+    list of IntrusionItem
+        Shorter where too few documents have so many topics above the least.
+
+    References
+    ----------
+    .. [1] J. Chang et al., "Reading tea leaves: how humans interpret topic models",
+       NIPS 2009.
+    """
+    _check_positive(n_topics, "n_topics")
+    if data.doc_topics is None or not data.n_documents:
+        raise DataError(
+            "topic intrusion needs the mixtures of documents (doc_topics). Give them, "
+            "or use word_intrusion."
+        )
+    if data.n_topics < n_topics + 1:
+        raise DataError(
+            f"{data.n_topics} topics are too few to show {n_topics} and an intruder. "
+            f"Give n_topics={max(1, data.n_topics - 1)} or less."
+        )
+    rng = check_random_state(random_state)
+    items: list[IntrusionItem] = []
+    for row in rng.permutation(data.n_documents).tolist():
+        if len(items) >= n_items:
+            break
+        theta = data.doc_topics[row]
+        order = np.argsort(-theta, kind="stable")
+        own = order[:n_topics].tolist()
+        least = order[max(n_topics, data.n_topics // 2) :]
+        least = least[theta[least] < theta[own[-1]]]
+        if not len(least):
+            continue
+        ids = [*own, int(rng.choice(least))]
+        names = [data.name(topic) for topic in ids]
+        items.append(_shuffled("topic", row, names, ids, theta[ids].tolist(), rng))
+    return items
+
+
+def score_intrusion(
+    items: Sequence[IntrusionItem], answers: Sequence[int | None]
+) -> IntrusionScore:
+    """Score the answers to intrusion questions.
+
+    Parameters
+    ----------
+    items : sequence of IntrusionItem
+        The questions, all of one kind.
+    answers : sequence of int or None
+        Place of the choice that was taken for the intruder; None: not answered.
+
+    Returns
+    -------
+    IntrusionScore
+
+    Examples
+    --------
+    >>> item = IntrusionItem("word", 3, ("a", "b", "c"), (0, 1, 2), 1, (0.5, 0.0, 0.4))
+    >>> score = score_intrusion([item, item], [1, 0])
+    >>> score.precision, round(score.chance, 2), score.by_subject
+    (0.5, 0.33, {3: 0.5})
+    """
+    if len(items) != len(answers):
+        raise DataError(f"there are {len(answers)} answers to {len(items)} questions.")
+    right: dict[int, list[bool]] = {}
+    chances, odds = [], []
+    for number, (item, answer) in enumerate(zip(items, answers, strict=True)):
+        if answer is None:
+            continue
+        if not 0 <= answer < len(item.choices):
+            raise DataError(
+                f"answer {number} is {answer}; choices are 0 to "
+                f"{len(item.choices) - 1}."
+            )
+        right.setdefault(item.subject, []).append(answer == item.answer)
+        chances.append(1 / len(item.choices))
+        if item.kind == "topic":
+            floor = np.finfo(np.float64).tiny
+            least, taken = (item.weights[i] for i in (item.answer, answer))
+            odds.append(np.log(max(least, floor)) - np.log(max(taken, floor)))
+    every = [hit for hits in right.values() for hit in hits]
+    return IntrusionScore(
+        precision=float(np.mean(every)) if every else float("nan"),
+        chance=float(np.mean(chances)) if chances else float("nan"),
+        n_answered=len(every),
+        by_subject={subject: float(np.mean(hits)) for subject, hits in right.items()},
+        log_odds=float(np.mean(odds)) if odds else float("nan"),
+    )
+
+
+def _shuffled(
+    kind: str,
+    subject: int,
+    choices: list[str],
+    ids: list[int],
+    weights: list[float],
+    rng: np.random.RandomState,
+) -> IntrusionItem:
+    """Return the question; the intruder is the last of the choices."""
+    order = rng.permutation(len(ids)).tolist()
+    return IntrusionItem(
+        kind=kind,
+        subject=int(subject),
+        choices=tuple(choices[i] for i in order),
+        choice_ids=tuple(int(ids[i]) for i in order),
+        answer=order.index(len(ids) - 1),
+        weights=tuple(float(weights[i]) for i in order),
+    )
+
+
+def _check_positive(value: int, name: str) -> None:
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise DataError(f"{name}={value!r} must be an integer, 1 or more.")

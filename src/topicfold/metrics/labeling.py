@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names for topics from the documents' own phrases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.exceptions import DataError
+
+if TYPE_CHECKING:
+    from topicfold.topic_data import TopicData
+
+
+def topic_labels(
+    data: TopicData,
+    texts: Sequence[str | Sequence[str]] | None = None,
+    *,
+    n_labels: int = 3,
+    min_count: int = 5,
+    max_candidates: int = 2000,
+    n_words: int = 100,
+    discrimination: float = 0.7,
+) -> list[list[str]]:
+    """Name every topic by phrases of the documents.
+
+    Candidates are pairs of neighbouring words of the vocabulary that occur together
+    more often than by chance (t-test). A phrase l suits a topic by the expected mutual
+    information ``Σ_w p(w|k) PMI(w, l)`` over the documents, less `discrimination` times
+    its mean suitability for the other topics.
+
+    Parameters
+    ----------
+    data : TopicData
+        The topics; a record with the names is ``dataclasses.replace(data,
+        topic_names=[labels[0] for labels in topic_labels(data)])``.
+    texts : sequence of str or of tokens, optional
+        The documents; default: those of `data`.
+    n_labels : int, default=3
+        Phrases of a topic, best first; fewer where there are not so many.
+    min_count : int, default=5
+        Least number of documents that have a phrase.
+    max_candidates : int, default=2000
+        Phrases of the highest t-value that are looked at.
+    n_words : int, default=100
+        Top words of a topic in the expectation.
+    discrimination : float, default=0.7
+        0: phrases may suit all topics; larger: they must set a topic apart.
+
+    Returns
+    -------
+    list of list of str
+        For every topic; the topic's own first words where no phrase is frequent enough.
+
+    References
+    ----------
+    .. [1] Q. Mei, X. Shen, C. Zhai, "Automatic labeling of multinomial topic models",
+       KDD 2007.
+
+    Examples
+    --------
+    >>> from topicfold import TopicData
+    >>> texts = ["deep sea fish", "deep sea ship", "red fox den", "red fox cub"]
+    >>> data = TopicData(topics=[[.4, .4, .2, 0, 0, 0], [0, 0, 0, .4, .4, .2]],
+    ...     vocabulary=["deep", "sea", "fish", "red", "fox", "den"])
+    >>> topic_labels(data, texts, n_labels=1, min_count=2)
+    [['deep sea'], ['red fox']]
+    """
+    documents = data.texts if texts is None else texts
+    if documents is None:
+        raise DataError(
+            "topic_labels needs the documents, and data has no texts. Give texts."
+        )
+    if isinstance(documents, str) or not len(documents):
+        raise DataError("texts must be a list with at least one document.")
+    for name, value in (("n_labels", n_labels), ("min_count", min_count)):
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise DataError(f"{name}={value!r} must be an integer, 1 or more.")
+    if discrimination < 0:
+        raise DataError(f"discrimination={discrimination} must be 0 or more.")
+    rows = _word_rows(documents, data.vocabulary)
+    phrases = _candidates(rows, min_count, max_candidates)
+    if not phrases:
+        return [list(words[:n_labels]) for words in data.top_terms(n_labels)]
+    scores = _suitability(data, rows, phrases, n_words)
+    others = scores.sum(axis=0, keepdims=True) - scores
+    scores = scores - discrimination * others / max(1, data.n_topics - 1)
+    words = [f"{data.vocabulary[a]} {data.vocabulary[b]}" for a, b in phrases]
+    # Equal but for rounding is equal on every machine.
+    order = np.argsort(-np.round(scores, 10), axis=1, kind="stable")[:, :n_labels]
+    return [[words[i] for i in row] for row in order.tolist()]
+
+
+def _word_rows(
+    documents: Sequence[Any], vocabulary: Sequence[str]
+) -> list[NDArray[np.int64]]:
+    """Return the columns of the words of each document, -1 for others."""
+    from topicfold.corpus import words_of
+
+    code = {word: column for column, word in enumerate(vocabulary)}
+    rows = []
+    for document in documents:
+        tokens = words_of(document) if isinstance(document, str) else document
+        rows.append(np.array([code.get(t, -1) for t in tokens], dtype=np.int64))
+    return rows
+
+
+def _candidates(
+    rows: list[NDArray[np.int64]], min_count: int, most: int
+) -> list[tuple[int, int]]:
+    """Return the pairs of words of highest t-value, best first."""
+    pairs: Counter[tuple[int, int]] = Counter()
+    documents: Counter[tuple[int, int]] = Counter()
+    words: Counter[int] = Counter()
+    total = 0
+    for row in rows:
+        total += len(row)
+        words.update(row.tolist())
+        near = zip(row[:-1].tolist(), row[1:].tolist(), strict=True)
+        found = [(a, b) for a, b in near if a >= 0 and b >= 0 and a != b]
+        pairs.update(found)
+        documents.update(set(found))
+    scored = []
+    for pair, n_documents in documents.items():
+        if n_documents < min_count:
+            continue
+        count = pairs[pair]
+        expected = words[pair[0]] * words[pair[1]] / total
+        t = (count - expected) / np.sqrt(count)
+        if t > 0:
+            scored.append((-t, pair))
+    return [pair for _, pair in sorted(scored)[:most]]
+
+
+def _suitability(
+    data: TopicData,
+    rows: list[NDArray[np.int64]],
+    phrases: list[tuple[int, int]],
+    n_words: int,
+) -> NDArray[np.float64]:
+    """Return Σ_w p(w|k) PMI(w, l) over top words of topics: topics × phrases."""
+    n_documents = len(rows)
+    place = {phrase: column for column, phrase in enumerate(phrases)}
+    owners, members = [], []
+    for number, row in enumerate(rows):
+        near = zip(row[:-1].tolist(), row[1:].tolist(), strict=True)
+        found = {place[pair] for pair in near if pair in place}
+        owners += [number] * len(found)
+        members += sorted(found)
+    has_phrase = _indicator(owners, members, (n_documents, len(phrases)))
+    top = data.top_term_ids(n_words)
+    used = np.unique(top)
+    column = np.full(data.n_terms, -1)
+    column[used] = np.arange(len(used))
+    owners, members = [], []
+    for number, row in enumerate(rows):
+        words = np.unique(column[row[row >= 0]])
+        words = words[words >= 0]
+        owners += [number] * len(words)
+        members += words.tolist()
+    has_word = _indicator(owners, members, (n_documents, len(used)))
+    joint = sparse.coo_array(has_word.T @ has_phrase)
+    p_word = np.asarray(has_word.sum(axis=0)).ravel() / n_documents
+    p_phrase = np.asarray(has_phrase.sum(axis=0)).ravel() / n_documents
+    apart = p_word[joint.row] * p_phrase[joint.col]
+    pmi = np.log(joint.data / n_documents / apart)
+    pmi = sparse.csr_array((pmi, (joint.row, joint.col)), shape=joint.shape)
+    weights = np.zeros((data.n_topics, len(used)))
+    for topic, best in enumerate(top):
+        weights[topic, column[best]] = data.topics[topic, best]
+    scores: NDArray[np.float64] = weights @ pmi
+    return scores
+
+
+def _indicator(rows: list[int], columns: list[int], shape: tuple[int, int]) -> Any:
+    ones = np.ones(len(rows))
+    return sparse.csr_array((ones, (rows, columns)), shape=shape)

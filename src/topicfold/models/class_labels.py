@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels as a matrix of members: one label a document, several or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+from topicfold.exceptions import DataError
+from topicfold.inference.two_phase import indicator_members
+from topicfold.models.graph_base import encode_labels
+
+
+def encode_classes(
+    y: Any, n_documents: int
+) -> tuple[NDArray[np.bool_], NDArray[np.generic]]:
+    """Return members (D, C) and the classes of labels or an indicator matrix.
+
+    Examples
+    --------
+    >>> members, classes = encode_classes(["b", -1, "a"], 3)
+    >>> members.astype(int).tolist(), classes.tolist()
+    ([[0, 1], [0, 0], [1, 0]], ['a', 'b'])
+    """
+    table = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if table.ndim == 2 and table.shape[1] > 1:
+        members, classes = indicator_members(table, n_documents)
+    else:
+        members, classes = _encode_labels(y, table, n_documents)
+    used = members.any(axis=0).sum()
+    if used < 2:
+        known = int(members.any(axis=1).sum())
+        raise DataError(
+            f"y has {used} classes in {known} labelled of {n_documents} documents; "
+            "TwoPhase parts at least two. The label -1 means unknown: count classes "
+            "from 0, or use FSTM, PLSA or LDA, which need no labels."
+        )
+    return members, classes
+
+
+def _encode_labels(
+    y: Any, table: NDArray[Any], n_documents: int
+) -> tuple[NDArray[np.bool_], NDArray[np.generic]]:
+    if table.ndim == 2:
+        y = column_or_1d(table, warn=True)
+    if table.dtype.kind == "f" and np.isfinite(table).all():
+        if type_of_target(table.ravel()) == "continuous":
+            raise DataError(
+                "Unknown label type: y is continuous. Give a label per document, "
+                "whole numbers or names."
+            )
+        y = np.asarray(y).astype(np.int64)
+    codes = encode_labels(y, n_documents)
+    if codes is None:
+        return np.zeros((n_documents, 0), dtype=bool), np.arange(0)
+    first = np.unique(codes, return_index=True)[1][-(codes.max() + 1) :]
+    names = np.asarray(y, dtype=object).ravel()[first].tolist()
+    if len({isinstance(name, str) for name in names}) > 1:
+        names = [str(name) for name in names]
+    members = codes[:, None] == np.arange(codes.max() + 1)
+    return members, np.asarray(names)

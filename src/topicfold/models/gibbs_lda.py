@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Latent Dirichlet allocation by collapsed Gibbs sampling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.corpus.splits import complete_split
+from topicfold.em import Callback, run_em
+from topicfold.exceptions import DataError
+from topicfold.gibbs.tokens import check_whole
+from topicfold.inference.completion import SMOOTHING
+from topicfold.inference.gibbs import gibbs_mixtures
+from topicfold.metrics import completion_perplexity
+from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.held_out import LeftToRightMixin
+from topicfold.models.priors import checked_doc_topic_prior
+from topicfold.models.validation import check_counts
+
+Array = NDArray[np.floating]
+
+_SHARED = ("n_components", "max_iter", "random_state", "n_jobs", "callbacks", "verbose")
+_INSTEAD = "use LDA, whose algorithms take any weights"
+
+
+class GibbsLDA(LeftToRightMixin, TopicModel):
+    """Latent Dirichlet allocation by collapsed Gibbs sampling.
+
+    ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``, θ and φ
+    integrated out: a chain over the topics of all tokens, whose later states are
+    averaged. A token costs the number of topics of its document or its word, not
+    `n_components`; memory O(tokens + (D + V)·K).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    doc_topic_prior : float or array of shape (n_components,), default=0.1
+        α, or where its learning starts.
+    topic_word_prior : float, default=0.01
+        η, or where its learning starts.
+    learn_priors : bool, default=True
+        Learn an asymmetric α and a symmetric η every five sweeps of the burn-in.
+    max_iter : int, default=200
+        Sweeps over all tokens.
+    burn_in : int or None, default=None
+        Sweeps before samples are kept; None is three quarters of `max_iter`.
+    sample_every : int, default=5
+        Sweeps from one kept sample to the next. `components_` and `doc_topics_` are
+        means over the samples.
+    n_blocks : int, default=8
+        How often in a sweep the word counts are brought up to date, see Notes.
+    doc_burn_in : int, default=10
+        `transform`: sweeps over a document before samples are kept.
+    doc_samples : int, default=40
+        `transform`: samples of a document that are averaged.
+    random_state : int, RandomState or None, default=None
+        Seed.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`topicfold.em.callbacks`.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Topics φ, mean over the samples, rows on the simplex.
+    topic_totals_ : ndarray of shape (n_components,)
+        Mean number of tokens of each topic, its prior's included.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Mixtures θ of the training documents, mean over the samples.
+    doc_topic_prior_, topic_word_prior_ : ndarray, float
+        α and η in use.
+    prior_updates_ : list of int
+        Sweeps after which α and η were learned.
+    n_samples_ : int
+        Samples kept. 0 if the fit was ended during the burn-in: then `components_`
+        and `doc_topics_` are those of the last state.
+    seed_ : int
+        Drawn from `random_state`; all random numbers, also those of `transform`,
+        depend on it.
+    objective_history_ : list of float
+        log P(w, z | α, η) of the start and after each sweep. A chain's: it rises at
+        first and then wanders, it is not monotone.
+    n_iter_ : int
+        Sweeps done.
+    converged_ : bool
+        Always False: a chain has no end.
+
+    See Also
+    --------
+    LDA : the same model by CVB0 or variational Bayes, for weights that are not counts.
+
+    Notes
+    -----
+    Documents of a block are sampled, by any number of threads, with the word counts as
+    they were when the block began; within a document and from block to block counts
+    are up to date. The exact sampler updates all counts after every token. This is
+    approximate distributed LDA [2]_ with documents in the place of processors; with
+    more blocks it comes closer to the exact sampler, and costs a little more.
+
+    `transform` samples with the topics fixed. Random numbers depend on `random_state`
+    and on a document's words and counts, so a document's mixture is the same in any
+    batch.
+
+    References
+    ----------
+    .. [1] T. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101.
+    .. [2] D. Newman, A. Asuncion, P. Smyth, M. Welling (2009). Distributed algorithms
+       for topic models. JMLR 10.
+    .. [3] L. Yao, D. Mimno, A. McCallum (2009). Efficient methods for topic model
+       inference on streaming document collections. KDD.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import GibbsLDA
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> model = GibbsLDA(n_components=2, random_state=0).fit(X)
+    >>> model.components_.shape
+    (2, 4)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **{name: COMMON_CONSTRAINTS[name] for name in _SHARED},
+        "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
+        "learn_priors": ["boolean"],
+        "burn_in": [Interval(Integral, 0, None, closed="left"), None],
+        "sample_every": [Interval(Integral, 1, None, closed="left")],
+        "n_blocks": [Interval(Integral, 1, None, closed="left")],
+        "doc_burn_in": [Interval(Integral, 0, None, closed="left")],
+        "doc_samples": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    device = "cpu"  # not a choice: there is no sampler elsewhere
+    doc_topic_prior_: NDArray[np.float64]
+    topic_word_prior_: float
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        doc_topic_prior: Any = 0.1,
+        topic_word_prior: float = 0.01,
+        learn_priors: bool = True,
+        max_iter: int = 200,
+        burn_in: int | None = None,
+        sample_every: int = 5,
+        n_blocks: int = 8,
+        doc_burn_in: int = 10,
+        doc_samples: int = 40,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learn_priors = learn_priors
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.sample_every = sample_every
+        self.n_blocks = n_blocks
+        self.doc_burn_in = doc_burn_in
+        self.doc_samples = doc_samples
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Sample topics for all tokens; average the later states.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Whole counts.
+        y : None
+            Ignored, for scikit-learn's conventions.
+        """
+        from topicfold.gibbs.sampler import CollapsedGibbs
+
+        counts = check_counts(self, X, reset=True)
+        del X
+        check_whole(counts, type(self).__name__, _INSTEAD)
+        burn_in = self.burn_in
+        if burn_in is None:
+            burn_in = 3 * self.max_iter // 4
+        if burn_in >= self.max_iter:
+            raise DataError(
+                f"burn_in={burn_in} leaves no sweep of max_iter={self.max_iter} to "
+                "sample from. Give a smaller burn_in or a larger max_iter."
+            )
+        alpha = checked_doc_topic_prior(self.doc_topic_prior, self.n_components)
+        self._store_corpus(counts)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        sampler = CollapsedGibbs(
+            counts,
+            alpha,
+            float(self.topic_word_prior),
+            burn_in=burn_in,
+            sample_every=self.sample_every,
+            learn_priors=self.learn_priors,
+            n_blocks=self.n_blocks,
+            seed=self.seed_,
+            n_jobs=self.n_jobs,
+        )
+        del counts  # the sampler has its own arrangement
+        result = run_em(
+            sampler,
+            max_iter=self.max_iter,
+            tol=-math.inf,  # a chain that stands still for a sweep has not converged
+            callbacks=self._all_callbacks(),
+        )
+        self.doc_topics_ = sampler.doc_topics()
+        self.components_ = sampler.topics()
+        self.topic_totals_ = sampler.topic_totals()
+        self.doc_topic_prior_ = sampler.alpha
+        self.topic_word_prior_ = sampler.eta
+        self.prior_updates_ = sampler.prior_updates
+        self.n_samples_ = sampler.n_samples
+        return self._store_result(result)
+
+    def transform(self, X: Any) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        By sampling with the topics fixed, `doc_samples` states averaged.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Whole counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in.
+        """
+        check_is_fitted(self, "components_")
+        counts = check_counts(self, X, reset=False, allow_empty=True)
+        check_whole(counts, type(self).__name__, _INSTEAD)
+        return self._mixtures(counts)
+
+    def _mixtures(self, X: sparse.csr_matrix) -> Array:
+        return gibbs_mixtures(
+            X,
+            self.components_,
+            prior=self.doc_topic_prior_,
+            burn_in=self.doc_burn_in,
+            n_samples=self.doc_samples,
+            seed=self.seed_,
+            n_jobs=self.n_jobs,
+        )
+
+    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
+        """Return the held-out perplexity by document completion (lower is better).
+
+        Half of each document's tokens are folded in by sampling, the other half is
+        scored, with one hundredth of the training word frequencies mixed in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        random_state : int, default=0
+            Seed of the split into halves.
+        """
+        check_is_fitted(self, "components_")
+        counts = check_counts(self, X, reset=False)
+        check_whole(counts, type(self).__name__, _INSTEAD)
+        observed, held_out = complete_split(counts, random_state=random_state)
+        # As in topicfold.inference.completion, which folds in by EM.
+        background = self.word_frequencies_
+        background = (1 - 1e-3) * background + 1e-3 / len(background)
+        return completion_perplexity(
+            self._mixtures(sparse.csr_matrix(observed)),
+            self.components_,
+            held_out,
+            background=background,
+            smoothing=SMOOTHING,
+        )
+
+    def _fold_in_options(self) -> dict[str, Any]:
+        """Inference by EM, for those who use the topics with other weights."""
+        return {"prior": self.doc_topic_prior_, "n_jobs": self.n_jobs}
+
+    def _topic_pseudo_count(self) -> float:
+        return self.topic_word_prior_

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A linear classifier without its training: what a saved `TopicClassifier` keeps."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from topicfold.exceptions import ModelFileError
+
+Array = NDArray[np.floating]
+
+
+class LinearRule(BaseEstimator):
+    """The decision of a fitted linear classifier, in a form that can be saved.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
+        Slopes; one row for two classes.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> svm = LinearSVC().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    >>> LinearRule.of(svm).predict([[-1.0], [3.0]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    @classmethod
+    def of(cls, classifier: Any) -> Self:
+        """Return the rule of a fitted linear classifier.
+
+        Parameters
+        ----------
+        classifier : fitted classifier
+            With ``coef_``, ``intercept_``, ``classes_`` and the usual decision: the
+            largest value, or the sign for two classes.
+
+        Raises
+        ------
+        ModelFileError
+            If the classifier is not linear.
+        """
+        if isinstance(classifier, cls):
+            return classifier
+        missing = [
+            name
+            for name in ("coef_", "intercept_", "classes_")
+            if not hasattr(classifier, name)
+        ]
+        if missing:
+            raise ModelFileError(
+                f"A {type(classifier).__name__} cannot be saved: it has no "
+                f"{', '.join(missing)}. Use a linear classifier, such as LinearSVC or "
+                "LogisticRegression."
+            )
+        rule = cls()
+        rule.coef_ = np.array(classifier.coef_)
+        rule.intercept_ = np.array(
+            np.broadcast_to(classifier.intercept_, len(rule.coef_))
+        )
+        rule.classes_ = np.array(classifier.classes_)
+        return rule
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        """
+        values: Array = np.asarray(X) @ self.coef_.T + self.intercept_
+        return values.ravel() if len(self.coef_) == 1 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        """
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[chosen]
+        return labels

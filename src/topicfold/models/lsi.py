@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Latent semantic indexing: a truncated singular value decomposition that grows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.exceptions import DataError
+from topicfold.linalg.products import SparseRows
+from topicfold.linalg.svd import truncated_svd
+from topicfold.linalg.updating import RotatedBasis, RowUpdate, add_rows
+from topicfold.linalg.weighting import WEIGHTINGS, global_weights, weigh
+from topicfold.models._lsi_checks import (
+    check_documents,
+    check_new_names,
+    check_new_terms,
+    check_saved,
+    check_unchanged,
+)
+from topicfold.parallel import n_threads
+
+Array = NDArray[np.floating]
+
+
+class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Latent semantic indexing.
+
+    The weighted matrix is approximated by ``U Σ Vᵀ`` of rank `n_components`, and a
+    document x by its coordinates ``x V``: documents that share no word are near each
+    other if their words occur together elsewhere. Block Lanczos on the smaller side of
+    the matrix; time O(nnz·K), memory O(nnz + (D + V)·K). `partial_fit` adds documents
+    and `add_terms` terms by Zha and Simon, without the old documents.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Rank K.
+    weighting : {"counts", "binary", "tfidf", "log-entropy"}, default="log-entropy"
+        How counts are weighted, see :mod:`topicfold.linalg.weighting`. Rows are not
+        normalised.
+    tol : float, default=1e-6
+        Largest relative residual ``‖XᵀX v - σ² v‖ / σ²`` of a pair; singular values
+        are accurate to the order of its square. Updates, whose error is that of the
+        truncation, work to its square root.
+    max_iter : int, default=1000
+        Most block iterations of a decomposition.
+    keep_documents : bool, default=False
+        Whether to keep the coordinates of all documents, also through updates:
+        D × K numbers, which `add_terms` needs.
+    random_state : int, RandomState or None, default=None
+        Seed of the first block of vectors; it has no effect beyond `tol`.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Right singular vectors Vᵀ, orthonormal rows, in float64. After `fit` the entry
+        of largest size of a row is positive; through updates a row keeps the sign of
+        the old row it is nearest to.
+    singular_values_ : ndarray of shape (n_components,)
+        Falling. Rows and singular values beyond the rank of the matrix are zero.
+    doc_topics_ : ndarray of shape (n_documents_seen_, n_components)
+        With `keep_documents`: coordinates ``U Σ`` of all documents.
+    term_weights_ : ndarray of shape (n_features_in_,)
+        Global weights, from the first documents; updates do not change them.
+    total_squares_ : float
+        Sum of the squares of the weighted matrix, over all documents seen.
+    n_documents_seen_, n_iter_ : int
+        Documents so far; block iterations of the last decomposition.
+    term_base_, rotation_ : ndarray
+        `components_` is ``(term_base_ @ rotation_).T``: an update turns only the small
+        one of them.
+
+    Notes
+    -----
+    **Error of updating.** Let dropped be ``total_squares_ - Σ singular_values_²``. A
+    model made by updates has exactly the singular values of a fresh fit (with the same
+    weights) as long as the matrix has no more than K. Beyond, each is at most the
+    fresh one, and the sum of their squares is below the fresh sum by at most dropped.
+
+    A singular value below 1e-7 of the largest counts as zero.
+
+    See Also
+    --------
+    topicfold.search.TopicIndex : find documents in the latent space.
+
+    References
+    ----------
+    S. Deerwester et al. (1990). Indexing by latent semantic analysis. JASIS 41(6).
+    H. Zha & H. D. Simon (1999). On updating problems in latent semantic indexing. SIAM
+    J. Sci. Comput. 21(2). doi:10.1137/S1064827597329266
+
+    Examples
+    --------
+    >>> X = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 2]])
+    >>> model = LSI(n_components=2, weighting="counts").fit(X)
+    >>> model.singular_values_.round(3)
+    array([2.   , 1.732])
+    >>> model.partial_fit([[0, 0, 0, 1]]).singular_values_.round(3)
+    array([2.236, 1.732])
+    """
+
+    _unsaved_parameters = ("random_state",)
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "weighting": [StrOptions(set(WEIGHTINGS))],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "keep_documents": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        weighting: str = "log-entropy",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        keep_documents: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.weighting = weighting
+        self.tol = tol
+        self.max_iter = max_iter
+        self.keep_documents = keep_documents
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decompose the weighted matrix.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : None
+            Ignored, for scikit-learn's conventions.
+        """
+        counts = check_documents(self, X, reset=True)
+        self.term_weights_ = global_weights(counts, self.weighting)
+        weighted = weigh(counts, self.weighting, self.term_weights_)
+        total = _squares(weighted)
+        if total == 0:
+            raise DataError(
+                f"every term has weight 0 under weighting={self.weighting!r}: all "
+                "documents have the same shares of all terms. Choose another weighting."
+            )
+        found = truncated_svd(
+            weighted,
+            self.n_components,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=check_random_state(self.random_state),
+            threads=n_threads(self.n_jobs),
+        )
+        self._warn_rank(len(found.values), counts.shape)
+        self.n_iter_ = found.n_iter
+        self.total_squares_ = total
+        self.n_documents_seen_ = counts.shape[0]
+        self._store(found.values, RotatedBasis(found.right))
+        self.__dict__.pop("doc_topics_", None)
+        if self.keep_documents:
+            self.doc_topics_ = _padded(found.left * found.values, self.n_components)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add documents; the first call is `fit`.
+
+        The cost depends on the new documents only. Terms keep the global weights of
+        the first documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            The new documents.
+        y : None
+            Ignored.
+        """
+        if not hasattr(self, "term_base_"):
+            return self.fit(X)
+        check_unchanged(self)
+        counts = check_documents(self, X, reset=False, allow_empty=True)
+        weighted = weigh(counts, self.weighting, self.term_weights_)
+        old_values, basis = self._factors()
+        update = self._added(old_values, basis, weighted)
+        if self.keep_documents:
+            coordinates = self._turned(update, old_values)
+            new = _padded(update.new_left * update.values, self.n_components)
+            self.doc_topics_ = np.vstack([coordinates, new])
+        self._store(update.values, update.right)
+        self.total_squares_ += _squares(weighted)
+        self.n_documents_seen_ += counts.shape[0]
+        return self
+
+    def add_terms(self, X: Any, names: Sequence[str] | None = None) -> Self:
+        """Add terms; their columns come after those there are.
+
+        Needs ``keep_documents=True``, unless no document so far has the terms (new
+        words of a stream): then X is an empty sparse matrix of the right shape.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents_seen_, n_new_terms)
+            Counts of the new terms in all documents so far, in their order.
+        names : sequence of str, optional
+            Names of the new terms; needed if `fit` saw names.
+        """
+        check_is_fitted(self, "term_base_")
+        check_unchanged(self)
+        counts = check_new_terms(self, X)
+        all_names = check_new_names(self, names, counts.shape[1])
+        weights = global_weights(counts, self.weighting)
+        weighted = weigh(counts, self.weighting, weights)
+        old_values, basis = self._factors()
+        if counts.nnz:
+            lengths = np.where(old_values > 0, old_values, 1.0)
+            left = self.doc_topics_[:, : len(old_values)] / lengths
+            rows = sparse.csr_matrix(weighted.T)
+            update = self._added(old_values, RotatedBasis(left), rows)
+            documents = update.right.matrix(n_threads(self.n_jobs)) * update.values
+            self.doc_topics_ = _padded(documents, self.n_components)
+            terms = basis.matrix(n_threads(self.n_jobs)) @ update.old_left
+            old_values, new = update.values, update.new_left
+        else:
+            terms, new = basis.matrix(), np.zeros((counts.shape[1], len(old_values)))
+        self._store(old_values, RotatedBasis(np.vstack([terms, new])))
+        self.term_weights_ = np.r_[self.term_weights_, weights]
+        self.total_squares_ += _squares(weighted)
+        self.n_features_in_ += counts.shape[1]
+        if all_names is not None:
+            self.feature_names_in_ = all_names
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the coordinates ``x V`` of documents (fold-in).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            In the dtype of X. The same for a document whatever batch it is in; zero
+            for one without words.
+        """
+        check_is_fitted(self, "term_base_")
+        counts = check_documents(self, X, reset=False, allow_empty=True)
+        weighted = weigh(counts, self.weighting, self.term_weights_)
+        rows = SparseRows(weighted, n_threads(self.n_jobs))
+        coordinates = RotatedBasis(self.term_base_, self.rotation_).project(rows)
+        return _padded(coordinates, len(self.singular_values_)).astype(counts.dtype)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the weighted terms ``z Vᵀ`` that coordinates stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_components)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_terms)
+            The smoothed documents, dense and weighted: not counts.
+        """
+        check_is_fitted(self, "term_base_")
+        X = check_array(X, dtype=(np.float64, np.float32))
+        if X.shape[1] != len(self.singular_values_):
+            raise DataError(
+                f"X has {X.shape[1]} columns, but the model has "
+                f"{len(self.singular_values_)} components. Give what transform returns."
+            )
+        return np.asarray(X @ self.components_.astype(X.dtype))
+
+    def save(self, path: Any) -> None:
+        """Save the fitted model as a folder or, for ``*.safetensors``, one file.
+
+        No pickle: the file is safe to open. :func:`topicfold.load` reads it.
+        """
+        from topicfold.persistence import save_estimator
+
+        check_is_fitted(self)
+        save_estimator(self, path)
+
+    def topic_data(self, *args: Any, **documents: Any) -> Any:
+        """Refuse: dimensions of LSI are no topics.
+
+        They have negative entries, so there is no :class:`~topicfold.TopicData`.
+        """
+        raise DataError(
+            "LSI has no topics: its dimensions have negative entries and are no "
+            "distributions over words. Search with it (topicfold search, or "
+            "topicfold.search.TopicIndex), transform documents, or fit lda or plsa."
+        )
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Right singular vectors Vᵀ."""
+        columns = RotatedBasis(self.term_base_, self.rotation_).matrix()
+        return _padded(columns, len(self.singular_values_)).T
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.singular_values_)
+
+    def _warn_rank(self, rank: int, shape: tuple[int, int]) -> None:
+        if rank < self.n_components:
+            warnings.warn(
+                f"the matrix ({shape[0]} × {shape[1]}) has rank {rank}, below "
+                f"n_components={self.n_components}; the other dimensions are zero.",
+                np.exceptions.RankWarning,
+                stacklevel=4,
+            )
+
+    def _factors(self) -> tuple[NDArray[np.float64], RotatedBasis]:
+        rank = self.term_base_.shape[1]
+        basis = RotatedBasis(self.term_base_, self.rotation_)
+        return self.singular_values_[:rank], basis
+
+    def _added(
+        self, values: NDArray[np.float64], basis: RotatedBasis, rows: sparse.csr_matrix
+    ) -> RowUpdate:
+        return add_rows(
+            values,
+            basis,
+            rows,
+            self.n_components,
+            tol=float(np.sqrt(self.tol)),
+            max_iter=self.max_iter,
+            threads=n_threads(self.n_jobs),
+            overwrite=True,
+        )
+
+    def _turned(
+        self, update: RowUpdate, old_values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the coordinates of the old documents after an update."""
+        left = self.doc_topics_[:, : len(old_values)] / old_values
+        turned = (left @ update.old_left) * update.values
+        return _padded(turned, self.n_components)
+
+    def _store(self, values: NDArray[np.float64], basis: RotatedBasis) -> None:
+        self.singular_values_ = _padded(values[None], self.n_components)[0]
+        self.term_base_ = basis.base
+        self.rotation_ = basis.rotation
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose arrays do not fit together."""
+        check_saved(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _squares(X: sparse.csr_matrix) -> float:
+    return float(np.square(X.data, dtype=np.float64).sum())
+
+
+def _padded(columns: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
+    """Return the array with zero columns up to `n_columns`."""
+    missing = n_columns - columns.shape[1]
+    return np.pad(columns, ((0, 0), (0, missing))) if missing else columns

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MedLDA: topics and a large-margin classifier learned together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import psi
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.em import Callback, run_em
+from topicfold.em.initial import initial_topics
+from topicfold.em.medlda import MedLdaLearning
+from topicfold.em.medlda_dual import MarginDual
+from topicfold.engine import make_engine
+from topicfold.exceptions import DataError
+from topicfold.inference.class_words import class_word_weights, weighted_words
+from topicfold.inference.completion import document_completion
+from topicfold.inference.fold_in import fold_in
+from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.validation import check_counts
+
+Array = NDArray[np.floating]
+
+# The last solution of the margin: to this share of the loss, in at most so many sweeps.
+FINAL_TOL = 1e-3
+FINAL_SWEEPS = 300
+
+
+class MedLDA(ClassifierMixin, TopicModel):
+    """Maximum-margin supervised topics: variational LDA with a multi-class SVM.
+
+    A document's mean topic assignment z̄ is classified by ``argmax_y η_y·z̄``. Topics
+    and η are learned together: the margin that η leaves a training document pulls
+    its topics (docs/math.md §8). New documents need no label. Time O(nnz·K) a pass,
+    memory O(nnz + (D + V)·K + D·C) for C classes.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics; fewer than classes are allowed.
+    cost : float, default=32.0
+        C, the weight of a document's slack beside its log-likelihood.
+    loss : float, default=128.0
+        ℓ, the margin asked of every document; 32 in the two-phase paper's comparison.
+    word_weights : {"classes"} or None, default="classes"
+        ``"classes"``: the model sees ``log(1 + count)`` times how much a word tells
+        of the class, ``√KL(p(c|w) ‖ p(c))``, instead of counts; topics are of
+        telling words, and oh0 was classified 3 points better. None is the paper's.
+    doc_topic_prior : float, default=0.5
+        α, of every topic.
+    topic_word_prior : float, default=0.05
+        Prior of the words of topics.
+    unknown_label : object, default=None
+        The label of documents whose class is not known: topics learn from them, the
+        margin does not. None: every document has a class.
+    init : {"documents", "random", "svd"} or array (K, V), default="documents"
+        Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
+    max_iter : int, default=30
+        Most iterations.
+    tol : float, default=1e-5
+        Relative change of the objective that ends the fit.
+    doc_updates : int, default=2
+        Updates of a document between two updates of the topics.
+    max_doc_updates : int, default=200
+        Most updates of a document in `transform`.
+    doc_tol : float, default=1e-4
+        Change of a document's mixture (L1) that ends its updates in `transform`.
+    random_state : int, RandomState or None, default=None
+        Seed of the start.
+    device : {"cpu"}, default="cpu"
+        Where to compute.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`topicfold.em.callbacks`.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    coef_ : ndarray of shape (n_classes, n_components)
+        η.
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Posterior mean topics, rows on the simplex.
+    topic_totals_ : ndarray of shape (n_components,)
+        Tokens of each topic, its prior's included.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Mixtures of the training documents as learned, with their labels' pull;
+        ``transform(X)`` gives those without.
+    objective_history_ : list of float
+        Evidence lower bound less ``½ Σ ‖η_y‖² + C Σ_d ξ_d``, at the start and after
+        each iteration. It rises, but not by a theorem, see
+        :class:`topicfold.em.medlda.MedLdaLearning`.
+    margin_violation_ : float
+        Largest violation of the optimality condition of η, as a share of `loss`.
+    word_weights_ : ndarray of shape (n_features_in_,)
+        Weights of words, with `word_weights` only.
+    n_iter_, converged_, word_frequencies_, doc_lengths_ :
+        As in :class:`LDA`.
+
+    See Also
+    --------
+    TwoPhase : supervised topics without a classifier inside.
+
+    References
+    ----------
+    J. Zhu, A. Ahmed & E. P. Xing (2012). MedLDA: maximum margin supervised topic
+    models. JMLR 13.
+
+    Examples
+    --------
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> model = MedLDA(2, random_state=0).fit(X, ["sea", "sea", "sky", "sky"])
+    >>> model.predict([[1, 1, 0, 0]])
+    array(['sea'], dtype='<U3')
+    """
+
+    _unsaved_parameters = (*TopicModel._unsaved_parameters, "unknown_label")  # type: ignore[assignment]
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **COMMON_CONSTRAINTS,
+        "cost": [Interval(Real, 0, None, closed="neither")],
+        "loss": [Interval(Real, 0, None, closed="neither")],
+        "word_weights": [StrOptions({"classes"}), None],
+        "doc_topic_prior": [Interval(Real, 0, None, closed="neither")],
+        "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
+        "unknown_label": "no_validation",
+        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
+        "doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "doc_tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    word_weights_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        cost: float = 32.0,
+        loss: float = 128.0,
+        word_weights: str | None = "classes",
+        doc_topic_prior: float = 0.5,
+        topic_word_prior: float = 0.05,
+        unknown_label: Any = None,
+        init: Any = "documents",
+        max_iter: int = 30,
+        tol: float = 1e-5,
+        doc_updates: int = 2,
+        max_doc_updates: int = 200,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.cost = cost
+        self.loss = loss
+        self.word_weights = word_weights
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.unknown_label = unknown_label
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.doc_updates = doc_updates
+        self.max_doc_updates = max_doc_updates
+        self.doc_tol = doc_tol
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn topics and classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,)
+            One label per document.
+        """
+        if y is None:
+            raise DataError(
+                "MedLDA requires y to be passed, but the target y is None. Give a "
+                "label per document, or use LDA, which needs none."
+            )
+        counts = check_counts(self, X, reset=True)
+        codes = self._encode(column_or_1d(y, warn=True), counts.shape[0])
+        if hasattr(self, "word_weights_"):
+            del self.word_weights_
+        if self.word_weights is not None:
+            members = codes[:, None] == np.arange(len(self.classes_))
+            self.word_weights_ = class_word_weights(counts, members)
+        counts = self._seen(counts)
+        self._store_corpus(counts)
+        rng = check_random_state(self.random_state)
+        engine = make_engine(
+            counts,
+            self.n_components,
+            dtype=counts.dtype,
+            device=self.device,
+            n_jobs=self.n_jobs,
+        )
+        dual = MarginDual(
+            codes,
+            len(self.classes_),
+            self.n_components,
+            cost=self.cost,
+            loss=self.loss,
+        )
+        learning = MedLdaLearning(
+            engine,
+            initial_topics(counts, self.n_components, self.init, rng),
+            dual,
+            np.full(self.n_components, float(self.doc_topic_prior)),
+            float(self.topic_word_prior),
+            doc_updates=self.doc_updates,
+        )
+        result = run_em(
+            learning,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callbacks=self._all_callbacks(),
+        )
+        self.margin_violation_ = learning.solve_margin(FINAL_TOL, FINAL_SWEEPS)
+        self.coef_ = dual.weights.astype(counts.dtype)
+        self.doc_topics_ = learning.doc_topics()
+        self.components_ = learning.topics()
+        self.topic_totals_ = learning.topic_totals()
+        return self._store_result(result)
+
+    def _encode(self, labels: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
+        """Set `classes_`; return class numbers, -1 for unknown."""
+        if len(labels) != n_documents:
+            raise DataError(
+                f"y has {len(labels)} labels for {n_documents} documents (inconsistent "
+                "numbers of samples). Give one label per document."
+            )
+        known = np.ones(n_documents, dtype=bool)
+        if self.unknown_label is not None:
+            known = np.array([label != self.unknown_label for label in labels.tolist()])
+        check_classification_targets(labels[known])
+        codes = np.full(n_documents, -1, dtype=np.int64)
+        self.classes_, codes[known] = np.unique(labels[known], return_inverse=True)
+        if len(self.classes_) < 2:
+            classes = "class" if len(self.classes_) == 1 else "classes"
+            raise DataError(
+                f"y has {len(self.classes_)} {classes} in {known.sum()} labelled "
+                "documents; a margin needs at least two. LDA needs no labels."
+            )
+        return codes
+
+    def transform(self, X: Any) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in.
+        """
+        check_is_fitted(self, "components_")
+        return self._mixtures(check_counts(self, X, reset=False, allow_empty=True))
+
+    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
+        """Return the held-out perplexity by document completion (lower is better).
+
+        Of the weighted words, with `word_weights`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        random_state : int, default=0
+            Seed of the split into halves.
+        """
+        check_is_fitted(self, "components_")
+        X = self._seen(check_counts(self, X, reset=False))
+        return document_completion(
+            X,
+            self.components_,
+            background=self.word_frequencies_,
+            random_state=random_state,
+            dtype=X.dtype,
+            **self._fold_in_options(),
+        )
+
+    def _seen(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Return documents as the model sees them."""
+        weights = getattr(self, "word_weights_", None)
+        return X if weights is None else weighted_words(X, weights)
+
+    def _mixtures(self, X: sparse.csr_matrix) -> Array:
+        options = self._fold_in_options()
+        weights = options.pop("topic_weights")
+        return fold_in(self._seen(X), weights, dtype=X.dtype, **options)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return ``η_y·z̄`` of every class, or the second less the first of two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes), or (n_documents,) for two classes
+            The class with the largest value is predicted.
+        """
+        check_is_fitted(self, "coef_")
+        X = check_counts(self, X, reset=False, allow_empty=True)
+        values: Array = self._mean_assignments(X) @ self.coef_.T
+        return values if len(self.classes_) > 2 else values[:, 1] - values[:, 0]
+
+    def _mean_assignments(self, X: sparse.csr_matrix) -> Array:
+        """Return z̄: mixtures without what the prior put in; uniform if empty."""
+        theta = self._mixtures(X)
+        lengths = np.asarray(self._seen(X).sum(axis=1, dtype=np.float64))
+        prior = self.doc_topic_prior
+        counts = theta * (lengths + prior * self.n_components) - prior
+        assignments = np.where(lengths > 0, counts / np.maximum(lengths, 1e-30), theta)
+        return assignments.astype(X.dtype)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each document.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        """
+        values = self.decision_function(X)
+        best = values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+    def _fold_in_options(self) -> dict[str, Any]:
+        totals = self.topic_totals_[:, None]
+        lam = self.components_.astype(np.float64) * totals
+        weights = np.exp(psi(np.maximum(lam, 1e-30)) - psi(totals))
+        return {
+            **super()._fold_in_options(),
+            "prior": float(self.doc_topic_prior),
+            "link": "digamma",
+            "topic_weights": weights.astype(self.components_.dtype),
+        }
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if hasattr(self, "coef_"):
+            expected = (len(self.classes_), len(self.components_))
+            if self.coef_.shape != expected:
+                raise ValueError(f"coef_ has shape {self.coef_.shape}, not {expected}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Topics see proportions only: points in the plane have one dimension left.
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From `TopicData` to the data of the page, all of it JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold._version import __version__
+from topicfold.report.documents import (
+    Classes,
+    find_classes,
+    pack_mixtures,
+    shown_documents,
+    typical_documents,
+)
+from topicfold.report.layout import map_documents, pick_colors, topic_anchors
+from topicfold.report.packing import (
+    clean,
+    pack_array,
+    pack_strings,
+    smallest_unsigned,
+)
+from topicfold.report.periods import find_periods
+from topicfold.report.terms import N_SHOWN, TermIndex, index_terms
+from topicfold.report.texts import lead
+from topicfold.topic_data import TopicData
+
+FORMAT_VERSION = 1
+MAX_TERMS = 30_000
+# Every pair of more topics would be more than a page can show or hold.
+MAX_MATRIX = 300
+_N_NEAR = 8
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+@dataclass(frozen=True)
+class PageContent:
+    """What the page shows.
+
+    Attributes
+    ----------
+    page : dict
+        The data but for the texts; JSON.
+    rows : ndarray of int
+        The documents shown.
+    typical : ndarray of int
+        The documents that are typical of some topic.
+    """
+
+    page: dict[str, Any]
+    rows: NDArray[np.int64]
+    typical: NDArray[np.int64]
+
+
+def page_content(
+    data: TopicData,
+    *,
+    title: str,
+    coherence: Sequence[float] | None,
+    max_documents: int,
+    seed: int,
+) -> PageContent:
+    """Return the data of the page without the texts.
+
+    Parameters
+    ----------
+    data : TopicData
+        The topics.
+    title : str
+        Title of the page.
+    coherence : sequence of float or None
+        Coherence of every topic.
+    max_documents : int
+        Documents to show; a random sample of them if there are more.
+    seed : int
+        For that sample.
+    """
+    typical = typical_documents(data)
+    n_documents = data.n_documents if data.doc_topics is not None else 0
+    rows = shown_documents(n_documents, typical.ravel(), max_documents, seed)
+    terms = index_terms(data, MAX_TERMS)
+    classes = find_classes(data)
+    similarity = topic_similarity(data)
+    notes: list[str] = []
+    documents, anchors = _documents(data, rows, classes, notes)
+    colors = pick_colors(data.topic_sizes(), similarity, anchors)
+    place = np.zeros(n_documents, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    page: dict[str, Any] = {
+        "format": "topicfold-report",
+        "version": FORMAT_VERSION,
+        "title": clean(title),
+        "fingerprint": _fingerprint(data),
+        "counts": _counts(data, rows),
+        "topics": _topics(data, terms, similarity, coherence, place[typical], colors),
+        "terms": _terms(data, terms, notes),
+        "documents": documents,
+        "classes": _classes(classes, notes),
+        "time": _time(data, rows),
+        "similarity": _similarity(similarity, notes),
+        "fit": _fit(data),
+        "notes": notes,
+    }
+    if anchors is not None:
+        for topic, anchor in zip(page["topics"], anchors.tolist(), strict=True):
+            topic["anchor"] = [round(value, 4) for value in anchor]
+    return PageContent(page=page, rows=rows, typical=np.unique(typical))
+
+
+def topic_similarity(data: TopicData) -> NDArray[np.float64]:
+    """Return how alike the words of every two topics are.
+
+    Bhattacharyya coefficient Σ_w √(φ_kw φ_lw). Range: 0 (no word in common) to 1 (the
+    same). Direction: none, it is no score.
+
+    Examples
+    --------
+    >>> data = TopicData(topics=[[0.5, 0.5], [0.0, 1.0]], vocabulary=["a", "b"])
+    >>> topic_similarity(data).round(2).tolist()
+    [[1.0, 0.71], [0.71, 1.0]]
+    """
+    roots = np.sqrt(data.topics)
+    return np.clip((roots @ roots.T).astype(np.float64), 0.0, 1.0)
+
+
+def _fingerprint(data: TopicData) -> str:
+    """Return what tells this model from others, for names that a browser keeps."""
+    digest = hashlib.sha256(np.ascontiguousarray(data.topics).tobytes())
+    for topic in range(data.n_topics):
+        digest.update(data.name(topic).encode("utf-8", "replace") + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _counts(data: TopicData, rows: NDArray[np.int64]) -> dict[str, Any]:
+    tokens = None if data.doc_lengths is None else float(data.doc_lengths.sum())
+    return {
+        "documents": data.n_documents,
+        "shown": len(rows),
+        "terms": data.n_terms,
+        "topics": data.n_topics,
+        "tokens": tokens,
+    }
+
+
+def _topics(
+    data: TopicData,
+    terms: TermIndex,
+    similarity: NDArray[np.float64],
+    coherence: Sequence[float] | None,
+    typical: NDArray[np.int64],
+    colors: NDArray[np.int64],
+) -> list[dict[str, Any]]:
+    sizes = data.topic_sizes()
+    columns = terms.columns
+    main = np.zeros(data.n_topics, dtype=np.int64)
+    if data.doc_topics is not None:
+        main = np.bincount(data.doc_topics.argmax(axis=1), minlength=data.n_topics)
+    topics = []
+    for topic in range(data.n_topics):
+        places = terms.candidates[topic]
+        own = bool(data.topic_names and data.topic_names[topic])
+        near = np.argsort(-similarity[topic], kind="stable")
+        near = near[near != topic][:_N_NEAR]
+        topics.append(
+            {
+                "id": topic,
+                "name": clean(data.name(topic)),
+                "named": own,
+                "size": _short(sizes[topic]),
+                "main": int(main[topic]),
+                "coherence": _short_or_none(coherence, topic),
+                "color": int(colors[topic]),
+                "terms": places.tolist(),
+                "weights": [_short(x, 7) for x in data.topics[topic, columns[places]]],
+                "typical": typical[topic].tolist(),
+                "near": near.tolist(),
+                "likeness": [_short(x, 3) for x in similarity[topic, near]],
+            }
+        )
+    return topics
+
+
+def _terms(data: TopicData, terms: TermIndex, notes: list[str]) -> dict[str, Any]:
+    if len(terms.columns) < data.n_terms:
+        notes.append(
+            f"Search knows the {len(terms.columns):,} most frequent or most relevant "
+            f"of the {data.n_terms:,} terms."
+        )
+    shares = np.rint(terms.shares * 255).astype(np.uint8)
+    return {
+        "shown": N_SHOWN,
+        "names": pack_strings(data.vocabulary[column] for column in terms.columns),
+        "frequencies": pack_array(terms.frequencies.astype(np.float32)),
+        "width": terms.topics.shape[1],
+        "topics": pack_array(terms.topics.astype(smallest_unsigned(data.n_topics))),
+        "shares": pack_array(shares),
+    }
+
+
+def _documents(
+    data: TopicData,
+    rows: NDArray[np.int64],
+    classes: Classes | None,
+    notes: list[str],
+) -> tuple[dict[str, Any] | None, NDArray[np.float64] | None]:
+    """Return the documents and where the topics are on their map."""
+    if data.doc_topics is None or not len(rows):
+        return None, None
+    if len(rows) < data.n_documents:
+        notes.append(
+            f"Map, lists and search show {len(rows):,} of the {data.n_documents:,} "
+            "documents: the most typical ones and a random sample. Sizes, classes and "
+            "times are of all."
+        )
+    mixtures = data.doc_topics[rows]
+    positions = map_documents(mixtures)
+    grid = np.rint(positions * 65535).astype(np.uint16)
+    result: dict[str, Any] = {
+        "rows": pack_array(rows.astype(np.uint32)),
+        "x": pack_array(grid[:, 0]),
+        "y": pack_array(grid[:, 1]),
+        "mixtures": pack_mixtures(mixtures),
+    }
+    if data.doc_ids is not None:
+        result["ids"] = pack_strings(data.doc_ids[row] for row in rows)
+    if data.texts is not None:
+        leads = [lead(data.texts[row]) for row in rows]
+        if not _are_same(leads) or data.doc_ids is None:
+            result["leads"] = pack_strings(leads)
+    if data.doc_lengths is not None:
+        result["lengths"] = pack_array(data.doc_lengths[rows].astype(np.float32))
+    if classes is not None:
+        codes = classes.codes[rows]
+        kind = smallest_unsigned(len(classes.names) + 1)
+        result["classes"] = pack_array(codes.astype(kind))
+    return result, topic_anchors(positions, mixtures)
+
+
+def _are_same(leads: Sequence[str]) -> bool:
+    """Tell whether titles begin so alike that ids tell more."""
+    return 2 * len({text[:20] for text in leads}) < len(leads)
+
+
+def _classes(classes: Classes | None, notes: list[str]) -> dict[str, Any] | None:
+    if classes is None:
+        return None
+    if len(classes.names) < classes.n_all:
+        notes.append(
+            f"Only the {len(classes.names)} largest of the {classes.n_all:,} classes "
+            "are shown."
+        )
+    return {
+        "names": [clean(name) for name in classes.names],
+        "sizes": classes.sizes.tolist(),
+        "mixtures": pack_array(classes.mixtures.astype(np.float32)),
+    }
+
+
+def _time(data: TopicData, rows: NDArray[np.int64]) -> dict[str, Any] | None:
+    periods = find_periods(data)
+    if periods is None or data.times is None:
+        return None
+    return {
+        "names": periods.names,
+        "documents": periods.documents.tolist(),
+        "shares": pack_array(periods.shares.astype(np.float32)),
+        "dates": data.times.dtype.kind == "M",
+        "values": pack_array(periods.values[rows]),
+    }
+
+
+def _similarity(
+    similarity: NDArray[np.float64], notes: list[str]
+) -> dict[str, Any] | None:
+    """Return the matrix of every pair, in an order that puts similar ones together."""
+    n_topics = len(similarity)
+    if n_topics > MAX_MATRIX:
+        notes.append(
+            f"The similarity of every pair is shown for up to {MAX_MATRIX} topics; "
+            "each topic lists its nearest."
+        )
+        return None
+    order = list(range(n_topics))
+    if n_topics > 2:
+        from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+        from scipy.spatial.distance import squareform
+
+        gaps = squareform(1 - (similarity + similarity.T) / 2, checks=False)
+        tree = linkage(gaps, "average")
+        if n_topics <= 100:
+            tree = optimal_leaf_ordering(tree, gaps)
+        order = leaves_list(tree).tolist()
+    steps = np.rint(similarity * 255).astype(np.uint8)
+    return {"order": order, "values": pack_array(steps)}
+
+
+def _fit(data: TopicData) -> dict[str, Any]:
+    versions = [["topicfold", __version__], ["Python", platform.python_version()]]
+    for name in _LIBRARIES:
+        try:
+            versions.append([name, version(name)])
+        except PackageNotFoundError:
+            continue
+    return {
+        "history": [float(f"{x:.8g}") for x in data.history if np.isfinite(x)],
+        "settings": [
+            [clean(str(name)), clean(_as_text(value))]
+            for name, value in data.settings.items()
+        ],
+        "versions": versions,
+    }
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "none" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _short(value: Any, digits: int = 5) -> float:
+    return float(f"{float(value):.{digits}g}")
+
+
+def _short_or_none(values: Sequence[float] | None, place: int) -> float | None:
+    if values is None or not np.isfinite(values[place]):
+        return None
+    return round(float(values[place]), 4)

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bars and lines, drawn as SVG for the width they get.
+
+import { h, s, short, showTip, hideTip } from "./dom.js";
+import { exportButtons } from "./files.js";
+
+export function section(title, body, { name, exports, hint, level = "h3" } = {}) {
+  return h("section", { class: "block" },
+    h("div", { class: "block-head" }, h(level, {}, title),
+      exports && exportButtons(name, exports)),
+    hint && h("p", { class: "hint" }, hint), body);
+}
+
+// Draws again whenever the width of its box changes.
+export function responsive(draw) {
+  const box = h("div", { class: "figure" });
+  let width = 0;
+  const render = () => { if (width) box.replaceChildren(draw(width)); };
+  new ResizeObserver(() => {
+    const now = Math.floor(box.clientWidth);
+    if (now && now !== width) {
+      width = now;
+      render();
+    }
+  }).observe(box);
+  box.redraw = render;
+  return box;
+}
+
+export function tipped(element, lines) {
+  element.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines()));
+  element.addEventListener("pointerleave", hideTip);
+  return element;
+}
+
+// rows: [{label, href, value, ghost, text, color, tip}]
+export function barChart(rows, width, { labelWidth = 130, limit, describe } = {}) {
+  const step = 26;
+  const room = 52;
+  const labels = Math.min(labelWidth, width * 0.42);
+  const most = limit ?? Math.max(...rows.map((row) => Math.max(row.value, row.ghost ?? 0)), 1e-9);
+  const scale = Math.max(10, width - labels - room) / most;
+  const letters = Math.floor((labels - 10) / 7.6);
+  const svg = s("svg", { class: "chart", width, height: rows.length * step + 4,
+    viewBox: `0 0 ${width} ${rows.length * step + 4}`, role: "img", "aria-label": describe });
+  rows.forEach((row, place) => {
+    const y = place * step + 2;
+    const text = s("text", { x: labels - 10, y: y + 16, "text-anchor": "end", class: "bar-label" },
+      short(row.label, letters));
+    const group = s("g", { class: "bar-row" },
+      s("rect", { x: 0, y, width, height: step, class: "bar-hit" }),
+      row.href ? s("a", { href: row.href, "aria-label": `${row.label}, ${row.text}` }, text) : text,
+      row.ghost !== undefined && s("rect", { x: labels, y: y + 5, height: 15, rx: 2, class: "bar-ghost",
+        width: Math.max(0.5, row.ghost * scale) }),
+      s("rect", { x: labels, y: y + 5, height: 15, rx: 2, class: "bar", fill: row.color,
+        width: Math.max(0.5, row.value * scale) }),
+      s("text", { x: labels + Math.max(row.value, row.ghost ?? 0) * scale + 7, y: y + 16,
+        class: "bar-value" }, row.text));
+    if (row.tip) tipped(group, () => row.tip);
+    svg.append(group);
+  });
+  return svg;
+}
+
+function ticks(low, high) {
+  const rough = (high - low) / 4 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
+  const found = [];
+  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-6; at += step) found.push(at);
+  return found;
+}
+
+// values: numbers; names: what the places on the x axis are called.
+export function lineChart(values, names, width, height, { format, color, zero, area, describe } = {}) {
+  const left = 62;
+  const bottom = 26;
+  const finite = values.filter(Number.isFinite);
+  let low = zero ? 0 : Math.min(...finite);
+  let high = Math.max(...finite);
+  if (high === low) [low, high] = [low - (zero ? 0 : 1), high + 1];
+  const x = (i) => left + (i / Math.max(1, values.length - 1)) * (width - left - 12);
+  const y = (value) => 8 + (1 - (value - low) / (high - low)) * (height - bottom - 8);
+  const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`,
+    role: "img", "aria-label": describe });
+  for (const tick of ticks(low, high)) {
+    svg.append(s("line", { class: "grid", x1: left, x2: width - 12, y1: y(tick), y2: y(tick) }),
+      s("text", { class: "axis", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, format(tick)));
+  }
+  const every = Math.ceil(names.length / Math.max(2, Math.floor((width - left) / 80)));
+  names.forEach((name, i) => {
+    if (i % every) return;
+    svg.append(s("text", { class: "axis", x: x(i), y: height - 6, "text-anchor": "middle" }, name));
+  });
+  const points = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`);
+  if (area) {
+    svg.append(s("polygon", { class: "area", fill: color, "fill-opacity": 0.18,
+      points: `${x(0)},${y(low)} ${points.join(" ")} ${x(values.length - 1)},${y(low)}` }));
+  }
+  svg.append(s("polyline", { class: "line", points: points.join(" "), stroke: color, fill: "none" }));
+  const dot = s("circle", { class: "dot", r: 4, cx: -10, cy: -10, fill: color });
+  svg.append(dot);
+  svg.addEventListener("pointermove", (event) => {
+    const box = svg.getBoundingClientRect();
+    const share = (event.clientX - box.left - left) / (width - left - 12);
+    const i = Math.min(values.length - 1, Math.max(0, Math.round(share * (values.length - 1))));
+    dot.setAttribute("cx", x(i));
+    dot.setAttribute("cy", y(values[i]));
+    showTip(event.clientX, event.clientY, [names[i], format(values[i])]);
+  });
+  svg.addEventListener("pointerleave", hideTip);
+  return svg;
+}
+
+export function sparkLine(values, high, color) {
+  const width = 200;
+  const height = 44;
+  const x = (i) => (i / Math.max(1, values.length - 1)) * width;
+  const y = (value) => 3 + (1 - value / (high || 1)) * (height - 4);
+  const points = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+  return s("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none",
+    "aria-hidden": "true" },
+  s("polygon", { points: `0,${height} ${points} ${width},${height}`, fill: color, "fill-opacity": 0.18 }),
+  s("polyline", { points, stroke: color, fill: "none", class: "line" }));
+}

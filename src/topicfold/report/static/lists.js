@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Links to topics, documents and classes, as every view shows them.
+
+import { h, link, percent, plural } from "./dom.js";
+import { topicColor } from "./theme.js";
+
+// The number of a topic on its colour: the number tells it, the colour only helps.
+export function chip(report, topic) {
+  const mark = h("span", { class: "chip" }, topic);
+  mark.style.setProperty("--topic", topicColor(report.topics[topic]));
+  mark.dataset.topic = topic;
+  return mark;
+}
+
+export function topicLink(report, topic, note) {
+  return h("a", { class: "topic-link", href: link({ topic }) }, chip(report, topic),
+    h("span", { class: "topic-link-name" }, report.name(topic)),
+    note && h("span", { class: "note" }, note));
+}
+
+export function topicTable(report, items, heading) {
+  const most = Math.max(...items.map((item) => item.share), 1e-9);
+  return h("ul", { class: "mixture", "aria-label": heading }, items.map((item) => {
+    const bar = h("span", { class: "meter" });
+    bar.style.setProperty("--share", `${(100 * item.share) / most}%`);
+    bar.style.setProperty("--topic", topicColor(report.topics[item.topic]));
+    return h("li", { "data-topic": item.topic },
+      topicLink(report, item.topic, item.text ?? percent(item.share)), bar);
+  }));
+}
+
+export function documentItem(report, place, note) {
+  const row = report.documents.rows[place];
+  const about = [report.label(place), report.className(place), report.timeName(place)];
+  return h("li", {}, h("a", { class: "document-link", href: link({ doc: row }) },
+    h("span", { class: "document-title" }, report.title(place)),
+    note && h("span", { class: "note" }, note),
+    h("span", { class: "document-about" }, about.filter(Boolean).join(" · "))));
+}
+
+export function documentList(report, places, note) {
+  return h("ul", { class: "documents" }, places.map((place) =>
+    documentItem(report, place, note && note(place))));
+}
+
+export function shareOf(report, place, topic) {
+  return report.mixture(place).find((item) => item.topic === topic)?.share ?? 0;
+}
+
+// A list that shows more when asked.
+export function growing(items, make, step = 25) {
+  const list = h("ul", { class: "documents" });
+  const more = h("button", { type: "button", class: "small more" });
+  let shown = 0;
+  const grow = () => {
+    list.append(...items.slice(shown, shown + step).map(make));
+    shown = Math.min(items.length, shown + step);
+    more.hidden = shown >= items.length;
+    more.textContent = `Show more (${plural(items.length - shown, "document")} left)`;
+  };
+  more.addEventListener("click", grow);
+  grow();
+  return h("div", {}, list, more);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The address decides what is shown: #topic=7, #doc=12, #map&topic=7, …
+
+import { h, hideTip, link } from "./dom.js";
+import { loadReport } from "./data.js";
+import { recall, remember, startTheme, switchTheme } from "./theme.js";
+import { saveJson } from "./files.js";
+import { showTopics } from "./topics.js";
+import { showMap } from "./map.js";
+import { showSimilarity } from "./matrix.js";
+import { showClass, showClasses } from "./classes.js";
+import { showDocument } from "./document.js";
+import { showTime } from "./time.js";
+import { showFit } from "./fit.js";
+import { showSearch, showTerm } from "./search.js";
+
+const TAB_OF = { topic: "topics", term: "topics", class: "classes", doc: "map" };
+
+class App {
+  constructor(report) {
+    this.report = report;
+    this.box = document.getElementById("view");
+    this.ending = new AbortController();
+    this.key = `topicfold-names-${report.page.fingerprint}`;
+    this.search = h("input", { type: "search", id: "search", placeholder: "Search terms and titles",
+      "aria-label": "Search terms, topics, classes and documents", autocomplete: "off", spellcheck: "false" });
+    this.actions = { rename: (topic, name) => this.rename(topic, name), listScroll: null };
+  }
+
+  start() {
+    const { page } = this.report;
+    const tabs = [["topics", "Topics", true], ["map", "Map", page.documents], ["classes", "Classes", page.classes],
+      ["time", "Over time", page.time], ["similarity", "Similarity", page.similarity && page.counts.topics > 1],
+      ["fit", "The fit", true]].filter(([, , there]) => there);
+    this.tabs = tabs.map(([key, text]) => h("a", { href: `#${key}`, "data-tab": key }, text));
+    document.getElementById("tabs").append(...this.tabs);
+    this.names = h("button", { type: "button", class: "primary", id: "save-names", hidden: true,
+      onclick: () => this.saveNames() });
+    document.getElementById("tools").append(this.names, this.search,
+      h("button", { type: "button", id: "theme", title: "Light or dark", "aria-label": "Switch between light and dark",
+        onclick: switchTheme }, "◐"));
+    this.recallNames();
+    this.listen();
+    document.documentElement.classList.add("ready");
+    this.show();
+    performance.mark("ready");
+  }
+
+  listen() {
+    addEventListener("hashchange", () => this.show());
+    document.addEventListener("themechange", () => this.show(true));
+    let waiting;
+    this.search.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        history.replaceState(null, "", link({ search: this.search.value }));
+        this.show();
+      }, 120);
+    });
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.search.blur();
+      if (event.key === "Enter" || event.key === "ArrowDown") {
+        event.preventDefault();
+        this.box.querySelector("a[href]")?.focus();
+      }
+    });
+    document.addEventListener("keydown", (event) => this.press(event));
+    addEventListener("scroll", hideTip, { passive: true });
+  }
+
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    const number = Number(event.key);
+    if (event.key === "/") this.search.focus();
+    else if (number >= 1 && number <= this.tabs.length) location.hash = this.tabs[number - 1].hash;
+    else if ((event.key === "j" || event.key === "k") && this.topic !== null) {
+      const { bySize } = this.report;
+      const at = bySize.findIndex((topic) => topic.id === this.topic) + (event.key === "j" ? 1 : -1);
+      if (bySize[at]) location.hash = link({ topic: bySize[at].id });
+    } else return;
+    event.preventDefault();
+  }
+
+  // "again": the same place in other colours, so that nothing moves.
+  show(again = false) {
+    const parameters = new URLSearchParams(location.hash.slice(1));
+    const [view] = parameters.keys();
+    if (view === "view") return;
+    if (again && view === "map") return;
+    this.ending.abort();
+    this.ending = new AbortController();
+    parameters.signal = this.ending.signal;
+    hideTip();
+    this.topic = null;
+    const content = h("div", { class: `view view-${view ?? "topics"}` });
+    this.box.replaceChildren(content);
+    const title = this.render(view, parameters, content);
+    document.title = `${title} · ${this.report.page.title}`;
+    document.body.dataset.view = view ?? "topics";
+    const current = TAB_OF[view] ?? view ?? "topics";
+    for (const tab of this.tabs) {
+      if (tab.dataset.tab === current) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
+    }
+    if (!again && view !== "search") scrollTo(0, 0);
+  }
+
+  render(view, parameters, content) {
+    const { report, actions } = this;
+    const number = Number(parameters.get(view));
+    switch (view) {
+      case "map": if (report.documents) return showMap(report, content, parameters); break;
+      case "classes": if (report.page.classes) return showClasses(report, content); break;
+      case "class": return showClass(report, content, parameters.get("class"));
+      case "time": if (report.page.time) return showTime(report, content); break;
+      case "similarity": if (report.page.similarity) return showSimilarity(report, content); break;
+      case "fit": return showFit(report, content);
+      case "doc": return showDocument(report, content, number);
+      case "term": return showTerm(report, content, parameters.get("term"));
+      case "search":
+        if (document.activeElement !== this.search) this.search.value = parameters.get("search");
+        showSearch(report, content, parameters.get("search"));
+        return "Search";
+      case "topic":
+        if (!report.topics[number]) break;
+        this.topic = number;
+        return showTopics(report, content, actions, number);
+      default: break;
+    }
+    if (view === "topic") content.append(h("p", { class: "notice" }, `There is no topic ${parameters.get("topic")}.`));
+    this.topic = report.bySize[0].id;
+    return showTopics(report, content, actions, null);
+  }
+
+  rename(topic, name) {
+    const own = this.report.topics[topic].name;
+    if (name && name !== own) this.report.renamed.set(topic, name);
+    else this.report.renamed.delete(topic);
+    remember(this.key, JSON.stringify([...this.report.renamed]));
+    this.namesChanged();
+    this.show(true);
+  }
+
+  recallNames() {
+    let kept = [];
+    try { kept = JSON.parse(recall(this.key)) ?? []; } catch { /* not ours */ }
+    for (const [topic, name] of Array.isArray(kept) ? kept : []) {
+      if (this.report.topics[topic] && typeof name === "string") this.report.renamed.set(topic, name);
+    }
+    this.namesChanged();
+  }
+
+  namesChanged() {
+    const { renamed } = this.report;
+    this.names.hidden = renamed.size === 0;
+    this.names.textContent = `Save ${renamed.size} new name${renamed.size === 1 ? "" : "s"}`;
+    this.names.title = "Save the new names as JSON, for: topicfold edit MODEL FILE";
+    for (const cell of document.querySelectorAll("[data-name]")) {
+      cell.textContent = this.report.name(Number(cell.dataset.name));
+    }
+  }
+
+  saveNames() {
+    const edits = [...this.report.renamed].sort((a, b) => a[0] - b[0])
+      .map(([topic, name]) => ({ action: "rename", topic, name }));
+    saveJson("topicfold-edits", { format: "topicfold-edits", version: 1, edits });
+  }
+}
+
+startTheme();
+if (typeof DecompressionStream === "undefined") {
+  document.getElementById("view").append(h("p", { class: "notice" },
+    "This browser is too old for the whole report: use one from 2023 or later. The topics are below."));
+} else {
+  new App(await loadReport()).start();
+}

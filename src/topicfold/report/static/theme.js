@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Light and dark, the colours of topics, and what the browser remembers.
+
+const LIGHT = ["#0072b2", "#d55e00", "#00876a", "#b5548c", "#b97d00",
+  "#3a9bd6", "#6a4c93", "#7a6520", "#12808c", "#a3123a"];
+const DARK = ["#4ba6e3", "#ff8f55", "#35cda0", "#e79cc6", "#f0b93a",
+  "#97d3ff", "#b99be6", "#cbb165", "#50c4d0", "#f4708b"];
+const RAMP = { light: ["#f3c948", "#b9a15a", "#7c7f83", "#44608f", "#142f63"],
+  dark: ["#2e5fb3", "#5f83b4", "#93989a", "#cbb566", "#ffe06b"] };
+
+export function recall(key) {
+  try { return localStorage.getItem(key); } catch { return null; }
+}
+
+export function remember(key, value) {
+  // A browser may refuse storage to files; the page works without.
+  try { localStorage.setItem(key, value); } catch { /* not remembered */ }
+}
+
+export function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  if (chosen) return chosen === "dark";
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+export function colors() {
+  return isDark() ? DARK : LIGHT;
+}
+
+export function topicColor(topic) {
+  return colors()[topic.color % LIGHT.length];
+}
+
+export function styleValue(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+export function rampColor(share) {
+  const stops = RAMP[isDark() ? "dark" : "light"];
+  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(at), stops.length - 2);
+  return mix(stops[low], stops[low + 1], at - low);
+}
+
+export function rgb(color) {
+  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+}
+
+export function mix(one, other, share) {
+  const [a, b] = [rgb(one), rgb(other)];
+  const parts = a.map((value, i) => Math.round(value + (b[i] - value) * share));
+  return `#${parts.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+function set(theme) {
+  document.documentElement.dataset.theme = theme;
+  document.dispatchEvent(new Event("themechange"));
+}
+
+export function startTheme() {
+  const kept = recall("topicfold-theme");
+  if (kept === "dark" || kept === "light") document.documentElement.dataset.theme = kept;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change",
+    () => document.dispatchEvent(new Event("themechange")));
+  // Paper is light.
+  let before;
+  addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme;
+    if (isDark()) set("light");
+  });
+  addEventListener("afterprint", () => {
+    if (before) set(before);
+    else if (document.documentElement.dataset.theme) {
+      delete document.documentElement.dataset.theme;
+      document.dispatchEvent(new Event("themechange"));
+    }
+  });
+}
+
+export function switchTheme() {
+  set(isDark() ? "light" : "dark");
+  remember("topicfold-theme", document.documentElement.dataset.theme);
+}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an index keeps of its documents: vectors, names and, if asked, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.exceptions import DataError
+
+Array = NDArray[np.float64]
+
+
+class DocumentStore:
+    """Documents of an index; adding costs time in proportion to what is added.
+
+    Parameters
+    ----------
+    n_components, n_terms : int
+        Size of vectors and of counts.
+    counts : bool
+        Whether counts are kept.
+
+    Attributes
+    ----------
+    mass : ndarray of shape (n_components,)
+        Sum of the absolute latent coordinates of all documents.
+    """
+
+    def __init__(self, n_components: int, n_terms: int, *, counts: bool) -> None:
+        self.n_components = n_components
+        self.n_terms = n_terms
+        self.keeps_counts = counts
+        self.mass = np.zeros(n_components)
+        self._vectors = np.empty((0, n_components), np.float32)
+        self._size = 0
+        self._parts: list[sparse.csr_matrix] = []
+        self._ids: list[str] | None = None
+        self._rows: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Stored vectors of all documents."""
+        return self._vectors[: self._size]
+
+    @property
+    def counts(self) -> sparse.csr_matrix:
+        """Counts of all documents."""
+        if len(self._parts) != 1:
+            self._parts = [sparse.csr_matrix(sparse.vstack(self._parts))]
+        return self._parts[0]
+
+    @property
+    def ids(self) -> list[str] | None:
+        """Names of all documents; None if they are their rows."""
+        return self._ids
+
+    def append(
+        self,
+        vectors: NDArray[np.float32],
+        mass: Array,
+        ids: Sequence[str] | None,
+        counts: Any,
+    ) -> None:
+        """Add documents; nothing is changed if they do not fit."""
+        new = len(vectors)
+        names = self._new_names(ids, new)
+        part = self._new_counts(counts, new) if self.keeps_counts else None
+        if self._size + new > len(self._vectors):
+            room = self._size + new if not self._size else (self._size + new) * 5 // 4
+            grown = np.empty((room, self.n_components), np.float32)
+            grown[: self._size] = self.vectors
+            self._vectors = grown
+        self._vectors[self._size : self._size + new] = vectors
+        if names is not None:
+            self._rows |= {name: self._size + i for i, name in enumerate(names)}
+            self._ids = (self._ids or []) + names
+        if part is not None:
+            self._parts.append(part)
+        self._size += new
+        self.mass = self.mass + mass
+
+    def names(self, rows: NDArray[np.int64]) -> tuple[str, ...]:
+        """Return the names of documents."""
+        if self._ids is None:
+            return tuple(map(str, rows.tolist()))
+        return tuple(self._ids[row] for row in rows.tolist())
+
+    def find(self, document: Any) -> int:
+        """Return the row of a document given by row or name."""
+        if isinstance(document, str):
+            if self._ids is None and document.isascii() and document.isdigit():
+                document = int(document)
+            elif document in self._rows:
+                return self._rows[document]
+            else:
+                raise DataError(f"there is no document {document!r} in the index.")
+        if not isinstance(document, int | np.integer) or isinstance(document, bool):
+            raise DataError(
+                f"document is {document!r}. Give the row of a document, or its name."
+            )
+        if not 0 <= document < self._size:
+            raise DataError(
+                f"there is no document {document}; rows are 0 to {self._size - 1}."
+            )
+        return int(document)
+
+    def check_vectors(self, vectors: Any) -> Array:
+        """Return latent vectors as float64, or say what is wrong with them."""
+        rows = np.asarray(vectors, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_components:
+            raise DataError(
+                f"vectors have shape {rows.shape}, but (n, {self.n_components}) is "
+                "needed: what the model's transform returns."
+            )
+        if not np.isfinite(rows).all():
+            raise DataError("vectors must be finite; check your array.")
+        return rows
+
+    def _new_names(self, ids: Sequence[str] | None, new: int) -> list[str] | None:
+        if ids is None:
+            if self._ids is None:
+                return None
+            raise DataError(
+                "the documents so far have names. Give ids to the new ones."
+            )
+        if self._ids is None and self._size:
+            raise DataError("the documents so far have no names. Leave out ids.")
+        names = [str(name) for name in ids]
+        if len(names) != new:
+            raise DataError(f"ids has {len(names)} names for {new} documents.")
+        known = [name for name in names if name in self._rows]
+        if known or len(set(names)) != new:
+            twice = known[0] if known else _first_double(names)
+            raise DataError(f"the name {twice!r} is there twice. Names must differ.")
+        return names
+
+    def _new_counts(self, counts: Any, new: int) -> sparse.csr_matrix:
+        part = sparse.csr_matrix(counts, dtype=np.float32)
+        if part.shape != (new, self.n_terms):
+            raise DataError(
+                f"X has shape {part.shape}, but ({new}, {self.n_terms}) is needed."
+            )
+        part.sum_duplicates()
+        part.eliminate_zeros()
+        return part
+
+
+def _first_double(names: list[str]) -> str:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An index of documents in the latent space of a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.exceptions import DataError
+from topicfold.parallel import n_threads
+from topicfold.search import storage
+from topicfold.search.documents import DocumentStore
+from topicfold.search.hits import Hits
+from topicfold.search.lexical import LEXICAL, LexicalScores, mixed
+from topicfold.search.measures import (
+    check_measure,
+    latent_form,
+    query_form,
+    stored_form,
+)
+from topicfold.search.queries import (
+    check_counts_row,
+    count_text,
+    cutting_options,
+    find_word,
+)
+from topicfold.search.ranking import all_scores, best_of_scores, find_best
+from topicfold.search.terms import is_probabilistic, term_vectors, word_vector
+
+Array = NDArray[np.float64]
+
+
+class TopicIndex:
+    """Find documents by meaning: by a model's latent vectors, not by shared words.
+
+    A query is one pass over D × K float32 numbers, exact, O(D·K) in time; memory is 4
+    bytes a number, and the counts where scores by words are mixed in.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of topicfold: :class:`~topicfold.LSI` or any topic model.
+    vocabulary : sequence of str or None, default=None
+        Words of the columns, for queries by text; default: the feature names that the
+        model saw in `fit`.
+    text : mapping or None, default=None
+        Options of :func:`topicfold.corpus.vectorize` that made the model's counts; of
+        these stop_words, ngram_range, stem and tokens say how queries are cut.
+    measure : {"cosine", "inner", "hellinger", "kl"} or None, default=None
+        Similarity, see :mod:`topicfold.search.measures`; None is "cosine" for LSI and
+        "hellinger" for the others.
+    lexical : {"bm25", "tfidf"} or None, default=None
+        Scores by words that `query` can mix in; keeps the counts of all documents.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+
+    Examples
+    --------
+    >>> from topicfold import LSI
+    >>> words = ["car", "auto", "motor", "sea", "fish"]
+    >>> X = [[1, 0, 1, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1], [0, 0, 0, 2, 1]]
+    >>> model = LSI(2, weighting="counts").fit(X)
+    >>> index = TopicIndex(model, vocabulary=words).add(X, ids=["a", "b", "c", "d"])
+    >>> index.query("car", n=2).names
+    ('a', 'b')
+    >>> index.similar_terms("car", n=2).names
+    ('auto', 'motor')
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        vocabulary: Sequence[str] | None = None,
+        text: Mapping[str, Any] | None = None,
+        measure: str | None = None,
+        lexical: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        check_is_fitted(model)
+        if not hasattr(model, "components_") or not hasattr(model, "transform"):
+            raise DataError(
+                f"a {type(model).__name__} has no latent space to search in. Give a "
+                "fitted LSI or topic model."
+            )
+        if lexical is not None and lexical not in LEXICAL:
+            raise DataError(
+                f"lexical={lexical!r} is not known. Choose one of: "
+                f"{', '.join(LEXICAL)}, or None."
+            )
+        self.model = model
+        self.measure = check_measure(measure, probabilistic=is_probabilistic(model))
+        self.lexical = lexical
+        self.n_jobs = n_jobs
+        self.text = text
+        self.vocabulary = self._checked_vocabulary(vocabulary)
+        self._columns = {w: i for i, w in enumerate(self.vocabulary or ())}
+        n_components, self.n_terms = model.components_.shape
+        self.documents = DocumentStore(
+            n_components, self.n_terms, counts=lexical is not None
+        )
+        self._words: LexicalScores | None = None
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __repr__(self) -> str:
+        return (
+            f"TopicIndex({type(self.model).__name__}, {len(self)} documents, "
+            f"{self.measure})"
+        )
+
+    def add(
+        self, X: Any = None, *, vectors: Any = None, ids: Sequence[str] | None = None
+    ) -> Self:
+        """Add documents; the model is not changed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
+            Counts, in the columns of the model. They are transformed by the model.
+        vectors : array-like of shape (n_documents, n_components), optional
+            Instead of X: what ``model.transform`` gave, or ``model.doc_topics_``.
+            Together with X: these vectors, and X for the scores by words.
+        ids : sequence of str, optional
+            Names of the documents, all different; default: their rows in the index.
+        """
+        if X is None and vectors is None:
+            raise DataError("there is nothing to add. Give X or vectors.")
+        if X is None and self.lexical is not None:
+            raise DataError(
+                f"lexical={self.lexical!r} needs the documents' counts. Give X."
+            )
+        latent = self.model.transform(X) if vectors is None else vectors
+        latent = self.documents.check_vectors(latent)
+        self.documents.append(
+            stored_form(latent, self.measure), np.abs(latent).sum(axis=0), ids, X
+        )
+        self._words = None
+        return self
+
+    def add_texts(
+        self, texts: Iterable[str], *, ids: Sequence[str] | None = None
+    ) -> Self:
+        """Add documents given as texts; unknown words are left out.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            The documents.
+        ids : sequence of str, optional
+            Names of the documents.
+        """
+        from topicfold.corpus import vectorize
+
+        words = self._needed_vocabulary()
+        counts, _ = vectorize(texts, vocabulary=words, **cutting_options(self.text))
+        return self.add(counts, ids=ids)
+
+    def query(
+        self,
+        query: Any = None,
+        *,
+        vector: Any = None,
+        document: int | str | None = None,
+        topic: int | None = None,
+        word: str | None = None,
+        n: int = 10,
+        mix: float = 0.0,
+    ) -> Hits:
+        """Return the documents nearest to a query; give exactly one of the first five.
+
+        Parameters
+        ----------
+        query : str or row of counts, optional
+            A text, or counts of the model's terms.
+        vector : array-like of shape (n_components,), optional
+            Coordinates or a mixture of topics.
+        document : int or str, optional
+            Row or name of an indexed document; it is not among the results itself.
+        topic : int, optional
+            A topic, or a dimension of LSI.
+        word : str, optional
+            A word: with a topic model its topics ``p(k|w)``, with LSI the document
+            that has only this word.
+        n : int, default=10
+            Most documents to return.
+        mix : float in [0, 1], default=0.0
+            Weight of the scores by words: the result is ``(1 - mix)`` times the latent
+            score plus `mix` times the lexical one, both scaled to [0, 1] over all
+            documents.
+
+        Returns
+        -------
+        Hits
+            Best first; equal ones in the order of the index.
+
+        Raises
+        ------
+        DataError
+            If the query is empty, has only unknown words, or nothing is indexed.
+        """
+        self._check_query(n, mix)
+        kinds = {
+            "query": query,
+            "vector": vector,
+            "document": document,
+            "topic": topic,
+            "word": word,
+        }
+        given = [name for name, value in kinds.items() if value is not None]
+        if len(given) != 1:
+            raise DataError(
+                f"give exactly one of {', '.join(kinds)}; got {given or 'none'}."
+            )
+        latent, counts = self._resolve(given[0], kinds[given[0]], mix > 0)
+        skip = self.documents.find(document) if document is not None else -1
+        factor, constant = query_form(latent, self.measure)
+        threads = n_threads(self.n_jobs)
+        vectors = self.documents.vectors
+        if mix > 0:
+            latent_scores = all_scores(vectors, factor, threads=threads) + constant
+            scores = mixed(latent_scores, self._lexical_scores().score(counts), mix)
+            rows = best_of_scores(scores, n, skip=skip)
+            return self._hits(rows, scores[rows])
+        rows, scores = find_best(vectors, factor, n, skip=skip, threads=threads)
+        return self._hits(rows, scores + constant)
+
+    def similar_terms(self, word: str, n: int = 10) -> Hits:
+        """Return the terms nearest to a term, by the same measure as documents.
+
+        A term is its row of ``V Σ`` in LSI, and ``p(k|w)`` in a topic model with the
+        indexed documents' topic shares (equal shares for an empty index).
+
+        Parameters
+        ----------
+        word : str
+            A word of the vocabulary.
+        n : int, default=10
+            Most terms to return; the word itself is not among them.
+        """
+        self._check_number(n)
+        words = self._needed_vocabulary()
+        column = find_word(word, self._columns)
+        latent = term_vectors(self.model, self.documents.mass)
+        factor, constant = query_form(latent[column], self.measure)
+        columns, scores = find_best(
+            stored_form(latent, self.measure),
+            factor,
+            n,
+            skip=column,
+            threads=n_threads(self.n_jobs),
+        )
+        names = tuple(words[place] for place in columns.tolist())
+        return Hits(columns, scores + constant, names)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the index with its model in one file, without pickle.
+
+        :func:`topicfold.load` reads the model alone from it.
+
+        Parameters
+        ----------
+        path : str or path
+            A file ending in ``.safetensors``, or a folder.
+        """
+        return storage.save_index(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Self:
+        """Load an index and its model.
+
+        Parameters
+        ----------
+        path : str or path
+            What `save` wrote.
+        n_jobs : int or None, default=None
+            Threads.
+
+        Raises
+        ------
+        ModelFileError
+            If the file cannot be read, is damaged, or holds no index.
+        """
+        return storage.load_index(cls, path, n_jobs=n_jobs)
+
+    def _resolve(
+        self, kind: str, value: Any, with_words: bool
+    ) -> tuple[Array, sparse.csr_matrix | None]:
+        """Return the latent vector of a query, and its words if they are needed."""
+        if with_words and kind in ("vector", "topic"):
+            raise DataError(f"a {kind} has no words to mix in. Leave out mix.")
+        if kind == "vector":
+            return self.documents.check_vectors(np.atleast_2d(value))[0], None
+        if kind == "topic":
+            return self._topic_vector(value), None
+        if kind == "document":
+            row = self.documents.find(value)
+            stored = self.documents.vectors[row]
+            counts = self.documents.counts[row] if with_words else None
+            return latent_form(stored, self.measure), counts
+        if kind == "word":
+            self._needed_vocabulary()
+            column = find_word(value, self._columns)
+            counts = sparse.csr_matrix(
+                (np.ones(1, np.float32), ([0], [column])), shape=(1, self.n_terms)
+            )
+            return word_vector(self.model, self.documents.mass, column), counts
+        if isinstance(value, str):
+            self._needed_vocabulary()
+            counts = count_text(value, self._columns, cutting_options(self.text))
+        else:
+            counts = check_counts_row(value, self.n_terms)
+        latent = np.asarray(self.model.transform(counts)[0], dtype=np.float64)
+        if not latent.any():
+            raise DataError(
+                "the words of the query have no weight in the model: they are spread "
+                "evenly over the training documents, or none of them had the words."
+            )
+        return latent, counts
+
+    def _topic_vector(self, topic: Any) -> Array:
+        n_topics = self.documents.n_components
+        if not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
+            raise DataError(f"there is no topic {topic!r}; give 0 to {n_topics - 1}.")
+        return np.eye(1, n_topics, int(topic))[0]
+
+    def _lexical_scores(self) -> LexicalScores:
+        if self._words is None:
+            self._words = LexicalScores(self.documents.counts, str(self.lexical))
+        return self._words
+
+    def _hits(self, rows: NDArray[np.int64], scores: Array) -> Hits:
+        return Hits(rows, scores, self.documents.names(rows))
+
+    def _check_query(self, n: int, mix: float) -> None:
+        self._check_number(n)
+        if not 0 <= mix <= 1:
+            raise DataError(f"mix must be in [0, 1]. Got {mix!r} instead.")
+        if mix > 0 and self.lexical is None:
+            raise DataError(
+                "mix needs scores by words. Make the index with lexical='bm25' or "
+                "lexical='tfidf'."
+            )
+        if not len(self):
+            raise DataError("the index has no documents yet. Add some with add().")
+
+    def _check_number(self, n: int) -> None:
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise DataError(f"n must be an integer of at least 1. Got {n!r} instead.")
+
+    def _needed_vocabulary(self) -> tuple[str, ...]:
+        if self.vocabulary is None:
+            raise DataError(
+                "words need the vocabulary of the columns. Make the index with "
+                "vocabulary=words."
+            )
+        return self.vocabulary
+
+    def _checked_vocabulary(
+        self, vocabulary: Sequence[str] | None
+    ) -> tuple[str, ...] | None:
+        if vocabulary is None:
+            names = getattr(self.model, "feature_names_in_", None)
+            return None if names is None else tuple(map(str, names))
+        words = tuple(vocabulary)
+        n_terms = self.model.components_.shape[1]
+        if len(words) != n_terms or len(set(words)) != n_terms:
+            raise DataError(
+                f"vocabulary has {len(words)} words ({len(set(words))} different), but "
+                f"the model has {n_terms} terms."
+            )
+        return words

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Similarities of latent vectors, each brought to an inner product.
+
+==========  ============================  ===================  ====================
+measure     score of document d           what is stored       what is multiplied
+==========  ============================  ===================  ====================
+cosine      q·d / (|q| |d|), in [-1, 1]   d / |d|              q / |q|
+inner       q·d                           d                    q
+hellinger   Σ √(q_k d_k), in [0, 1]       √d                   √q
+kl          -KL(q ‖ d), at most 0         log d                q
+==========  ============================  ===================  ====================
+
+Larger is better for all. ``Σ √(q d) = 1 - H²`` with the Hellinger distance H. For KL a
+share ε = 10⁻³ of the uniform distribution is mixed into d, so that a document without
+a topic of the query is far away but not infinitely. The last two are for distributions.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.exceptions import DataError
+
+Array = NDArray[np.float64]
+Measure = Literal["cosine", "inner", "hellinger", "kl"]
+MEASURES: tuple[str, ...] = get_args(Measure)
+KL_FLOOR = 1e-3
+
+
+def check_measure(measure: str | None, *, probabilistic: bool) -> str:
+    """Return the measure, or the default of the kind of model.
+
+    Examples
+    --------
+    >>> check_measure(None, probabilistic=False)
+    'cosine'
+    """
+    if measure is None:
+        return "hellinger" if probabilistic else "cosine"
+    if measure not in MEASURES:
+        raise DataError(
+            f"measure={measure!r} is not known. Choose one of: {', '.join(MEASURES)}."
+        )
+    if measure in ("hellinger", "kl") and not probabilistic:
+        raise DataError(
+            f"measure={measure!r} compares distributions, but the model's vectors have "
+            "negative entries. Choose cosine or inner."
+        )
+    return measure
+
+
+def stored_form(vectors: NDArray[np.floating], measure: str) -> NDArray[np.float32]:
+    """Return latent vectors of documents as they are kept, row by row."""
+    rows = np.asarray(vectors, dtype=np.float64)
+    if measure == "cosine":
+        rows = unit_rows(rows)
+    elif measure == "hellinger":
+        rows = np.sqrt(rows)
+    elif measure == "kl":
+        rows = np.log((1 - KL_FLOOR) * rows + KL_FLOOR / rows.shape[1])
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def latent_form(stored: NDArray[np.float32], measure: str) -> Array:
+    """Return a latent vector from its stored form, up to what the measure ignores."""
+    row = stored.astype(np.float64)
+    if measure == "hellinger":
+        return row**2
+    if measure == "kl":
+        row = np.exp(row)
+        row = np.maximum(row - KL_FLOOR / len(row), 0.0)
+        return np.asarray(row / row.sum())
+    return row
+
+
+def query_form(vector: Array, measure: str) -> tuple[Array, float]:
+    """Return what documents are multiplied by, and what is added to the product."""
+    vector = np.ascontiguousarray(vector, dtype=np.float64)
+    if measure == "cosine":
+        return unit_rows(vector[None])[0], 0.0
+    if measure == "hellinger":
+        return np.sqrt(vector), 0.0
+    if measure == "kl":
+        positive = vector[vector > 0]
+        return vector, -float((positive * np.log(positive)).sum())
+    return vector, 0.0
+
+
+def unit_rows(rows: Array) -> Array:
+    """Return the rows at length one; zero rows stay zero."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+
+import numpy as np
+import pytest
+
+import topicfold
+from topicfold.cli.edit import read_edits
+from topicfold.cli.messages import CommandError
+from topicfold.persistence.model_folder import load_model_folder
+
+
+@pytest.fixture
+def four(cli, texts, tmp_path):
+    """A model of four topics from lines of text."""
+    folder = tmp_path / "four"
+    options = ("-k", 4, "--max-iter", 3, "--min-df", 1, "--max-df", "1.0")
+    result = cli("fit", texts, *options, "-o", folder, "--quiet")
+    assert result.exit_code == 0, result.stderr
+    return folder
+
+
+def test_numbers_are_those_of_the_given_model(cli, four, tmp_path):
+    before = topicfold.load(four)
+    result = cli(
+        "edit", four, "-o", tmp_path / "new",
+        "--drop", 3, "--merge", "0,1", "--rename", "2=kept one",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    after = topicfold.load(tmp_path / "new")
+    assert after.topic_names_ == ["", "kept one"]
+    np.testing.assert_array_equal(after.components_[1], before.components_[2])
+    assert [edit["action"] for edit in after.edits_] == ["rename", "merge", "drop"]
+    # What was saved beside the model is still there.
+    folder = load_model_folder(tmp_path / "new")
+    assert folder.vocabulary == load_model_folder(four).vocabulary
+    assert "kept one" in cli("topics", tmp_path / "new", "--format", "json").stdout
+
+
+def test_split_with_the_documents(cli, four, texts, tmp_path):
+    result = cli(
+        "edit", four, "-o", tmp_path / "new", "--split", "1:3", "--documents", texts
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "now 6 topics" in result.stdout
+
+
+def test_what_the_report_exports(cli, four, tmp_path):
+    file = tmp_path / "names.json"
+    edits = [{"action": "rename", "topic": 0, "name": "fünf"}]
+    content = {"format": "topicfold-edits", "version": 1, "edits": edits}
+    file.write_text(json.dumps(content), encoding="utf-8")
+    result = cli("edit", four, "-o", tmp_path / "new", "--apply", file)
+    assert result.exit_code == 0, result.stderr
+    assert topicfold.load(tmp_path / "new").topic_names_[0] == "fünf"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "no edit"),
+        (("--rename", "3"), "TOPIC=NAME"),
+        (("--rename", "x=3"), "no number of a topic"),
+        (("--drop", "9"), "no topic 9"),
+        (("--merge", "1,1"), "two different"),
+        (("--merge", "1,2", "--drop", "2"), "Give it once"),
+        (("--split", "1"), "--documents"),
+        (("--drop", "1", "--documents", "x"), "for --split alone"),
+        (("--apply", "nowhere.json"), "nowhere.json"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_errors_leave_nothing_behind(shell, four, tmp_path, options, message):
+    result = shell("edit", four, "-o", tmp_path / "new", *options)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "has no edits"),
+        ('{"format": "topicfold-edits", "version": 2}', "version 2"),
+        ('{"format": "topicfold-edits", "version": 1, "edits": [1]}', "damaged"),
+    ],
+    ids=["cut", "list", "newer", "numbers"],
+)
+def test_files_that_are_no_edits(tmp_path, content, message):
+    file = tmp_path / "edits.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(CommandError, match=message):
+        read_edits(file)
+
+
+def test_info(cli, four, tmp_path):
+    cli("edit", four, "-o", tmp_path / "new", "--rename", "2=kept one")
+    shown = cli("info", tmp_path / "new")
+    assert shown.exit_code == 0, shown.stderr
+    for part in ("LDA, 4 topics", "6 documents", "rename: topic 2, name kept one"):
+        assert part in shown.stdout
+    facts = json.loads(cli("info", tmp_path / "new", "--json").stdout)
+    assert facts["settings"]["n_components"] == 4
+    assert facts["documents"] == 6
+    assert facts["edits"] == [{"action": "rename", "topic": 2, "name": "kept one"}]
+    assert facts["version"] == topicfold.__version__
+
+
+def test_info_of_a_stream(cli, tmp_path):
+    model = topicfold.PLSA(2, random_state=0).partial_fit([[1, 2, 0], [0, 1, 3]])
+    model.save(tmp_path / "stream")
+    shown = cli("info", tmp_path / "stream")
+    assert shown.exit_code == 0, shown.stderr
+    assert "were not kept" in shown.stdout

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold fit`` with every model, with labels, and with graphs."""
+
+import json
+
+import numpy as np
+import pytest
+
+import topicfold
+from topicfold.cli.registry import MODELS
+
+LAND = "red fox wolf run forest deer bear tree leaf".split()
+SEA = "blue fish swim deep sea water wave salt whale".split()
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    file = tmp_path / "texts.jsonl"
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(40):
+        words, label = (LAND, "land") if i % 2 else (SEA, "sea")
+        rows.append(
+            {
+                "text": " ".join(rng.choice(words, 8)),
+                "label": "" if i % 10 == 0 else label,
+                "time": f"20{i % 20:02d}-01-01",
+            }
+        )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def fit(cli, labelled, tmp_path):
+    def run(*options):
+        return cli(
+            "fit", labelled, "-k", 3, "--min-df", 1, "--max-df", "1.0", "--no-report",
+            "-o", tmp_path / "model", *options,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry.name)
+def test_every_model(fit, tmp_path, entry):
+    result = fit("--model", entry.name)
+    assert result.exit_code == 0, result.stderr
+    model = topicfold.load(tmp_path / "model")
+    assert type(model).__name__ == entry.class_name
+    assert len(model.components_) == 3
+    if entry.labels == "must":
+        assert model.classes_.tolist() == ["land", "sea"]
+
+
+def test_labels_join_documents_of_a_class(fit, tmp_path):
+    assert fit("-m", "local", "--neighbors", 2).exit_code == 0
+    plain = topicfold.load(tmp_path / "model").graph_.nnz
+    result = fit("-m", "local", "--neighbors", 2, "--use-labels", "--force")
+    assert result.exit_code == 0, result.stderr
+    assert topicfold.load(tmp_path / "model").graph_.nnz > plain
+
+
+def test_links_from_a_file(fit, tmp_path):
+    links = tmp_path / "links.txt"
+    links.write_text("# a comment\n0 1\n2,3\n\n", encoding="utf-8")
+    result = fit("-m", "laplacian", "--graph", links)
+    assert result.exit_code == 0, result.stderr
+    assert topicfold.load(tmp_path / "model").graph_.nnz == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("0 1\n2\n", "line 2"), ("0 x\n", "line 1"), ("0 1 2\n2 3\n", "or none of them")],
+    ids=["one number", "a word", "mixed"],
+)
+def test_links_that_are_none(fit, tmp_path, content, message):
+    links = tmp_path / "links.txt"
+    links.write_text(content, encoding="utf-8")
+    result = fit("-m", "laplacian", "--graph", links)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-m", "lda", "--use-labels"), "does not learn from labels"),
+        (("-m", "fstm-c", "--no-labels"), "needs labels"),
+        (("-m", "lda", "--neighbors", "3"), "no option --neighbors"),
+        (("-m", "plsa", "--weight", "3"), "no option --weight"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_options_that_a_model_does_not_have(fit, tmp_path, options, message):
+    result = fit(*options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (tmp_path / "model").exists()
+
+
+def test_supervised_model_without_labels(cli, texts, tmp_path, small):
+    result = cli("fit", texts, "-m", "medlda", "-o", tmp_path / "model", *small)
+    assert result.exit_code == 2
+    assert "have no class" in result.stderr
+
+
+def test_times_are_kept(fit, tmp_path):
+    from topicfold.persistence.model_folder import load_model_folder
+
+    assert fit().exit_code == 0
+    times = load_model_folder(tmp_path / "model").topic_data().times
+    assert times.dtype.kind == "M"
+    assert str(times[1]) == "2001-01-01"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from topicfold.cli.main import app
+from topicfold.metrics import word_intrusion
+from topicfold.persistence.model_folder import load_model_folder
+
+
+@pytest.fixture
+def ask():
+    def run(*args, answers):
+        return CliRunner().invoke(app, ["quiz", *map(str, args)], input=answers)
+
+    return run
+
+
+def test_right_answers_score_full(model, ask):
+    data = load_model_folder(model).topic_data()
+    items = word_intrusion(data, n_words=5, n_items=10, random_state=0)
+    assert items
+    answers = "".join(f"{item.answer + 1}\n" for item in items)
+    result = ask(model, answers=answers)
+    assert result.exit_code == 0, result.output
+    assert f"{len(items)} of {len(items)} found (100%)" in result.output
+    assert "guessing would find 17%" in result.output
+    assert "Unclear" not in result.output
+
+
+def test_wrong_answers_name_the_topics(model, ask):
+    data = load_model_folder(model).topic_data()
+    (item,) = word_intrusion(data, n_words=5, n_items=1, random_state=0)
+    wrong = 1 if item.answer else 2
+    result = ask(model, "-n", 1, answers=f"nonsense\n99\n{wrong}\n")
+    assert "0 of 1 found (0%)" in result.output
+    assert f"No, it was {item.choices[item.answer]}." in result.output
+    assert f"topics {item.subject} (" in result.output
+
+
+@pytest.mark.parametrize("answers", ["q\n", "", "s\nq\n"])
+def test_it_can_be_left_at_any_time(model, ask, answers):
+    result = ask(model, answers=answers)
+    assert result.exit_code == 0
+    assert "no question was answered" in result.output
+
+
+def test_topics_of_documents(model, ask):
+    data = load_model_folder(model).topic_data()
+    assert np.ptp(data.doc_topics, axis=1).max() > 0
+    result = ask(model, "--kind", "topics", "-n", 2, answers="1\n1\n")
+    assert result.exit_code == 0, result.output
+    assert "Which topic does document" in result.output
+    assert "of 2 found" in result.output
+
+
+def test_no_model_is_an_error(cli, check_error, tmp_path):
+    check_error(cli("quiz", tmp_path / "nothing"), "nothing")

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The on-disk block matrix: what goes in comes out; bad blocks say what is wrong."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from topicfold.corpus.block_file import write_block
+from topicfold.corpus.blocks import BlockMatrix, BlockWriter
+from topicfold.exceptions import DataError
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.2, size=(103, 40)).astype(np.float32)
+    counts[[3, 50]] = 0
+    return sparse.csr_matrix(counts)
+
+
+@pytest.fixture
+def blocks(X, tmp_path):
+    return BlockMatrix.write(tmp_path / "corpus", X, block_size=25)
+
+
+def test_round_trip(X, blocks):
+    assert blocks.shape == X.shape
+    assert blocks.nnz == X.nnz
+    assert blocks.block_rows.tolist() == [25, 25, 25, 25, 3]
+    assert (sparse.vstack(list(blocks)) != X).nnz == 0
+
+
+def test_blocks_are_mapped_not_read(blocks):
+    for array in (blocks.block(0).data, blocks.block(0).indices):
+        owner = array
+        while owner.base is not None and not isinstance(owner, np.memmap):
+            owner = owner.base
+        assert isinstance(owner, np.memmap)
+        assert not array.flags.writeable
+
+
+def test_answers_like_a_csr_matrix(X, blocks):
+    np.testing.assert_array_equal(blocks.indptr, X.indptr)
+    np.testing.assert_array_equal(blocks.sum(axis=0), np.asarray(X.sum(axis=0))[0])
+    np.testing.assert_array_equal(blocks.sum(axis=1), np.asarray(X.sum(axis=1)).T[0])
+    assert blocks.sum() == X.sum()
+    frequency = np.bincount(X.indices, minlength=40)
+    np.testing.assert_array_equal(blocks.document_frequencies, frequency)
+
+
+@pytest.mark.parametrize(
+    "rows", [[5, 102, 3, 77, 77], [-1, 0], slice(10, 90, 7), slice(None), []]
+)
+def test_rows_by_number(X, blocks, rows):
+    expected = X[np.arange(103)[rows] if isinstance(rows, slice) else list(rows)]
+    assert (blocks[rows] != expected).nnz == 0
+
+
+def test_rows_outside_are_an_error(blocks):
+    with pytest.raises(IndexError, match="0 to 102"):
+        blocks[[103]]
+
+
+@pytest.mark.parametrize("size", [1, 10, 40, 1000])
+def test_batches_cover_every_document_once(X, blocks, size):
+    # A column of row numbers tells the documents apart.
+    batches = list(blocks.batches(size, np.random.RandomState(0)))
+    stacked = sparse.vstack(batches)
+    assert stacked.shape == X.shape
+
+    def key(matrix):
+        return sorted(map(tuple, matrix.toarray().tolist()))
+
+    assert key(stacked) == key(X)
+    assert max(batch.shape[0] for batch in batches) <= size + blocks.n_blocks
+
+
+def test_batches_mix_blocks(blocks):
+    first = next(iter(blocks.batches(20, np.random.RandomState(1))))
+    # 20 documents of 5 blocks: more than one block can give.
+    assert first.shape[0] > 15
+
+
+def test_columns_grow_while_writing(tmp_path):
+    with BlockWriter(tmp_path / "grown") as writer:
+        writer.append(sparse.csr_matrix([[1.0, 2.0]]))
+        writer.append(sparse.csr_matrix([[0.0, 1.0, 3.0, 0.0]]))
+        writer.close(["a", "b", "c", "d", "e"])
+    blocks = BlockMatrix.open(tmp_path / "grown")
+    assert blocks.shape == (2, 5)
+    assert blocks.vocabulary == ["a", "b", "c", "d", "e"]
+    np.testing.assert_array_equal(blocks.block(0).toarray(), [[1, 2, 0, 0, 0]])
+    np.testing.assert_array_equal(blocks.sum(axis=0), [1, 3, 3, 0, 0])
+
+
+def test_folder_appears_only_when_complete(tmp_path):
+    writer = BlockWriter(tmp_path / "corpus")
+    writer.append(sparse.csr_matrix([[1.0]]))
+    assert not (tmp_path / "corpus").exists()
+    writer.close()
+    assert BlockMatrix.open(tmp_path / "corpus").shape == (1, 1)
+
+
+def test_failure_leaves_nothing(tmp_path):
+    with pytest.raises(DataError, match="block 1 has 3 columns, the others have 2"):
+        _write_two(tmp_path / "corpus", n_terms=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _write_two(path, **options):
+    with BlockWriter(path, **options) as writer:
+        writer.append(sparse.csr_matrix([[1.0, 2.0]]))
+        writer.append(sparse.csr_matrix([[1.0, 2.0, 3.0]]))
+
+
+def test_overwriting_is_asked_for(tmp_path):
+    _write_two(tmp_path / "corpus")
+    with pytest.raises(DataError, match="overwrite=True"):
+        _write_two(tmp_path / "corpus")
+    _write_two(tmp_path / "corpus", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_only_folders_of_blocks_are_overwritten(tmp_path):
+    (tmp_path / "precious").mkdir()
+    with pytest.raises(DataError, match="exists already"):
+        BlockWriter(tmp_path / "precious", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (sparse.csr_matrix((0, 3)), "block 0 is empty: it has no documents"),
+        (sparse.csc_matrix([[1.0]]), "block 0 is a csc matrix, not a CSR"),
+        (np.ones((2, 2)), "not a CSR matrix"),
+        (sparse.csr_matrix([[-1.0]]), "negative, NaN or infinite .* row 0, column 0"),
+        (sparse.csr_matrix([[np.nan]]), "negative, NaN or infinite"),
+    ],
+    ids=["empty", "csc", "dense", "negative", "nan"],
+)
+def test_bad_blocks(tmp_path, block, message):
+    writer = BlockWriter(tmp_path / "corpus")
+    with pytest.raises(DataError, match=message):
+        writer.append(block)
+    writer.abort()
+
+
+def test_nothing_written_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="No block"), BlockWriter(tmp_path / "corpus"):
+        pass
+
+
+def test_list_of_files(X, blocks, tmp_path):
+    files = []
+    for number, block in enumerate(blocks):
+        file = tmp_path / f"part-{number}.npz"
+        sparse.save_npz(file, block)
+        files.append(file)
+    files[2] = blocks.files[2].path
+    mixed = BlockMatrix.from_files(files)
+    assert (sparse.vstack(list(mixed)) != X).nnz == 0
+    np.testing.assert_array_equal(mixed.term_totals, blocks.term_totals)
+
+
+def test_files_with_different_columns(tmp_path):
+    write_block(tmp_path / "a.safetensors", sparse.csr_matrix([[1.0, 0.0]]))
+    write_block(tmp_path / "b.safetensors", sparse.csr_matrix([[1.0]]))
+    files = [tmp_path / "a.safetensors", tmp_path / "b.safetensors"]
+    with pytest.raises(DataError, match=r"b.safetensors has 1 columns, .* have 2"):
+        BlockMatrix.from_files(files)
+
+
+def test_missing_files_are_named(blocks, tmp_path):
+    with pytest.raises(DataError, match=r"1 of 1 .*nowhere.npz"):
+        BlockMatrix.from_files([tmp_path / "nowhere.npz"])
+    (tmp_path / "corpus" / "block-000001.safetensors").unlink()
+    with pytest.raises(DataError, match="lacks 1 of 5 blocks"):
+        BlockMatrix.open(tmp_path / "corpus")
+    with pytest.raises(DataError, match="not a folder of blocks"):
+        BlockMatrix.open(tmp_path)
+
+
+def test_hostile_block_is_refused(tmp_path, blocks):
+    # A column outside the matrix would make kernels read other memory.
+    bad = sparse.csr_matrix([[1.0, 2.0]])
+    bad.indices[1] = 1_000_000
+    write_block(tmp_path / "corpus" / "block-000000.safetensors", bad)
+    with pytest.raises(DataError, match="outside its columns"):
+        blocks.block(0)
+    (tmp_path / "corpus" / "block-000000.safetensors").write_bytes(b"nonsense" * 9)
+    with pytest.raises(DataError, match="cannot be read"):
+        blocks.block(0)
+
+
+def test_select_terms(X, blocks, tmp_path):
+    columns = np.array([5, 0, 39])
+    chosen = blocks.select_terms(tmp_path / "few", columns)
+    assert (sparse.vstack(list(chosen)) != X[:, columns]).nnz == 0

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import dataclasses
+import gzip
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import io as scipy_io
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from topicfold.corpus import Corpus, read, write
+from topicfold.corpus.formats import FORMATS
+from topicfold.exceptions import DataError, DataWarning
+
+WHOLE = ("ldac", "uci", "mallet")
+FIELDS = ("vocabulary", "labels", "ids", "times", "split")
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=6)
+WORD = LINE.filter(lambda word: word.split() == [word])
+
+
+@st.composite
+def corpora(draw, kind):
+    n_rows, n_columns = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    if kind in WHOLE:
+        largest = 20 if kind == "mallet" else 2**40
+        values = st.integers(0, largest)
+    else:
+        values = st.one_of(
+            st.integers(0, 2**40),
+            st.floats(0, 1e300, allow_subnormal=True),
+            st.sampled_from([0.1, 1 / 3, 5e-324, 2.0**53, 2.0**60]),
+        )
+    cells = [[draw(values) for _ in range(n_columns)] for _ in range(n_rows)]
+    words = draw(
+        st.lists(WORD if kind == "mallet" else LINE, min_size=n_columns, unique=True)
+    )
+
+    def column(values):
+        return draw(st.none() | st.lists(values, min_size=n_rows, max_size=n_rows))
+
+    numbers = st.just([str(row) for row in range(n_rows)])
+    return Corpus(
+        counts=np.array(cells),
+        vocabulary=words[:n_columns],
+        labels=column(LINE | st.sampled_from(["", "0", "1", "-1", "_", "a b", "x"])),
+        ids=draw(numbers) if draw(st.booleans()) else column(LINE),
+        times=column(LINE),
+        split=column(st.sampled_from(["train", "test"])),
+    )
+
+
+def same(corpus, other):
+    assert other.counts.shape == corpus.counts.shape
+    assert (other.counts != corpus.counts).nnz == 0
+    assert other.counts.nnz == corpus.counts.nnz
+    for field in FIELDS:
+        assert getattr(other, field) == getattr(corpus, field), field
+
+
+@pytest.mark.parametrize("kind", list(FORMATS))
+@settings(max_examples=30)
+@given(data=st.data())
+def test_round_trip_is_exact(tmp_path_factory, kind, data):
+    packed = ".gz" if kind != "npz" and data.draw(st.booleans()) else ""
+    corpus = data.draw(corpora(kind))
+    folder = tmp_path_factory.mktemp("trip")
+    file = write(corpus, folder / f"x.out{packed}", format=kind)
+    same(corpus, read(file, format=kind))
+    assert not list(folder.glob(".topicfold*"))
+
+
+@settings(max_examples=15)
+@given(corpora("npz"), st.booleans())
+def test_round_trip_of_a_folder(tmp_path_factory, corpus, texts):
+    if texts:
+        corpus = dataclasses.replace(corpus, texts=["a\r\n\ud800"] * corpus.n_documents)
+    corpus = dataclasses.replace(corpus, links=[[0, 0]])
+    folder = write(corpus, tmp_path_factory.mktemp("trip") / "x", format="folder")
+    other = read(folder)
+    same(corpus, other)
+    assert other.texts == corpus.texts
+    assert other.links.tolist() == [[0, 0]]
+    assert other.counts.dtype == corpus.counts.dtype
+
+
+@pytest.fixture
+def tiny():
+    return Corpus(
+        [[2, 0, 1], [0, 0, 0], [0, 3, 0]],
+        ["red", "übel", "fox"],
+        labels=["x y", "", "z"],
+        ids=["a", "b", "c"],
+        name="tiny",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.ldac", "2 0:2 2:1\n0\n1 1:3\n"),
+        ("t.uci", "3\n3\n3\n1 1 2\n1 3 1\n3 2 3\n"),
+        (
+            "t.mtx",
+            "%%MatrixMarket matrix coordinate integer general\n3 3 3\n"
+            "1 1 2\n1 3 1\n3 2 3\n",
+        ),
+        ("t.svm", "1 1:2 3:1\n-1\n2 2:3\n"),
+        ("t.mallet", "a _ red red fox\nb _\nc _ übel übel übel\n"),
+    ],
+)
+def test_what_is_written(tiny, tmp_path, name, content):
+    file = write(tiny, tmp_path / name)
+    assert file.read_text(encoding="utf-8") == content
+    vocabulary = tmp_path / f"{name}.vocab"
+    assert vocabulary.read_text(encoding="utf-8") == "red\nübel\nfox\n"
+    other = read(file)
+    same(tiny, other)
+    assert (other.name, other.counts.dtype) == ("t", np.int32)
+
+
+def test_others_read_what_we_write(tiny, tmp_path):
+    X, y = load_svmlight_file(str(write(tiny, tmp_path / "t.svmlight")), n_features=3)
+    assert (tiny.counts != X).nnz == 0
+    assert y.tolist() == [1, -1, 2]
+    X = scipy_io.mmread(write(tiny, tmp_path / "t.mtx"))
+    assert X.toarray().tolist() == tiny.counts.toarray().tolist()
+
+
+def test_we_read_what_others_write(tmp_path):
+    X = sparse.random(20, 30, 0.2, format="csr", random_state=0)
+    X.data = np.ceil(9 * X.data)
+    (tmp_path / "vocab.txt").write_text("".join(f"word{w}\n" for w in range(30)))
+    scipy_io.mmwrite(tmp_path / "x.mtx", X)
+    sparse.save_npz(tmp_path / "x.npz", X.tocoo())
+    for name in ("x.mtx", "x.npz"):
+        corpus = read(tmp_path / name)
+        assert (corpus.counts != X).nnz == 0
+        assert corpus.vocabulary[29] == "word29"
+
+
+def test_usual_places_and_forms(tmp_path):
+    (tmp_path / "vocab.kos.txt").write_text("red\nfox\n")
+    with gzip.open(tmp_path / "docword.kos.txt.gz", "wt") as stream:
+        stream.write("2\n2\n3\n1 1 1\n1 1 2\n2 2 1\n\n")
+    corpus = read(tmp_path / "docword.kos.txt.gz")
+    # Repeated entries add up.
+    assert corpus.counts.toarray().tolist() == [[3, 0], [0, 1]]
+    assert corpus.vocabulary == ["red", "fox"]
+    zero = tmp_path / "zero.libsvm"
+    zero.write_text("# a comment\n+1 0:1.5 1:2 # more\n\n-1 1:1e-1\n")
+    with pytest.warns(DataWarning, match="no vocabulary"):
+        corpus = read(tmp_path / "zero.libsvm", format="svmlight")
+    assert corpus.counts.toarray().tolist() == [[1.5, 2], [0, 0.1]]
+    assert (corpus.vocabulary, corpus.labels) == (["w0", "w1"], ["+1", "-1"])
+    (tmp_path / "m.mallet").write_text("d1 land the red fox\nd2 sea The sea\n")
+    corpus = read(tmp_path / "m.mallet")
+    assert corpus.vocabulary == ["The", "fox", "red", "sea", "the"]
+    assert corpus.counts.toarray().tolist() == [[0, 1, 1, 0, 1], [1, 0, 0, 1, 0]]
+    assert (corpus.ids, corpus.labels) == (["d1", "d2"], ["land", "sea"])
+    pattern = "%%MatrixMarket matrix coordinate pattern general\n% c\n1 2 1\n1 2\n"
+    (tmp_path / "p.mtx").write_text(pattern)
+    (tmp_path / "p.mtx.vocab").write_text("a\nb\n")
+    assert read(tmp_path / "p.mtx").counts.toarray().tolist() == [[0, 1]]
+
+
+MM = "%%MatrixMarket matrix coordinate integer general\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.ldac", "", "no documents"),
+        ("t.ldac", "1 0:1\n2 0:1\n", "line 2: says 2 words, and has 1"),
+        ("t.ldac", "1 0:1\n1 0:-1\n", "line 2: .* does not have the form"),
+        ("t.ldac", "1 0:1_0\n", "line 1: .* does not have the form"),
+        ("t.ldac", "1 999999999999:1\n", "would have 1,000,000,000,000 words"),
+        ("t.ldac", "2 0:999999999999999999 0:1", None),
+        ("t.ldac", "20" + " 0:999999999999999999" * 20, "too large to add up"),
+        ("t.uci", "2\nx\n", "line 2: 'x' is no size"),
+        ("t.uci", "2\n", "is no size"),
+        ("t.uci", "1\n1\n2\n1 1 1\n", "has 1 entries, but says that it has 2"),
+        ("t.uci", "1\n1\n1\n1 2 1\n", "line 4: '1 2 1' is outside"),
+        ("t.uci", "1\n1\n1\n0 1 1\n", "line 4: '0 1 1' is outside"),
+        ("t.uci", "1\n1\n1\n1 1 1.5\n", "line 4: .* is not document, word and count"),
+        ("t.uci", "1\n1\n1\n1 1 -1\n", "line 4"),
+        ("t.uci", "1\n1\n1\n1 1\n", "line 4"),
+        ("t.uci", "9999999999999\n1\n1\n1 1 1\n", "would have 9,999,999,999,999 doc"),
+        ("t.mtx", "1 1 1\n", "line 1: .* does not begin a matrix"),
+        ("t.mtx", MM.replace("general", "symmetric"), "does not begin a matrix"),
+        ("t.mtx", MM + "1 1\n", "line 2: '1 1' is not the three sizes"),
+        ("t.mtx", MM + "1 1 1\n1 1 -2\n", "line 3"),
+        ("t.mtx", MM.replace("integer", "real") + "1 1 1\n1 1 nan\n", "line 3: nan"),
+        ("t.svm", "1 1:1\n2:1\n", "line 2: .* does not have the form"),
+        ("t.svm", "1 qid:3 1:1\n", "line 1"),
+        ("t.svm", "1 1:-1\n", "negative"),
+        ("t.svm", "1 1:1e999\n", "not finite"),
+        ("t.mallet", "alone\n", "line 1: 'alone' does not have the form"),
+        ("t.npz", "no archive", "not a sparse matrix"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path, name, content, message):
+    file = tmp_path / name
+    file.write_text(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        if message is None:
+            assert read(file).counts.sum() == 10**18
+            return
+        with pytest.raises(DataError, match=message):
+            read(file)
+
+
+def test_side_files_that_do_not_fit(tiny, tmp_path):
+    file = write(tiny, tmp_path / "t.mallet")
+    (tmp_path / "t.mallet.vocab").write_text("red\n")
+    with pytest.raises(DataError, match="line 1: 'fox' is not in its vocabulary"):
+        read(file)
+    file = write(tiny, tmp_path / "t.mtx")
+    (tmp_path / "t.mtx.labels").write_text("x\n")
+    with pytest.raises(DataError, match="labels has 1 entries for 3 documents"):
+        read(file)
+    (tmp_path / "t.mtx.vocab").write_text("red\n")
+    with pytest.raises(DataError, match="1 words for 3 columns"):
+        read(file)
+
+
+def test_indices_out_of_bounds_are_no_matrix(tmp_path):
+    X = sparse.csr_matrix([[1, 2]])
+    X.indices[1] = 99
+    sparse.save_npz(tmp_path / "x.npz", X)
+    with pytest.raises(DataError, match="not a sparse matrix"):
+        read(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "message"),
+    [
+        ({"counts": [[0.5, 0, 0]] * 3}, "t.ldac", "whole counts only, and 0.5"),
+        ({"counts": [[2**60, 0, 0]] * 3}, "t.svm", "do not hold 1152921504606846976"),
+        ({"vocabulary": ["new york", "b", "c"]}, "t.mallet", "'new york'"),
+        ({"vocabulary": ["a\nb", "b", "c"]}, "t.mtx", "line break"),
+        ({"ids": ["\ud800", "b", "c"]}, "t.mtx", "half a character"),
+        ({"ids": ["\ud800", "b", "c"]}, "t.mallet", "half a character"),
+        ({}, "t.jsonl", "no texts"),
+        ({}, "t.xyz", "does not show a format"),
+        ({}, "t.mtx.zst", "cannot be compressed"),
+    ],
+)
+def test_what_cannot_be_written_leaves_nothing(tiny, tmp_path, change, name, message):
+    with pytest.raises(DataError, match=message):
+        write(dataclasses.replace(tiny, **change), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_full_disk_leaves_nothing(tiny, tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("topicfold.corpus.files.side_bytes", full)
+    with pytest.raises(DataError, match="cannot be written: No space left"):
+        write(tiny, tmp_path / "t.mtx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replacing(tiny, tmp_path):
+    file = write(tiny, tmp_path / "t.mtx")
+    with pytest.raises(DataError, match=r"t.mtx is there already.*--force"):
+        write(tiny, file)
+    plain = dataclasses.replace(tiny, labels=None, ids=None)
+    write(plain, file, replace=True)
+    # Labels of the older file would be taken for this one's.
+    same(plain, read(file))
+    folder = write(tiny, tmp_path / "t")
+    write(plain, folder, replace=True)
+    same(plain, read(folder))
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(DataError, match="is there already"):
+        write(tiny, tmp_path / "photos", format="folder", replace=True)
+
+
+def test_texts_in_and_out(tmp_path):
+    file = tmp_path / "in.csv"
+    file.write_text("body,stars\nred fox,5\nblue fox,\n")
+    corpus = read(file, text="body", label="stars", min_df=1, max_df=1.0)
+    assert (corpus.vocabulary, corpus.labels) == (["blue", "fox", "red"], ["5", ""])
+    out = write(corpus, tmp_path / "out.jsonl.gz")
+    other = read(out, min_df=1, max_df=1.0)
+    assert other.texts == ["red fox", "blue fox"]
+    same(corpus, other)
+
+
+def test_options_that_do_not_fit(tiny, tmp_path):
+    file = write(tiny, tmp_path / "t.mtx")
+    with pytest.raises(DataError, match="holds counts, to which min_df"):
+        read(file, min_df=2)
+    with pytest.raises(DataError, match="Did you mean 'ldac'"):
+        read(file, format="lda-c")
+    with pytest.raises(DataError, match="does not exist"):
+        read(tmp_path / "no.mtx")
+    with pytest.raises(DataError, match="is a folder"):
+        read(tmp_path, format="mm")
+
+
+@pytest.mark.parametrize("kind", list(FORMATS))
+@settings(max_examples=40)
+@given(data=st.data())
+def test_damaged_files_give_a_fitting_matrix_or_our_error(
+    tmp_path_factory, tiny_bytes, kind, data
+):
+    raw = bytearray(tiny_bytes[kind])
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(raw) - 1))
+        how = data.draw(st.sampled_from(["set", "cut", "add"]))
+        if how == "set":
+            raw[place] = data.draw(st.integers(0, 255))
+        elif how == "cut":
+            del raw[place : place + data.draw(st.integers(1, 8))]
+        else:
+            raw[place:place] = data.draw(st.binary(min_size=1, max_size=4))
+        if not raw:
+            break
+    file = tmp_path_factory.mktemp("fuzz") / "x"
+    file.write_bytes(raw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            corpus = read(file, format=kind)
+        except DataError:
+            return
+    # Corpus checks that all fits together; compiled code relies on these.
+    corpus.counts.check_format(full_check=True)
+    assert (corpus.counts.data > 0).all()
+    assert len(corpus.vocabulary) == corpus.n_terms
+
+
+@pytest.fixture(scope="module")
+def tiny_bytes(tmp_path_factory):
+    corpus = Corpus([[2, 0, 1], [0, 0, 0], [0, 30, 0]], ["a", "b", "c"])
+    folder = tmp_path_factory.mktemp("whole")
+    return {
+        kind: write(corpus, folder / kind, format=kind).read_bytes() for kind in FORMATS
+    }

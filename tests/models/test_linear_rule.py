@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A saved classifier decides as the one that was trained."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+import topicfold
+from topicfold import PLSA, TopicClassifier
+from topicfold.exceptions import ModelFileError
+from topicfold.models.linear_rule import LinearRule
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", [LinearSVC, LogisticRegression])
+def test_the_rule_is_the_classifier(kind, n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % n_classes
+    X[:, 0] += 2 * y
+    fitted = kind().fit(X, y * 10)
+    rule = LinearRule.of(fitted)
+    np.testing.assert_array_equal(rule.predict(X), fitted.predict(X))
+    np.testing.assert_allclose(
+        rule.decision_function(X), fitted.decision_function(X), rtol=1e-10
+    )
+
+
+def test_no_intercept_is_zero():
+    fitted = LinearSVC(fit_intercept=False).fit([[1.0], [2.0], [-1.0]], [1, 1, 0])
+    assert LinearRule.of(fitted).predict([[3.0], [-3.0]]).tolist() == [1, 0]
+
+
+@pytest.fixture(scope="module")
+def documents():
+    rng = np.random.default_rng(0)
+    y = np.array(["sea", "sky", "land"])[np.arange(60) % 3]
+    rates = np.full((60, 12), 0.2)
+    for d in range(60):
+        rates[d, (d % 3) * 4 : (d % 3) * 4 + 4] = 3.0
+    return rng.poisson(rates), y
+
+
+def test_a_saved_classifier_predicts_and_explains(documents, tmp_path):
+    X, y = documents
+    model = TopicClassifier(PLSA(6, random_state=0)).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_allclose(
+        loaded.decision_function(X), model.decision_function(X), rtol=1e-10
+    )
+    assert loaded.explain(X[[0]]).label == model.explain(X[[0]]).label
+    assert loaded.topic_data().n_topics == 6
+    # It can be saved again, and fitted again.
+    loaded.save(tmp_path / "again")
+    assert loaded.fit(X, y).score(X, y) > 0.9
+    assert isinstance(model.classifier_, LinearSVC)
+
+
+def test_another_kind_of_classifier_cannot_be_saved(documents, tmp_path):
+    model = TopicClassifier(PLSA(3, random_state=0), KNeighborsClassifier())
+    model.fit(*documents)
+    with pytest.raises(ModelFileError, match="Use a linear classifier"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the two-phase framework has beyond the paper: weights, neighbours, descent."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
+
+import topicfold
+from topicfold import FSTM, LDA, TopicClassifier, TwoPhase
+from topicfold.graph import NeighborIndex
+from topicfold.inference import two_phase
+from topicfold.inference.class_words import (
+    class_word_weights,
+    neighbor_mixtures,
+    weighted_words,
+)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Themes without a class, and rare words that tell one of three classes."""
+    rng = np.random.default_rng(5)
+    themes = np.zeros((6, 150))
+    for k in range(6):
+        themes[k, 20 * k : 20 * k + 20] = rng.dirichlet(np.ones(20))
+    marks = np.zeros((3, 150))
+    for c in range(3):
+        marks[c, 120 + 10 * c : 130 + 10 * c] = 0.1
+    y = np.arange(240) % 3
+    theta = rng.dirichlet(np.full(6, 0.6), size=240)
+    p = 0.9 * theta @ themes + 0.1 * marks[y]
+    return sparse.csr_matrix(np.array([rng.multinomial(50, row) for row in p])), y
+
+
+def base():
+    return FSTM(6, max_iter=20, random_state=0)
+
+
+def test_word_weights_by_hand(corpus):
+    X, y = corpus
+    X = X[:30].astype(float)
+    members = y[:30, None] == np.arange(3)
+    members[:4] = False
+    weights = class_word_weights(X, members)
+    known = y[4:30]
+    p = np.bincount(known, minlength=3) / len(known)
+    by_hand = []
+    for w in range(X.shape[1]):
+        has = X[4:30, [w]].toarray().ravel() > 0
+        n = np.bincount(known[has], minlength=3)
+        q = (n + 5 * p) / (n.sum() + 5)
+        by_hand.append(np.sqrt(np.sum(q * np.log(q / p))) if n.sum() else 0.0)
+    by_hand = np.array(by_hand)
+    scale = X.sum() / (X.log1p() @ by_hand).sum()
+    np.testing.assert_allclose(weights, scale * by_hand, atol=1e-7)
+    weighted = weighted_words(X, weights)
+    assert weighted.sum() == pytest.approx(X.sum())
+    assert weights[120:].mean() > 2 * weights[:120].mean()
+
+
+def test_a_class_without_documents_and_words_without_labels_weigh_nothing():
+    X = sparse.csr_matrix([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+    members = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=bool)
+    weights = class_word_weights(X, members)
+    assert weights[0] == pytest.approx(0, abs=1e-6)
+    assert weights[1] > 0
+    assert weights[2] == 0
+
+
+def test_weighted_words_help(corpus):
+    X, y = corpus
+    plain = TopicClassifier(TwoPhase(base())).fit(X[:160], y[:160])
+    model = TopicClassifier(TwoPhase(base(), word_weights="classes"))
+    model.fit(X[:160], y[:160])
+    found = model.score(X[160:], y[160:])
+    assert found > plain.score(X[160:], y[160:]) + 0.05
+    reasons = model.explain(X[[160]])
+    assert reasons.topics
+    assert reasons.words
+
+
+def test_weighted_model_is_the_model_of_weighted_words(corpus):
+    X, y = corpus
+    X = X.astype(float)
+    weighted = weighted_words(X, class_word_weights(X, y[:, None] == np.arange(3)))
+    model = TwoPhase(base(), word_weights="classes").fit(X, y)
+    other = TwoPhase(base()).fit(weighted, y)
+    np.testing.assert_array_equal(model.components_, other.components_)
+    np.testing.assert_array_equal(model.transform(X), other.transform(weighted))
+    assert model.perplexity(X) == other.perplexity(weighted)
+
+
+def test_neighbor_mixtures_by_hand():
+    index = NeighborIndex([[3, 1, 0, 0], [2, 1, 0, 0], [0, 1, 2, 0], [0, 0, 0, 0]])
+    theta = sparse.csr_array(np.array([[1.0, 0], [0, 1.0], [0.5, 0.5], [1.0, 0]]))
+    near, similar = index.query_among(None, 2)
+    means, found = neighbor_mixtures(index, theta, n_neighbors=2)
+    assert found.tolist() == [True, True, True, False]
+    for d in range(3):
+        weights = similar[d][near[d] >= 0]
+        rows = theta.toarray()[near[d][near[d] >= 0]]
+        np.testing.assert_allclose(means[d], weights @ rows / weights.sum())
+        assert d not in near[d]
+    np.testing.assert_array_equal(means[3], 0)
+    new, _ = neighbor_mixtures(index, theta, np.array([[3, 1, 0, 0]]), n_neighbors=1)
+    np.testing.assert_allclose(new, [[1.0, 0.0]])
+
+
+def test_neighbors_share_of_a_new_document(corpus):
+    X, y = corpus
+    X = X.astype(float)
+    plain = TwoPhase(base()).fit(X[:160], y[:160])
+    model = TwoPhase(base(), neighbor_weight=0.4).fit(X[:160], y[:160])
+    np.testing.assert_array_equal(plain.components_, model.components_)
+    means, found = neighbor_mixtures(
+        NeighborIndex(X[:160].log1p()),
+        model.label_mixtures_,
+        X[160:].log1p(),
+        n_neighbors=20,
+    )
+    assert found.all()
+    expected = 0.6 * plain.transform(X[160:]) + 0.4 * means
+    np.testing.assert_allclose(model.transform(X[160:]), expected, atol=1e-9)
+    np.testing.assert_allclose(model.doc_topics_.sum(axis=1), 1, atol=1e-9)
+
+
+def test_neighbors_help_and_the_training_mixtures_do_not_leak(corpus):
+    X, y = corpus
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 3, 160)
+    model = TwoPhase(base(), neighbor_weight=1.0)
+    honest = model.fit_transform(X[:160], noise)
+    np.testing.assert_array_equal(honest, model.doc_topics_)
+    # With labels at random no document's neighbours know its own.
+    fitted = LinearSVC(C=1).fit(np.sqrt(honest), noise)
+    assert fitted.score(np.sqrt(honest), noise) < 0.65
+    plain = TopicClassifier(TwoPhase(base())).fit(X[:160], y[:160])
+    near = TopicClassifier(TwoPhase(base(), neighbor_weight=0.5)).fit(X[:160], y[:160])
+    assert near.score(X[160:], y[160:]) > plain.score(X[160:], y[160:])
+
+
+def test_works_in_a_pipeline_and_by_batches(corpus):
+    X, y = corpus
+    model = TwoPhase(base(), neighbor_weight=0.5, word_weights="classes")
+    pipeline = make_pipeline(model, FunctionTransformer(np.sqrt), LinearSVC())
+    pipeline.fit(X[:160], y[:160])
+    assert pipeline.score(X[160:], y[160:]) > 0.8
+    whole = model.transform(X[160:])
+    np.testing.assert_array_equal(whole[5:9], model.transform(X[165:169]))
+
+
+@pytest.mark.parametrize("kind", [base(), LDA(6, max_iter=20, random_state=0)], ids=str)
+def test_a_loaded_model_sees_neighbors_too(tmp_path, corpus, kind):
+    X, y = corpus
+    options = {"neighbor_weight": 0.5, "word_weights": "classes", "n_rounds": 1}
+    model = TwoPhase(kind, **options).fit(X[:160], y[:160])
+    model.save(tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+
+
+def test_another_fit_forgets_and_a_later_option_is_an_error(corpus):
+    X, y = corpus
+    model = TwoPhase(base(), neighbor_weight=0.5, word_weights="classes").fit(X, y)
+    model.set_params(neighbor_weight=0.0, word_weights=None).fit(X, y)
+    assert not hasattr(model, "word_weights_")
+    assert not hasattr(model, "training_counts_")
+    with pytest.raises(AttributeError, match="fitted with neighbor_weight=0"):
+        model.set_params(neighbor_weight=0.5).transform(X)
+
+
+def test_same_bits_for_any_number_of_threads(corpus):
+    X, y = corpus
+    options = {"neighbor_weight": 0.5, "word_weights": "classes", "n_rounds": 1}
+    one = TwoPhase(base(), **options).fit(X, y)
+    many = TwoPhase(base(), n_jobs=3, **options).fit(X, y)
+    np.testing.assert_array_equal(one.doc_topics_, many.doc_topics_)
+    np.testing.assert_array_equal(one.transform(X), many.transform(X))
+
+
+def test_approximate_neighbors_are_the_best_candidates_of_descent(corpus, monkeypatch):
+    X, y = corpus
+    X = X.astype(float)
+    members = y[:, None] == np.arange(3)
+    members[::10] = False
+    exact = two_phase.class_neighbors(X, members, 5)
+    small = two_phase.class_neighbors(X, members, 5, approximate=True)
+    np.testing.assert_array_equal(small, exact)  # too few documents for descent
+
+    def descent(index, n_neighbors, *, n_jobs=None):
+        assert index.similarity == "cosine"
+        return (*index.query_among(None, n_neighbors), 1.0)
+
+    monkeypatch.setattr(two_phase, "APPROXIMATE_FROM", 10)
+    monkeypatch.setattr(two_phase, "approximate_neighbors", descent)
+    near = two_phase.class_neighbors(X, members, 5, approximate=True)
+    kl = NeighborIndex(X, similarity="kl")
+    for d in (0, 1, 50, 239):
+        among = np.flatnonzero(members[:, y[d]]) if members[d].any() else np.arange(240)
+        cosine = NeighborIndex(X[among]).query(X[[d]], 16)[0][0]
+        candidates = among[cosine]
+        candidates = candidates[candidates != d][:15]
+        order, _ = kl.query(X[[d]], 240)
+        expected = [j for j in order[0] if j in candidates][:5]
+        assert near[d].tolist() == expected
+    assert not np.array_equal(near, exact)
+    model = TwoPhase(base(), approximate=True, n_rounds=1).fit(X, y)
+    other = TwoPhase(base(), n_rounds=1).fit(X, y)
+    assert not np.array_equal(model.components_, other.components_)

@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page in a browser: every view has its data, and everything can be driven.
+
+`open_report` checks after every test that the console was silent and that no request
+left the page.
+"""
+
+import csv
+import dataclasses
+import io
+import json
+
+import numpy as np
+import pytest
+
+from topicfold import TopicData
+from topicfold.report import write_report
+
+VIEWS = ("topics", "map", "classes", "time", "similarity", "fit")
+
+
+@pytest.fixture(scope="module")
+def file(small, tmp_path_factory):
+    return write_report(small, tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """A folder for screenshots to look at."""
+    return tmp_path_factory.mktemp("screenshots")
+
+
+def until(page, condition):
+    """Wait for a condition; wait_for_function would need eval, which the page bans."""
+    for _ in range(1200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never: {condition}")
+
+
+def go(page, place):
+    page.evaluate(
+        "place => new Promise(done => { if (location.hash === place) done();"
+        "addEventListener('hashchange', () => done(), {once: true});"
+        "location.hash = place; })",
+        place,
+    )
+
+
+def map_is_drawn(page):
+    until(page, "document.querySelector('canvas')?.scatter?.width > 0")
+
+
+def saved(page, action):
+    """Return the text of the file that an action of the page saves."""
+    with page.expect_download() as waiting:
+        action()
+    return waiting.value.suggested_filename, waiting.value.path().read_bytes()
+
+
+def bar_labels(page):
+    return page.locator(".detail .bar-label").all_text_contents()[:8]
+
+
+def test_every_view_has_its_data(open_report, small, file, pictures):
+    page = open_report(small, file=file)
+    assert page.locator("#tabs a").all_text_contents() == [
+        "Topics", "Map", "Classes", "Over time", "Similarity", "The fit",
+    ]  # fmt: skip
+    assert page.locator(".topic-item").count() == 4
+    for view in VIEWS:
+        go(page, f"#{view}")
+        page.wait_for_selector(f".view-{view}")
+        page.screenshot(path=pictures / f"{view}.png")
+    go(page, "#classes")
+    assert page.locator(".heat .cell").count() == 16
+    go(page, "#time")
+    assert page.locator(".sparks polyline").count() == 4
+    go(page, "#similarity")
+    assert page.locator(".heat .cell").count() == 16
+    assert page.locator("tbody tr").count() == 6 + 4
+    go(page, "#fit")
+    assert page.locator(".view-fit polyline").count() == 1
+    assert "n_components" in page.locator(".view-fit").inner_text()
+    assert {png.stem for png in pictures.iterdir()} >= set(VIEWS)
+
+
+def test_topic_ids_sizes_and_names_are_the_models(open_report, small, file):
+    page = open_report(small, "#topics", file=file)
+    order = np.argsort(-small.topic_sizes(), kind="stable")
+    items = page.locator(".topic-item")
+    assert [int(x) for x in items.locator(".chip").all_text_contents()] == list(order)
+    assert items.locator(".topic-name").all_text_contents() == [
+        small.name(topic) for topic in order
+    ]
+    assert "ocean" in page.locator(".topic-list").inner_text()
+
+
+def test_slider_ranks_as_the_library_does(open_report, small, file):
+    page = open_report(small, "#topic=2", file=file)
+    page.wait_for_selector(".detail .bar-label")
+    for value in (0.0, 0.3, 1.0):
+        page.evaluate(
+            "value => { const slider = document.getElementById('relevance');"
+            "slider.value = value; slider.dispatchEvent(new Event('input')); }",
+            str(value),
+        )
+        assert bar_labels(page) == list(small.top_terms(8, value)[2])
+        assert page.locator(".lambda").inner_text() == f"λ = {value:.1f}"
+        words = page.locator(".topic-item[data-topic='1'] .topic-words").inner_text()
+        assert words.split() == list(small.top_terms(9, value)[1])
+
+
+def test_deep_links(open_report, small, file):
+    page = open_report(small, "#topic=3", file=file)
+    assert page.locator(".topic-title .chip").inner_text() == "3"
+    assert page.title().startswith("Topic 3")
+    go(page, "#doc=12")
+    assert small.texts[12].startswith(page.locator("#view h2").inner_text()[:60])
+    assert "doc-12" in page.locator(".view-doc").inner_text()
+    go(page, "#class=money")
+    assert page.locator("#view h2").inner_text() == "money"
+    go(page, "#term=whale")
+    assert page.locator(".bar-label").first.text_content().startswith("1 ocean")
+    for wrong in ("#topic=99", "#doc=999", "#class=none", "#term=none", "#nonsense"):
+        go(page, wrong)
+        assert page.locator("#view").inner_text()
+    go(page, "#doc=999")
+    assert "There is no document 999" in page.locator("#view").inner_text()
+
+
+def test_document_shows_mixture_and_words(open_report, small, file):
+    page = open_report(small, "#doc=1", file=file)
+    page.wait_for_selector("mark")
+    assert page.locator(".mixture li").first.get_attribute("data-topic") == "1"
+    assert page.locator("mark").count() == 30
+    columns = {word: w for w, word in enumerate(small.vocabulary)}
+    for mark in page.locator("mark").all()[:6]:
+        word = mark.evaluate("mark => mark.firstChild.textContent")
+        joint = small.doc_topics[1] * small.topics[:, columns[word]]
+        assert mark.locator("sub").text_content() == str(joint.argmax())
+    text = page.locator(".text").evaluate(
+        "box => { const copy = box.cloneNode(true);"
+        "copy.querySelectorAll('sub').forEach(x => x.remove());"
+        "return copy.textContent; }"
+    )
+    assert text == small.texts[1]
+
+
+def test_views_are_linked(open_report, small, file):
+    page = open_report(small, "#topic=0", file=file)
+    page.locator(".detail .document-link").first.click()
+    page.wait_for_selector(".view-doc")
+    page.locator(".mixture .topic-link").first.click()
+    page.wait_for_selector(".detail")
+    assert page.evaluate("location.hash") == "#topic=0"
+    page.locator(".detail .bar-label").first.click()
+    page.wait_for_selector(".view-term")
+    go(page, "#classes")
+    page.locator(".heat a").last.click()
+    page.wait_for_selector(".view-class")
+    page.locator("text=On the map").click()
+    page.wait_for_selector(".filter")
+    go(page, "#time")
+    page.locator(".spark-card").first.click()
+    page.wait_for_selector(".detail")
+
+
+def test_map_hovers_clicks_zooms_and_pans(open_report, small, file, pictures):
+    page = open_report(small, "#map", file=file)
+    map_is_drawn(page)
+    spot = page.evaluate(
+        "() => { const c = document.querySelector('canvas'); const s = c.scatter;"
+        "const [x, y] = s.place(s.xs[5], s.ys[5]); const b = c.getBoundingClientRect();"
+        "return [b.left + x, b.top + y, s.nearest(x, y)]; }"
+    )
+    page.mouse.move(spot[0], spot[1])
+    page.wait_for_selector("#tip:not([hidden])")
+    page.mouse.click(spot[0], spot[1])
+    page.wait_for_selector(".card")
+    assert f"no. {spot[2]}" in page.locator(".card").inner_text()
+    assert small.texts[spot[2]][:50] in page.locator(".card-text").inner_text()
+    before = page.evaluate("document.querySelector('canvas').scatter.scale")
+    page.mouse.wheel(0, -400)
+    until(page, f"document.querySelector('canvas').scatter.scale > {before}")
+    left = page.evaluate("document.querySelector('canvas').scatter.left")
+    page.mouse.down()
+    page.mouse.move(spot[0] + 80, spot[1] + 30, steps=3)
+    page.mouse.up()
+    moved = page.evaluate("document.querySelector('canvas').scatter.left")
+    assert moved == pytest.approx(left + 80, abs=1)
+    for kind in ("class", "time", "topic"):
+        page.locator(".toolbar select").select_option(kind)
+        assert page.locator(".map-legend").inner_text()
+        page.screenshot(path=pictures / f"map-{kind}.png")
+    page.locator("canvas").focus()
+    page.keyboard.press("0")
+    assert page.evaluate("document.querySelector('canvas').scatter.scale") == 1
+    page.keyboard.press("Enter")
+    inked = page.evaluate(
+        "() => { const c = document.querySelector('canvas');"
+        "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        "let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] < 250; return n; }"
+    )
+    assert inked > 40
+
+
+def test_search_finds_terms_topics_classes_and_titles(open_report, small, file):
+    page = open_report(small, file=file)
+    page.keyboard.press("/")
+    page.keyboard.type("wha")
+    page.wait_for_selector(".words a")
+    assert page.evaluate("location.hash") == "#search=wha"
+    assert page.locator(".words a").first.inner_text() == "whale"
+    page.locator("#search").fill("doc-17")
+    page.wait_for_selector(".documents a[href='#doc=17']")
+    page.locator("#search").fill("ocean")
+    page.wait_for_selector("a[href='#topic=1']")
+    page.locator("#search").fill("money")
+    page.wait_for_selector("a[href='#class=money']")
+    page.locator("#search").fill("zzzz")
+    page.wait_for_selector("text=Nothing has these letters")
+    page.locator("#search").fill("whale")
+    page.wait_for_selector(".words a[href='#term=whale']")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".detail, .view-term")
+
+
+def test_keyboard_moves_between_views_and_topics(open_report, small, file):
+    page = open_report(small, "#topics", file=file)
+    order = np.argsort(-small.topic_sizes(), kind="stable")
+    page.keyboard.press("j")
+    until(page, f"location.hash === '#topic={order[1]}'")
+    page.keyboard.press("k")
+    until(page, f"location.hash === '#topic={order[0]}'")
+    page.keyboard.press("3")
+    until(page, "location.hash === '#classes'")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement !== document.body")
+
+
+def test_theme_follows_the_system_and_the_switch(open_report, small, file):
+    look = "getComputedStyle(document.body).backgroundColor"
+    page = open_report(small, file=file, theme="dark")
+    dark = page.evaluate(look)
+    page.locator("#theme").click()
+    light = page.evaluate(look)
+    assert dark != light
+    page.reload()
+    page.wait_for_selector("html.ready")
+    assert page.evaluate(look) == light
+    page.locator("#theme").click()
+    assert page.evaluate(look) == dark
+
+
+def test_rename_is_shown_everywhere_kept_and_saved(open_report, small, file):
+    page = open_report(small, "#topic=3", file=file)
+    page.locator("#rename").click()
+    page.locator(".rename input").fill("The <b>sky</b>")
+    page.keyboard.press("Enter")
+    assert page.locator("#topic-name").inner_text() == "The <b>sky</b>"
+    assert "The <b>sky</b>" in page.locator(".topic-list").inner_text()
+    page.reload()
+    page.wait_for_selector("html.ready")
+    assert page.locator("#topic-name").inner_text() == "The <b>sky</b>"
+    name, content = saved(page, page.locator("#save-names").click)
+    assert name == "topicfold-edits.json"
+    assert json.loads(content) == {
+        "format": "topicfold-edits",
+        "version": 1,
+        "edits": [{"action": "rename", "topic": 3, "name": "The <b>sky</b>"}],
+    }
+    page.locator("#rename").click()
+    page.locator(".rename input").fill("")
+    page.keyboard.press("Enter")
+    assert page.locator("#topic-name").inner_text() == small.name(3)
+    assert page.locator("#save-names").is_hidden()
+
+
+def table(content):
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+
+
+def test_tables_are_saved_as_csv(open_report, small, file):
+    page = open_report(small, "#topics", file=file)
+    _, content = saved(page, page.locator(".topic-list button").click)
+    rows = table(content)
+    assert [int(r["topic"]) for r in rows] == list(np.argsort(-small.topic_sizes()))
+    assert rows[0]["terms"].split() == list(small.top_terms(10)[int(rows[0]["topic"])])
+    go(page, "#classes")
+    name, content = saved(page, page.locator("text=CSV").first.click)
+    assert name == "classes.csv"
+    classes, mixtures = small.class_topics()
+    for row, label, mixture in zip(table(content), classes, mixtures, strict=True):
+        assert row["class"] == label
+        found = [float(row[f"topic{k}"]) for k in range(4)]
+        assert found == pytest.approx(mixture, abs=1e-5)
+    go(page, "#fit")
+    _, content = saved(page, page.locator("text=CSV").first.click)
+    assert [float(r["objective"]) for r in table(content)] == list(small.history)
+
+
+def test_figures_are_saved_as_svg_and_png(open_report, small, file):
+    page = open_report(small, "#classes", file=file)
+    page.wait_for_selector(".heat")
+    _, svg = saved(page, page.locator("text=SVG").first.click)
+    assert svg.startswith(b"<svg")
+    assert b"numpy" not in svg
+    assert b"money" in svg
+    assert b"var(--" not in svg
+    _, png = saved(page, page.locator("text=PNG").first.click)
+    assert png.startswith(b"\x89PNG")
+    go(page, "#map")
+    map_is_drawn(page)
+    _, png = saved(page, page.locator("text=PNG").first.click)
+    assert png.startswith(b"\x89PNG")
+    _, svg = saved(page, page.locator("text=SVG").first.click)
+    assert svg.count(b"h0") == 40
+    _, rows = saved(page, page.locator("text=CSV").first.click)
+    assert len(table(rows)) == 40
+
+
+def test_hostile_text_runs_nothing(open_report, hostile):
+    page = open_report(hostile, title="</title><script>window.hacked=1</script>")
+    terms = [hostile.vocabulary[i] for i in (0, 1, 4)]
+    places = [f"#{view}" for view in VIEWS] + ["#topic=0", "#doc=1", "#doc=7"]
+    for place in places:
+        go(page, place)
+        page.wait_for_timeout(30)
+    for query in terms:
+        page.locator("#search").fill(query)
+        page.wait_for_selector(".words a")
+        page.locator(".words a").first.click()
+        page.wait_for_selector(".view-term")
+        assert page.locator("#term-name").inner_text() == query
+    go(page, "#doc=0")
+    page.wait_for_selector(".text")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#view img, #view script").count() == 0
+    go(page, "#topics")
+    _, content = saved(page, page.locator(".topic-list button").click)
+    assert "\n=" not in content.decode()
+
+
+def test_nothing_is_wider_than_a_phone(open_report, small, file, pictures):
+    page = open_report(small, file=file, width=390)
+    for view in (*VIEWS, "topic=1", "doc=3", "class=sea", "search=sea"):
+        go(page, f"#{view}")
+        page.wait_for_timeout(50)
+        page.screenshot(path=pictures / f"phone-{view}.png")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+
+
+def test_paper_has_all_topics_and_no_controls(open_report, small, file, pictures):
+    page = open_report(small, "#topics", file=file, theme="dark")
+    page.emulate_media(media="print")
+    assert page.locator("#all-topics tbody tr").count() == 4
+    assert page.locator("#all-topics").is_visible()
+    assert page.locator("#tabs").is_hidden()
+    assert page.locator("#search").is_hidden()
+    assert page.pdf().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [("texts",), ("texts", "doc_ids", "labels", "times", "doc_lengths")],
+    ids=["texts", "all"],
+)
+def test_views_without_data_are_not_offered(open_report, small, missing):
+    data = dataclasses.replace(
+        small, history=(), settings={}, **dict.fromkeys(missing, None)
+    )
+    page = open_report(data, "#doc=2")
+    assert page.locator(".mixture li").count() >= 1
+    page.wait_for_selector("text=saved without the texts")
+    tabs = page.locator("#tabs a").all_text_contents()
+    assert ("Classes" in tabs) == ("labels" not in missing)
+    for view in VIEWS:
+        go(page, f"#{view}")
+    page.wait_for_timeout(30)
+    only_topics = TopicData(topics=small.topics, vocabulary=small.vocabulary)
+    page = open_report(only_topics, "#map")
+    assert page.locator("#tabs a").all_text_contents() == [
+        "Topics", "Similarity", "The fit",
+    ]  # fmt: skip
+
+
+def test_a_report_as_large_as_the_demos(open_report):
+    rng = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(2000)]
+    rows = range(3500)
+    theta = rng.dirichlet([0.05] * 30, size=len(rows))
+    data = TopicData(
+        topics=rng.dirichlet([0.02] * 2000, size=30),
+        vocabulary=words,
+        doc_topics=theta,
+        doc_lengths=np.full(3500, 60),
+        labels=[f"class {k}" for k in theta.argmax(axis=1) % 12],
+        doc_ids=[f"name {i}" for i in rows],
+        texts=[
+            " ".join(words[(7 * i + j) % 2000] for j in range(60)) for i in range(3500)
+        ],
+    )
+    page = open_report(data, "#topics", coherence=[0.1] * 30)
+    assert page.locator(".topic-item").count() == 30
+    go(page, "#classes")
+    page.wait_for_selector(".heat")
+    assert page.locator(".heat .cell").count() == 12 * 30
+    go(page, "#map")
+    until(page, "document.querySelector('canvas')?.scatter?.xs.length === 3500")
+    go(page, "#doc=3400")
+    page.wait_for_selector("mark")
+    assert page.locator("mark").count() == 60

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of a report: packing, terms, documents, map, periods, texts."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from topicfold import TopicData
+from topicfold.report.documents import (
+    find_classes,
+    pack_mixtures,
+    shown_documents,
+    typical_documents,
+)
+from topicfold.report.layout import map_documents, nearest_documents, pick_colors
+from topicfold.report.packing import pack_array, pack_strings
+from topicfold.report.periods import MAX_PERIODS, find_periods
+from topicfold.report.terms import LAMBDAS, N_SHOWN, index_terms
+from topicfold.report.texts import WordMarker, lead, shorten
+
+
+def with_times(times):
+    times = np.asarray(times)
+    return TopicData(
+        topics=[[0.5, 0.5], [0.1, 0.9]],
+        vocabulary=["a", "b"],
+        doc_topics=np.tile([[1.0, 0.0], [0.0, 1.0]], (len(times), 1))[: len(times)],
+        times=times,
+    )
+
+
+def test_arrays_that_the_page_cannot_read_are_refused():
+    with pytest.raises(TypeError, match="int64"):
+        pack_array(np.arange(3))
+
+
+def test_separators_in_strings_are_replaced(page_data):
+    packed = pack_strings(["a\x1eb", "\ud800", "c\nd"])
+    html = f'<script type="application/json">{{"x": {packed}}}</script>'
+    assert page_data(html.replace("'", '"'))["x"] == ["a\ufffdb", "?", "c\nd"]
+
+
+@pytest.mark.parametrize("value", LAMBDAS)
+def test_candidates_have_the_top_terms_of_every_stop(value):
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet([0.05] * 400, size=6)
+    topics[2, 100:] = 0
+    topics /= topics.sum(axis=1, keepdims=True)
+    data = TopicData(
+        topics=topics,
+        vocabulary=[f"w{i}" for i in range(400)],
+        doc_topics=rng.dirichlet([0.5] * 6, size=20),
+    )
+    index = index_terms(data, max_terms=5)
+    for topic, wanted in enumerate(data.top_term_ids(N_SHOWN, value)):
+        possible = [w for w in wanted if topics[topic, w] > 0]
+        assert set(possible) <= set(index.columns[index.candidates[topic]])
+
+
+def test_topics_of_a_term_follow_bayes(small):
+    index = index_terms(small, 100)
+    joint = small.topic_sizes()[:, None] * small.topics
+    expected = joint / joint.sum(axis=0)
+    for place, column in enumerate(index.columns):
+        assert index.shares[place] == pytest.approx(
+            expected[index.topics[place], column]
+        )
+    assert (np.diff(index.shares, axis=1) <= 0).all()
+    assert (np.diff(index.frequencies) <= 0).all()
+
+
+def test_typical_documents_are_long_and_pure():
+    data = TopicData(
+        topics=[[0.5, 0.5], [0.1, 0.9]],
+        vocabulary=["a", "b"],
+        doc_topics=[[1.0, 0.0], [0.9, 0.1], [0.2, 0.8]],
+        doc_lengths=[1, 50, 50],
+    )
+    assert typical_documents(data)[0, 0] == 1
+    assert typical_documents(data)[1, 0] == 2
+
+
+def test_samples_have_what_is_wanted():
+    wanted = np.arange(0, 900, 100)
+    rows = shown_documents(1000, wanted, 50, seed=1)
+    assert len(rows) == 50
+    assert set(wanted) <= set(rows)
+    assert (np.diff(rows) > 0).all()
+    assert len(shown_documents(1000, np.arange(80), 50, seed=1)) == 80
+
+
+def test_mixtures_are_within_a_step(page_data):
+    theta = np.random.default_rng(0).dirichlet([0.05] * 40, size=30)
+    packed = page_data(
+        '<script type="application/json">'
+        f"{str(pack_mixtures(theta)).replace(chr(39), chr(34))}</script>"
+    )
+    rows = np.repeat(np.arange(30), packed["counts"])
+    found = np.zeros_like(theta)
+    found[rows, packed["topics"]] = packed["weights"] / 255
+    kept = found > 0
+    assert np.abs(found - theta)[kept].max() <= 0.5 / 255 + 1e-9
+    assert theta[~kept].max() < 1 / 16
+
+
+def test_classes_beyond_the_limit_are_left_out(monkeypatch):
+    monkeypatch.setattr("topicfold.report.documents.MAX_CLASSES", 2)
+    data = with_times(np.arange(6))
+    data = dataclasses.replace(data, labels=["a", "b", "b", "c", "c", None])
+    classes = find_classes(data)
+    assert classes.names == ["b", "c"]
+    assert classes.codes.tolist() == [0, 1, 1, 2, 2, 0]
+    assert classes.n_all == 3
+    assert classes.mixtures.sum(axis=1) == pytest.approx([1, 1])
+
+
+def test_nearest_documents_are_those_of_a_full_sort():
+    roots = np.sqrt(np.random.default_rng(0).dirichlet([0.3] * 7, size=300))
+    roots = roots.astype(np.float32)
+    roots[50:60] = roots[0]
+    scores = roots @ roots.T
+    np.fill_diagonal(scores, -1)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :5]
+    found = nearest_documents(roots, 5)
+    reached = np.take_along_axis(scores, found, axis=1)
+    assert reached == pytest.approx(np.take_along_axis(scores, expected, axis=1))
+    assert (found != np.arange(300)[:, None]).all()
+
+
+def test_map_keeps_groups_together():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(5), 60)
+    theta = rng.dirichlet([0.1] * 5, size=300) * 0.1 + 0.9 * np.eye(5)[group]
+    places = map_documents(theta)
+    assert places.min() >= 0
+    assert places.max() <= 1
+    gaps = np.square(places[:, None] - places[None]).sum(axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    near = np.argsort(gaps, axis=1)[:, :5]
+    assert (group[near] == group[:, None]).mean() > 0.97
+    assert np.array_equal(places, map_documents(theta))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (3, 2), (60, 1), (100, 3)])
+def test_map_of_documents_that_are_all_the_same(shape):
+    places = map_documents(np.full(shape, 1 / shape[1]))
+    assert places.shape == (shape[0], 2)
+    assert np.isfinite(places).all()
+
+
+def test_close_topics_have_other_colors():
+    similarity = np.eye(12)
+    similarity[0, 1] = similarity[1, 0] = 0.9
+    anchors = np.random.default_rng(0).random((12, 2))
+    anchors[3] = anchors[2]
+    colors = pick_colors(np.full(12, 1 / 12), similarity, anchors)
+    assert colors[0] != colors[1]
+    assert colors[2] != colors[3]
+    assert len(set(colors.tolist())) == 10
+
+
+@pytest.mark.parametrize(
+    ("times", "first", "last"),
+    [
+        (np.arange(1790, 1850), "1790", "1849"),
+        (np.arange(1790, 2021), "1790", "2020"),
+        (np.linspace(0, 1, 50), "0", "1"),
+        (np.array(["2001-01-05", "2001-02-01"], "datetime64[D]"), "2001-01-05", None),
+        (np.array(["2001-01", "2004-06"], "datetime64[M]"), "2001-01", "2004-06"),
+        (np.array(["1801-01", "2004-06"], "datetime64[M]"), "1800", "2000"),
+        (np.array(["2001-01-01T03", "2001-01-01T23"], "datetime64[s]"), None, None),
+    ],
+    ids=["years", "many-years", "numbers", "days", "months", "centuries", "hours"],
+)
+def test_periods(times, first, last):
+    periods = find_periods(with_times(times))
+    assert 2 <= len(periods.names) <= MAX_PERIODS
+    assert len(set(periods.names)) == len(periods.names)
+    assert first is None or periods.names[0] == first
+    assert last is None or periods.names[-1] == last
+    assert periods.documents.sum() == len(times)
+    filled = periods.documents > 0
+    assert periods.shares[filled].sum(axis=1) == pytest.approx(1)
+
+
+def test_unknown_times_are_left_out():
+    periods = find_periods(with_times([1.0, np.nan, 2.0]))
+    assert periods.documents.tolist() == [1, 1]
+    assert np.isnan(periods.values[1])
+    assert find_periods(with_times([1.0, 1.0])) is None
+    assert find_periods(with_times([np.nan, np.nan])) is None
+
+
+def test_words_have_their_most_likely_topic(small):
+    texts = list(small.texts)
+    marked = WordMarker(small).mark(texts, range(len(texts)))
+    columns = {word: w for w, word in enumerate(small.vocabulary)}
+    for row, text in enumerate(marked):
+        pieces = text.split("\x01")[1:]
+        assert len(pieces) == 30
+        for piece in pieces:
+            topic, _, rest = piece.partition("\x02")
+            word = rest.partition("\x03")[0]
+            joint = small.doc_topics[row] * small.topics[:, columns[word]]
+            assert int(topic) == joint.argmax()
+        plain = "".join(
+            part.partition("\x02")[2] if i else part
+            for i, part in enumerate(text.replace("\x03", "").split("\x01"))
+        )
+        assert plain == texts[row]
+
+
+def test_words_are_found_as_they_are_counted():
+    vocabulary = ["übung", "हिन्दी", "new york", "york", "fi", "stem"]
+    data = TopicData(
+        topics=np.full((1, 6), 1 / 6), vocabulary=vocabulary, doc_topics=[[1.0]]
+    )
+    text = "ÜBUNG, हिन्दी! New York; york ﬁ stems"
+    marked = WordMarker(data).mark([text], [0])[0]
+    assert marked.count("\x01") == 5
+    assert "\x02New York\x03" in marked
+    stems = WordMarker(data, lambda word: word.rstrip("s")).mark(["Stems"], [0])
+    assert stems == ["\x010\x02Stems\x03"]
+
+
+def test_long_messages_begin_after_their_header():
+    mail = "From: a@b.c\nSubject: Foxes\nLines: 3\n\n" + "It runs. " * 100
+    assert shorten(mail, 60).startswith("… It runs.")
+    assert len(shorten(mail, 60)) <= 62
+    assert shorten("From: a@b.c\n\nHi", 60) == "From: a@b.c\n\nHi"
+    assert lead("x" * 500).endswith("…")
+    assert lead("") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: b\n" + " \t \t \t \n" * 3000 + "x", "a: b\n" * 5000, " \n" * 9000 + "x"],
+    ids=["blank-headers", "headers", "blanks"],
+)
+def test_odd_texts_take_no_time(text):
+    # Backtracking over these would take longer than anybody waits.
+    assert len(shorten(text, 50)) <= 52
+    assert len(lead(text)) <= 92

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from topicfold.search.lexical import LexicalScores, mixed
+from topicfold.search.measures import latent_form, query_form, stored_form
+from topicfold.search.ranking import best_of_scores, find_best
+
+
+@pytest.mark.parametrize("n", [1, 7, 300, 5000])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_equals_a_stable_sort(n, threads):
+    rng = np.random.default_rng(0)
+    # Small integers: many equal scores, all exact.
+    vectors = rng.integers(0, 4, (4000, 5)).astype(np.float32)
+    query = rng.integers(0, 4, 5).astype(float)
+    exact = vectors.astype(float) @ query
+    for skip in (-1, int(np.argmax(exact))):
+        order = np.argsort(-exact, kind="stable")
+        expected = order[order != skip][:n]
+        rows, scores = find_best(vectors, query, n, skip=skip, threads=threads)
+        np.testing.assert_array_equal(rows, expected)
+        np.testing.assert_array_equal(scores, exact[expected])
+
+
+def test_small_and_empty():
+    one = np.ones((1, 2), np.float32)
+    assert find_best(one, np.ones(2), 5)[0].tolist() == [0]
+    assert find_best(one, np.ones(2), 5, skip=0)[0].tolist() == []
+    assert find_best(one[:0], np.ones(2), 5, threads=2)[0].tolist() == []
+    assert best_of_scores(np.array([1.0]), 400, skip=0).tolist() == []
+
+
+def test_products_are_added_in_float64():
+    vectors = np.array([[1.0, 1e-9], [1.0, 0.0]], dtype=np.float32)[::-1].copy()
+    rows, scores = find_best(vectors, np.ones(2), 2)
+    assert rows.tolist() == [1, 0]
+    assert scores[0] > 1
+
+
+@pytest.mark.parametrize("measure", ["cosine", "inner", "hellinger", "kl"])
+def test_measures_equal_their_formulas(measure):
+    rng = np.random.default_rng(1)
+    docs, query = rng.dirichlet(np.full(6, 0.3), 50), rng.dirichlet(np.ones(6))
+    query[2] = 0
+    query /= query.sum()
+    factor, constant = query_form(query, measure)
+    found = stored_form(docs, measure).astype(float) @ factor + constant
+    smooth = 0.999 * docs + 0.001 / 6
+    live = query > 0
+    expected = {
+        "cosine": docs @ query / np.linalg.norm(docs, axis=1) / np.linalg.norm(query),
+        "inner": docs @ query,
+        "hellinger": 1 - ((np.sqrt(docs) - np.sqrt(query)) ** 2).sum(axis=1) / 2,
+        "kl": -(query[live] * np.log(query[live] / smooth[:, live])).sum(axis=1),
+    }[measure]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    back = latent_form(stored_form(docs[:1], measure)[0], measure)
+    if measure == "cosine":
+        back = back / back.sum()
+    np.testing.assert_allclose(back, docs[0], atol=1e-6)
+
+
+def test_bm25_by_hand():
+    X = sparse.csr_matrix([[2.0, 0, 1], [0, 1, 0], [1, 1, 1]])
+    scores = LexicalScores(X, "bm25").score(sparse.csr_matrix([[1.0, 0, 0]]))
+    idf = np.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    lengths = np.array([3, 1, 3])
+    damping = 1.2 * (0.25 + 0.75 * lengths / lengths.mean())
+    tf = np.array([2, 0, 1])
+    np.testing.assert_allclose(scores, idf * tf * 2.2 / (tf + damping), rtol=1e-6)
+
+
+def test_tfidf_is_the_cosine_of_scikit_learns_vectors(planted):
+    X = planted[0].astype(float)
+    transformer = TfidfTransformer().fit(X)
+    query = X[7]
+    expected = transformer.transform(X) @ transformer.transform(query).T
+    found = LexicalScores(X, "tfidf").score(sparse.csr_matrix(query))
+    np.testing.assert_allclose(found, expected.toarray().ravel(), atol=1e-6)
+
+
+def test_mixing_constant_scores():
+    np.testing.assert_array_equal(
+        mixed(np.ones(3), np.arange(3.0), 0.5), [0, 0.25, 0.5]
+    )
