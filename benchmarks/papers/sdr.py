@@ -215,12 +215,12 @@ def regression(page, lines):
     name = "congress109_textir"
     corpus = common.load(name)
     file = Path(os.environ["TOPICFOLD_CORPORA"]) / name / "response.txt"
-    head, *rows = (line.split() for line in file.read_text().splitlines())
+    head, *rows = (line.split("\t") for line in file.read_text().splitlines())
     models = ("tf-idf", "LSI", "PLSA", "LDA", "FSTM", "OTM")
     lines += ["", f"## Numeric responses ({name}; not in the paper)", ""]
     lines.append("R² on test documents, ridge regression, K = 25.")
     for response in ("repshare", "cs1"):
-        column = head.index(response) - (len(head) - len(rows[0]))
+        column = head.index(response)
         y = np.array([float(row[column]) for row in rows])
         found = page.run(
             supervised,

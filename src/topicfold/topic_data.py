@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,6 +28,8 @@ from topicfold.persistence._topic_fields import (
 from topicfold.persistence.bundle import read_bundle, write_bundle
 
 KIND = "topic_data"
+# The value that readers told topics apart by best (Sievert and Shirley, 2014).
+NAME_RELEVANCE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -218,7 +221,10 @@ class TopicData:
         return tuple(tuple(self.vocabulary[i] for i in row) for row in ids.tolist())
 
     def name(self, topic: int) -> str:
-        """Return the topic's own name, or its three most probable terms.
+        """Return the topic's own name, or the three terms that mark it most.
+
+        Terms are ranked with a relevance of 0.6 (see `top_terms`), so that words
+        common to all topics do not stand in every name.
 
         Parameters
         ----------
@@ -231,8 +237,11 @@ class TopicData:
             )
         if self.topic_names is not None and self.topic_names[topic]:
             return self.topic_names[topic]
-        best = _rank(self.topics[topic], 3, 1.0, None).tolist()
-        return ", ".join(self.vocabulary[i] for i in best)
+        return ", ".join(self._marking_terms[topic])
+
+    @cached_property
+    def _marking_terms(self) -> tuple[tuple[str, ...], ...]:
+        return self.top_terms(3, relevance=NAME_RELEVANCE)
 
     def class_topics(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         """Return the classes and the mean mixture of the documents of each.

@@ -143,7 +143,9 @@ def test_pictures(corpus, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     scores = (score("LDA", 0.9), score("tf-idf", 0.8, NAN))
     found = Comparison(scores, "Take LDA.", (), 10)
-    found.plot(tmp_path / "compare.svg")
+    panels = found.plot(tmp_path / "compare.svg").axes
+    assert [len(axes.patches) for axes in panels] == [2] * len(panels)  # in line
+    assert len({axes.get_ylim() for axes in panels}) == 1
     assert "<svg" in (tmp_path / "compare.svg").read_text()
     chosen = select_n_components(PLSA(), corpus.counts, [2, 3], n_restarts=1)
     chosen.plot(tmp_path / "topics.png")

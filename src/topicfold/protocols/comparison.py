@@ -110,12 +110,15 @@ class Comparison:
         models = [score.model for score in self.scores]
         for place, name in enumerate(names, 1):
             axes = figure.add_subplot(1, len(names), place)
-            axes.barh(models, [getattr(score, name) for score in self.scores])
-            axes.invert_yaxis()
+            # A model without this score keeps its place, so that rows line up.
+            values = np.nan_to_num([getattr(score, name) for score in self.scores])
+            axes.barh(range(len(models)), values)
+            axes.set_yticks(
+                range(len(models)), models if place == 1 else [""] * len(models)
+            )
+            axes.set_ylim(len(models) - 0.5, -0.5)
             lower = " (less is better)" if name in ("perplexity", "seconds") else ""
             axes.set_title(f"{name}{lower}", fontsize=9)
-            if place > 1:
-                axes.set_yticklabels([])
         if path is not None:
             figure.savefig(path)
         return figure
