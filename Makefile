@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CORPORA ?= $(TOPICFOLD_CORPORA)
 
-.PHONY: demo test test-gpu lint bench bench-gpu clean
+.PHONY: demo test test-gpu lint docs bench bench-gpu clean
 
 demo: $(VENV)/.installed
 	$(BIN)/topicfold demo --output demo
@@ -18,6 +18,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Pages in docs/_build/html; a warning is an error, and nothing is fetched.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks.peers $(if $(CORPORA),--corpora $(CORPORA),) $(BENCH_ARGS)
@@ -45,6 +49,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-gpu: pyproject.toml | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,gpu]"
 	@touch $@
@@ -54,4 +62,4 @@ $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.python
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo docs/_build docs/_generated .pytest_cache .mypy_cache .ruff_cache

@@ -9,8 +9,8 @@ import pytest
 import topicfold
 from topicfold.cli.registry import MODELS
 
-LAND = "red fox wolf run forest deer bear tree leaf".split()
-SEA = "blue fish swim deep sea water wave salt whale".split()
+LAND = ["red", "fox", "wolf", "run", "forest", "deer", "bear", "tree", "leaf"]
+SEA = ["blue", "fish", "swim", "deep", "sea", "water", "wave", "salt", "whale"]
 
 
 @pytest.fixture

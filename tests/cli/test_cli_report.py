@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from topicfold.cli.report import parse_times, report_place
+from topicfold.cli.report import read_times, report_place
 from topicfold.persistence.model_folder import load_model_folder
 
 
@@ -135,14 +135,14 @@ def test_files_of_others_are_kept(cli, check_error, bare, tmp_path):
 
 
 def test_times():
-    assert parse_times(None) is None
-    assert parse_times(["", " "]) is None
-    assert parse_times(["3", "", "4.5"])[[0, 2]].tolist() == [3, 4.5]
-    found = parse_times(["2001-02-03T04:05:06Z", ""])
+    assert read_times(None) is None
+    assert read_times(["", " "]) is None
+    assert read_times(["3", "", "4.5"])[[0, 2]].tolist() == [3, 4.5]
+    found = read_times(["2001-02-03T04:05:06Z", ""])
     assert str(found[0]) == "2001-02-03T04:05:06"
     assert np.isnat(found[1])
 
 
 def test_times_that_nobody_can_read_are_told(capsys):
-    assert parse_times(["", "last spring"]) is None
+    assert read_times(["", "last spring"]) is None
     assert "'last spring'" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import time
 import warnings
 
 import distributed
+import numpy as np
 
 
 def local_cluster(n_workers, **options):
@@ -23,3 +24,8 @@ def eat_memory(block):
         hoard.append(bytearray(b"x" * 2**24))
         time.sleep(0.05)
     return len(hoard)
+
+
+def ask_for_too_much(block):
+    """Raise the MemoryError of an array that no machine has room for."""
+    return np.empty(2**58)

@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.bag as db  # noqa: E402
-from distributed_support import eat_memory, local_cluster  # noqa: E402
+from distributed_support import ask_for_too_much, eat_memory, local_cluster  # noqa: E402
 
 from topicfold.engine.dask import DaskPrepared, distribute  # noqa: E402
 
@@ -194,7 +194,7 @@ def test_worker_out_of_memory_names_the_block_size(blocks):
 def test_memory_error_names_the_block_size(client, blocks):
     corpus = distribute(blocks)
     with pytest.raises(DeviceError, match=r"largest block has 26 documents"):
-        DaskPrepared(corpus, corpus.blocks).collect(np.empty, [((2**62,),)] * 12)
+        DaskPrepared(corpus, corpus.blocks).collect(ask_for_too_much)
 
 
 def test_resume_on_the_cluster(client, blocks, tmp_path):
@@ -246,8 +246,3 @@ def test_workers_must_see_the_storage(client, blocks, monkeypatch):
     monkeypatch.setattr("topicfold.engine.dask._folder_exists", lambda path: False)
     with pytest.raises(DataError, match=r"2 of 2 workers .* do not see the folder"):
         distribute(blocks)
-
-
-def test_without_a_cluster_the_error_says_how_to_start_one(blocks):
-    with pytest.raises(DeviceError, match=r"distributed\.Client\(\)"):
-        PLSA(2).fit(csr_array(list(blocks), 120))

@@ -186,7 +186,7 @@ def report_fit(
         # A corpus on disk has no texts, and counts in blocks.
         known = {
             "texts": getattr(corpus, "texts", None),
-            "times": parse_times(getattr(corpus, "times", None)),
+            "times": read_times(getattr(corpus, "times", None)),
         }
         data = dataclasses.replace(
             data, **{name: value for name, value in known.items() if value is not None}
@@ -206,38 +206,19 @@ def report_fit(
         return None
 
 
-def parse_times(values: Sequence[str] | None) -> Any:
-    """Return times as numbers or dates; None if they are neither.
+def read_times(values: Sequence[str] | None) -> Any:
+    """Return times as numbers or dates; None, with a note, if they are neither."""
+    from topicfold.times import parse_times
 
-    Examples
-    --------
-    >>> parse_times(["1790", ""])
-    array([1790.,   nan])
-    >>> parse_times(["2001-05-03", ""])
-    array(['2001-05-03',        'NaT'], dtype='datetime64[D]')
-    >>> parse_times(["long ago"]) is None
-    True
-    """
-    import numpy as np
-
-    if values is None or not any(value.strip() for value in values):
-        return None
-    texts = [value.strip() for value in values]
-    try:
-        return np.array([float(text) if text else np.nan for text in texts])
-    except ValueError:
-        pass
-    try:
-        # Numpy knows no time zones; a day more or less does not matter here.
-        plain = [text.replace("Z", "") or "NaT" for text in texts]
-        return np.array(plain, dtype="datetime64")
-    except ValueError:
+    found = parse_times(values)
+    first = next((value for value in values or () if value.strip()), None)
+    if found is None and first is not None:
         tell(
             "note",
-            f"the times (first: {next(filter(None, texts))!r}) are no numbers and no "
-            "dates such as 2001-05-03, so the report has no topics over time",
+            f"the times (first: {first.strip()!r}) are no numbers and no dates such as "
+            "2001-05-03, so the report has no topics over time",
         )
-        return None
+    return found
 
 
 def _term_of(text: Mapping[str, Any] | None) -> Callable[[str], str] | None:
@@ -284,7 +265,7 @@ def _with_documents(data: TopicData, source: str, encoding: str | None) -> Topic
         fields["texts"] = [found.texts[row] for row in rows]
     times = getattr(found, "times", None)
     if times is not None and data.times is None:
-        fields["times"] = parse_times([times[row] for row in rows])
+        fields["times"] = read_times([times[row] for row in rows])
     if found.labels is not None and data.labels is None:
         fields["labels"] = [found.labels[row].strip() or None for row in rows]
     if not fields:

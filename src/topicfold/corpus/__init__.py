@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Documents in, counts out: readers, vectorising, the built-in corpus, splits."""
+"""Documents in, counts out: readers, vectorising, the built-in corpus, splits.
 
-from topicfold.corpus.cache import cache_path
-from topicfold.corpus.docs import load_docs
-from topicfold.corpus.files import read, write
-from topicfold.corpus.folder import corpora_path, load_folder, save_folder
-from topicfold.corpus.readers import Texts, iter_texts, read_texts
-from topicfold.corpus.record import Corpus
-from topicfold.corpus.splits import complete_split, train_test_documents
-from topicfold.corpus.streaming import DiskCorpus, open_disk_corpus, vectorize_file
-from topicfold.corpus.vectorizing import vectorize, words_of
+Names are loaded when first used: a model needs only the corpora in blocks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from topicfold._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from topicfold.corpus.cache import cache_path
+    from topicfold.corpus.docs import load_docs
+    from topicfold.corpus.files import read, write
+    from topicfold.corpus.folder import corpora_path, load_folder, save_folder
+    from topicfold.corpus.readers import Texts, iter_texts, read_texts
+    from topicfold.corpus.record import Corpus
+    from topicfold.corpus.splits import complete_split, train_test_documents
+    from topicfold.corpus.streaming import DiskCorpus, open_disk_corpus, vectorize_file
+    from topicfold.corpus.vectorizing import vectorize, words_of
 
 __all__ = [
     "Corpus",
@@ -31,3 +41,27 @@ __all__ = [
     "words_of",
     "write",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Corpus": "topicfold.corpus.record:Corpus",
+        "DiskCorpus": "topicfold.corpus.streaming:DiskCorpus",
+        "Texts": "topicfold.corpus.readers:Texts",
+        "cache_path": "topicfold.corpus.cache:cache_path",
+        "complete_split": "topicfold.corpus.splits:complete_split",
+        "corpora_path": "topicfold.corpus.folder:corpora_path",
+        "iter_texts": "topicfold.corpus.readers:iter_texts",
+        "load_docs": "topicfold.corpus.docs:load_docs",
+        "load_folder": "topicfold.corpus.folder:load_folder",
+        "open_disk_corpus": "topicfold.corpus.streaming:open_disk_corpus",
+        "read": "topicfold.corpus.files:read",
+        "read_texts": "topicfold.corpus.readers:read_texts",
+        "save_folder": "topicfold.corpus.folder:save_folder",
+        "train_test_documents": "topicfold.corpus.splits:train_test_documents",
+        "vectorize": "topicfold.corpus.vectorizing:vectorize",
+        "vectorize_file": "topicfold.corpus.streaming:vectorize_file",
+        "words_of": "topicfold.corpus.vectorizing:words_of",
+        "write": "topicfold.corpus.files:write",
+    },
+)

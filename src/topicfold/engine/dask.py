@@ -9,7 +9,6 @@ change, so what a lost worker had done is done again with the same result.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +83,8 @@ def distribute(
     if isinstance(X, BlockMatrix):
         words = X.vocabulary
         storage = X.storage if storage is None else storage
-        blocks = _spread(client, read_block, [(file,) for file in X.files])
+        # Not bound to workers: a task bound to a lost one is never taken up again.
+        blocks = submit_all(client, read_block, [(file,) for file in X.files])
     elif hasattr(X, "__dask_graph__"):
         blocks, words = _collection_blocks(client, X, vocabulary)
     else:
@@ -122,7 +122,9 @@ class DaskBlocks(BlockCorpus):
         self.client = client
         self.storage = None if storage is None else Path(storage)
         self.vocabulary = vocabulary
-        self._store = BlockStore(self.storage) if like is None else like._store
+        self._store: BlockStore = (
+            BlockStore(self.storage) if like is None else like._store
+        )
         described = gather(client, submit_all(client, describe, [(b,) for b in blocks]))
         n_terms = described[0][1] if like is None else like.shape[1]
         self.dtype = (
@@ -305,22 +307,6 @@ def _collection_blocks(
     from topicfold.engine.dask_texts import text_blocks
 
     return text_blocks(client, X, vocabulary)
-
-
-def _spread(client: Any, function: Callable[..., Any], args: list[Any]) -> list[Any]:
-    """Submit tasks that make blocks: neighbours together, as many on every worker."""
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-    name = f"{function.__name__.strip('_')}-{secrets.token_hex(8)}"
-    return [
-        client.submit(
-            function,
-            *own,
-            key=f"{name}-{number}",
-            workers=[workers[number * len(workers) // len(args)]],
-            allow_other_workers=True,
-        )
-        for number, own in enumerate(args)
-    ]
 
 
 def _check_storage(corpus: DaskBlocks) -> None:

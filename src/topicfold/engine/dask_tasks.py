@@ -125,8 +125,9 @@ def count_terms(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Document frequencies and totals of the terms of a block."""
     n_terms = block.shape[1]
-    frequencies = np.bincount(block.indices, minlength=n_terms)
-    return frequencies, np.bincount(block.indices, block.data, n_terms)
+    frequencies: Any = np.bincount(block.indices, minlength=n_terms)
+    totals: Any = np.bincount(block.indices, block.data, n_terms)
+    return frequencies, totals
 
 
 def sum_rows(block: sparse.csr_matrix) -> tuple[Rows, NDArray[np.float64]]:

@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 from topicfold._jit import kernel
-from topicfold.linalg._vector_rows import WIDTH, row_times_columns
+from topicfold.linalg._vector_rows import (
+    WIDE,
+    WIDTH,
+    row_times_columns,
+    row_times_wide_columns,
+)
 
 
 @kernel
@@ -18,7 +23,10 @@ def multiply_rows(start, stop, indptr, indices, data, dense, out):
     n_columns = dense.shape[1]
     for row in range(start, stop):
         first, last = indptr[row], indptr[row + 1]
-        for column in range(0, n_columns, WIDTH):
+        n_wide = n_columns - n_columns % WIDE
+        for column in range(0, n_wide, WIDE):
+            row_times_wide_columns(indices, data, first, last, dense, column, out, row)
+        for column in range(n_wide, n_columns, WIDTH):
             place = min(column, n_columns - WIDTH)
             row_times_columns(indices, data, first, last, dense, place, out, row)
 

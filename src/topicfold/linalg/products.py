@@ -55,8 +55,7 @@ class SparseRows:
         self.data = X.data
         self.shape: tuple[int, int] = X.shape
         self.threads = threads
-        n_ranges = min(threads * RANGES_PER_THREAD, 1 + len(X.data) // RANGE_WORK)
-        self.ranges = balanced_ranges(self.indptr, n_ranges)
+        self._cuts: dict[int, list[tuple[int, int]]] = {}
 
     def __matmul__(self, dense: NDArray[np.floating]) -> Array:
         """Return the product in float64."""
@@ -70,8 +69,16 @@ class SparseRows:
         def task(start: int, stop: int) -> None:
             multiply_rows(start, stop, self.indptr, self.indices, self.data, dense, out)
 
-        run_ranges(task, self.ranges, self.threads)
+        run_ranges(task, self._ranges(out.shape[1]), self.threads)
         return out[:, :n_columns] if missing else out
+
+    def _ranges(self, n_columns: int) -> list[tuple[int, int]]:
+        """Return ranges of rows, the more the wider the product is."""
+        work = len(self.data) * (1 + (n_columns - 1) // WIDTH)
+        n_ranges = min(self.threads * RANGES_PER_THREAD, 1 + work // RANGE_WORK)
+        if n_ranges not in self._cuts:
+            self._cuts[n_ranges] = balanced_ranges(self.indptr, n_ranges)
+        return self._cuts[n_ranges]
 
 
 class TallPanels:

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.linalg.block_step import AddedPairs, block_step
 from topicfold.linalg.kernels import add_to_rows
-from topicfold.linalg.lanczos import largest_eigenpairs
+from topicfold.linalg.lanczos import DENSE_ROWS, largest_eigenpairs
 from topicfold.linalg.products import SparseRows, TallPanels, one_blas_thread
 from topicfold.linalg.svd import SPREAD, column_signs, normalised, significant
 from topicfold.parallel import balanced_ranges, run_ranges
@@ -29,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 # A smaller share of the old directions is not kept in the rotation.
-_WEAK = 0.1
+_WEAK = 0.01
 
 
 class RotatedBasis:
@@ -141,35 +142,18 @@ def add_rows(
     >>> add_rows(np.array([3.0]), right, X[1:], rank=2).values
     array([5., 4.])
     """
-    k, n_new = len(values), rows.shape[0]
     terms, local = _present_columns(rows)
-    # Many products so small that handing them to threads would cost more than it saves.
-    by_row, by_term = SparseRows(local), SparseRows(local.T.tocsr())
+    by_row, by_term = SparseRows(local, threads), SparseRows(local.T.tocsr(), threads)
     with one_blas_thread():
-        coupling = (SparseRows(rows, threads) @ right.base) @ right.rotation * values
-
-        def apply(block: Array) -> Array:
-            image = np.empty_like(block)
-            old, new = block[:k], block[k:]
-            image[:k] = (values**2)[:, None] * old + coupling.T @ new
-            image[k:] = by_row @ (by_term @ new)
-            image[k:] += coupling @ old
-            return image
-
-        pairs = largest_eigenpairs(
-            apply,
-            k + n_new,
-            min(rank, k + n_new),
-            tol=tol,
-            max_iter=max_iter,
-            rng=np.random.RandomState(0),
-        )
-        kept = significant(pairs.values)
-        left, new_values = pairs.vectors[:, kept], np.sqrt(pairs.values[kept])
-        left = left * column_signs(left[:k])
-        turn = values[:, None] * left[:k] / new_values
-        share = left[k:] / new_values
-        spread = new_values[0] > SPREAD * new_values[-1]
+        images = (SparseRows(rows, threads) @ right.base) @ right.rotation
+        found = None
+        if _is_large(len(values), rows.shape[0], rank) and not _is_spread(values):
+            found = block_step(values, images, by_row, by_term)
+        if found is None:
+            found = _by_lanczos(values, images, local, rank, tol, max_iter)
+        signs = column_signs(found.old_left)
+        turn, share = found.turn * signs, found.share * signs
+        spread = _is_spread(found.values)
         basis = None if spread else _turned(right, turn, overwrite, threads)
         if basis is None:
             panels = TallPanels(len(right.base), threads)
@@ -179,7 +163,54 @@ def add_rows(
         else:
             addend = by_term @ np.linalg.solve(basis.rotation.T, share.T).T
             _add_to_rows(basis.base, terms, addend, threads)
-    return RowUpdate(new_values, basis, left[:k], left[k:])
+    return RowUpdate(
+        found.values, basis, found.old_left * signs, found.new_left * signs
+    )
+
+
+def _is_large(k: int, n_new: int, rank: int) -> bool:
+    """Tell whether a dense solver is too slow, and the model has its full rank."""
+    return k == rank and k + n_new > 2 * rank + DENSE_ROWS
+
+
+def _is_spread(values: Array) -> bool:
+    return bool(values[0] > SPREAD * values[-1])
+
+
+def _by_lanczos(
+    values: Array,
+    images: Array,
+    rows: sparse.csr_matrix,
+    rank: int,
+    tol: float,
+    max_iter: int,
+) -> AddedPairs:
+    """Return the largest pairs of ``M Mᵀ``, whatever the new rows are."""
+    k, n_rows = len(values), len(values) + len(images)
+    # Many products so small that handing them to threads would cost more than it saves.
+    by_row, by_term = SparseRows(rows), SparseRows(rows.T.tocsr())
+    coupling = images * values
+
+    def apply(block: Array) -> Array:
+        image = np.empty_like(block)
+        old, new = block[:k], block[k:]
+        image[:k] = (values**2)[:, None] * old + coupling.T @ new
+        image[k:] = by_row @ (by_term @ new)
+        image[k:] += coupling @ old
+        return image
+
+    pairs = largest_eigenpairs(
+        apply,
+        n_rows,
+        min(rank, n_rows),
+        tol=tol,
+        max_iter=max_iter,
+        rng=np.random.RandomState(0),
+    )
+    kept = significant(pairs.values)
+    left, found = pairs.vectors[:, kept], np.sqrt(pairs.values[kept])
+    turn = values[:, None] * left[:k] / found
+    return AddedPairs(found, turn, left[k:] / found, left[:k], left[k:])
 
 
 def _turned(

@@ -145,7 +145,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         else:
             theta = self.transform(X)
             lengths = np.asarray(sparse.csr_matrix(X).sum(axis=1)).ravel()
-        settings = {
+        settings: dict[str, Any] = {
             name: value
             for name, value in self.get_params(deep=False).items()
             if value is None or isinstance(value, bool | int | float | str)
@@ -184,7 +184,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _store_result(self, result: FitResult) -> Self:
         for edited in ("topic_names_", "edits_"):
-            vars(self).pop(edited, None)  # of topics that are no more
+            if hasattr(self, edited):
+                delattr(self, edited)  # of topics that are no more
         self.objective_history_ = list(result.history)
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from topicfold.exceptions import DataError
 from topicfold.inference.two_phase import indicator_members
@@ -41,6 +41,48 @@ def encode_classes(
             "from 0, or use FSTM, PLSA or LDA, which need no labels."
         )
     return members, classes
+
+
+def class_numbers(
+    y: Any, n_documents: int, unknown_label: Any, purpose: str
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the class number of each document (-1: unknown) and the classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        One label a document.
+    n_documents : int
+        Number of documents.
+    unknown_label : object
+        The label of documents whose class is not known; None if there are none.
+    purpose : str
+        What needs two classes, for the error.
+
+    Examples
+    --------
+    >>> class_numbers(["b", "?", "a"], 3, "?", "a classifier")[0]
+    array([ 1, -1,  0])
+    """
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != n_documents:
+        raise DataError(
+            f"y has {len(labels)} labels for {n_documents} documents (inconsistent "
+            "numbers of samples). Give one label per document."
+        )
+    known = np.ones(n_documents, dtype=bool)
+    if unknown_label is not None:
+        known = np.array([label != unknown_label for label in labels.tolist()])
+    check_classification_targets(labels[known])
+    codes = np.full(n_documents, -1, dtype=np.int64)
+    classes, codes[known] = np.unique(labels[known], return_inverse=True)
+    if len(classes) < 2:
+        noun = "class" if len(classes) == 1 else "classes"
+        raise DataError(
+            f"y has {len(classes)} {noun} in {known.sum()} labelled documents; "
+            f"{purpose} needs at least two. LDA needs no labels."
+        )
+    return codes, classes
 
 
 def _encode_labels(

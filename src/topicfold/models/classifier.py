@@ -16,11 +16,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.svm import LinearSVC
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.base import TopicModel
+from topicfold.models.class_labels import class_numbers
 from topicfold.models.linear_rule import LinearRule
 from topicfold.models.two_phase import TwoPhase
 from topicfold.models.validation import check_counts
@@ -169,7 +169,9 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
                 "for instance TwoPhase(FSTM(100))."
             )
         X = check_counts(self, X, reset=True)
-        codes = self._encode(column_or_1d(y, warn=True), X.shape[0])
+        codes, self.classes_ = class_numbers(
+            y, X.shape[0], self.unknown_label, "a classifier"
+        )
         self.model_ = best_topics() if self.model is None else clone(self.model)
         known = codes >= 0
         with _already_warned():
@@ -179,25 +181,6 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         classifier = LinearSVC() if self.classifier is None else clone(self.classifier)
         self.classifier_ = classifier.fit(np.sqrt(theta), self.classes_[codes[known]])
         return self
-
-    def _encode(self, labels: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
-        """Set `classes_`; return class numbers, -1 for unknown."""
-        if len(labels) != n_documents:
-            raise DataError(
-                f"y has {len(labels)} labels for {n_documents} documents (inconsistent "
-                "numbers of samples). Give one label per document."
-            )
-        known = np.ones(n_documents, dtype=bool)
-        if self.unknown_label is not None:
-            known = np.array([label != self.unknown_label for label in labels.tolist()])
-        check_classification_targets(labels[known])
-        codes = np.full(n_documents, -1, dtype=np.int64)
-        self.classes_, codes[known] = np.unique(labels[known], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise DataError(
-                f"y has {len(self.classes_)} class; a classifier needs at least two."
-            )
-        return codes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each document.

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.em import Callback, run_em
@@ -27,6 +26,7 @@ from topicfold.inference.class_words import class_word_weights, weighted_words
 from topicfold.inference.completion import document_completion
 from topicfold.inference.fold_in import fold_in
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.class_labels import class_numbers
 from topicfold.models.validation import check_counts
 
 Array = NDArray[np.floating]
@@ -202,7 +202,9 @@ class MedLDA(ClassifierMixin, TopicModel):
                 "label per document, or use LDA, which needs none."
             )
         counts = check_counts(self, X, reset=True)
-        codes = self._encode(column_or_1d(y, warn=True), counts.shape[0])
+        codes, self.classes_ = class_numbers(
+            y, counts.shape[0], self.unknown_label, "a margin"
+        )
         if hasattr(self, "word_weights_"):
             del self.word_weights_
         if self.word_weights is not None:
@@ -245,27 +247,6 @@ class MedLDA(ClassifierMixin, TopicModel):
         self.components_ = learning.topics()
         self.topic_totals_ = learning.topic_totals()
         return self._store_result(result)
-
-    def _encode(self, labels: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
-        """Set `classes_`; return class numbers, -1 for unknown."""
-        if len(labels) != n_documents:
-            raise DataError(
-                f"y has {len(labels)} labels for {n_documents} documents (inconsistent "
-                "numbers of samples). Give one label per document."
-            )
-        known = np.ones(n_documents, dtype=bool)
-        if self.unknown_label is not None:
-            known = np.array([label != self.unknown_label for label in labels.tolist()])
-        check_classification_targets(labels[known])
-        codes = np.full(n_documents, -1, dtype=np.int64)
-        self.classes_, codes[known] = np.unique(labels[known], return_inverse=True)
-        if len(self.classes_) < 2:
-            classes = "class" if len(self.classes_) == 1 else "classes"
-            raise DataError(
-                f"y has {len(self.classes_)} {classes} in {known.sum()} labelled "
-                "documents; a margin needs at least two. LDA needs no labels."
-            )
-        return codes
 
     def transform(self, X: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.

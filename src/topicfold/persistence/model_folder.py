@@ -29,11 +29,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.bundle import FORMAT_NAME, bundle_file
 from topicfold.persistence.estimators import read_estimator, save_estimator
+from topicfold.times import parse_times
 from topicfold.topic_data import TopicData
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
@@ -83,7 +82,7 @@ class ModelFolder:
                 labels=labels,
                 doc_ids=self.doc_ids,
                 texts=self.texts,
-                times=_times(self.times),
+                times=parse_times(self.times),
             )
             return data
         words = self.vocabulary
@@ -239,16 +238,6 @@ def _time_text(time: Any) -> str:
     """Return a time as it is written in the file."""
     text = "" if time is None else str(time).strip()
     return "" if text in ("NaT", "nan") else text
-
-
-def _times(times: list[str] | None) -> Any:
-    """Return times from a file: numbers if all are, else dates."""
-    if times is None:
-        return None
-    try:
-        return np.array([float(time or "nan") for time in times])
-    except ValueError:
-        return np.array([time or "NaT" for time in times], dtype="datetime64")
 
 
 def _check_lengths(folder: ModelFolder, path: Path) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.exceptions import DataError
+from topicfold.search.coarse import MIN_ROWS, CoarseRows
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,7 @@ class DocumentStore:
         self.keeps_counts = counts
         self.mass = np.zeros(n_components)
         self._vectors = np.empty((0, n_components), np.float32)
+        self._coarse = CoarseRows(n_components)
         self._size = 0
         self._parts: list[sparse.csr_matrix] = []
         self._ids: list[str] | None = None
@@ -49,6 +51,11 @@ class DocumentStore:
     def vectors(self) -> NDArray[np.float32]:
         """Stored vectors of all documents."""
         return self._vectors[: self._size]
+
+    @property
+    def coarse(self) -> CoarseRows | None:
+        """The vectors in whole numbers; None where they are too few to need them."""
+        return self._coarse if len(self._coarse) else None
 
     @property
     def counts(self) -> sparse.csr_matrix:
@@ -85,6 +92,8 @@ class DocumentStore:
         if part is not None:
             self._parts.append(part)
         self._size += new
+        if self._size >= MIN_ROWS:
+            self._coarse.extend(self.vectors[len(self._coarse) :])
         self.mass = self.mass + mass
 
     def names(self, rows: NDArray[np.int64]) -> tuple[str, ...]:

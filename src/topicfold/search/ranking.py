@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.parallel import balanced_ranges, run_ranges
-from topicfold.search.kernels import best_rows, score_rows
+from topicfold.search.coarse import CoarseRows
+from topicfold.search.kernels import best_rows, best_rows_by_codes, score_rows
 
 # Up to so many results a sorted list beside the scan is quickest.
 SHORT_LIST = 256
@@ -21,6 +22,7 @@ def find_best(
     *,
     skip: int = -1,
     threads: int = 1,
+    coarse: CoarseRows | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the `n` rows with the largest inner product, and the products.
 
@@ -36,6 +38,8 @@ def find_best(
         A row to leave out.
     threads : int, default=1
         Threads; no effect on the result.
+    coarse : CoarseRows, optional
+        The same rows in whole numbers; no effect on the result but that it is quicker.
 
     Returns
     -------
@@ -58,11 +62,16 @@ def find_best(
     rows = np.empty((len(ranges), n), np.int64)
     found = np.zeros(len(ranges), np.int64)
 
+    codes = None if coarse is None else coarse.encode_query(query)
+
     def task(start: int, stop: int) -> None:
         place = starts[start]
-        found[place] = best_rows(
-            start, stop, vectors, query, skip, scores[place], rows[place]
-        )
+        exact = vectors, query, skip, scores[place], rows[place]
+        if coarse is None or codes is None:
+            found[place] = best_rows(start, stop, *exact)
+        else:
+            arrays = coarse.codes, coarse.scales, coarse.errors
+            found[place] = best_rows_by_codes(start, stop, *arrays, *codes, *exact)
 
     run_ranges(task, ranges, threads)
     filled = np.arange(n) < found[:, None]

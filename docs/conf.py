@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sphinx settings. Everything under _generated/ is made anew at each build."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from generate import write_all  # noqa: E402
+from pictures import draw_all  # noqa: E402
+
+import topicfold  # noqa: E402
+
+project = "topicfold"
+author = "The topicfold developers"
+copyright = "The topicfold developers, BSD-3-Clause"
+version = release = topicfold.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+# fieldlist would make options of ":" lines; dollars and the rest stay plain text.
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+default_role = "code"
+add_module_names = False
+toc_object_entries = False
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 80
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "topicfold"
+html_static_path = ["_static"]
+html_css_files = ["topicfold.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "secondary_sidebar_items": ["page-toc"],
+}
+
+
+def _link_to_generated(app, name, source):  # type: ignore[no-untyped-def]
+    """Point links to results files, which work in the repository, at their pages."""
+    up = "../" * name.count("/")
+    source[0] = source[0].replace(
+        f"]({up}../benchmarks/results/papers/", f"]({up}_generated/papers/"
+    ).replace(f"]({up}../benchmarks/results/", f"]({up}_generated/benchmarks/")
+
+
+def setup(app):  # type: ignore[no-untyped-def]
+    """Connect the hook."""
+    app.connect("source-read", _link_to_generated)
+
+
+write_all(HERE / "_generated")
+draw_all(HERE / "_generated" / "pictures")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times of documents as they stand in files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
+    """Return times as numbers or dates; None if they are neither.
+
+    Parameters
+    ----------
+    values : sequence of str or None
+        Numbers, or dates in ISO 8601; ``""`` if unknown.
+
+    Returns
+    -------
+    ndarray of float or datetime64, or None
+        NaN or NaT where unknown; None also if nothing is known at all.
+
+    Examples
+    --------
+    >>> parse_times(["1790", ""])
+    array([1790.,   nan])
+    >>> parse_times(["2001-05-03", ""])
+    array(['2001-05-03',        'NaT'], dtype='datetime64[D]')
+    >>> parse_times(["long ago"]) is None
+    True
+    """
+    texts = [value.strip() for value in values or ()]
+    if not any(texts):
+        return None
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        pass
+    try:
+        # NumPy knows no time zones; a day more or less does not matter here.
+        plain = [text.replace("Z", "") or "NaT" for text in texts]
+        return np.array(plain, dtype="datetime64")
+    except ValueError:
+        return None

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documentation: complete, connected, and its code runs.
+
+A ``python`` block of a page is run, after the blocks before it, unless the line above
+it is ``<!-- not run: why -->``. A comment ``<!-- setup ... -->`` holds code that makes
+the page's files; readers do not see it.
+"""
+
+import importlib.util
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import topicfold
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES = sorted(
+    page.relative_to(DOCS).as_posix()
+    for page in DOCS.rglob("*.md")
+    if not page.relative_to(DOCS).parts[0].startswith("_")
+)
+# The pages that others write show fragments; these are not run.
+FRAGMENTS = {"math.md", "scaling.md"}
+CODE = re.compile(
+    r"^<!-- setup\n(?P<setup>.*?)^-->$"
+    r"|(?P<skip>^<!-- not run: .+ -->\n+)?^```python\n(?P<block>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def generate():
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def reference(generate):
+    return generate.reference()
+
+
+def _entries(text):
+    for body in TOCTREE.findall(text):
+        for line in body.splitlines():
+            if line.strip() and not line.startswith(":"):
+                yield line.strip()
+
+
+def _joined(page, entry):
+    place = os.path.normpath(Path("docs", page).parent / entry)
+    return Path(place).as_posix().removeprefix("docs/")
+
+
+def test_every_page_is_in_one_toctree():
+    named = [
+        f"{_joined(page, entry)}.md"
+        for page in PAGES
+        for entry in _entries((DOCS / page).read_text(encoding="utf-8"))
+    ]
+    written = [page for page in named if not page.startswith("_generated/")]
+    assert sorted(written) == [page for page in PAGES if page != "index.md"]
+    generated = {page for page in named if page.startswith("_generated/")}
+    assert generated == {
+        f"_generated/{kind}/index.md" for kind in ("api", "benchmarks", "papers")
+    }
+
+
+def test_every_public_module_is_in_the_reference(generate):
+    source = Path(topicfold.__file__).parent
+    packages = {
+        f"topicfold.{init.parent.name}"
+        for init in source.glob("*/__init__.py")
+        if re.search(r"^__all__ = ", init.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    # Parts of models that users do not call themselves.
+    assert packages - set(generate.MODULES) <= {"topicfold.engine", "topicfold.linalg"}
+
+
+def test_every_public_name_has_a_page(generate, reference):
+    for name in set(topicfold.__all__) - {"__version__"}:
+        assert (
+            f".. auto{_kind(topicfold, name)}:: topicfold.{name}\n"
+            in (reference[f"api/topicfold.{name}"])
+        )
+    for module in generate.MODULES:
+        listed = reference[f"api/{module}"]
+        loaded = importlib.import_module(module)
+        names = getattr(loaded, "__all__", None) or generate.public_names(module)
+        for name in set(names) - {"__version__"}:
+            assert f":doc:`{name} <{module}.{name}>`" in listed
+            assert name in reference[f"api/{module}.{name}"]
+
+
+def _kind(module, name):
+    return "class" if isinstance(getattr(module, name), type) else "function"
+
+
+def test_shown_names_exist_and_are_documented(generate):
+    for module in generate.MODULES:
+        loaded = importlib.import_module(module)
+        for name in generate.public_names(module):
+            value = getattr(loaded, name)
+            assert not callable(value) or value.__doc__, f"{module}.{name}"
+
+
+def test_methods_of_scikit_learn_are_told_from_ours(generate):
+    ours, inherited = generate._members(topicfold.LDA)
+    assert {"fit", "transform", "partial_fit", "perplexity"} <= set(ours)
+    assert {"get_params", "set_params"} <= set(inherited)
+    assert "load" in generate._members(topicfold.TopicData)[0]
+    assert "decision_function" in generate._members(topicfold.TopicClassifier)[0]
+
+
+def test_pages_of_results_are_the_files(generate):
+    pages = generate.results()
+    for file in generate.RESULTS.rglob("*.md"):
+        kind = "papers" if file.parent.name == "papers" else "benchmarks"
+        text = pages[f"{kind}/{file.stem}"]
+        kept = [line for line in file.read_text(encoding="utf-8").splitlines() if line]
+        for line in kept[1:]:
+            assert line.removeprefix("# ") in text
+        assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
+        assert file.stem in _entries(pages[f"{kind}/index"])
+
+
+def test_every_page_has_its_picture_and_every_picture_its_page():
+    drawn = set(
+        re.findall(r'^    "(\w+)": \w+,$', (DOCS / "pictures.py").read_text(), re.M)
+    )
+    shown = {
+        page: re.findall(r"_generated/pictures/(\w+)\.svg", (DOCS / page).read_text())
+        for page in PAGES
+    }
+    assert {name for names in shown.values() for name in names} == drawn
+    ideas = [p for p in PAGES if p.startswith("guide/") and p != "guide/index.md"]
+    assert [page for page in ideas if len(shown[page]) != 1] == []
+
+
+def test_links_lead_somewhere(generate):
+    made = {f"{name}.rst" for name in generate.reference()}
+    made |= {f"{name}.md" for name in generate.results()}
+    # conf.py points these at their generated pages.
+    results = {
+        file.relative_to(DOCS.parent).as_posix()
+        for file in generate.RESULTS.rglob("*.md")
+    }
+    for page in PAGES:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            place = _joined(page, target)
+            if place.startswith("_generated/"):
+                assert place.removeprefix("_generated/") in made, (page, target)
+            elif not target.startswith(("http:", "https:")):
+                assert (DOCS / place).exists() or place in results, (page, target)
+
+
+def test_named_tests_exist():
+    root = DOCS.parent
+    for page in PAGES:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for file, name in re.findall(r"(tests/[\w/]+\.py)(?:::(\w+))?", text):
+            source = (root / file).read_text(encoding="utf-8")
+            assert f"def {name}" in source, (page, file, name)
+
+
+def _with_code():
+    for page in PAGES:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        if page not in FRAGMENTS and "```python" in text:
+            yield page
+
+
+@pytest.mark.parametrize("page", list(_with_code()))
+def test_code_runs(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "__page__", None)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    names = {"__name__": "__page__"}
+    ran = 0
+    for found in CODE.finditer(text):
+        if found["skip"]:
+            continue
+        source = found["setup"] or found["block"]
+        line = text.count("\n", 0, found.start()) + 1
+        code = compile("\n" * line + source, str(DOCS / page), "exec")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exec(code, names)
+        ran += found["block"] is not None
+    assert ran >= 1
