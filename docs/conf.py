@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 default_role = "code"
+smartquotes = False
 add_module_names = False
 toc_object_entries = False
 python_use_unqualified_type_names = True
@@ -41,9 +43,12 @@ html_title = "topicfold"
 html_static_path = ["_static"]
 html_css_files = ["topicfold.css"]
 html_show_sourcelink = False
+# Pages without neighbours need no list of them.
+html_sidebars = {"start": [], "_generated/commands": []}
 html_theme_options = {
     "show_prev_next": True,
     "navbar_align": "left",
+    "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
@@ -54,14 +59,35 @@ html_theme_options = {
 def _link_to_generated(app, name, source):  # type: ignore[no-untyped-def]
     """Point links to results files, which work in the repository, at their pages."""
     up = "../" * name.count("/")
-    source[0] = source[0].replace(
-        f"]({up}../benchmarks/results/papers/", f"]({up}_generated/papers/"
-    ).replace(f"]({up}../benchmarks/results/", f"]({up}_generated/benchmarks/")
+    source[0] = (
+        source[0]
+        .replace(f"]({up}../benchmarks/results/papers/", f"]({up}_generated/papers/")
+        .replace(f"]({up}../benchmarks/results/", f"]({up}_generated/benchmarks/")
+    )
+
+
+# Plain text of docstrings in which reST would see links and substitutions.
+_LITERAL = re.compile(r"(``.+?``|`.+?`)")
+_TRAILING = re.compile(r"(?<![\w\\*:])([A-Za-z]\w*)_(?=[,;.)\s]|$)")
+_BARS = re.compile(r"\|(\w+)\|")
+
+
+def _escape(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]
+    """Let ``components_`` and ``|V|`` stand in docstrings as they are."""
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith((">>>", "...")):
+            continue
+        parts = _LITERAL.split(line)
+        for place in range(0, len(parts), 2):
+            text = _TRAILING.sub(r"\1\\_", parts[place])
+            parts[place] = _BARS.sub(r"\\|\1\\|", text)
+        lines[number] = "".join(parts)
 
 
 def setup(app):  # type: ignore[no-untyped-def]
-    """Connect the hook."""
+    """Connect the hooks; numpydoc comes before `_escape`."""
     app.connect("source-read", _link_to_generated)
+    app.connect("autodoc-process-docstring", _escape, priority=900)
 
 
 write_all(HERE / "_generated")

@@ -22,7 +22,7 @@ def _box(axes: Any, x: float, y: float, text: str, color: str, width: float) -> 
         linewidth=1.5,
     )
     axes.add_patch(shape)
-    axes.text(x, y, text, ha="center", va="center", fontsize=9, color=color)
+    axes.text(x, y, text, ha="center", va="center", fontsize=10, color=color)
 
 
 def _arrow(axes: Any, start: Any, end: Any, text: str = "") -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages that nobody types: the API reference and the results of the benchmarks.
+"""Pages that nobody types: the references and the results of the benchmarks.
 
 ``conf.py`` calls `write_all` before Sphinx reads its sources. The reference lists what
 the modules name in ``__all__``, so it cannot fall behind the code.
@@ -10,9 +10,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import shutil
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from commands import commands_page
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -89,16 +92,28 @@ def write_all(folder: Path) -> None:
     """Write all generated pages; those that are no longer made are removed."""
     pages = {f"{name}.rst": text for name, text in reference().items()}
     pages |= {f"{name}.md": text for name, text in results().items()}
+    pages["commands.md"] = commands_page()
     for name, text in pages.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         # A page that did not change keeps its time: Sphinx does not read it again.
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
+    pictures = _copy_pictures(folder)
     for kind in ("api", "benchmarks", "papers"):
         for file in (folder / kind).iterdir():
-            if f"{kind}/{file.name}" not in pages:
+            if f"{kind}/{file.name}" not in {*pages, *pictures}:
                 file.unlink()
+
+
+def _copy_pictures(folder: Path) -> list[str]:
+    """Copy the pictures that results show."""
+    copied = []
+    for kind, home in (("benchmarks", RESULTS), ("papers", RESULTS / "papers")):
+        for file in [*home.glob("*.svg"), *home.glob("*.png")]:
+            shutil.copy2(file, folder / kind / file.name)
+            copied.append(f"{kind}/{file.name}")
+    return copied
 
 
 def _defined_here(module: ModuleType, name: str) -> bool:

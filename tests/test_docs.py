@@ -6,7 +6,7 @@ it is ``<!-- not run: why -->``. A comment ``<!-- setup ... -->`` holds code tha
 the page's files; readers do not see it.
 """
 
-import importlib.util
+import importlib
 import os
 import re
 import sys
@@ -14,8 +14,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+import typer
 
 import topicfold
+from topicfold.cli.main import COMMANDS, app
+from topicfold.cli.registry import MODELS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = sorted(
@@ -23,22 +26,25 @@ PAGES = sorted(
     for page in DOCS.rglob("*.md")
     if not page.relative_to(DOCS).parts[0].startswith("_")
 )
-# The pages that others write show fragments; these are not run.
+# These show fragments, which are not run.
 FRAGMENTS = {"math.md", "scaling.md"}
 CODE = re.compile(
     r"^<!-- setup\n(?P<setup>.*?)^-->$"
     r"|(?P<skip>^<!-- not run: .+ -->\n+)?^```python\n(?P<block>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+# Installed from a source distribution, the tests have no documentation beside them.
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="docs/ is not here")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def generate():
-    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(DOCS))
+    try:
+        return importlib.import_module("generate")
+    finally:
+        sys.path.remove(str(DOCS))
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +73,8 @@ def test_every_page_is_in_one_toctree():
     written = [page for page in named if not page.startswith("_generated/")]
     assert sorted(written) == [page for page in PAGES if page != "index.md"]
     generated = {page for page in named if page.startswith("_generated/")}
-    assert generated == {
-        f"_generated/{kind}/index.md" for kind in ("api", "benchmarks", "papers")
-    }
+    kinds = ("api/index", "commands", "benchmarks/index", "papers/index")
+    assert generated == {f"_generated/{kind}.md" for kind in kinds}
 
 
 def test_every_public_module_is_in_the_reference(generate):
@@ -118,6 +123,27 @@ def test_methods_of_scikit_learn_are_told_from_ours(generate):
     assert "decision_function" in generate._members(topicfold.TopicClassifier)[0]
 
 
+def test_every_command_and_option_is_on_the_page(generate):
+    text = generate.commands_page()
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        section = text.split(f"## topicfold {name}\n")[1].split("\n## ")[0]
+        first = command.help.split("\n\n")[0].split()
+        assert " ".join(first) in section
+        for item in command.params:
+            for option in item.opts if item.param_type_name == "option" else ():
+                assert f"`{option}`" in section or option in ("--help", "-h")
+    assert set(group.commands) == set(COMMANDS)
+    assert "[bold]" not in text
+
+
+def test_every_model_is_in_the_tables():
+    text = (DOCS / "guide/which_model.md").read_text(encoding="utf-8")
+    for entry in MODELS:
+        assert f"`{entry.name}`" in text
+        assert f"| `{entry.class_name}" in text
+
+
 def test_pages_of_results_are_the_files(generate):
     pages = generate.results()
     for file in generate.RESULTS.rglob("*.md"):
@@ -145,7 +171,7 @@ def test_every_page_has_its_picture_and_every_picture_its_page():
 
 def test_links_lead_somewhere(generate):
     made = {f"{name}.rst" for name in generate.reference()}
-    made |= {f"{name}.md" for name in generate.results()}
+    made |= {f"{name}.md" for name in generate.results()} | {"commands.md"}
     # conf.py points these at their generated pages.
     results = {
         file.relative_to(DOCS.parent).as_posix()

@@ -150,7 +150,7 @@ def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
     ("options", "parts"),
     [
         (("--model", "ldaa"), ("'ldaa'", "Did you mean lda?")),
-        (("--model", "zzz"), ("'zzz'", "lda, plsa")),
+        (("--model", "zzz"), ("'zzz'", "lda, gibbs, plsa")),
         (("--model", "plsa", "--algorithm", "cvb0"), ("plsa", "--algorithm")),
         (("--algorithm", "gibbs"), ("'algorithm'", "cvb0", "Got 'gibbs'")),
         (("--device", "abacus"), ("'device'", "Got 'abacus'")),

@@ -76,6 +76,7 @@ _Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")
 _DEFAULT_TOPICS = 120
 
 
+@texts.takes_text_options(without=("time", "tokens"))
 def classify(
     folder: ModelArgument,
     source: texts.InputArgument,
@@ -88,33 +89,11 @@ def classify(
     seed: _Seed = 0,
     jobs: _Jobs = -1,
     force: _Force = False,
-    format: texts.FormatOption = None,
-    text: texts.TextOption = None,
-    label: texts.LabelOption = None,
-    id: texts.IdOption = None,
-    encoding: texts.EncodingOption = None,
-    skip_bad_lines: texts.SkipOption = False,
-    min_df: texts.MinDfOption = None,
-    max_df: texts.MaxDfOption = None,
-    max_features: texts.MaxFeaturesOption = None,
-    stop_words: texts.StopWordsOption = None,
-    ngrams: texts.NgramsOption = None,
-    stem: texts.StemOption = None,
+    *,
+    options: texts.TextOptions,
+    format: str | None,
 ) -> None:
     """Classify documents by their topics."""
-    options = texts.TextOptions(
-        min_df=min_df,
-        max_df=max_df,
-        max_features=max_features,
-        stop_words=stop_words,
-        encoding=encoding,
-        text=text,
-        label=label,
-        id=id,
-        skip_bad_lines=skip_bad_lines,
-        ngrams=ngrams,
-        stem=stem,
-    )
     if train:
         if explain or output != STDOUT:
             raise CommandError("--explain and --output are for new documents alone.")

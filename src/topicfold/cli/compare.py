@@ -74,6 +74,7 @@ _Output = Annotated[
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the table.")]
 
 
+@texts.takes_text_options(without=("id", "time"))
 def compare(
     source: texts.InputArgument,
     models: _Models = None,
@@ -84,14 +85,9 @@ def compare(
     plot: _Plot = None,
     output: _Output = None,
     quiet: _Quiet = False,
-    format: texts.FormatOption = None,
-    text: texts.TextOption = None,
-    label: texts.LabelOption = None,
-    encoding: texts.EncodingOption = None,
-    min_df: texts.MinDfOption = None,
-    max_df: texts.MaxDfOption = None,
-    max_features: texts.MaxFeaturesOption = None,
-    stop_words: texts.StopWordsOption = None,
+    *,
+    options: texts.TextOptions,
+    format: str | None,
 ) -> None:
     """Try several models on documents."""
     from topicfold.cli.fitting import show_corpus
@@ -104,15 +100,6 @@ def compare(
         names = [find_method(name).name for name in models.split(",") if name.strip()]
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
-    options = texts.TextOptions(
-        min_df=min_df,
-        max_df=max_df,
-        max_features=max_features,
-        stop_words=stop_words,
-        encoding=encoding,
-        text=text,
-        label=label,
-    )
     corpus, _ = read_corpus(source, options, format, quiet=quiet)
     if not isinstance(corpus, Corpus):
         raise CommandError(f"{source} is kept in blocks; compare needs it in memory.")

@@ -64,43 +64,18 @@ _Force = Annotated[bool, typer.Option("--force", help="Replace what OUT names.")
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only problems are said.")]
 
 
+@texts.takes_text_options()
 def convert(
     source: texts.InputArgument,
     output: _Output,
     to: _To = None,
     force: _Force = False,
     quiet: _Quiet = False,
-    format: texts.FormatOption = None,
-    text: texts.TextOption = None,
-    label: texts.LabelOption = None,
-    id: texts.IdOption = None,
-    time: texts.TimeOption = None,
-    encoding: texts.EncodingOption = None,
-    skip_bad_lines: texts.SkipOption = False,
-    min_df: texts.MinDfOption = None,
-    max_df: texts.MaxDfOption = None,
-    max_features: texts.MaxFeaturesOption = None,
-    stop_words: texts.StopWordsOption = None,
-    ngrams: texts.NgramsOption = None,
-    stem: texts.StemOption = None,
-    tokens: texts.TokensOption = None,
+    *,
+    options: texts.TextOptions,
+    format: str | None,
 ) -> None:
     """Convert a corpus from one format to another."""
-    options = texts.TextOptions(
-        min_df=min_df,
-        max_df=max_df,
-        max_features=max_features,
-        stop_words=stop_words,
-        encoding=encoding,
-        text=text,
-        label=label,
-        id=id,
-        time=time,
-        skip_bad_lines=skip_bad_lines,
-        ngrams=ngrams,
-        stem=stem,
-        tokens=tokens,
-    )
     from topicfold.corpus.files import check_free, format_of
 
     to = to or format_of(output, written=True)

@@ -106,6 +106,7 @@ _Report = Annotated[
 _Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
 
 
+@texts.takes_text_options()
 def fit(
     source: texts.InputArgument,
     output: _Output,
@@ -125,20 +126,9 @@ def fit(
     similarity: _Similarity = None,
     weight: _Weight = None,
     graph: _GraphFile = None,
-    format: texts.FormatOption = None,
-    text: texts.TextOption = None,
-    label: texts.LabelOption = None,
-    id: texts.IdOption = None,
-    time: texts.TimeOption = None,
-    encoding: texts.EncodingOption = None,
-    skip_bad_lines: texts.SkipOption = False,
-    min_df: texts.MinDfOption = None,
-    max_df: texts.MaxDfOption = None,
-    max_features: texts.MaxFeaturesOption = None,
-    stop_words: texts.StopWordsOption = None,
-    ngrams: texts.NgramsOption = None,
-    stem: texts.StemOption = None,
-    tokens: texts.TokensOption = None,
+    *,
+    options: texts.TextOptions,
+    format: str | None,
 ) -> None:
     """Learn topics from documents and save the model."""
     from topicfold.cli.fitting import (
@@ -169,21 +159,6 @@ def fit(
             "weight": weight,
             "graph": None if graph is None else read_links(graph),
         },
-    )
-    options = texts.TextOptions(
-        min_df=min_df,
-        max_df=max_df,
-        max_features=max_features,
-        stop_words=stop_words,
-        encoding=encoding,
-        text=text,
-        label=label,
-        id=id,
-        time=time,
-        skip_bad_lines=skip_bad_lines,
-        ngrams=ngrams,
-        stem=stem,
-        tokens=tokens,
     )
     corpus, settings = read_corpus(source, options, format, quiet=quiet)
     if not quiet:

@@ -62,6 +62,18 @@ def _start(
         typer.echo(context.get_help())
 
 
+def _flowing(text: str) -> str:
+    """Join the lines of paragraphs, so that they are broken where the terminal ends.
+
+    Those that begin with a backspace are kept as they are.
+    """
+    parts = text.split("\n\n")
+    return "\n\n".join(
+        part if part.lstrip("\n").startswith("\b") else part.replace("\n", " ")
+        for part in parts
+    )
+
+
 # Each command is a function in the module of its name, with its HELP.
 COMMANDS = (
     "classify",
@@ -79,7 +91,7 @@ COMMANDS = (
 )
 for _name in COMMANDS:
     _module = import_module(f"topicfold.cli.{_name}")
-    app.command(help=_module.HELP)(getattr(_module, _name))
+    app.command(help=_flowing(_module.HELP))(getattr(_module, _name))
 
 
 def run() -> None:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -194,6 +196,72 @@ class TextOptions:
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)
         return {**options, "stop_words": _stop_words(self.stop_words, self.tokens)}
+
+
+_ANNOTATIONS: dict[str, Any] = {
+    "format": FormatOption,
+    "text": TextOption,
+    "label": LabelOption,
+    "id": IdOption,
+    "time": TimeOption,
+    "encoding": EncodingOption,
+    "skip_bad_lines": SkipOption,
+    "min_df": MinDfOption,
+    "max_df": MaxDfOption,
+    "max_features": MaxFeaturesOption,
+    "stop_words": StopWordsOption,
+    "ngrams": NgramsOption,
+    "stem": StemOption,
+    "tokens": TokensOption,
+}
+
+# What decides on the words of a new model, and is fixed for a saved one.
+WORD_OPTIONS = ("min_df", "max_df", "max_features", "stop_words", "ngrams", "stem")
+
+
+def takes_text_options(
+    *, without: tuple[str, ...] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the flags of this module, as the arguments it asks for.
+
+    The command has the keyword arguments `options`, a `TextOptions`, and `format`;
+    on the command line both are the flags above.
+
+    Parameters
+    ----------
+    without : tuple of str, default=()
+        Options that the command does not have.
+    """
+    names = [name for name in _ANNOTATIONS if name not in without]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(*args: Any, **given: Any) -> None:
+            values = {name: given.pop(name) for name in names}
+            format = values.pop("format", None)
+            command(*args, options=TextOptions(**values), format=format, **given)
+
+        hints = get_type_hints(command, include_extras=True)
+        own = [
+            parameter.replace(annotation=hints[parameter.name])
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.name not in ("options", "format")
+        ]
+        ours = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if name == "skip_bad_lines" else None,
+                annotation=_ANNOTATIONS[name],
+            )
+            for name in names
+        ]
+        run.__signature__ = inspect.Signature([*own, *ours])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in [*own, *ours]}
+        del run.__wrapped__  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def with_function(options: dict[str, Any]) -> dict[str, Any]:

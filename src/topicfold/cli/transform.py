@@ -49,16 +49,14 @@ _Output = Annotated[
 ]
 
 
+@texts.takes_text_options(without=("label", "time", *texts.WORD_OPTIONS))
 def transform(
     folder: ModelArgument,
     source: texts.InputArgument,
     output: _Output = STDOUT,
-    format: texts.FormatOption = None,
-    text: texts.TextOption = None,
-    id: texts.IdOption = None,
-    encoding: texts.EncodingOption = None,
-    skip_bad_lines: texts.SkipOption = False,
-    tokens: texts.TokensOption = None,
+    *,
+    options: texts.TextOptions,
+    format: str | None,
 ) -> None:
     """Write the topic mixtures of new documents."""
     suffix = Path(output).suffix.lower()
@@ -71,13 +69,6 @@ def transform(
     from topicfold.persistence.model_folder import load_model_folder
 
     saved = load_model_folder(folder)
-    options = texts.TextOptions(
-        text=text,
-        id=id,
-        encoding=encoding,
-        skip_bad_lines=skip_bad_lines,
-        tokens=tokens,
-    )
     counts, ids = read_new_documents(source, saved, options=options, format=format)
     mixtures = saved.model.transform(counts)
     names = ids or [str(row) for row in range(len(mixtures))]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from topicfold._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from topicfold.corpus.blocks import BlockMatrix, BlockWriter
     from topicfold.corpus.cache import cache_path
     from topicfold.corpus.docs import load_docs
     from topicfold.corpus.files import read, write
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from topicfold.corpus.vectorizing import vectorize, words_of
 
 __all__ = [
+    "BlockMatrix",
+    "BlockWriter",
     "Corpus",
     "DiskCorpus",
     "Texts",
@@ -45,6 +48,8 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "BlockMatrix": "topicfold.corpus.blocks:BlockMatrix",
+        "BlockWriter": "topicfold.corpus.blocks:BlockWriter",
         "Corpus": "topicfold.corpus.record:Corpus",
         "DiskCorpus": "topicfold.corpus.streaming:DiskCorpus",
         "Texts": "topicfold.corpus.readers:Texts",

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
-from topicfold.linalg.products import WIDTH, SparseRows
+from topicfold.linalg._vector_rows import WIDE, WIDTH
+from topicfold.linalg.products import SparseRows
 
 Array = NDArray[np.float64]
 
@@ -89,13 +90,15 @@ def block_step(
     """
     rng = np.random.RandomState(0)
     rest = _Rest(images, by_row, by_term)
-    X = _independent(rest, rng)
+    random = rng.standard_normal((len(images), _N_RANDOM))
+    image = rest @ random
+    X = _independent(np.hstack([images, image]))
     if X is None:
         return None
     W, outward = _orthonormal(rest, X, _FAINT * values[-1] ** 2)
     inner = W.T @ W
     squares, old, new = _ritz(values, images, W, inner)
-    outside = _SAFETY * _largest(rest, W, rng)
+    outside = _SAFETY * _largest(rest, W, image - W @ (W.T @ random))
     if outside >= squares[-1]:
         return None
     lost = outside * np.einsum("ij,ij->j", new, inner @ new) / (squares - outside)
@@ -122,19 +125,25 @@ class _Rest:
         self.by_term = by_term
 
     def __matmul__(self, block: Array) -> Array:
-        image = self.by_row @ (self.by_term @ block)
-        image -= self.images @ (self.images.T @ block)
-        return image
+        out = self.images @ (self.images.T @ block)
+        # Few columns at a time: ``Nᵀ block`` has many rows, and so stays in the cache.
+        work = np.empty((self.by_term.shape[0], min(WIDE, block.shape[1])))
+        for start in range(0, block.shape[1], WIDE):
+            part = block[:, start : start + WIDE]
+            if part.shape[1] < work.shape[1]:
+                work = np.empty((len(work), part.shape[1]))
+            self.by_term.multiply(np.ascontiguousarray(part), work)
+            columns = out[:, start : start + WIDE]
+            np.subtract(self.by_row @ work, columns, out=columns)
+        return out
 
 
-def _independent(rest: _Rest, rng: np.random.RandomState) -> Array | None:
-    """Return X with nearly orthonormal columns; None if some depend on the others."""
-    random = rest @ rng.standard_normal((len(rest.images), _N_RANDOM))
-    X = np.hstack([rest.images, random])
+def _independent(X: Array) -> Array | None:
+    """Return nearly orthonormal columns; None if some of X depend on the others."""
     lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
     if not lengths.all():
         return None
-    X /= lengths
+    X = X / lengths
     try:
         factor = cholesky(X.T @ X)
     except LinAlgError:
@@ -169,10 +178,10 @@ def _ritz(
     return squares[best], vectors[:k, best], vectors[k:, best]
 
 
-def _largest(rest: _Rest, W: Array, rng: np.random.RandomState) -> float:
-    """Return about the largest eigenvalue of ``R Rᵀ - W Wᵀ``, from below."""
-    block = rng.standard_normal((len(W), WIDTH))
-    for _ in range(2):
-        basis = np.linalg.qr(block)[0]
-        block = rest @ basis - W @ (W.T @ basis)
-    return float(np.linalg.norm(block, 2))
+def _largest(rest: _Rest, W: Array, start: Array) -> float:
+    """Return about the largest eigenvalue of ``R Rᵀ - W Wᵀ``, from below.
+
+    `start` is a block that the matrix has been applied to once.
+    """
+    basis = np.linalg.qr(start)[0]
+    return float(np.linalg.norm(rest @ basis - W @ (W.T @ basis), 2))

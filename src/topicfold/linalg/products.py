@@ -20,13 +20,15 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from topicfold.linalg._vector_rows import WIDTH
-from topicfold.linalg.kernels import multiply_rows
+from topicfold.linalg.kernels import add_to_rows, multiply_rows
 from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
 
 Array = NDArray[np.float64]
 CHUNK = 4096
 # Less work than this is not worth a thread.
 RANGE_WORK = 60_000
+# Rows of a product that are made at a time and stay in the cache.
+_PART = 256
 
 __all__ = ["CHUNK", "WIDTH", "SparseRows", "TallPanels", "one_blas_thread"]
 
@@ -63,14 +65,36 @@ class SparseRows:
         missing = max(WIDTH - n_columns, 0)
         if missing:
             dense = np.pad(dense, ((0, 0), (0, missing)))
-        dense = np.ascontiguousarray(dense)
         out = np.empty((self.shape[0], n_columns + missing))
+        self.multiply(np.ascontiguousarray(dense), out)
+        return out[:, :n_columns] if missing else out
+
+    def multiply(self, dense: NDArray[np.floating], out: Array) -> None:
+        """Write the product to `out`; both are C-contiguous, of `WIDTH` columns or more.
+
+        Memory that is used again costs less than new memory.
+        """
 
         def task(start: int, stop: int) -> None:
             multiply_rows(start, stop, self.indptr, self.indices, self.data, dense, out)
 
         run_ranges(task, self._ranges(out.shape[1]), self.threads)
-        return out[:, :n_columns] if missing else out
+
+    def add_product(
+        self, dense: Array, targets: NDArray[np.integer], out: Array
+    ) -> None:
+        """Add the rows of the product to the rows `targets` of `out`, all different."""
+
+        def task(start: int, stop: int) -> None:
+            part = np.empty((min(stop - start, _PART), dense.shape[1]))
+            for first in range(start, stop, _PART):
+                last = min(first + _PART, stop)
+                rows = self.indptr[first : last + 1]
+                size = last - first
+                multiply_rows(0, size, rows, self.indices, self.data, dense, part)
+                add_to_rows(0, size, part, targets[first:last], out)
+
+        run_ranges(task, self._ranges(out.shape[1]), self.threads)
 
     def _ranges(self, n_columns: int) -> list[tuple[int, int]]:
         """Return ranges of rows, the more the wider the product is."""

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.linalg.block_step import AddedPairs, block_step
-from topicfold.linalg.kernels import add_to_rows
 from topicfold.linalg.lanczos import DENSE_ROWS, largest_eigenpairs
 from topicfold.linalg.products import SparseRows, TallPanels, one_blas_thread
 from topicfold.linalg.svd import SPREAD, column_signs, normalised, significant
-from topicfold.parallel import balanced_ranges, run_ranges
 
 Array = NDArray[np.float64]
 
@@ -161,8 +159,9 @@ def add_rows(
             columns[terms] += by_term @ share
             basis = RotatedBasis(normalised(columns, threads)[0])
         else:
-            addend = by_term @ np.linalg.solve(basis.rotation.T, share.T).T
-            _add_to_rows(basis.base, terms, addend, threads)
+            by_term.add_product(
+                share @ np.linalg.inv(basis.rotation), terms, basis.base
+            )
     return RowUpdate(
         found.values, basis, found.old_left * signs, found.new_left * signs
     )
@@ -234,16 +233,8 @@ def _turned(
     if weak.any():
         axes, scales = outer[:, weak], sizes[weak] - 1.0
         TallPanels(len(base), threads).add_within(base, axes, scales[:, None] * axes.T)
-    return RotatedBasis(base, (outer * np.where(weak, 1.0, sizes)) @ inner)
-
-
-def _add_to_rows(
-    base: Array, terms: NDArray[np.integer], addend: Array, threads: int
-) -> None:
-    def task(start: int, stop: int) -> None:
-        add_to_rows(start, stop, addend, terms, base)
-
-    run_ranges(task, balanced_ranges(np.arange(len(terms) + 1), threads), threads)
+        rotation = (outer * np.where(weak, 1.0, sizes)) @ inner
+    return RotatedBasis(base, rotation)
 
 
 def _present_columns(

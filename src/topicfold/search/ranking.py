@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.parallel import balanced_ranges, run_ranges
+from topicfold.parallel import run_ranges
 from topicfold.search.coarse import CoarseRows
 from topicfold.search.kernels import best_rows, best_rows_by_codes, score_rows
 
@@ -118,6 +120,6 @@ def best_of_scores(
 
 
 def _ranges(n_rows: int, threads: int) -> list[tuple[int, int]]:
-    work = np.arange(n_rows + 1)
     n_ranges = 1 if threads == 1 else threads * _RANGES_PER_THREAD
-    return balanced_ranges(work, n_ranges) if n_rows else []
+    cuts = sorted({n_rows * place // n_ranges for place in range(n_ranges + 1)})
+    return list(pairwise(cuts))
