@@ -10,8 +10,10 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from generate import write_all  # noqa: E402
+from docutils import nodes  # noqa: E402
+from generate import MODULES, public_names, write_all  # noqa: E402
 from pictures import draw_all  # noqa: E402
+from sphinx import addnodes  # noqa: E402
 
 import topicfold  # noqa: E402
 
@@ -55,6 +57,14 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 
+# Names that are no everyday words, by the first module that has them.
+_PUBLIC = {
+    name: f"{module}.{name}"
+    for module in reversed(MODULES)
+    for name in public_names(module)
+    if not name.islower() or "_" in name or name in ("compare", "vectorize")
+}
+
 
 def _link_to_generated(app, name, source):  # type: ignore[no-untyped-def]
     """Point links to results files, which work in the repository, at their pages."""
@@ -84,8 +94,25 @@ def _escape(app, what, name, obj, options, lines):  # type: ignore[no-untyped-de
         lines[number] = "".join(parts)
 
 
+def _link_names(app, doctree):  # type: ignore[no-untyped-def]
+    """Make a public name in the text of a page a link to its reference."""
+    page = app.env.current_document.docname
+    for literal in list(doctree.findall(nodes.literal)):
+        name = re.match(r"\w+", literal.astext().removeprefix("topicfold."))
+        target = _PUBLIC.get(name[0]) if name else None
+        inside = isinstance(literal.parent, nodes.reference | nodes.title)
+        if page.startswith("_generated/") or target is None or inside:
+            continue
+        link = addnodes.pending_xref(
+            refdomain="py", reftype="obj", reftarget=target, refdoc=page
+        )
+        literal.replace_self(link)
+        link += literal
+
+
 def setup(app):  # type: ignore[no-untyped-def]
     """Connect the hooks; numpydoc comes before `_escape`."""
+    app.connect("doctree-read", _link_names)
     app.connect("source-read", _link_to_generated)
     app.connect("autodoc-process-docstring", _escape, priority=900)
 
