@@ -94,15 +94,23 @@ def _escape(app, what, name, obj, options, lines):  # type: ignore[no-untyped-de
         lines[number] = "".join(parts)
 
 
+def _in_first_column(node):  # type: ignore[no-untyped-def]
+    while node is not None and not isinstance(node, nodes.entry):
+        node = node.parent
+    return node is not None and node.parent.index(node) == 0
+
+
 def _link_names(app, doctree):  # type: ignore[no-untyped-def]
     """Make a public name in the text of a page a link to its reference."""
     page = app.env.current_document.docname
     for literal in list(doctree.findall(nodes.literal)):
-        name = re.match(r"\w+", literal.astext().removeprefix("topicfold."))
-        target = _PUBLIC.get(name[0]) if name else None
+        name = re.match(r"(?:topicfold\.(?:\w+\.)*)?(\w+)", literal.astext())
+        target = _PUBLIC.get(name[1]) if name else None
         inside = isinstance(literal.parent, nodes.reference | nodes.title)
         if page.startswith("_generated/") or target is None or inside:
             continue
+        if page.startswith("migration/") and _in_first_column(literal):
+            continue  # names of the other library
         link = addnodes.pending_xref(
             refdomain="py", reftype="obj", reftarget=target, refdoc=page
         )

@@ -26,7 +26,7 @@ def check_decomposition(X, found, atol):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_columns", [1, 7, 8, 13, 40])
+@pytest.mark.parametrize("n_columns", [1, 7, 8, 13, 32, 33, 77])
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
 def test_sparse_product(dtype, n_columns, index_dtype):
     X = sparse.random(50, 30, 0.2, random_state=1, format="csr", dtype=dtype)
@@ -36,9 +36,29 @@ def test_sparse_product(dtype, n_columns, index_dtype):
     for threads in (1, 3):
         found = SparseRows(X, threads) @ dense
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+        out, targets = np.ones((60, n_columns)), np.arange(0, 60)[::-1][:50]
+        SparseRows(X, threads).add_product(dense, targets, out)
+        np.testing.assert_allclose(out[targets], 1 + expected, rtol=1e-13, atol=1e-13)
+        assert (out[:10] == 1).all()
     narrow = SparseRows(X) @ dense.astype(np.float32)
     assert narrow.dtype == np.float64
     np.testing.assert_allclose(narrow, expected, atol=1e-5)
+
+
+def test_products_into_given_memory():
+    X = sparse.random(700, 30, 0.2, random_state=1, format="csr")
+    dense, out = np.ones((30, 8)), np.empty((700, 8))
+    SparseRows(X).multiply(dense, out)
+    np.testing.assert_allclose(out, X @ dense, atol=1e-13)
+    with pytest.raises(ValueError, match="needs 8 columns, got 7"):
+        SparseRows(X).multiply(dense[:, :7], out)
+
+
+def test_many_rows_are_added_part_by_part():
+    X = sparse.random(700, 30, 0.2, random_state=1, format="csr")
+    dense, out = np.random.default_rng(0).standard_normal((30, 9)), np.zeros((700, 9))
+    SparseRows(X, 2).add_product(dense, np.arange(700), out)
+    np.testing.assert_allclose(out, X @ dense, atol=1e-13)
 
 
 def test_tall_products_do_not_depend_on_threads():

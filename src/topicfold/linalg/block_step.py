@@ -59,7 +59,12 @@ class AddedPairs(NamedTuple):
 
 
 def block_step(
-    values: Array, images: Array, by_row: SparseRows, by_term: SparseRows
+    values: Array,
+    images: Array,
+    by_row: SparseRows,
+    by_term: SparseRows,
+    *,
+    new_left: bool = True,
 ) -> AddedPairs | None:
     """Return the best k pairs within one block step; None if it would lose too much.
 
@@ -71,6 +76,8 @@ def block_step(
         ``P = N V``; more than k + 8 rows.
     by_row, by_term : SparseRows
         N and its transpose.
+    new_left : bool, default=True
+        Whether `new_left` is wanted; it is empty otherwise.
 
     Notes
     -----
@@ -95,7 +102,7 @@ def block_step(
     X = _independent(np.hstack([images, image]))
     if X is None:
         return None
-    W, outward = _orthonormal(rest, X, _FAINT * values[-1] ** 2)
+    W, whiten = _orthonormal(rest, X, _FAINT * values[-1] ** 2)
     inner = W.T @ W
     squares, old, new = _ritz(values, images, W, inner)
     outside = _SAFETY * _largest(rest, W, image - W @ (W.T @ random))
@@ -105,15 +112,11 @@ def block_step(
     total = np.square(by_row.data, dtype=np.float64).sum() + (values**2).sum()
     if lost.sum() > LOSS * (total - squares.sum()):
         return None
-    share = outward @ new
+    share = X @ (whiten @ new)
     found = np.sqrt(squares)
-    return AddedPairs(
-        found,
-        old - images.T @ share,
-        share,
-        values[:, None] * old / found,
-        (images @ old + W @ new) / found,
-    )
+    left = (images @ old + W @ new) / found if new_left else np.empty((0, len(values)))
+    turn = old - images.T @ share
+    return AddedPairs(found, turn, share, values[:, None] * old / found, left)
 
 
 class _Rest:
@@ -123,18 +126,18 @@ class _Rest:
         self.images = images
         self.by_row = by_row
         self.by_term = by_term
+        self._work = np.empty(by_term.shape[0] * WIDE)
 
     def __matmul__(self, block: Array) -> Array:
         out = self.images @ (self.images.T @ block)
         # Few columns at a time: ``Nᵀ block`` has many rows, and so stays in the cache.
-        work = np.empty((self.by_term.shape[0], min(WIDE, block.shape[1])))
-        for start in range(0, block.shape[1], WIDE):
-            part = block[:, start : start + WIDE]
-            if part.shape[1] < work.shape[1]:
-                work = np.empty((len(work), part.shape[1]))
-            self.by_term.multiply(np.ascontiguousarray(part), work)
-            columns = out[:, start : start + WIDE]
-            np.subtract(self.by_row @ work, columns, out=columns)
+        n_parts = -(-block.shape[1] // WIDE)
+        for columns in np.array_split(np.arange(block.shape[1]), n_parts):
+            part = slice(columns[0], columns[-1] + 1)
+            work = self._work[: self.by_term.shape[0] * len(columns)]
+            work = work.reshape(-1, len(columns))
+            self.by_term.multiply(np.ascontiguousarray(block[:, part]), work)
+            out[:, part] = self.by_row @ work - out[:, part]
         return out
 
 
@@ -154,12 +157,12 @@ def _independent(X: Array) -> Array | None:
 
 
 def _orthonormal(rest: _Rest, X: Array, faint: float) -> tuple[Array, Array]:
-    """Return ``W = R Y`` and Z, for the orthonormal ``Y = Rᵀ Z`` in the span of RᵀX."""
+    """Return ``W = R Y`` and w, so that ``Y = Rᵀ X w`` is orthonormal."""
     image = rest @ X
     sizes, axes = eigh(X.T @ image, driver="evd")
     alive = sizes > faint
     whiten = axes[:, alive] / np.sqrt(sizes[alive])
-    return image @ whiten, X @ whiten
+    return image @ whiten, whiten
 
 
 def _ritz(

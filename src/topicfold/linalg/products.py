@@ -26,7 +26,7 @@ from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
 Array = NDArray[np.float64]
 CHUNK = 4096
 # Less work than this is not worth a thread.
-RANGE_WORK = 60_000
+RANGE_WORK = 150_000
 # Rows of a product that are made at a time and stay in the cache.
 _PART = 256
 
@@ -70,10 +70,12 @@ class SparseRows:
         return out[:, :n_columns] if missing else out
 
     def multiply(self, dense: NDArray[np.floating], out: Array) -> None:
-        """Write the product to `out`; both are C-contiguous, of `WIDTH` columns or more.
+        """Write the product to `out`, which costs less than new memory.
 
-        Memory that is used again costs less than new memory.
+        Both are C-contiguous and have at least `WIDTH` columns.
         """
+        if min(dense.shape[1], out.shape[1]) < WIDTH:
+            raise ValueError(f"multiply needs {WIDTH} columns, got {dense.shape[1]}.")
 
         def task(start: int, stop: int) -> None:
             multiply_rows(start, stop, self.indptr, self.indices, self.data, dense, out)
@@ -84,6 +86,10 @@ class SparseRows:
         self, dense: Array, targets: NDArray[np.integer], out: Array
     ) -> None:
         """Add the rows of the product to the rows `targets` of `out`, all different."""
+        if dense.shape[1] < WIDTH:
+            out[targets] += self @ dense
+            return
+        dense = np.ascontiguousarray(dense)
 
         def task(start: int, stop: int) -> None:
             part = np.empty((min(stop - start, _PART), dense.shape[1]))

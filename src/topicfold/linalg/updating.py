@@ -94,6 +94,7 @@ def add_rows(
     max_iter: int = 1000,
     threads: int = 1,
     overwrite: bool = False,
+    new_left: bool = True,
 ) -> RowUpdate:
     """Return the best rank-`rank` decomposition of ``[U Σ Vᵀ; rows]``.
 
@@ -115,6 +116,8 @@ def add_rows(
         As in :func:`topicfold.linalg.truncated_svd`.
     overwrite : bool, default=False
         Whether the base of `right` may be changed, which saves its copy.
+    new_left : bool, default=True
+        Whether left vectors of the new rows are wanted; without, they may be missing.
 
     Returns
     -------
@@ -146,7 +149,7 @@ def add_rows(
         images = (SparseRows(rows, threads) @ right.base) @ right.rotation
         found = None
         if _is_large(len(values), rows.shape[0], rank) and not _is_spread(values):
-            found = block_step(values, images, by_row, by_term)
+            found = block_step(values, images, by_row, by_term, new_left=new_left)
         if found is None:
             found = _by_lanczos(values, images, local, rank, tol, max_iter)
         signs = column_signs(found.old_left)

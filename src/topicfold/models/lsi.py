@@ -355,6 +355,7 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             max_iter=self.max_iter,
             threads=n_threads(self.n_jobs),
             overwrite=True,
+            new_left=self.keep_documents,
         )
 
     def _turned(
