@@ -3,8 +3,8 @@
 
     python -m benchmarks.search --documents 1000000 --components 100 --threads 2
 
-Synthetic mixtures; every query is timed alone, and its result is compared with a
-sort of all scores. The rival is NumPy's product (BLAS) with a partial sort.
+Synthetic vectors; every query is timed alone, and afterwards its result is compared
+with a sort of all scores. The rival is NumPy's product (BLAS) with a partial sort.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> None:
     del vectors
     queries = rng.standard_normal((arguments.queries, k))
     index.query(vector=queries[0])
-    ours, peer, exact = [], [], True
+    ours, peer, found = [], [], []
     for query in queries:
         start = time.perf_counter()
         hits = index.query(vector=query, n=10)
@@ -49,9 +49,11 @@ def main() -> None:
         best = np.argpartition(scores, -10)[-10:]
         best = best[np.argsort(-scores[best], kind="stable")]
         peer.append(time.perf_counter() - start)
-        full = index.documents.vectors @ (query / np.linalg.norm(query))
-        order = np.argsort(-full, kind="stable")[:10]
-        exact = exact and order.tolist() == hits.rows.tolist()
+        found.append(hits.rows.tolist())
+    exact = all(
+        _sorted(index.documents.vectors, query) == rows
+        for query, rows in zip(queries, found, strict=True)
+    )
     report: dict[str, Any] = {
         "documents": arguments.documents,
         "components": k,
@@ -70,6 +72,13 @@ def main() -> None:
         (RESULTS / "search.md").write_text(text + "\n")
 
 
+def _sorted(vectors: np.ndarray, query: np.ndarray) -> list[int]:
+    """Return the best ten by a sort of all scores in float64."""
+    unit = query / np.linalg.norm(query)
+    parts = [vectors[i : i + 50_000] @ unit for i in range(0, len(vectors), 50_000)]
+    return np.argsort(-np.concatenate(parts), kind="stable")[:10].tolist()
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--documents", type=int, default=1_000_000)
@@ -86,11 +95,14 @@ def _markdown(report: dict[str, Any]) -> str:
         f"{report['threads']} threads, {report['machine']}; one query at a time; the "
         f"same ten as a sort of all scores: {'yes' if report['exact'] else 'NO'}.",
         "",
-        "| search | median, ms | worst, ms |",
-        "| --- | ---: | ---: |",
+        "| search | median, ms | nine of ten below, ms | worst, ms |",
+        "| --- | ---: | ---: | ---: |",
     ]
     for name, times in report["milliseconds"].items():
-        lines.append(f"| {name} | {np.median(times):.1f} | {np.max(times):.1f} |")
+        lines.append(
+            f"| {name} | {np.median(times):.1f} | {np.quantile(times, 0.9):.1f} | "
+            f"{np.max(times):.1f} |"
+        )
     return "\n".join(lines)
 
 

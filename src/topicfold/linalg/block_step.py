@@ -82,8 +82,9 @@ def block_step(
     Notes
     -----
     With τ the squared norm of the part of R outside Y, a squared singular value λ whose
-    vector has coordinates b along Y is too small by at most ``τ ‖W b‖² / (λ - τ)``. The
-    step is refused if these come to more than `LOSS` of what the truncation drops.
+    vector has coordinates b along Y is too small by at most ``τ ‖W b‖² / (λ - τ)``. For
+    τ twice what a short power method finds is taken. The step is refused if the losses
+    come to more than `LOSS` of the squares that the truncation drops.
 
     Examples
     --------
@@ -102,7 +103,8 @@ def block_step(
     X = _independent(np.hstack([images, image]))
     if X is None:
         return None
-    W, whiten = _orthonormal(rest, X, _FAINT * values[-1] ** 2)
+    coupled = images.T @ X
+    W, whiten = _orthonormal(rest.times(X, coupled), X, _FAINT * values[-1] ** 2)
     inner = W.T @ W
     squares, old, new = _ritz(values, images, W, inner)
     outside = _SAFETY * _largest(rest, W, image - W @ (W.T @ random))
@@ -112,11 +114,11 @@ def block_step(
     total = np.square(by_row.data, dtype=np.float64).sum() + (values**2).sum()
     if lost.sum() > LOSS * (total - squares.sum()):
         return None
-    share = X @ (whiten @ new)
+    weights = whiten @ new
     found = np.sqrt(squares)
     left = (images @ old + W @ new) / found if new_left else np.empty((0, len(values)))
-    turn = old - images.T @ share
-    return AddedPairs(found, turn, share, values[:, None] * old / found, left)
+    turn = old - coupled @ weights
+    return AddedPairs(found, turn, X @ weights, values[:, None] * old / found, left)
 
 
 class _Rest:
@@ -129,7 +131,11 @@ class _Rest:
         self._work = np.empty(by_term.shape[0] * WIDE)
 
     def __matmul__(self, block: Array) -> Array:
-        out = self.images @ (self.images.T @ block)
+        return self.times(block, self.images.T @ block)
+
+    def times(self, block: Array, coupled: Array) -> Array:
+        """Return the product with a block of which ``Pᵀ block`` is known."""
+        out = self.images @ coupled
         # Few columns at a time: ``Nᵀ block`` has many rows, and so stays in the cache.
         n_parts = -(-block.shape[1] // WIDE)
         for columns in np.array_split(np.arange(block.shape[1]), n_parts):
@@ -156,9 +162,11 @@ def _independent(X: Array) -> Array | None:
     return np.asarray(X @ solve_triangular(factor, np.eye(len(factor))))
 
 
-def _orthonormal(rest: _Rest, X: Array, faint: float) -> tuple[Array, Array]:
-    """Return ``W = R Y`` and w, so that ``Y = Rᵀ X w`` is orthonormal."""
-    image = rest @ X
+def _orthonormal(image: Array, X: Array, faint: float) -> tuple[Array, Array]:
+    """Return ``W = R Y`` and w, so that ``Y = Rᵀ X w`` is orthonormal.
+
+    `image` is ``R Rᵀ X``.
+    """
     sizes, axes = eigh(X.T @ image, driver="evd")
     alive = sizes > faint
     whiten = axes[:, alive] / np.sqrt(sizes[alive])

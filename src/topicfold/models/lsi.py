@@ -57,7 +57,8 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     tol : float, default=1e-6
         Largest relative residual ``‖XᵀX v - σ² v‖ / σ²`` of a pair; singular values
         are accurate to the order of its square. Updates, whose error is that of the
-        truncation, work to its square root.
+        truncation, work to its square root, or to 1 % of the squares that an update
+        with many documents drops.
     max_iter : int, default=1000
         Most block iterations of a decomposition.
     keep_documents : bool, default=False

@@ -41,9 +41,8 @@ class TopicIndex:
     """Find documents by meaning: by a model's latent vectors, not by shared words.
 
     A query is one exact pass over all documents, O(D·K) in time. Memory is 4 bytes a
-    number of D × K, from 20,000 documents on 5 (a coarse copy says which documents need
-    a closer look, :mod:`topicfold.search.coarse`), and the counts where scores by words
-    are mixed in.
+    number of D × K, from 20,000 documents on about 5.2: a coarse copy says which need a
+    closer look, :mod:`topicfold.search.coarse`. Scores by words need the counts, too.
 
     Parameters
     ----------
