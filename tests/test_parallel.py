@@ -33,3 +33,19 @@ def test_n_jobs_means_what_it_means_in_scikit_learn():
     assert n_threads(None) == 1
     assert n_threads(3) == 3
     assert n_threads(-1) >= 1
+
+
+def test_a_task_may_use_the_pool_itself():
+    """A full pool must not wait for itself."""
+    done = []
+
+    def outer(start, stop):
+        run_ranges(lambda a, b: done.append((start, a)), [(0, 1), (1, 2)], threads=2)
+
+    run_ranges(outer, [(d, d + 1) for d in range(6)], threads=2)
+    assert sorted(done) == [(d, a) for d in range(6) for a in range(2)]
+
+
+def test_no_jobs_are_an_error():
+    with pytest.raises(ValueError, match="has no meaning"):
+        n_threads(0)

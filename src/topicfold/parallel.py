@@ -8,6 +8,7 @@ threads nor the cut into ranges changes a bit of the result.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
@@ -77,18 +78,28 @@ def run_ranges(
     Returns when all are done. The first exception is raised after the running
     ranges have ended, so arrays are never written behind the caller's back.
     """
-    ranges = list(ranges)
-    if threads <= 1 or len(ranges) <= 1:
-        for start, stop in ranges:
+    pending = deque(ranges)
+
+    def work() -> None:
+        while pending:
+            try:
+                start, stop = pending.popleft()
+            except IndexError:  # another thread took the last one
+                return
             task(start, stop)
+
+    helpers = min(threads, len(pending)) - 1
+    if helpers < 1:
+        work()
         return
-    futures: list[Future] = [
-        _pool(threads).submit(task, start, stop) for start, stop in ranges
-    ]
+    # The calling thread works too: short tasks do not wait for others to wake up.
+    futures: list[Future] = [_pool(threads).submit(work) for _ in range(helpers)]
     try:
+        work()
         for future in futures:
             future.result()
     except BaseException:
+        pending.clear()
         for future in futures:
             future.cancel()
         wait(futures)
