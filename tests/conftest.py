@@ -2,6 +2,7 @@
 """Fixtures: small corpora with known structure."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("topicfold")
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, which some test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
