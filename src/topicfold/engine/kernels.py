@@ -259,6 +259,14 @@ def word_rows(
 
 
 @kernel
+def find_first_positions(indptr, indices, word, out_position):
+    """Write where `word` or the next one stands in each document's sorted words."""
+    for d in range(out_position.shape[0]):
+        lo = indptr[d]
+        out_position[d] = lo + np.searchsorted(indices[lo : indptr[d + 1]], word)
+
+
+@kernel
 def list_tile_by_word(start, stop, indptr, indices, work_cursor, out_document):
     """Counting sort of the non-zeros of documents ``start..stop`` by word.
 

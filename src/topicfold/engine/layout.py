@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.engine.kernels import list_tile_by_word
+from topicfold.engine.kernels import find_first_positions, list_tile_by_word
 
 TILE_SIZE = 4096
 GROUP_COST = 4
@@ -94,9 +94,9 @@ def first_positions(
     """Return, for each range of words, where it begins in every document."""
     positions = {}
     for start, _ in ranges:
-        below = np.r_[0, np.cumsum(documents.indices < start, dtype=np.int64)]
-        indptr = documents.indptr
-        positions[start] = indptr[:-1] + below[indptr[1:]] - below[indptr[:-1]]
+        first = np.empty(len(documents.indptr) - 1, np.int64)
+        find_first_positions(documents.indptr, documents.indices, start, first)
+        positions[start] = first
     return positions
 
 
