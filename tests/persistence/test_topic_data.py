@@ -357,3 +357,21 @@ def test_other_kinds_are_refused(tmp_path):
     write_bundle(tmp_path, kind="estimator")
     with pytest.raises(ModelFileError, match="saved 'estimator'"):
         TopicData.load(tmp_path)
+
+
+def test_long_texts_take_no_more_memory_than_their_letters():
+    """An array of strings would have room for the longest in every place."""
+    import tracemalloc
+
+    texts = ["a" * 3_000_000, *["b"] * 2999]
+    tracemalloc.start()
+    try:
+        make(
+            doc_topics=np.full((3000, 2), 0.5),
+            doc_lengths=np.ones(3000),
+            texts=texts,
+            **dict.fromkeys(("labels", "doc_ids", "times")),
+        )
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()

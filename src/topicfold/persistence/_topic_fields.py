@@ -157,7 +157,8 @@ def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
         value = usable.get(name)
         if name in ("doc_lengths", "times") and value is not None and value.ndim != 1:
             yield f"{name} must have one dimension, but has shape {value.shape}"
-        elif value is not None and np.ndim(value) > 0:
+        # Never an array of texts: it has room for the longest in every place.
+        elif isinstance(value, tuple) or (value is not None and value.ndim > 0):
             sizes[name] = len(value)
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
