@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -122,8 +123,29 @@ def test_many_documents(cli, model, tmp_path):
 def test_errors(cli, check_error, model, new, tmp_path):
     check_error(cli("transform", model, tmp_path / "no.txt"), "no.txt does not exist")
     check_error(cli("transform", tmp_path / "no", new), "no")
-    check_error(cli("transform", model, new, "-o", "x.parquet"), "'x.parquet'", ".csv")
+    check_error(cli("transform", model, new, "-o", "x.feather"), "'x.feather'", ".csv")
     check_error(cli("transform", model, new, "-o", new / "x.csv"), "new.txt")
     check_error(cli("transform", model), "INPUT")
     new.write_text("")
     check_error(cli("transform", model, new), "no documents")
+
+
+def test_parquet(cli, model, new, tmp_path, expected):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "out.parquet"
+    result = cli("transform", model, new, "-o", out)
+    assert (result.exit_code, result.stdout) == (0, ""), result.stderr
+    table = parquet.read_table(out).to_pydict()
+    ids = table.pop("id")
+    assert list(table) == [f"topic{k}" for k in range(len(table))]
+    found = np.array(list(table.values())).T
+    assert len(ids) == len(found)
+    np.testing.assert_array_equal(found, np.asarray(expected))
+
+
+def test_parquet_without_pyarrow(cli, model, new, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    result = cli("transform", model, new, "-o", tmp_path / "out.parquet")
+    assert result.exit_code == 2
+    assert "topicfold[parquet]" in result.stderr

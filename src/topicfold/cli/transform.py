@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ without any known word gets the same share of every topic.
 \b
 [bold]Examples[/bold]
   topicfold transform reviews-model new.txt > mixtures.csv
-  topicfold transform reviews-model new.jsonl -o mixtures.npz
+  topicfold transform reviews-model new.jsonl -o mixtures.parquet
 
 \b
 [bold]In Python[/bold]
@@ -44,7 +44,8 @@ _Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="File ending in .csv or .npz (arrays ids and doc_topics); - prints CSV.",
+        help="File ending in .csv, .parquet or .npz (arrays ids and doc_topics); - "
+        "prints CSV.",
     ),
 ]
 
@@ -60,10 +61,12 @@ def transform(
 ) -> None:
     """Write the topic mixtures of new documents."""
     suffix = Path(output).suffix.lower()
-    if output != STDOUT and suffix not in (".csv", ".npz"):
+    if output != STDOUT and suffix not in _WRITERS:
         raise CommandError(
-            f"--output is {output!r}. Give a name ending in .csv or .npz."
+            f"--output is {output!r}. Give a name ending in .csv, .parquet or .npz."
         )
+    if suffix == ".parquet":
+        _pyarrow()  # before the work
 
     from topicfold.cli.inputs import read_new_documents
     from topicfold.persistence.model_folder import load_model_folder
@@ -75,10 +78,8 @@ def transform(
     if output == STDOUT:
         for chunk in _csv_chunks(names, mixtures):
             typer.echo(chunk, nl=False)
-    elif suffix == ".csv":
-        _write_csv(Path(output), names, mixtures)
     else:
-        _write_npz(Path(output), names, mixtures)
+        _WRITERS[suffix](Path(output), names, mixtures)
 
 
 def _csv_chunks(names: Sequence[str], mixtures: Any) -> Iterator[str]:
@@ -119,3 +120,36 @@ def _write_npz(file: Path, names: Sequence[str], mixtures: Any) -> None:
             np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
 
     write_atomically(file, write)
+
+
+def _pyarrow() -> Any:
+    from topicfold.exceptions import MissingDependencyError
+
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Parquet needs pyarrow. Install it with pip install 'topicfold[parquet]', "
+            "or write .csv."
+        ) from error
+    return pyarrow
+
+
+def _write_parquet(file: Path, names: Sequence[str], mixtures: Any) -> None:
+    from topicfold.persistence._atomic import write_atomically
+
+    pyarrow = _pyarrow()
+    columns = {f"topic{k}": mixtures[:, k] for k in range(mixtures.shape[1])}
+    table = pyarrow.table({"id": list(names), **columns})
+
+    def write(temporary: Path) -> None:
+        pyarrow.parquet.write_table(table, temporary)
+
+    write_atomically(file, write)
+
+
+_WRITERS: dict[str, Callable[[Path, Sequence[str], Any], None]] = {
+    ".csv": _write_csv,
+    ".npz": _write_npz,
+    ".parquet": _write_parquet,
+}
