@@ -9,8 +9,8 @@ CountVectorizer in the same process; "file" starts from the file (both sides rea
 with topicfold's reader), "texts" from strings in memory. Their words differ a little
 (ours have two letters at least), so the settings are min_df=1 and max_df=1.0 against
 their defaults and, below, the same document frequencies and stop words. The second
-writes so many synthetic documents (Zipf, 80 words each) and counts them to disk, and in memory, each in a
-process of its own whose peak of resident memory is reported.
+writes so many synthetic documents (Zipf, 80 words each) and counts them to disk, and in
+memory, each in a process of its own whose peak of resident memory is reported.
 """
 
 from __future__ import annotations
