@@ -38,7 +38,6 @@ the documents of INPUT are written.
 """
 
 STDOUT = "-"
-_HELD_OUT = 0.2
 
 _Train = Annotated[bool, typer.Option("--train", help="Learn from INPUT, save in DIR.")]
 _Topics = Annotated[
@@ -129,8 +128,12 @@ def _train(
     show_corpus(corpus)
     labels = checked_labels(corpus.labels)
     if check:
+        from topicfold.protocols.held_out import held_out_accuracy
+
         with working("Measuring on held-out documents …"):
-            accuracy, n_test = held_out_accuracy(classifier, corpus.counts, labels)
+            accuracy, n_test = held_out_accuracy(
+                classifier, corpus.counts, labels, unknown_label=""
+            )
         show_fact(
             "Accuracy", f"{accuracy:.1%} of {n_test:,} documents held out for the test"
         )
@@ -179,30 +182,6 @@ def checked_labels(labels: Sequence[str | None] | None) -> Any:
     if len(set(cleaned) - {""}) < 2:
         raise CommandError("the documents have fewer than two classes. Label more.")
     return cleaned
-
-
-def held_out_accuracy(classifier: Any, X: Any, labels: Any) -> tuple[float, int]:
-    """Fit on four fifths of the labelled documents, score on the rest."""
-    import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import train_test_split
-
-    known = np.flatnonzero(labels != "")
-    # A class with one document cannot be in both parts.
-    classes, sizes = np.unique(labels[known], return_counts=True)
-    usual = known[np.isin(labels[known], classes[sizes > 1])]
-    n_test = max(int(_HELD_OUT * len(usual)), len(classes))
-    if n_test >= len(usual) - len(classes):
-        raise CommandError(
-            f"{len(known)} labelled documents are too few to hold any out. Label "
-            "more, or train with --no-check."
-        )
-    _, test = train_test_split(
-        usual, test_size=n_test, stratify=labels[usual], random_state=0
-    )
-    training = np.setdiff1d(np.arange(len(labels)), test)
-    fitted = clone(classifier).fit(X[training], labels[training])
-    return float((fitted.predict(X[test]) == labels[test]).mean()), len(test)
 
 
 def _predict(

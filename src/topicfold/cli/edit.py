@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,7 +87,6 @@ def edit(
     from topicfold.persistence.model_folder import (
         check_output_folder,
         load_model_folder,
-        replace_model,
         save_folder,
     )
 
@@ -106,7 +106,7 @@ def edit(
         raise CommandError("--documents is for --split alone.")
     X = _training_counts(saved, documents) if needs_documents else None
     edited = apply_edits(saved.model, edits, X=X)
-    save_folder(replace_model(saved, edited), output)
+    save_folder(dataclasses.replace(saved, model=edited), output)
     show_fact("Edited", f"{len(edits)}, now {len(edited.components_)} topics")
     show_fact("Saved", str(output))
     show_fact("Next", f"topicfold topics {output}")

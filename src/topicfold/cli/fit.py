@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -137,11 +137,7 @@ def fit(
         name_classes,
         show_corpus,
     )
-    from topicfold.cli.report import report_fit, report_place
-    from topicfold.persistence.model_folder import (
-        check_output_folder,
-        save_model_folder,
-    )
+    from topicfold.persistence.model_folder import check_output_folder
 
     check_output_folder(output, replace=force)
     estimator = make_model(
@@ -166,21 +162,7 @@ def fit(
     y = labels_to_use(corpus, find_model(model), use_labels)
     done = fit_model(estimator, corpus.counts, y, quiet=quiet)
     name_classes(estimator, corpus)
-    save_model_folder(
-        estimator,
-        output,
-        vocabulary=corpus.vocabulary,
-        labels=corpus.labels,
-        doc_ids=corpus.ids,
-        times=getattr(corpus, "times", None),
-        text=settings,
-        corpus=corpus.name,
-    )
-    page = None
-    if report:
-        page = report_fit(
-            estimator, corpus, report_place(output), text=settings, quiet=quiet
-        )
+    page = _save(estimator, corpus, output, settings, report=report, quiet=quiet)
     if not quiet:
         show_fact("Model", f"{done.summary}{_advice(done)}")
         show_fact("Saved", str(output))
@@ -189,6 +171,34 @@ def fit(
         show_fact("Next", f"topicfold topics {output}")
     if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _save(
+    model: Any,
+    corpus: Any,
+    output: Path,
+    text: dict[str, Any] | None,
+    *,
+    report: bool,
+    quiet: bool,
+) -> Path | None:
+    """Save a fitted model, then its report; return where the report is."""
+    from topicfold.cli.report import report_fit, report_place
+    from topicfold.persistence.model_folder import save_model_folder
+
+    save_model_folder(
+        model,
+        output,
+        vocabulary=corpus.vocabulary,
+        labels=corpus.labels,
+        doc_ids=corpus.ids,
+        times=getattr(corpus, "times", None),
+        text=text,
+        corpus=corpus.name,
+    )
+    if not report:
+        return None
+    return report_fit(model, corpus, report_place(output), text=text, quiet=quiet)
 
 
 def _advice(report: FitReport) -> str:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -149,11 +149,6 @@ def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
     """Save a `ModelFolder` as it is."""
     rest = {item.name: getattr(folder, item.name) for item in fields(folder)}
     return save_model_folder(rest.pop("model"), path, **rest)
-
-
-def replace_model(folder: ModelFolder, model: Any) -> ModelFolder:
-    """Return the folder with another model of the same words and documents."""
-    return replace(folder, model=model)
 
 
 def load_model_folder(path: str | os.PathLike[str]) -> ModelFolder:
