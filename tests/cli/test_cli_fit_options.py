@@ -53,6 +53,14 @@ def test_every_model(fit, tmp_path, entry):
         assert model.classes_.tolist() == ["land", "sea"]
 
 
+def test_what_comes_next_is_possible(fit, cli, tmp_path):
+    """LSI has no topics to show; it is for search."""
+    assert "topicfold topics" in fit("--model", "plsa").stdout
+    shown = fit("--model", "lsi", "--force").stdout
+    assert f'topicfold search {tmp_path / "model"} "WORDS"' in shown.replace("\n", "")
+    assert cli("search", tmp_path / "model", "fox").exit_code == 0
+
+
 def test_labels_join_documents_of_a_class(fit, tmp_path):
     assert fit("-m", "local", "--neighbors", 2).exit_code == 0
     plain = topicfold.load(tmp_path / "model").graph_.nnz

@@ -140,6 +140,7 @@ def fit(
     from topicfold.persistence.model_folder import check_output_folder
 
     check_output_folder(output, replace=force)
+    entry = find_model(model)
     estimator = make_model(
         model,
         {
@@ -159,7 +160,7 @@ def fit(
     corpus, settings = read_corpus(source, options, format, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
-    y = labels_to_use(corpus, find_model(model), use_labels)
+    y = labels_to_use(corpus, entry, use_labels)
     done = fit_model(estimator, corpus.counts, y, quiet=quiet)
     name_classes(estimator, corpus)
     page = _save(estimator, corpus, output, settings, report=report, quiet=quiet)
@@ -168,7 +169,7 @@ def fit(
         show_fact("Saved", str(output))
         if page is not None:
             show_fact("Report", str(page))
-        show_fact("Next", f"topicfold topics {output}")
+        show_fact("Next", entry.next_command.format(output))
     if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 

@@ -32,6 +32,8 @@ class ModelEntry:
         Class that a two-phase model refines; the options are the base's then.
     labels : {"", "may", "must"}
         Whether the model can or must learn from labels.
+    next_command : str
+        What to do with a fitted model; ``{}`` is its folder.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ModelEntry:
     options: Mapping[str, Any] = field(default_factory=dict)
     base: str = ""
     labels: str = ""
+    next_command: str = "topicfold topics {}"
 
 
 MODELS = (
@@ -93,7 +96,13 @@ MODELS = (
         {"unknown_label": -1},
         labels="must",
     ),
-    ModelEntry("lsi", "LSI", "for search", (), {"keep_documents": True}),
+    ModelEntry(
+        "lsi",
+        "LSI",
+        "for search",
+        options={"keep_documents": True},
+        next_command='topicfold search {} "WORDS"',
+    ),
 )
 # Options with a default on the command line; a model without them does not get them.
 _COMMON = {"random_state": 0, "n_jobs": -1, "device": "cpu"}
