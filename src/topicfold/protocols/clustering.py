@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from topicfold.exceptions import DataError
 from topicfold.metrics import clustering_accuracy, clustering_nmi
 from topicfold.protocols.baselines import kmeans_clusters
-from topicfold.protocols.few_labels import _options_of
 from topicfold.protocols.inputs import Task, check_sizes, check_task, class_counts
 from topicfold.protocols.methods import (
     check_methods,
     find_method,
     fit_all,
+    options_of,
     split_options,
 )
 from topicfold.protocols.results import Results, Row
@@ -101,7 +101,7 @@ def clustering(
     for k in sizes:
         for draw in range(check_sizes(n_draws, "n_draws")[0]):
             for method in methods:
-                own = dict(_options_of(method, chosen))
+                own = options_of(method, chosen)
                 cells.append(
                     {
                         "protocol": "clustering",

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from topicfold.exceptions import DataError
 from topicfold.protocols.comparison import METRICS, Comparison, ModelScore
-from topicfold.protocols.few_labels import linear_svm
 from topicfold.protocols.inputs import check_counts_of, check_sizes, check_task
 from topicfold.protocols.methods import (
     Method,
@@ -25,6 +24,7 @@ from topicfold.protocols.methods import (
 from topicfold.protocols.recommending import recommend
 from topicfold.protocols.results import data_fingerprint
 from topicfold.protocols.runner import Cell, run_cells
+from topicfold.protocols.scoring import COSTS, linear_svm
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +33,6 @@ LABELLED_MODELS = ("tf-idf", "LSI", "LDA", "FSTM", "LTM", "FSTM^c", "LDA^c", "Me
 _PILOT = 300
 # The SVM that judges features learns from at most so many documents.
 _MOST_FOR_SVM = 4000
-# Mixtures are small numbers and need a larger C than rows of length 1.
-_COSTS = {"topics": (1.0, 8.0, 64.0), "features": (0.25, 1.0, 4.0)}
 Progress = Callable[[str, int, int, float], None]
 
 
@@ -186,7 +184,7 @@ def _accuracy(
         return float(np.mean(model.predict(X[test]) == y[test]))
     seen, new = (powered(method, model.transform(X[r]), 0.5) for r in (learn, test))
     few = np.random.default_rng(0).permutation(seen.shape[0])[:_MOST_FOR_SVM]
-    classifier = linear_svm("cv", y[learn][few], _COSTS[method.kind])
+    classifier = linear_svm("cv", y[learn][few], COSTS[method.kind])
     classifier.fit(seen[few], y[learn][few])
     return float(np.mean(classifier.predict(new) == y[test]))
 

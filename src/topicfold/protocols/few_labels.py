@@ -23,15 +23,16 @@ from topicfold.protocols.inputs import (
     usable_classes,
 )
 from topicfold.protocols.methods import (
-    Method,
     check_methods,
     find_method,
     fit_all,
+    options_of,
     powered,
     split_options,
 )
 from topicfold.protocols.results import Results, Row, data_fingerprint
 from topicfold.protocols.runner import Cell, Progress, run_cells
+from topicfold.protocols.scoring import classification_scores, linear_svm
 
 DEFAULT_MODELS = ("tf-idf", "PCA", "NMF", "PLSA", "LDA", "LapPLSI", "LTM", "DTM", "OTM")
 
@@ -131,7 +132,7 @@ def few_labels(
             for k in (
                 check_sizes(n_components, "n_components") if method.sized else [None]
             ):
-                own = dict(_options_of(method, chosen))
+                own = options_of(method, chosen)
                 cells.append(
                     {
                         "protocol": "few_labels",
@@ -226,45 +227,6 @@ def draw_labels(
         count = min(size, max(1, len(members) // 2)) if len(members) <= size else size
         rows.append(rng.choice(members, count, replace=False))
     return np.sort(np.concatenate(rows))
-
-
-def classification_scores(
-    truth: NDArray[Any], predicted: NDArray[Any]
-) -> dict[str, float]:
-    """Return accuracy and macro F1."""
-    from sklearn.metrics import f1_score
-
-    return {
-        "accuracy": float(np.mean(truth == predicted)),
-        "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
-    }
-
-
-def linear_svm(
-    c: float | str, y: NDArray[Any], costs: tuple[float, ...] = (1.0, 8.0, 64.0)
-) -> Any:
-    """Return a linear SVM; ``c="cv"`` chooses C of `costs` by cross-validation.
-
-    With fewer than three documents of a class there is nothing to choose on: C is 1.
-    """
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.svm import LinearSVC
-
-    if c != "cv":
-        return LinearSVC(C=c, random_state=0)
-    svm = LinearSVC(random_state=0)
-    if np.unique(y, return_counts=True)[1].min() < 3:
-        return svm
-    return GridSearchCV(svm, {"C": costs}, cv=3)
-
-
-def _options_of(
-    method: Method, options: Mapping[str, Mapping[str, Any]]
-) -> Mapping[str, Any]:
-    for name, own in options.items():
-        if find_method(name) == method:
-            return own
-    return {}
 
 
 def _participants(

@@ -226,6 +226,16 @@ def split_options(
     return own, top
 
 
+def options_of(
+    method: Method, options: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a copy of the options of a method, under whatever name they are given."""
+    for name, own in options.items():
+        if find_method(name) == method:
+            return dict(own)
+    return {}
+
+
 def capped(n_components: int | None, X: Any, method: Method) -> int | None:
     """Return the number of dimensions that factorisations of X can have."""
     if n_components is None or method.kind != "features":

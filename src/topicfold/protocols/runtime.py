@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from topicfold.exceptions import DataError
-from topicfold.protocols.few_labels import _options_of
 from topicfold.protocols.inputs import check_counts_of, check_sizes, check_task
 from topicfold.protocols.methods import (
     check_methods,
     find_method,
     fit_all,
+    options_of,
     split_options,
 )
 from topicfold.protocols.results import Results, Row, data_fingerprint
@@ -77,7 +77,7 @@ def runtime(
     for method in methods:
         for k in check_sizes(n_components, "n_components") if method.sized else [None]:
             for repeat in range(check_sizes(n_repeats, "n_repeats")[0]):
-                own = dict(_options_of(method, chosen))
+                own = options_of(method, chosen)
                 cells.append(
                     {
                         "protocol": "runtime",

@@ -15,22 +15,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.exceptions import DataError
-from topicfold.protocols.few_labels import (
-    _options_of,
-    classification_scores,
-    linear_svm,
-)
 from topicfold.protocols.inputs import check_counts_of, check_sizes, check_task
 from topicfold.protocols.methods import (
     Method,
     capped,
     check_methods,
     find_method,
+    options_of,
     powered,
     split_options,
 )
 from topicfold.protocols.results import Results, Row, data_fingerprint
 from topicfold.protocols.runner import Cell, Progress, run_cells
+from topicfold.protocols.scoring import COSTS, classification_scores, linear_svm
 
 DEFAULT_MODELS = ("tf-idf", "PLSA", "LDA", "FSTM", "DTM", "PLSA^c", "LDA^c", "FSTM^c")
 TARGETS = ("classes", "multilabel", "regression")
@@ -56,8 +53,8 @@ def supervised(
     """Scores on test documents of models that learned from training documents.
 
     Topics are learned on the training part (with its labels, where a model uses
-    them); both parts are then inferred without labels, and a linear SVM (for numbers:
-    ridge regression) is trained on the first and scored on the second. MedLDA predicts
+    them), the test part is inferred, and a linear SVM (for numbers: ridge regression)
+    is trained on the first and scored on the second. MedLDA predicts
     by itself. Predictions from few labels (label spreading, naive Bayes EM) see the
     words of the test documents.
 
@@ -120,7 +117,7 @@ def supervised(
             for k in (
                 check_sizes(n_components, "n_components") if method.sized else [None]
             ):
-                own = dict(_options_of(method, chosen))
+                own = options_of(method, chosen)
                 cells.append(
                     {
                         "protocol": "supervised",
@@ -165,24 +162,32 @@ def measure(
         return _rows(target, y[~train], predicted, seconds)
     n_components = capped(cell["n_components"], X[train], method)
     model = method.make(n_components, cell["seed"], n_jobs=cell["model_jobs"], **own)
-    if method.labels == "yes":
-        model.fit(X[train], y[train])
+    known = (y[train],) if method.labels == "yes" else ()
+    if method.labels == "edges" or method.predicts:
+        # Fitted mixtures are smoothed over the graph, or know the class: the test
+        # documents' are not, so both parts are inferred alike.
+        model.fit(X[train], *known)
+        seconds = time.perf_counter() - began
+        if method.predicts and target == "classes":
+            return _rows(target, y[~train], model.predict(X[~train]), seconds)
+        seen = model.transform(X[train])
     else:
-        model.fit(X[train])
-    seconds = time.perf_counter() - began
-    if method.predicts and target == "classes":
-        return _rows(target, y[~train], model.predict(X[~train]), seconds)
+        seen = model.fit_transform(X[train], *known)
+        seconds = time.perf_counter() - began
     seen, new = (
-        powered(method, model.transform(X[rows]), top["power"])
-        for rows in (train, ~train)
+        powered(method, features, top["power"])
+        for features in (seen, model.transform(X[~train]))
     )
-    predictor = _predictor(target, top["svm_c"], y[train]).fit(seen, y[train])
+    costs = COSTS["topics" if method.kind == "topics" else "features"]
+    predictor = _predictor(target, top["svm_c"], y[train], costs).fit(seen, y[train])
     return _rows(target, y[~train], predictor.predict(new), seconds)
 
 
-def _predictor(target: str, c: float | str, y: NDArray[Any]) -> Any:
+def _predictor(
+    target: str, c: float | str, y: NDArray[Any], costs: tuple[float, ...]
+) -> Any:
     if target == "classes":
-        return linear_svm(c, y)
+        return linear_svm(c, y, costs)
     if target == "multilabel":
         from sklearn.multiclass import OneVsRestClassifier
 
