@@ -18,7 +18,7 @@ from topicfold.protocols.methods import (
     check_methods,
     find_method,
     fit_all,
-    options_of,
+    method_cells,
     split_options,
 )
 from topicfold.protocols.results import Results, Row
@@ -97,24 +97,19 @@ def clustering(
             f"n_clusters={max(sizes)} is more than the {len(classes)} classes there "
             "are. Give fewer."
         )
+    shared = {
+        "protocol": "clustering",
+        "corpus": task.name,
+        "data": task.fingerprint,
+        "model_jobs": model_jobs,
+    }
+    settings = {"n_classes": n_classes}
     cells: list[Cell] = []
     for k in sizes:
-        for draw in range(check_sizes(n_draws, "n_draws")[0]):
-            for method in methods:
-                own = options_of(method, chosen)
-                cells.append(
-                    {
-                        "protocol": "clustering",
-                        "corpus": task.name,
-                        "data": task.fingerprint,
-                        "model": method.name,
-                        "n_components": k,
-                        "seed": int(seed) + draw,
-                        "settings": {"n_classes": n_classes, **own},
-                        "options": own,
-                        "model_jobs": model_jobs,
-                    }
-                )
+        for draw in range(int(seed), int(seed) + check_sizes(n_draws, "n_draws")[0]):
+            own = method_cells(methods, [k], chosen, settings, seed=draw, **shared)
+            # Clusterings have no dimensions, but they are told the number of classes.
+            cells += [{**cell, "n_components": k} for cell in own]
     return run_cells(
         cells,
         measure,

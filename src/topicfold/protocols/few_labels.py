@@ -26,7 +26,7 @@ from topicfold.protocols.methods import (
     check_methods,
     find_method,
     fit_all,
-    options_of,
+    method_cells,
     powered,
     split_options,
 )
@@ -126,29 +126,17 @@ def few_labels(
         "label_edges": label_edges,
         "small_classes": small_classes,
     }
-    cells = []
-    for draw in range(int(check_sizes(n_draws, "n_draws")[0])):
-        for method in methods:
-            for k in (
-                check_sizes(n_components, "n_components") if method.sized else [None]
-            ):
-                own = options_of(method, chosen)
-                cells.append(
-                    {
-                        "protocol": "few_labels",
-                        "corpus": task.name,
-                        "data": task.fingerprint,
-                        "allowed": None
-                        if candidates is None
-                        else data_fingerprint(allowed),
-                        "model": method.name,
-                        "n_components": k,
-                        "seed": int(seed) + draw,
-                        "settings": {**settings, **own},
-                        "options": own,
-                        "model_jobs": model_jobs,
-                    }
-                )
+    shared = {
+        "protocol": "few_labels",
+        "corpus": task.name,
+        "data": task.fingerprint,
+        "allowed": None if candidates is None else data_fingerprint(allowed),
+        "model_jobs": model_jobs,
+    }
+    topics = check_sizes(n_components, "n_components")
+    cells: list[Cell] = []
+    for draw in range(int(seed), int(seed) + check_sizes(n_draws, "n_draws")[0]):
+        cells += method_cells(methods, topics, chosen, settings, seed=draw, **shared)
     return run_cells(
         cells,
         measure,

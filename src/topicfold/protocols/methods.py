@@ -236,6 +236,44 @@ def options_of(
     return {}
 
 
+def method_cells(
+    methods: list[Method],
+    sizes: list[int],
+    options: Mapping[str, Mapping[str, Any]],
+    settings: Mapping[str, Any],
+    **shared: Any,
+) -> list[dict[str, Any]]:
+    """Return a cell for each method, and for each number of its dimensions.
+
+    Parameters
+    ----------
+    methods : list of Method
+        What to run.
+    sizes : list of int
+        Numbers of dimensions, for the methods that have any.
+    options : mapping of str to mapping
+        Options of methods by name.
+    settings : mapping
+        What else decides the result; the options are put beside it.
+    **shared : object
+        Columns that all cells have.
+    """
+    cells = []
+    for method in methods:
+        own = options_of(method, options)
+        for k in sizes if method.sized else [None]:
+            cells.append(
+                {
+                    **shared,
+                    "model": method.name,
+                    "n_components": k,
+                    "settings": {**settings, **own},
+                    "options": own,
+                }
+            )
+    return cells
+
+
 def capped(n_components: int | None, X: Any, method: Method) -> int | None:
     """Return the number of dimensions that factorisations of X can have."""
     if n_components is None or method.kind != "features":

@@ -15,7 +15,7 @@ from topicfold.protocols.methods import (
     check_methods,
     find_method,
     fit_all,
-    options_of,
+    method_cells,
     split_options,
 )
 from topicfold.protocols.results import Results, Row, data_fingerprint
@@ -73,24 +73,16 @@ def runtime(
     if any(method.labels == "yes" for method in methods):
         task = check_task(corpus, unlabelled="error")
         y = task.y
+    shared = {
+        "protocol": "runtime",
+        "corpus": name,
+        "data": data_fingerprint(X),
+        "model_jobs": model_jobs,
+    }
+    topics = check_sizes(n_components, "n_components")
     cells: list[Cell] = []
-    for method in methods:
-        for k in check_sizes(n_components, "n_components") if method.sized else [None]:
-            for repeat in range(check_sizes(n_repeats, "n_repeats")[0]):
-                own = options_of(method, chosen)
-                cells.append(
-                    {
-                        "protocol": "runtime",
-                        "corpus": name,
-                        "data": data_fingerprint(X),
-                        "model": method.name,
-                        "n_components": k,
-                        "seed": int(seed) + repeat,
-                        "settings": own,
-                        "options": own,
-                        "model_jobs": model_jobs,
-                    }
-                )
+    for repeat in range(int(seed), int(seed) + check_sizes(n_repeats, "n_repeats")[0]):
+        cells += method_cells(methods, topics, chosen, {}, seed=repeat, **shared)
     if X.shape[0] < 2:
         raise DataError("a corpus of one document has nothing to measure.")
     return run_cells(cells, measure, (X, y), results=results, on_progress=on_progress)

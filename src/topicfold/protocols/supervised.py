@@ -21,7 +21,7 @@ from topicfold.protocols.methods import (
     capped,
     check_methods,
     find_method,
-    options_of,
+    method_cells,
     powered,
     split_options,
 )
@@ -110,29 +110,19 @@ def supervised(
     _check_target(methods, target)
     name, X, y = _read_target(corpus, target, unlabelled)
     parts = _splits(y, target, train, n_splits, test_size, seed)
-    fingerprint = data_fingerprint(X, y)
+    shared = {
+        "protocol": "supervised",
+        "corpus": name,
+        "data": data_fingerprint(X, y),
+        "model_jobs": model_jobs,
+    }
+    topics = check_sizes(n_components, "n_components")
     cells: list[Cell] = []
     for number, part in enumerate(parts):
-        for method in methods:
-            for k in (
-                check_sizes(n_components, "n_components") if method.sized else [None]
-            ):
-                own = options_of(method, chosen)
-                cells.append(
-                    {
-                        "protocol": "supervised",
-                        "corpus": name,
-                        "data": fingerprint,
-                        "split": data_fingerprint(part),
-                        "model": method.name,
-                        "n_components": k,
-                        "seed": int(seed) + number,
-                        "part": number,
-                        "settings": {"target": target, **own},
-                        "options": own,
-                        "model_jobs": model_jobs,
-                    }
-                )
+        own = {"split": data_fingerprint(part), "part": number}
+        own["seed"] = int(seed) + number
+        settings = {"target": target}
+        cells += method_cells(methods, topics, chosen, settings, **shared, **own)
     return run_cells(
         cells,
         measure,
