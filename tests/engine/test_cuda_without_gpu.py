@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of the CUDA engine needs no GPU: dispatch, errors, layout, streaming."""
+"""What of the CUDA engine needs no GPU: dispatch, errors, layout, blocks."""
 
 import subprocess
 import sys
@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from topicfold import FSTM, LDA, PLSA, LaplacianPLSA, OrthogonalPLSA
+from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.arrays import array_module, on_device, to_numpy
 from topicfold.engine.block_executor import LocalExecutor
 from topicfold.engine.blocked import BlockedEngine
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import device, layout, source, streaming
+from topicfold.engine.cuda.plan import fits
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.inference.frank_wolfe import frank_wolfe
 from topicfold.steps import LaplacianTheta, StepContext
@@ -51,7 +53,11 @@ def fake_cupy(*, n_devices=1, driver=12040, free=2**30, failure=None):
         compiler=SimpleNamespace(CompileException=type("Compile", (Exception,), {})),
     )
     pool = SimpleNamespace(free_all_blocks=lambda: None)
-    return SimpleNamespace(cuda=cuda, get_default_memory_pool=lambda: pool)
+    return SimpleNamespace(
+        cuda=cuda,
+        get_default_memory_pool=lambda: pool,
+        get_default_pinned_memory_pool=lambda: pool,
+    )
 
 
 def use_cupy(monkeypatch, module):
@@ -144,7 +150,7 @@ def test_other_device_errors_become_device_errors(monkeypatch, kind):
 
 
 def test_nothing_of_cupy_is_imported_unless_asked_for():
-    modules = ["engine", "frank_wolfe", "graph", "layout", "orthogonal", "streaming"]
+    modules = ["engine", "frank_wolfe", "graph", "orthogonal", "port", "streaming"]
     names = ", ".join(f"topicfold.engine.cuda.{m}" for m in modules)
     code = f"import sys, {names}; print('cupy' in sys.modules)"
     done = subprocess.run(
@@ -227,23 +233,18 @@ class StandInBlock(streaming.CudaBlock):
     most = 0
 
     def _device_engine(self):
-        block = self._layout
-        X = sparse.csr_matrix(
-            (block.counts, block.indices, block.indptr),
-            shape=(self.n_documents, self.n_terms),
-        )
-        order = np.arange(self.n_terms)
         StandInBlock.on_device += 1
         StandInBlock.most = max(StandInBlock.most, StandInBlock.on_device)
-        return CpuEngine(X, self.n_topics, dtype=self.dtype, word_order=order)
+        options = {"dtype": self.dtype, "word_order": self._order}
+        return CpuEngine(self._X, self.n_topics, **options)
 
     def word_pass(self, parameters, weights, out):
         StandInBlock.on_device -= 1
         return super().word_pass(parameters, weights, out)
 
 
-def streamed(X, n_topics, rows):
-    corpus = streaming.MemoryBlocks(X, rows)
+def in_blocks(X, n_topics, rows, folder):
+    corpus = BlockMatrix.write(folder, X, block_size=rows)
     return BlockedEngine(
         corpus,
         n_topics,
@@ -257,12 +258,15 @@ def streamed(X, n_topics, rows):
 
 @pytest.mark.parametrize("link", ["identity", "digamma"])
 @pytest.mark.parametrize("max_updates", [0, 3])
-def test_streaming_is_one_engine_in_blocks(counts, link, max_updates):
+def test_blocks_are_one_engine(counts, link, max_updates, tmp_path):
     rng = np.random.default_rng(1)
     theta, phi = rng.gamma(1.0, size=(23, 3)) + 0.1, rng.dirichlet(np.ones(17), 3)
     results = []
     StandInBlock.on_device = StandInBlock.most = 0
-    for engine in (CpuEngine(counts, 3, dtype=np.float64), streamed(counts, 3, 5)):
+    for engine in (
+        CpuEngine(counts, 3, dtype=np.float64),
+        in_blocks(counts, 3, 5, tmp_path / "x"),
+    ):
         P, B = engine.pack_documents(theta), engine.pack_topics(phi)
         done = engine.document_pass(
             P,
@@ -280,6 +284,8 @@ def test_streaming_is_one_engine_in_blocks(counts, link, max_updates):
                 engine.unpack_topics(words),
                 done.loglik,
                 done.n_updates.sum(),
+                engine.document_bound(P, engine.pack_prior(0.2)),
+                engine.log_totals(P, 0.1),
             )
         )
     for whole, blocks in zip(*results, strict=True):
@@ -294,24 +300,10 @@ def test_a_word_pass_without_its_block_is_an_error(counts):
         block.word_pass(np.ones((23, 2)), weights, np.empty_like(weights))
 
 
-def test_blocks_in_memory_are_the_matrix(counts):
-    corpus = streaming.MemoryBlocks(counts, 4)
-    parts = [corpus.block(b) for b in range(corpus.n_blocks)]
-    assert [p.shape[0] for p in parts] == corpus.block_rows.tolist() == [4] * 5 + [3]
-    assert (sparse.vstack(parts) != counts).nnz == 0
-    assert (corpus[np.array([22, 3, 9])] != counts[[22, 3, 9]]).nnz == 0
-    np.testing.assert_array_equal(corpus.indptr, counts.indptr)
-    np.testing.assert_allclose(corpus.sum(axis=1), counts.sum(axis=1).A1)
-    order = np.arange(17)[::-1]
-    given_order = streaming.MemoryBlocks(counts, 4, order).word_order
-    np.testing.assert_array_equal(given_order, order)
-
-
-def test_a_corpus_larger_than_the_device_is_streamed(monkeypatch, counts):
-    needed = streaming.TOPICS * 17 * 16 * 8
-    free = int((needed + 6 * (3 * 16 * 8 + 32 + 52 * counts.nnz / 23)) / 0.85) + 10
-    use_cupy(monkeypatch, fake_cupy(free=free))
-    engine = make_engine(counts, 3, dtype=np.float64, device="cuda")
+def test_a_corpus_in_blocks_is_visited_block_by_block(monkeypatch, counts, tmp_path):
+    use_cupy(monkeypatch, fake_cupy())
+    corpus = BlockMatrix.write(tmp_path / "x", counts, block_size=6)
+    engine = make_engine(corpus, 3, dtype=np.float64, device="cuda")
     assert isinstance(engine, BlockedEngine)
     assert engine.n_blocks == 4
     assert engine._blocks.make is streaming.make_cuda_block
@@ -319,12 +311,24 @@ def test_a_corpus_larger_than_the_device_is_streamed(monkeypatch, counts):
 
 def test_topics_larger_than_the_device_are_an_error(monkeypatch, counts):
     use_cupy(monkeypatch, fake_cupy(free=1000))
-    with pytest.raises(DeviceError, match="3 topics over 17 terms alone need"):
+    with pytest.raises(DeviceError, match="3 topics over 17 terms and one document"):
         make_engine(counts, 3, device="cuda")
 
 
-def test_graph_steps_say_that_they_cannot_stream(counts):
-    engine = streamed(counts, 2, 5)
+def test_a_matrix_larger_than_the_device_is_streamed(monkeypatch, counts):
+    kind = np.dtype(np.float64)
+    free = next(n for n in range(0, 10**6, 100) if fits(counts, 3, kind, n))
+    use_cupy(monkeypatch, fake_cupy(free=int(free / 0.85) - 200))
+    monkeypatch.setattr(streaming, "_streamed", lambda *args: args)
+    X, n_topics, dtype, order, plan = make_engine(counts, 3, dtype=kind, device="cuda")
+    assert X is counts
+    assert (n_topics, dtype, order) == (3, kind, None)
+    assert plan.offsets[-1] == 23
+    assert not plan.stays.all()
+
+
+def test_graph_steps_say_that_they_cannot_stream(counts, tmp_path):
+    engine = in_blocks(counts, 2, 5, tmp_path / "x")
     context = StepContext(engine, None, graph=sparse.eye(23, format="csr"))
     with pytest.raises(DataError, match="all documents in one place"):
         LaplacianTheta().prepare(context)

@@ -16,8 +16,9 @@ from topicfold import (
     TwoPhase,
 )
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine.blocked import BlockedEngine
 from topicfold.engine.cuda import streaming
+from topicfold.engine.cuda.plan import Plan
+from topicfold.engine.cuda.streamed import StreamedEngine
 from topicfold.steps import DirichletPhi, DirichletTheta, OrthogonalPhi
 
 MODELS = {
@@ -123,20 +124,23 @@ def test_two_phases(corpus):
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
-def test_a_corpus_on_disk(corpus, tmp_path):
+@pytest.mark.parametrize("name", ["plsa", "variational"])
+def test_a_corpus_on_disk(corpus, name, tmp_path):
     X, _ = corpus
     blocks = BlockMatrix.write(tmp_path / "blocks", X, block_size=90)
-    whole, parts = (fitted(MODELS["plsa"], data, "cuda") for data in (X, blocks))
+    whole, parts = (fitted(MODELS[name], data, "cuda") for data in (X, blocks))
     np.testing.assert_allclose(parts.components_, whole.components_, atol=1e-8)
     np.testing.assert_allclose(parts.doc_topics_, whole.doc_topics_, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", ["plsa", "dirichlet", "cvb0", "variational"])
-def test_a_corpus_in_blocks_gives_the_same_fit(corpus, name, monkeypatch):
+def test_a_streamed_corpus_gives_the_same_fit(corpus, name, monkeypatch):
     X, _ = corpus
     whole = fitted(MODELS[name], X, "cuda", max_iter=8)
-    monkeypatch.setattr(streaming, "rows_that_fit", lambda *rest: 70)
-    assert isinstance(streaming.make_cuda_engine(X, 4), BlockedEngine)
+    monkeypatch.setattr(streaming, "fits", lambda *rest: False)
+    plan = Plan(np.array([0, 70, 130, 200, 260, 300]), np.arange(5) == 2)
+    monkeypatch.setattr(streaming, "plan_blocks", lambda *rest: plan)
+    assert isinstance(streaming.make_cuda_engine(X, 4), StreamedEngine)
     blocks = fitted(MODELS[name], X, "cuda", max_iter=8)
     np.testing.assert_allclose(
         blocks.objective_history_, whole.objective_history_, rtol=1e-9

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from topicfold.engine.cuda.device import device_errors
 from topicfold.engine.cuda.layout import (
     TILE_BYTES,
+    DeviceLayout,
     DeviceWords,
     document_layout,
     word_layout,
@@ -21,60 +22,15 @@ from topicfold.engine.cuda.source import THREADS, compile_part
 from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
 
 
-class CudaEngine(PackedArrays):
-    """Expected counts of one corpus on one GPU.
+class Passes(PackedArrays):
+    """The two passes over lists of non-zeros that are on the device."""
 
-    Arithmetic is in `dtype`; log-likelihood and sums over rows are float64. Every
-    output row has one warp and a fixed order of addition: the same bits in every
-    run. In float32 a pass agrees with the reference to a relative 1e-4. The word pass
-    computes the ratios again from the rows that it fetches anyway, which is less
-    traffic than to remember them.
-
-    Time O(nnz·K) a pass, device memory 16 bytes a non-zero (float32) and
-    O((D + V)·K).
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        SciPy's, or arrays `indptr`, `indices`, `data` on the device; non-negative,
-        without explicit zeros or duplicates.
-    n_topics : int
-        Number of topics.
-    dtype : dtype, default=float32
-        Type of parameters and counts.
-    word_order : ndarray of int of shape (n_terms,) or None, default=None
-        Order of words of packed topics; None is by document frequency.
-    tile_bytes : int, default=32 MiB
-        Mixtures in a tile of the word pass; 0 does without tiles.
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        n_topics: int,
-        *,
-        dtype: np.dtype | type = np.float32,
-        word_order: NDArray[np.integer] | None = None,
-        tile_bytes: int = TILE_BYTES,
-    ) -> None:
-        super().__init__(int(X.shape[1]), n_topics, np.dtype(dtype))
-        self.n_documents = int(X.shape[0])
-        self._tile_bytes = tile_bytes
-        self._document_weights: Array = None
-        with device_errors("the corpus was copied to it"):
-            self._layout = document_layout(X, self.dtype, word_order, self._cupy)
-            self._nothing = self._cupy.empty(0, self.dtype)
-        self.word_order = self._layout.word_order
-        self.document_lengths: NDArray[np.float64] = self._cupy.asnumpy(
-            self._layout.lengths
-        )
+    _layout: DeviceLayout
+    _document_weights: Array = None
 
     @cached_property
     def _words(self) -> DeviceWords:
-        with device_errors("its non-zeros were sorted by word"):
-            kernels = compile_part("words", self.shape)
-            tile = self._tile_bytes // (self.width * self.dtype.itemsize)
-            return word_layout(self._layout, tile, kernels, self._cupy)
+        raise NotImplementedError
 
     @cached_property
     def _partials(self) -> Array:
@@ -120,7 +76,7 @@ class CudaEngine(PackedArrays):
                 np.int32(max_updates),
                 np.float64(tol),
                 layout.lengths,
-                self._document_weights if digamma else self._nothing,
+                self._document_weights if digamma else prior,
                 counts,
                 loglik,
                 n_updates,
@@ -166,3 +122,85 @@ class CudaEngine(PackedArrays):
         out = self._cupy.empty_like(weights)
         words = self.word_pass(parameters, weights, out)
         return ExpectedCounts(documents.counts, words, documents.loglik)
+
+
+class CudaEngine(Passes):
+    """Expected counts of one corpus on one GPU.
+
+    Arithmetic is in `dtype`; log-likelihood and sums over rows are float64. Every
+    output row has one warp and a fixed order of addition: the same bits in every
+    run. In float32 a pass agrees with the reference to a relative 1e-4. The word pass
+    computes the ratios again from the rows that it fetches anyway, which is less
+    traffic than to remember them.
+
+    Time O(nnz·K) a pass, device memory 16 bytes a non-zero (float32) and
+    O((D + V)·K).
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_documents, n_terms)
+        SciPy's, or arrays `indptr`, `indices`, `data` on the device; non-negative,
+        without explicit zeros or duplicates.
+    n_topics : int
+        Number of topics.
+    dtype : dtype, default=float32
+        Type of parameters and counts.
+    word_order : ndarray of int of shape (n_terms,) or None, default=None
+        Order of words of packed topics; None is by document frequency.
+    tile_bytes : int, default=32 MiB
+        Mixtures in a tile of the word pass; 0 does without tiles.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        n_topics: int,
+        *,
+        dtype: np.dtype | type = np.float32,
+        word_order: NDArray[np.integer] | None = None,
+        tile_bytes: int = TILE_BYTES,
+    ) -> None:
+        super().__init__(int(X.shape[1]), n_topics, np.dtype(dtype))
+        self.n_documents = int(X.shape[0])
+        self._tile_bytes = tile_bytes
+        with device_errors("the corpus was copied to it"):
+            self._layout = document_layout(X, self.dtype, word_order, self._cupy)
+        self.word_order = self._layout.word_order
+        self.document_lengths: NDArray[np.float64] = self._cupy.asnumpy(
+            self._layout.lengths
+        )
+
+    @cached_property
+    def _words(self) -> DeviceWords:
+        with device_errors("its non-zeros were sorted by word"):
+            kernels = compile_part("words", self.shape)
+            tile = self._tile_bytes // (self.width * self.dtype.itemsize)
+            return word_layout(self._layout, tile, kernels, self._cupy)
+
+
+class ListedEngine(Passes):
+    """The passes over lists that somebody else has arranged.
+
+    Parameters
+    ----------
+    topics : PackedArrays
+        Engine of the topics, whose order of words the lists are in.
+    layout, words : DeviceLayout, DeviceWords
+        The lists.
+    partials : cupy.ndarray
+        Room for ``words.n_slots`` rows or more.
+    """
+
+    def __init__(
+        self,
+        topics: PackedArrays,
+        layout: DeviceLayout,
+        words: DeviceWords,
+        partials: Array,
+    ) -> None:
+        super().__init__(topics.n_terms, topics.n_topics, topics.dtype)
+        self.n_documents = len(layout.indptr) - 1
+        self.word_order = topics.word_order
+        self._layout = layout
+        self._words = words
+        self._partials = partials

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 STRETCH = 2048
 # Words whose part of a tile has at least this many non-zeros are visited by tile.
 LEAST_IN_TILE = 48
-# Bytes of mixtures in a tile: a part of the L2 cache.
+# Bytes of mixtures in a tile: a part of the L2 cache. Others are timed by
+# ``python -m benchmarks.gpu --variants``.
 TILE_BYTES = 32 * 2**20
 
 
@@ -98,15 +99,31 @@ def word_layout(
 
     Lists of common words are cut at multiples of `tile` documents; 0 does not.
     """
-    n_documents = len(layout.indptr) - 1
-    rows = cupy.empty(len(layout.indices), cupy.int32)
-    if rows.size:
-        list_documents = kernels.get_function("list_documents")
-        blocks = (min(-(-n_documents // 4), 2**20),)
-        list_documents(blocks, (128,), (np.int64(n_documents), layout.indptr, rows))
     order = cupy.argsort(layout.indices)
-    documents, counts = cupy.take(rows, order), cupy.take(layout.counts, order)
-    del rows, order
+    rows = cupy.empty(len(layout.indices), cupy.int32)
+    documents = cupy.take(list_documents(layout.indptr, rows, kernels), order)
+    counts = cupy.take(layout.counts, order)
+    del order, rows
+    host, n_slots = stretches_of(layout, documents, tile, kernels, cupy)
+    device = Stretches(*(cupy.asarray(part) for part in host))
+    return DeviceWords(documents, counts, device, n_slots)
+
+
+def list_documents(indptr: Any, out: Any, kernels: Any) -> Any:
+    """Write the document of every non-zero to `out`."""
+    n_documents = len(indptr) - 1
+    if out.size:
+        kernel = kernels.get_function("list_documents")
+        blocks = (min(-(-n_documents // 4), 2**20),)
+        kernel(blocks, (128,), (np.int64(n_documents), indptr, out))
+    return out
+
+
+def stretches_of(
+    layout: DeviceLayout, documents: Any, tile: int, kernels: Any, cupy: Any
+) -> tuple[Stretches, int]:
+    """Return `cut_stretches` of the lists of documents, sorted by word."""
+    n_documents = len(layout.indptr) - 1
     word_ptr = np.r_[0, np.cumsum(layout.frequency)]
     borders = np.empty((0, 2), np.int64)
     if 0 < tile < n_documents:
@@ -122,9 +139,7 @@ def word_layout(
             arguments = (*sizes, cupy.asarray(word_ptr), documents, found)
             find_tiles((-(-found.size // 128),), (128,), arguments)
         borders = cupy.asnumpy(found)
-    host, n_slots = cut_stretches(word_ptr, borders)
-    device = Stretches(*(cupy.asarray(part) for part in host))
-    return DeviceWords(documents, counts, device, n_slots)
+    return cut_stretches(word_ptr, borders)
 
 
 def cut_stretches(

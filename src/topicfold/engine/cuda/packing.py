@@ -180,7 +180,7 @@ class PackedArrays:
             )
             total = self._total(rows)
         constant = float(gammaln(alpha.sum()) - gammaln(alpha).sum())
-        return total + self.n_documents * constant
+        return total + len(parameters) * constant
 
     def topic_bound(self, counts: Array, prior: float) -> float:
         """Dirichlet terms of the bound for topics λ = counts + prior."""

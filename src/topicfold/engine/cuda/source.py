@@ -54,6 +54,7 @@ def row_shape(n_topics: int, dtype: np.dtype) -> Shape:
 
     Lists of documents are short: there many warps at once hide the latency, so a
     thread has few topics. Lists of words are long and want more work in a thread.
+    ``python -m benchmarks.gpu --variants`` times the other shapes.
 
     Examples
     --------

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which CUDA engine a corpus gets: one on the device, or one block after another.
 
-A corpus that does not fit into the device's memory is cut into blocks of rows. They
-and their mixtures stay on the host or on disk; a pass sends a block, runs both passes
-on it and fetches the results, so the device holds one block at a time.
+A matrix that does not fit into the device's memory is streamed (``engine.cuda.
+streamed``). A corpus that is in blocks already, on disk or on workers, is visited as
+on the CPU (``engine.blocked``): its mixtures are files, and the device holds one
+block at a time.
+
+Experimental: tried on one kind of GPU only; how blocks are planned may change.
 """
 
 from __future__ import annotations
@@ -15,22 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import BlockCorpus, Rows
-from topicfold.engine.arrays import to_numpy
-from topicfold.engine.block_executor import LocalExecutor, executor_of
-from topicfold.engine.blocked import BlockedEngine, BlockEngine
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.engine.arrays import on_device, to_numpy
+from topicfold.engine.block_engine import BlockEngine
+from topicfold.engine.block_executor import executor_of
+from topicfold.engine.blocked import BlockedEngine
 from topicfold.engine.cuda.device import load_cupy
-from topicfold.engine.cuda.source import row_shape
+from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
+from topicfold.engine.cuda.streamed import StreamedEngine
 from topicfold.engine.protocol import Array, DocumentPass, Engine, Link
-from topicfold.exceptions import DeviceError
 
 _logger = logging.getLogger("topicfold")
-
-# Share of the free device memory that is planned with.
-USABLE = 0.85
-# Packed arrays of mixtures and of topics that a fit holds at once.
-MIXTURES = 3
-TOPICS = 5
 
 
 def make_cuda_engine(
@@ -45,129 +43,76 @@ def make_cuda_engine(
     cupy = load_cupy()
     if isinstance(X, BlockCorpus):
         # One block at a time on the device, whatever the threads.
-        executor = executor_of(X, 1)
-        return _streamed(X, n_topics, executor, dtype, threads)
-    pool = cupy.get_default_memory_pool()
-    pool.free_all_blocks()
+        return BlockedEngine(
+            X,
+            n_topics,
+            executor_of(X, 1),
+            dtype=dtype,
+            threads=threads,
+            make_block=make_cuda_block,
+        )
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.get_default_pinned_memory_pool().free_all_blocks()
     free = int(USABLE * cupy.cuda.runtime.memGetInfo()[0])
-    rows = rows_that_fit(X, n_topics, np.dtype(dtype), free)
-    if rows >= X.shape[0]:
+    dtype = np.dtype(dtype)
+    if fits(X, n_topics, dtype, free):
         from topicfold.engine.cuda.engine import CudaEngine
 
         return CudaEngine(X, n_topics, dtype=dtype, word_order=word_order)
-    _logger.info("%d of %d documents at a time on the GPU", rows, X.shape[0])
-    corpus = MemoryBlocks(X, rows, word_order)
-    executor = LocalExecutor(corpus, 1, corpus.keep_bytes)
-    return _streamed(corpus, n_topics, executor, dtype, threads)
+    plan = plan_blocks(X.indptr, X.shape[1], n_topics, dtype, free)
+    return _streamed(X, n_topics, dtype, word_order, plan)
 
 
 def _streamed(
-    corpus: BlockCorpus, n_topics: int, executor: Any, dtype: Any, threads: int
+    X: Any, n_topics: int, dtype: np.dtype, word_order: Any, plan: Plan
 ) -> Engine:
-    return BlockedEngine(
-        corpus,
-        n_topics,
-        executor,
-        dtype=dtype,
-        threads=threads,
-        make_block=make_cuda_block,
-    )
+    """Return the engine of a matrix that the device has no room for."""
+    from topicfold.engine.cuda.port import CudaPort
 
-
-def rows_that_fit(X: Any, n_topics: int, dtype: np.dtype, free: int) -> int:
-    """Return how many rows of X the device has room for, or say that none.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix(np.ones((1000, 50), np.float32))
-    >>> rows_that_fit(X, 16, np.dtype(np.float32), 2**30)
-    1000
-    >>> rows_that_fit(X, 16, np.dtype(np.float32), 2**20)
-    425
-    """
-    row_bytes = row_shape(n_topics, dtype).width * dtype.itemsize
-    # Both lists of a non-zero, and what sorting needs besides.
-    per_entry = 2 * (4 + dtype.itemsize) + 28
-    n_rows, n_terms = X.shape
-    per_row = MIXTURES * row_bytes + 32 + per_entry * X.nnz / max(n_rows, 1)
-    room = free - TOPICS * n_terms * row_bytes
-    rows = int(room / per_row)
-    if rows < min(n_rows, 1):
-        raise DeviceError(
-            f"the GPU has {free / 2**30:.2f} GiB to use, but {n_topics} topics over "
-            f"{n_terms} terms alone need {TOPICS * n_terms * row_bytes / 2**30:.2f}. "
-            "Use fewer topics or terms, close other programs on the GPU, or use "
-            "device='cpu'."
-        )
-    return min(rows, n_rows)
-
-
-class MemoryBlocks(BlockCorpus):
-    """Rows of a CSR matrix in memory, so many at a time.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix(np.eye(5))
-    >>> MemoryBlocks(X, 2).block_rows.tolist()
-    [2, 2, 1]
-    """
-
-    def __init__(
-        self,
-        X: sparse.csr_matrix,
-        rows: int,
-        word_order: NDArray[np.integer] | None = None,
-    ) -> None:
-        self._X = X
-        self._order = word_order
-        self._starts = np.arange(0, X.shape[0], rows)
-        stops = np.r_[self._starts[1:], X.shape[0]]
-        self.dtype = X.dtype
-        self.block_rows = np.asarray(stops - self._starts, np.int64)
-        self.block_nnz = np.asarray(X.indptr[stops] - X.indptr[self._starts], np.int64)
-        self.document_frequencies = np.bincount(X.indices, minlength=X.shape[1])
-        self.term_totals = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
-
-    @property
-    def word_order(self) -> NDArray[np.int64]:
-        """The given order, or by falling document frequency."""
-        if self._order is None:
-            return super().word_order
-        return np.asarray(self._order, np.int64)
-
-    def block(self, number: int) -> sparse.csr_matrix:
-        """Return one block."""
-        start = int(self._starts[number])
-        return self._X[start : start + int(self.block_rows[number])]
-
-    def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
-        sums = np.asarray(self._X.sum(axis=1, dtype=np.float64)).ravel()
-        return np.diff(self._X.indptr).astype(np.int64), sums
-
-    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
-        return self._X[np.concatenate([self._starts[b] + rows for b, rows in chosen])]
+    n_blocks, n_stay = len(plan.stays), int(plan.stays.sum())
+    _logger.info("%d of %d blocks of documents stay on the GPU", n_stay, n_blocks)
+    if word_order is None:
+        frequency = np.bincount(X.indices, minlength=X.shape[1])
+        word_order = np.argsort(-frequency, kind="stable")
+    return StreamedEngine(X, CudaPort(X.shape[1], n_topics, dtype, word_order), plan)
 
 
 class CudaBlock(BlockEngine):
     """A block whose two passes run on the device; its arrays are NumPy's.
 
     The word pass must follow the document pass of the same block: the block is on
-    the device from the one to the other.
+    the device from the one to the other, where its non-zeros are arranged.
     """
 
     _visit: tuple[Any, Any, Any] | None = None
 
+    def __init__(
+        self,
+        X: sparse.csr_matrix,
+        n_topics: int,
+        *,
+        dtype: np.dtype | type,
+        word_order: NDArray[np.integer],
+    ) -> None:
+        # What the CPU does with rows; it need not arrange their words.
+        nothing = sparse.csr_matrix(X.shape, dtype=dtype)
+        super().__init__(nothing, n_topics, dtype=dtype, word_order=word_order)
+        self._X = X
+        self._order = word_order
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the non-zeros and of mixtures."""
+        X = self._X
+        return int(super().n_bytes + X.data.nbytes + X.indices.nbytes)
+
     def _device_engine(self) -> Any:
-        """Send the block, words numbered as in packed topics."""
+        """Send the block."""
         from topicfold.engine.cuda.engine import CudaEngine
 
-        layout = self._layout
-        block = sparse.csr_matrix(
-            (layout.counts, layout.indices, layout.indptr),
-            shape=(self.n_documents, self.n_terms),
+        return CudaEngine(
+            self._X, self.n_topics, dtype=self.dtype, word_order=self._order
         )
-        order = np.arange(self.n_terms)
-        return CudaEngine(block, self.n_topics, dtype=self.dtype, word_order=order)
 
     def document_pass(
         self,
@@ -195,9 +140,9 @@ class CudaBlock(BlockEngine):
             tol=tol,
         )
         if max_updates:
-            parameters[:, used] = device.unpack_documents(rows)
-        counts = np.zeros_like(parameters) if out is None else out
-        counts[:, used] = device.unpack_documents(done.counts)
+            self._fetch(rows, parameters)
+        counts = np.empty_like(parameters) if out is None else out
+        self._fetch(done.counts, counts)
         self._visit = device, rows, topics
         return DocumentPass(counts, done.loglik, to_numpy(done.n_updates))
 
@@ -207,14 +152,20 @@ class CudaBlock(BlockEngine):
             raise RuntimeError("a document pass comes before the word pass")
         device, rows, topics = self._visit
         self._visit = None
-        words = device.word_pass(rows, topics, np.empty_like(topics))
-        out[:, : self.n_topics] = device.unpack_documents(words)
-        out[:, self.n_topics :] = 0
+        self._fetch(device.word_pass(rows, topics, np.empty_like(topics)), out)
         return out
+
+    def _fetch(self, packed: Any, out: Array) -> None:
+        """Copy packed rows to the host, whose padding may be another."""
+        if on_device(packed) and packed.shape == out.shape:
+            packed.get(out=out)
+            return
+        out[:, : self.n_topics] = to_numpy(packed[:, : self.n_topics])
+        out[:, self.n_topics :] = 0
 
 
 def make_cuda_block(
     X: sparse.csr_matrix, n_topics: int, dtype: Any, word_order: NDArray[np.integer]
 ) -> CudaBlock:
-    """Arrange a block on the host."""
+    """Keep a block on the host."""
     return CudaBlock(X, n_topics, dtype=dtype, word_order=word_order)

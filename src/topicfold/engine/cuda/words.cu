@@ -63,6 +63,19 @@ extern "C" __global__ void list_documents(long long n_documents, const long long
             out[p] = (int)d;
 }
 
+// Documents and counts word by word, from where each non-zero is among the documents'.
+extern "C" __global__ void arrange_words(int n, const int *order, const int *rows,
+                                         const real *counts, int *out_documents,
+                                         real *out_counts)
+{
+    for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < n;
+         j += gridDim.x * blockDim.x) {
+        const int p = order[j];
+        out_documents[j] = __ldg(rows + p);
+        out_counts[j] = __ldg(counts + p);
+    }
+}
+
 // Where each tile of documents begins in the sorted lists of the first words.
 extern "C" __global__ void find_tiles(int n_words, int n_tiles, long long tile,
                                       const long long *word_ptr, const int *documents,

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What streaming needs of a GPU: memory, copies, streams, and the engine of a block."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.engine.cuda.device import device_errors, load_cupy
+from topicfold.engine.cuda.engine import CudaEngine, ListedEngine
+from topicfold.engine.cuda.layout import (
+    TILE_BYTES,
+    DeviceLayout,
+    DeviceWords,
+    Stretches,
+    document_layout,
+    list_documents,
+    stretches_of,
+)
+from topicfold.engine.cuda.pipeline import Stream
+from topicfold.engine.cuda.source import compile_part
+
+_logger = logging.getLogger("topicfold")
+
+Array = Any  # CuPy has no types
+TO_DEVICE, TO_HOST = 1, 2
+# Blocks of the kernel that arranges lists by word.
+ARRANGING = 2**14
+
+
+class CudaPort:
+    """One GPU, for ``engine.cuda.streamed``.
+
+    Parameters
+    ----------
+    n_terms, n_topics : int
+        Size of the topics.
+    dtype : dtype
+        Type of parameters and counts.
+    word_order : ndarray of int of shape (n_terms,)
+        Order of words of packed topics.
+    """
+
+    def __init__(
+        self,
+        n_terms: int,
+        n_topics: int,
+        dtype: np.dtype,
+        word_order: NDArray[np.integer],
+    ) -> None:
+        self._cupy = cupy = load_cupy()
+        nothing = sparse.csr_matrix((0, n_terms), dtype=dtype)
+        #: Does everything that is done with topics.
+        self.topics = CudaEngine(nothing, n_topics, dtype=dtype, word_order=word_order)
+        self._no_words = self.topics._layout
+        self._kernels = compile_part("words", self.topics.shape)
+        self._streams: dict[str, Any] = {
+            name: cupy.cuda.Stream(non_blocking=True)
+            for name in ("send", "work", "fetch")
+        }
+        self._scratch: tuple[Array, ...] = ()
+        self._partials: Array = None
+        self._warned = False
+
+    # ---- streams: see `pipeline.Streams`
+
+    def begin(self) -> None:
+        """Let the three streams wait for the caller's."""
+        event = self._cupy.cuda.get_current_stream().record()
+        for stream in self._streams.values():
+            stream.wait_event(event)
+
+    def submit(self, stream: Stream, function: Callable[..., None], *args: Any) -> None:
+        """Call `function`; the device's part of it is queued."""
+        with device_errors("a block was visited"), self._streams[stream]:
+            function(*args)
+
+    def record(self, stream: Stream) -> Any:
+        """Return an event of a stream."""
+        event = self._cupy.cuda.Event(disable_timing=True)
+        event.record(self._streams[stream])
+        return event
+
+    def wait(self, stream: Stream, event: Any) -> None:
+        """Let a stream wait."""
+        if event is not None:
+            self._streams[stream].wait_event(event)
+
+    def finish(self) -> None:
+        """Wait for the three streams."""
+        with device_errors("blocks were visited"):
+            for stream in self._streams.values():
+                stream.synchronize()
+
+    # ---- memory
+
+    def pinned(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Return host memory that is copied at full speed, or else any."""
+        cuda = self._cupy.cuda
+        try:
+            memory = cuda.alloc_pinned_memory(max(n_bytes, 1))
+        except (cuda.runtime.CUDARuntimeError, cuda.memory.OutOfMemoryError) as error:
+            if not self._warned:
+                _logger.warning(
+                    "the host has no more page-locked memory (%s); copies to the GPU "
+                    "will be slower",
+                    error,
+                )
+            self._warned = True
+            return np.empty(n_bytes, np.uint8)
+        return np.frombuffer(memory, np.uint8, n_bytes)
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Array:
+        """Return an array on the device."""
+        with device_errors("room for blocks was made"):
+            return self._cupy.empty(shape, dtype)
+
+    def upload(self, array: NDArray[Any]) -> Array:
+        """Return a copy on the device."""
+        with device_errors("a block was copied to it"):
+            return self._cupy.asarray(array)
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Copy between host and device, in the stream of the moment."""
+        to_device = isinstance(source, np.ndarray)
+        host, device = (source, target) if to_device else (target, source)
+        ends = device.data.ptr, host.ctypes.data
+        self._cupy.cuda.runtime.memcpyAsync(
+            *(ends if to_device else ends[::-1]),
+            host.nbytes,
+            TO_DEVICE if to_device else TO_HOST,
+            self._cupy.cuda.get_current_stream().ptr,
+        )
+
+    # ---- lists of non-zeros
+
+    def prepare(self, X: sparse.csr_matrix) -> dict[str, NDArray[Any]]:
+        """Arrange a block on the device and return its lists as NumPy arrays.
+
+        Instead of the lists by word there is where their non-zeros are in the lists
+        by document; counts that are small whole numbers have a byte or two.
+        """
+        cupy, topics = self._cupy, self.topics
+        with device_errors("a block was arranged"):
+            layout = document_layout(X, topics.dtype, topics.word_order, cupy)
+            order = cupy.argsort(layout.indices).astype(np.int32)
+            rows = cupy.empty(len(order), np.int32)
+            list_documents(layout.indptr, rows, self._kernels)
+            tile = TILE_BYTES // (topics.width * topics.dtype.itemsize)
+            stretches, _ = stretches_of(
+                layout, cupy.take(rows, order), tile, self._kernels, cupy
+            )
+            arrays = {
+                "indptr": layout.indptr,
+                "lengths": layout.lengths,
+                "indices": layout.indices,
+                "counts": narrowed(layout.counts),
+                "order": order,
+            }
+            host = {name: array.get() for name, array in arrays.items()}
+        return host | stretches._asdict()
+
+    def reserve(self, n_entries: int, n_slots: int) -> None:
+        """Make room for the lists of the largest block in work."""
+        self._scratch = self._room(n_entries)
+        shape = (n_slots, self.topics.width)
+        self._partials = self.empty(shape, self.topics.dtype)
+
+    def _room(self, n_entries: int) -> tuple[Array, ...]:
+        kinds = self.topics.dtype, np.int32, np.int32, self.topics.dtype
+        return tuple(self.empty(n_entries, kind) for kind in kinds)
+
+    def arrange(
+        self, lists: dict[str, Array], *, keep: bool = False
+    ) -> tuple[DeviceLayout, DeviceWords]:
+        """Make the lists by word from what `prepare` returned, now on the device.
+
+        Unless they are to be kept, there is one block's at a time: the next one's
+        take their place.
+        """
+        n = len(lists["indices"])
+        scratch = self._room(n) if keep else self._scratch
+        counts, rows, documents, by_word = (array[:n] for array in scratch)
+        counts[...] = lists["counts"]
+        if n:
+            list_documents(lists["indptr"], rows, self._kernels)
+            arguments = np.int32(n), lists["order"], rows, counts, documents, by_word
+            arrange = self._kernels.get_function("arrange_words")
+            arrange((min(-(-n // 256), ARRANGING),), (256,), arguments)
+        layout = DeviceLayout(
+            lists["indptr"],
+            lists["indices"],
+            counts,
+            lists["lengths"],
+            self._no_words.word_order,
+            self._no_words.frequency,
+        )
+        stretches = Stretches(*(lists[name] for name in Stretches._fields))
+        return layout, DeviceWords(documents, by_word, stretches, 0)
+
+    def engine(self, lists: tuple[DeviceLayout, DeviceWords]) -> ListedEngine:
+        """Return the engine of a block whose lists are on the device."""
+        return ListedEngine(self.topics, *lists, self._partials)
+
+    def document_bound(self, parameters: Array, prior: Array) -> float:
+        """Dirichlet terms of the bound for some rows."""
+        return self.topics.document_bound(parameters, prior)
+
+
+def narrowed(counts: Any) -> Any:
+    """Return whole counts below 2^16 in a byte or two, others as they are.
+
+    Examples
+    --------
+    >>> narrowed(np.array([1.0, 255.0])).dtype, narrowed(np.array([0.5])).dtype
+    (dtype('uint8'), dtype('float64'))
+    """
+    if counts.size == 0:
+        return counts
+    most = float(counts.max())
+    if most >= 2**16 or not bool((counts == counts.astype(np.uint16)).all()):
+        return counts
+    return counts.astype(np.uint8 if most < 2**8 else np.uint16)
