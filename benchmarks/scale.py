@@ -3,6 +3,7 @@
 
     python -m benchmarks.scale generate --documents 1000000 --folder /big/disk
     python -m benchmarks.scale run --documents 1000000 --folder /big/disk --how dask
+    python -m benchmarks.scale compare --documents 1000000 --folder /big/disk
     python -m benchmarks.scale report
 
 ``run --how`` is one of
@@ -15,7 +16,13 @@
 Documents are drawn from Zipfian topics and written block by block. A row is the
 median pass after the first; memory is the peak of resident memory of all processes
 (of memory-mapped files too). Every run is a process of its own and adds its row to
-``benchmarks/results/scale.json``; ``report`` writes the tables of ``scale.md``.
+``benchmarks/results/scale.json``; ``report`` writes the tables of ``scale.md``, with
+the GPU's from ``gpu.json``.
+
+``compare`` has one thread, two threads and two Dask workers of one thread take passes
+in turn over the same documents, so that a machine that changes its speed changes it
+for all. A round that others disturbed (more than `DISTURBED` of the processors'
+time, the hypervisor's included) does not count.
 """
 
 from __future__ import annotations
@@ -26,6 +33,8 @@ import os
 import platform
 import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,15 +42,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from benchmarks.scale_report import RESULTS, report
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BLOCK_SIZE, BlockMatrix, BlockWriter
 from topicfold.em import Callback, Resume
+from topicfold.em.plsa import PlsaEM
+from topicfold.engine import make_engine
+from topicfold.steps.base import PhiStep, ThetaStep
 
-RESULTS = Path(__file__).parent / "results"
 N_TERMS = 50_000
 N_TOPICS = 20
 MEAN_TOKENS = 84  # about 78 different words; 64 give 60
 TABLE = 2**20
+DISTURBED = 0.05
 
 
 def main() -> None:
@@ -53,8 +66,14 @@ def main() -> None:
         row = measure(arguments)
         print(json.dumps(row))
         _add_row(row)
+    elif arguments.what == "compare":
+        found = compare(arguments)
+        print(json.dumps(found))
+        text = json.dumps(found, indent=1) + "\n"
+        (RESULTS / "scale_compare.json").write_text(text, encoding="utf-8")
     else:
-        (RESULTS / "scale.md").write_text(report(_rows()), encoding="utf-8")
+        text = report(_rows(), N_TERMS, DISTURBED)
+        (RESULTS / "scale.md").write_text(text, encoding="utf-8")
 
 
 @cache
@@ -125,7 +144,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         ).fit(blocks)
         peak = _peak()
     elif how == "dask":
-        model, peak = _fit_on_workers(blocks, k, jobs, callbacks, common)
+        model, peak = _fit_on_workers(
+            blocks, k, jobs, callbacks, common, arguments.memory_limit
+        )
     else:
         X = blocks[:] if how == "memory" else blocks
         model = PLSA(k, init="random", n_jobs=jobs, callbacks=callbacks, **common).fit(
@@ -162,22 +183,103 @@ def warm_up(n_topics: int) -> None:
     LDA(n_topics, max_iter=1, batch_size=32).fit(X)
 
 
+def compare(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Let one thread, two threads and two workers take passes in turn."""
+    from topicfold.engine.dask import distribute
+
+    blocks, k = BlockMatrix.open(_path(arguments)), arguments.topics
+    warm_up(k)
+    phi = np.random.default_rng(0).dirichlet(np.ones(blocks.shape[1]), k)
+    X = blocks[:]
+    with _cluster(2) as client:
+        client.run(warm_up, k)
+        engines = {
+            "one": make_engine(X, k, n_jobs=1),
+            "threads": make_engine(X, k, n_jobs=2),
+            "dask": make_engine(distribute(blocks), k),
+        }
+        learners = {
+            name: PlsaEM(engine, phi, ThetaStep(), PhiStep())
+            for name, engine in engines.items()
+        }
+        pids = [os.getpid(), *client.run(os.getpid).values()]
+        objectives = {name: learner.start() for name, learner in learners.items()}
+        rounds: list[dict[str, float]] = []
+        began = time.perf_counter()
+        # The first round pages memory in.
+        while len(rounds) <= arguments.passes:
+            rounds.append(_round(learners, pids, objectives))
+            print(rounds[-1], flush=True)
+            if time.perf_counter() - began > arguments.seconds:
+                break
+    good = [r for r in rounds[1:] if r["others"] <= DISTURBED]
+    median = {n: float(np.median([r[n] for r in good])) for n in learners if good}
+    return {
+        "documents": blocks.shape[0],
+        "nnz": blocks.nnz,
+        "blocks": blocks.n_blocks,
+        "topics": k,
+        "machine": f"{platform.machine()}, {os.cpu_count()} CPU",
+        "rounds": rounds[1:],
+        "undisturbed": len(good),
+        "median": median,
+        "objective": objectives,
+    }
+
+
+def _round(
+    learners: dict[str, PlsaEM], pids: list[int], objectives: dict[str, float]
+) -> dict[str, float]:
+    began, busy, own = time.perf_counter(), _busy(), sum(map(_cpu_seconds, pids))
+    found = {}
+    for name, learner in learners.items():
+        last = time.perf_counter()
+        objectives[name] = learner.iterate()
+        found[name] = round(time.perf_counter() - last, 3)
+    everything = (os.cpu_count() or 1) * (time.perf_counter() - began)
+    others = _busy() - busy - (sum(map(_cpu_seconds, pids)) - own)
+    found["others"] = round(max(others, 0.0) / everything, 3)
+    return found
+
+
+def _busy() -> float:
+    """Seconds that the processors have worked, or were taken away from us."""
+    stat = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
+    user, nice, system, _, _, irq, softirq, steal = map(int, stat[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def _cpu_seconds(pid: int) -> float:
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+    fields = stat.split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def _cluster(workers: int, memory_limit: str = "0") -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        LocalCluster(
+            n_workers=workers, memory_limit=memory_limit, **options
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
 def _fit_on_workers(
     blocks: BlockMatrix,
     k: int,
     jobs: int,
     callbacks: list[Any],
     common: dict[str, Any],
+    memory_limit: str,
 ) -> tuple[PLSA, int]:
-    from distributed import Client, LocalCluster
-
     from topicfold.engine.dask import distribute
 
-    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        LocalCluster(n_workers=jobs, memory_limit=0, **options) as cluster,
-        Client(cluster) as client,
-    ):
+    with _cluster(jobs, memory_limit) as client:
         client.run(warm_up, k)
         corpus = distribute(blocks)
         model = PLSA(k, init="random", callbacks=callbacks, **common).fit(corpus)
@@ -187,34 +289,6 @@ def _fit_on_workers(
 
 def _peak() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def report(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        "# Growth with the number of documents",
-        "",
-        "Made by `python -m benchmarks.scale`; see its docstring. Zipfian documents, "
-        f"{N_TERMS:,} terms. `load` is the machine's load average when the run ended; "
-        "`quiet` means that all else was stopped. The pass is the median after the "
-        "first. `memory` ignores blocks.",
-        "",
-        "| how | jobs | documents | non-zeros | blocks | topics | s/pass "
-        "| ns/(non-zero·topic) | peak MiB | load |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    order = {"memory": 0, "blocks": 1, "dask": 2, "online": 3}
-    for row in sorted(
-        rows, key=lambda r: (r["topics"], order[r["how"]], r["jobs"], r["documents"])
-    ):
-        passes = row["passes"]
-        median = float(np.median(passes[1:] or passes))
-        unit = 1e9 * median / (row["nnz"] * row["topics"])
-        lines.append(
-            f"| {row['how']} | {row['jobs']} | {row['documents']:,} | {row['nnz']:,} | "
-            f"{row['blocks']} | {row['topics']} | {median:.2f} | {unit:.2f} | "
-            f"{row['peak_mib']:,.0f} | {row['load']} |"
-        )
-    return "\n".join(lines) + "\n"
 
 
 def _rows() -> list[dict[str, Any]]:
@@ -235,7 +309,7 @@ def _path(arguments: argparse.Namespace) -> Path:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["generate", "run", "report"])
+    parser.add_argument("what", choices=["generate", "run", "compare", "report"])
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--folder", default=".")
     parser.add_argument("--block-size", type=int, default=BLOCK_SIZE)
@@ -247,6 +321,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=65_536)
     parser.add_argument("--doc-updates", type=int, default=5)
     parser.add_argument("--state", help="folder to go on from after a kill (Resume)")
+    parser.add_argument("--memory-limit", default="0", help="of a worker; 0 is none")
+    parser.add_argument("--seconds", type=float, default=60, help="of compare")
     parser.add_argument("--load", help="what to say of the machine's load")
     return parser.parse_args()
 

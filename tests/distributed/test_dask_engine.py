@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.base import clone
 
 from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA, TwoPhase
 from topicfold.em import Callback, Resume
+from topicfold.engine import make_engine
 from topicfold.exceptions import DataError, DeviceError
 
 distributed = pytest.importorskip("distributed")
@@ -130,13 +132,14 @@ def test_dataframe_of_texts(client):
         PLSA(2).fit(frame[["id"]])
 
 
-class KillWorker(Callback):
-    """Kill a worker with SIGKILL while it computes the pass after an iteration."""
+class KillWorkers(Callback):
+    """Kill workers with SIGKILL while they compute the pass after an iteration."""
 
-    def __init__(self, client, iteration):
+    def __init__(self, client, iteration, n_workers):
         self.client = client
         self.iteration = iteration
-        self.killed = None
+        self.n_workers = n_workers
+        self.killed = []
 
     def on_iteration(self, state):
         if state.iteration == self.iteration:
@@ -149,34 +152,56 @@ class KillWorker(Callback):
         while time.monotonic() < deadline:
             busy = [w for w, tasks in self.client.processing().items() if tasks]
             if busy:
-                self.killed = pids[busy[0]]
-                os.kill(self.killed, signal.SIGKILL)
+                # The busy one first: it is in the middle of a pass.
+                for worker in sorted(pids, key=lambda w: w != busy[0]):
+                    if len(self.killed) < self.n_workers:
+                        os.kill(pids[worker], signal.SIGKILL)
+                        self.killed.append(worker)
                 return
             time.sleep(0.001)
 
 
-@pytest.mark.parametrize("name", ["plsa", "lda-vb"])
-def test_a_killed_worker_costs_time_only(blocks, name):
+@pytest.mark.parametrize(
+    ("name", "n_workers"),
+    [("plsa", 1), ("lda-vb", 1), ("plsa", 2)],
+    ids=["plsa", "lda-vb", "all-workers"],
+)
+def test_killed_workers_cost_time_only(client, blocks, name, n_workers):
+    # If all are killed, no copy in memory is left of blocks, topics or mixtures.
     expected = clone(MODELS[name]).fit(blocks)
-    with local_cluster(2) as cluster, distributed.Client(cluster) as client:
-        killer = KillWorker(client, 2)
-        model = clone(MODELS[name]).set_params(callbacks=[killer])
-        model.fit(distribute(blocks))
-    assert killer.killed is not None
+    killer = KillWorkers(client, 2, n_workers)
+    model = clone(MODELS[name]).set_params(callbacks=[killer])
+    model.fit(distribute(blocks))
+    client.wait_for_workers(2)
+    assert len(killer.killed) == n_workers
     assert model.objective_history_ == expected.objective_history_
     np.testing.assert_array_equal(model.components_, expected.components_)
     np.testing.assert_array_equal(model.doc_topics_, expected.doc_topics_)
 
 
-def test_the_only_worker_may_be_killed(blocks):
-    # Its copy of the broadcast topics is the only one: the pass begins again.
-    expected = clone(MODELS["plsa"]).fit(blocks)
-    with local_cluster(1) as cluster, distributed.Client(cluster) as client:
-        killer = KillWorker(client, 2)
-        model = clone(MODELS["plsa"]).set_params(callbacks=[killer])
-        model.fit(distribute(blocks))
-    assert killer.killed is not None
-    np.testing.assert_array_equal(model.doc_topics_, expected.doc_topics_)
+def test_blocks_in_a_row_are_on_one_worker(client, blocks):
+    # As many on each; what the nannies started anew takes part.
+    client.wait_for_workers(2)
+    corpus = distribute(blocks)
+    engine = make_engine(corpus, 4)
+    theta = engine.pack_documents(np.full((300, 4), 0.25))
+    topics = engine.pack_topics(np.full((4, 120), 1 / 120))
+    engine.document_pass(theta, topics)
+    holders = client.who_has(engine._blocks.blocks)
+    workers = [holders[block.key] for block in engine._blocks.blocks]
+    assert workers == [workers[0]] * 6 + [workers[-1]] * 6
+    assert workers[0] != workers[-1]
+
+
+def test_mixtures_are_read_from_memory(client, blocks):
+    engine = make_engine(distribute(blocks), 4)
+    theta = engine.pack_documents(np.full((300, 4), 0.25))
+    topics = engine.pack_topics(np.full((4, 120), 1 / 120))
+    first = engine.document_pass(theta, topics)
+    for block in theta.blocks:
+        Path(block.path).unlink()
+    again = engine.document_pass(theta, topics)
+    assert again.loglik == first.loglik
 
 
 def test_worker_out_of_memory_names_the_block_size(blocks):
@@ -243,6 +268,7 @@ def test_collections_of_other_things(client):
 
 
 def test_workers_must_see_the_storage(client, blocks, monkeypatch):
+    client.wait_for_workers(2)
     monkeypatch.setattr("topicfold.engine.dask._folder_exists", lambda path: False)
     with pytest.raises(DataError, match=r"2 of 2 workers .* do not see the folder"):
         distribute(blocks)

@@ -19,7 +19,7 @@ import numpy as np
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.block_store import BlockStore, write_rows
 
-FAN_IN = 8
+FAN_IN = 4
 
 Statistics = tuple[Any, ...]
 

@@ -93,6 +93,13 @@ def load_block(path: str) -> Array:
     return block
 
 
+def share_block(path: str) -> Array:
+    """Map a file: the processes of a machine hold, and have in cache, one copy."""
+    # Copy-on-write, for kernels are compiled for arrays that can be written.
+    block: Array = np.asarray(np.load(path, mmap_mode="c"))
+    return block
+
+
 def link_or_copy(source: str, target: str) -> None:
     """Give a file a second name; on another file system it is copied."""
     try:

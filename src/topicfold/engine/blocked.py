@@ -2,9 +2,10 @@
 """The engine protocol over blocks of rows: out of core, or on workers.
 
 Every block is a :class:`~topicfold.engine.cpu.CpuEngine` in one common order of words.
-Packed documents are files, a file a block; packed topics are arrays here. A document
-pass visits every block once and adds up the expected counts of words in the same
-visit, since the word pass that follows asks for just these.
+Packed documents are files, a file a block, of which a block that is kept in memory
+remembers the latest; packed topics are arrays here. A document pass visits every
+block once and adds up the expected counts of words in the same visit, since the word
+pass that follows asks for just these.
 """
 
 from __future__ import annotations
@@ -17,36 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.engine.block_engine import BlockEngine, make_block_engine
 from topicfold.engine.block_executor import Executor, Prepared
 from topicfold.engine.block_store import (
     BlockStore,
     StoredBlock,
     link_or_copy,
-    load_block,
-    save_block,
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
 from topicfold.inference.rows import normalize_rows
-
-
-class BlockEngine(CpuEngine):
-    """The CPU engine of one block."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the block's arrangement, the word pass's included."""
-        layout = self._layout
-        entry = 2 * layout.indices.itemsize + 2 * layout.counts.itemsize + 2
-        return len(layout.indices) * entry + 24 * self.n_documents
-
-
-def make_block_engine(
-    X: sparse.csr_matrix, n_topics: int, dtype: Any, word_order: NDArray[np.integer]
-) -> BlockEngine:
-    """Arrange a block; its files are not needed any more."""
-    return BlockEngine(X, n_topics, dtype=dtype, word_order=word_order)
 
 
 class DocumentBlocks:
@@ -243,6 +225,7 @@ class BlockedEngine:
                 parameters.blocks[b].path,
                 counts[b].path,
                 None if updated is None else updated[b].path,
+                None if out is None else out.blocks[b].path,
             )
             for b in range(self.n_blocks)
         ]
@@ -322,6 +305,7 @@ def _evaluate_block(
     parameters_path: str,
     counts_path: str,
     updated_path: str | None,
+    out_path: str | None,
     weights: Array,
     prior: Array | None,
     link: Link,
@@ -329,7 +313,7 @@ def _evaluate_block(
     tol: float,
 ) -> tuple[Array, float, int]:
     """Document pass and word pass of one block."""
-    parameters = load_block(parameters_path)
+    parameters = (engine.read if updated_path is None else engine.take)(parameters_path)
     done = engine.document_pass(
         parameters,
         weights,
@@ -337,18 +321,19 @@ def _evaluate_block(
         link=link,
         max_updates=max_updates,
         tol=tol,
+        out=engine.drop(out_path),
     )
     words = engine.word_pass(parameters, weights, np.empty_like(weights))
-    save_block(counts_path, done.counts)
+    engine.write(counts_path, done.counts)
     if updated_path is not None:
-        save_block(updated_path, parameters)
+        engine.write(updated_path, parameters)
     return words, done.loglik, int(done.n_updates.sum(dtype=np.int64))
 
 
 def _pack_block(engine: BlockEngine, path: str, rows: Array) -> None:
     shape = (engine.n_documents, engine.n_topics)
     rows = np.broadcast_to(np.asarray(rows), shape)
-    save_block(path, engine.pack_documents(rows))
+    engine.write(path, engine.pack_documents(rows))
 
 
 def _compact(rows: Any) -> Any:
@@ -365,28 +350,28 @@ def _compact(rows: Any) -> Any:
 def _apply_to_block(
     engine: BlockEngine, out_path: str, name: str, inputs: list[Any]
 ) -> None:
-    arrays = [load_block(v) if isinstance(v, str) else v for v in inputs]
+    arrays = [engine.read(v) if isinstance(v, str) else v for v in inputs]
     result = getattr(np, name)(*arrays)
-    save_block(out_path, result.astype(engine.dtype, copy=False))
+    engine.write(out_path, result.astype(engine.dtype, copy=False))
 
 
 def _write_block_rows(
     engine: BlockEngine, path: str, rows_path: str, first: int, normalize: bool
 ) -> None:
-    rows = engine.unpack_documents(load_block(path))
+    rows = engine.unpack_documents(engine.read(path))
     write_rows(rows_path, first, normalize_rows(rows) if normalize else rows)
 
 
 def _block_row_sums(engine: BlockEngine, path: str) -> NDArray[np.float64]:
-    sums: NDArray[np.float64] = load_block(path).sum(axis=1, dtype=np.float64)
+    sums: NDArray[np.float64] = engine.read(path).sum(axis=1, dtype=np.float64)
     return sums
 
 
 def _block_totals(
     engine: BlockEngine, path: str, name: str, prior: tuple[Any, ...]
 ) -> tuple[NDArray[np.float64]]:
-    return (getattr(engine, name)(load_block(path), *prior),)
+    return (getattr(engine, name)(engine.read(path), *prior),)
 
 
 def _block_bound(engine: BlockEngine, path: str, prior: Array) -> tuple[float]:
-    return (engine.document_bound(load_block(path), prior),)
+    return (engine.document_bound(engine.read(path), prior),)

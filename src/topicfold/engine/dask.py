@@ -32,7 +32,7 @@ from topicfold.engine.dask_tasks import (
     count_terms,
     describe,
     gather,
-    read_block,
+    read_in_rows,
     refuse,
     select_rows,
     submit_all,
@@ -60,6 +60,8 @@ def distribute(
     to choose the client or the storage, to use several fits on the same blocks, or
     for block files.
 
+    Experimental: measured with the workers of one machine only.
+
     Parameters
     ----------
     X : dask Array, Bag, Series or DataFrame, BlockMatrix, or list of block files
@@ -83,8 +85,7 @@ def distribute(
     if isinstance(X, BlockMatrix):
         words = X.vocabulary
         storage = X.storage if storage is None else storage
-        # Not bound to workers: a task bound to a lost one is never taken up again.
-        blocks = submit_all(client, read_block, [(file,) for file in X.files])
+        blocks = read_in_rows(client, X.files, X.block_nnz)
     elif hasattr(X, "__dask_graph__"):
         blocks, words = _collection_blocks(client, X, vocabulary)
     else:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,17 +15,41 @@ from scipy import sparse
 from topicfold.corpus.block_corpus import Rows, clean_block
 from topicfold.corpus.block_file import BlockFile
 from topicfold.engine.block_executor import FAN_IN, Statistics, add_statistics
-from topicfold.engine.block_store import load_block
+from topicfold.engine.block_store import share_block
 from topicfold.exceptions import DataError
 
 
 def submit_all(client: Any, function: Callable[..., Any], args: list[Any]) -> list[Any]:
-    """Submit ``function(*args[i])`` for all i; every call is a task of its own."""
+    """Submit ``function(*args[i])`` for all i; every call is a task of its own.
+
+    All at once: a worker that waited for its first task would take another's, and
+    the block with it.
+    """
     name = f"{function.__name__.strip('_')}-{secrets.token_hex(8)}"
-    return [
-        client.submit(function, *own, key=f"{name}-{number}")
-        for number, own in enumerate(args)
-    ]
+    keys = [f"{name}-{number}" for number in range(len(args))]
+    return list(client.map(function, *zip(*args, strict=True), key=keys))
+
+
+def read_in_rows(
+    client: Any, files: Sequence[BlockFile], sizes: NDArray[np.int64]
+) -> list[Any]:
+    """Read blocks on the workers: as much on each thread, blocks in a row on one.
+
+    Visits then take equally long, and most sums are of statistics of one worker.
+    """
+    threads = [worker for worker, n in client.nthreads().items() for _ in range(n)]
+    middles = np.cumsum(sizes) - sizes / 2
+    places = (middles * len(threads) / max(sizes.sum(), 1)).astype(np.int64)
+    name, blocks = f"read-{secrets.token_hex(8)}", []
+    for number, (file, place) in enumerate(zip(files, places, strict=True)):
+        options = {"workers": threads[place], "allow_other_workers": True}
+        key = f"{name}-{number}"
+        blocks.append(client.submit(read_block, file, key=key, **options))
+    gather(client, submit_all(client, describe, [(block,) for block in blocks]))
+    # Bound no longer: if all workers are lost, no new one would take a task of theirs.
+    unbound = {block.key: None for block in blocks}
+    client.sync(client.scheduler.set_restrictions, worker=unbound)
+    return blocks
 
 
 def sum_on_workers(client: Any, futures: list[Any]) -> Statistics:
@@ -71,8 +95,8 @@ def received(value: Any) -> Any:
 
 @lru_cache(maxsize=2)
 def read_once(path: str) -> Any:
-    """Read a broadcast array; the blocks of a worker share it."""
-    return load_block(path)
+    """Map a broadcast array; the blocks and the workers of a machine share it."""
+    return share_block(path)
 
 
 def add(parts: list[Statistics]) -> Statistics:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of ``scale.md`` from what ``benchmarks.scale`` and ``.gpu`` measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def report(rows: list[dict[str, Any]], n_terms: int, disturbed: float) -> str:
+    """Return the text of ``scale.md``."""
+    lines = [
+        "# Growth with the number of documents",
+        "",
+        "Made by `python -m benchmarks.scale`; see its docstring. Zipfian documents, "
+        f"{n_terms:,} terms. `load` is the machine's load average when the run ended; "
+        "`quiet` means that all else was stopped, `disturbed` that it was meant to be. "
+        "The pass is the median after the first. `memory` ignores blocks.",
+        "",
+        *_growth_table(rows),
+        "",
+        *_comparison(disturbed),
+        "## All runs",
+        "",
+        "| how | jobs | documents | non-zeros | blocks | topics | s/pass "
+        "| ns/(non-zero·topic) | peak MiB | load |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    order = {"memory": 0, "blocks": 1, "dask": 2, "online": 3}
+    for row in sorted(
+        rows, key=lambda r: (r["topics"], order[r["how"]], r["jobs"], r["documents"])
+    ):
+        lines.append(
+            f"| {row['how']} | {row['jobs']} | {row['documents']:,} | {row['nnz']:,} | "
+            f"{row['blocks']} | {row['topics']} | {_median(row):.2f} "
+            f"| {_unit(row):.2f} | {row['peak_mib']:,.0f} | {row['load']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _median(row: dict[str, Any]) -> float:
+    return float(np.median(row["passes"][1:] or row["passes"]))
+
+
+def _unit(row: dict[str, Any]) -> float:
+    return 1e9 * _median(row) / (row["nnz"] * row["topics"])
+
+
+GROWTH = {
+    "one thread": ("memory", 1),
+    "two threads": ("memory", 2),
+    "blocks, one thread": ("blocks", 1),
+    "blocks, two threads": ("blocks", 2),
+    "two Dask workers": ("dask", 2),
+}
+
+
+def _growth_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Seconds a pass, ns a non-zero and topic, and peak memory, by size."""
+    gpu = json.loads((RESULTS / "gpu.json").read_text(encoding="utf-8"))
+    found = {
+        (row["documents"], row["how"], row["jobs"]): (
+            _median(row), _unit(row), row["peak_mib"] / 1024
+        )
+        for row in rows
+    }  # fmt: skip
+    on_gpu = {
+        row["documents"]: (
+            row["iteration_ms"] / 1e3,
+            1e6 * row["iteration_ms"] / (row["nnz"] * row["topics"]),
+            row["peak_gib"],
+        )
+        for row in gpu["growth"]
+    }
+    lines = [
+        "Each entry: seconds a pass · ns a (non-zero·topic) · peak GiB. PLSA, 32 "
+        f"topics; the GPU ({gpu['device']}) has {gpu['growth'][0]['topics']} topics "
+        "and documents of its own (benchmarks/results/gpu.md).",
+        "",
+        f"| documents | {' | '.join(GROWTH)} | GPU |",
+        "|--:|" + "--:|" * (len(GROWTH) + 1),
+    ]
+    for documents in sorted(on_gpu):
+        cells = [found.get((documents, *key)) for key in GROWTH.values()]
+        cells.append(on_gpu[documents])
+        texts = [
+            "–" if c is None else f"{c[0]:.2g} · {c[1]:.2g} · {c[2]:.1f}" for c in cells
+        ]
+        lines.append(f"| {documents:,} | {' | '.join(texts)} |")
+    return lines
+
+
+def _comparison(disturbed: float) -> list[str]:
+    file = RESULTS / "scale_compare.json"
+    if not file.is_file():
+        return []
+    found = json.loads(file.read_text(encoding="utf-8"))
+    rounds = found["rounds"]
+    # Without any that counts, all are shown, and said to be disturbed.
+    median = found["median"] or {
+        name: float(np.median([r[name] for r in rounds]))
+        for name in ("one", "threads", "dask")
+    }
+    which = f"the {found['undisturbed']} of {len(rounds)} rounds in which others used"
+    if not found["median"]:
+        which = f"{len(rounds)} rounds, none of them one in which others used"
+    return [
+        "## In turn",
+        "",
+        f"{found['documents']:,} documents, {found['nnz']:,} non-zeros, "
+        f"{found['blocks']} blocks, {found['topics']} topics; passes taken in turn, "
+        f"medians of {which} at most {disturbed:.0%} of the processors.",
+        "",
+        "| one thread | two threads | two Dask workers | threads / one | Dask / one "
+        "| Dask over threads |",
+        "|--:|--:|--:|--:|--:|--:|",
+        f"| {median['one']:.2f} s | {median['threads']:.2f} s | {median['dask']:.2f} s "
+        f"| {median['one'] / median['threads']:.2f} | "
+        f"{median['one'] / median['dask']:.2f} "
+        f"| {median['dask'] / median['threads'] - 1:+.0%} |",
+        "",
+    ]
