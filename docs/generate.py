@@ -217,7 +217,8 @@ def _reference_index() -> str:
     ]
     parts = [
         _heading("API reference"),
-        "Every public name. What is not listed here may change without notice.\n",
+        "Every public name. What is not listed here may change without notice; what "
+        "is experimental is marked so, and listed under :doc:`/stability`.\n",
         _table(rows),
         _toctree(list(MODULES)),
     ]

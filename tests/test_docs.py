@@ -33,7 +33,7 @@ CODE = re.compile(
     r"|(?P<skip>^<!-- not run: .+ -->\n+)?^```python\n(?P<block>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-# Installed from a source distribution, the tests have no documentation beside them.
+# Tests that were copied alone have no documentation beside them.
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="docs/ is not here")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -41,7 +41,9 @@ def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
         pass
     try:
         # NumPy knows no time zones; a day more or less does not matter here.
-        plain = [text.replace("Z", "") or "NaT" for text in texts]
-        return np.array(plain, dtype="datetime64")
+        plain = [text.replace("Z", "") for text in texts]
+        known = np.array([np.datetime64(text) for text in plain if text])
     except ValueError:
         return None
+    # In the finest unit that occurs; a missing time has none of its own.
+    return np.array([text or "NaT" for text in plain], dtype=known.dtype)

@@ -133,6 +133,31 @@ def test_existing_output(cli, check_error, texts, small, tmp_path):
     assert (folder / "model.safetensors").read_bytes() != before
 
 
+@pytest.mark.parametrize(
+    "options", [("--no-report",), ("--model", "lsi")], ids=["unwanted", "impossible"]
+)
+def test_no_report_of_a_replaced_model_stays(cli, texts, small, tmp_path, options):
+    folder = tmp_path / "m"
+    fit = ("fit", texts, "-o", folder, *small)
+    assert cli(*fit).exit_code == 0
+    assert (folder / "report.html").is_file()
+    if "lsi" in options:
+        fit = (
+            "fit",
+            texts,
+            "-o",
+            folder,
+            *small[:2],
+            *small[4:],
+        )  # it has no --max-iter
+    result = cli(*fit, "--force", *options)
+    assert result.exit_code == 0, result.output
+    assert not (folder / "report.html").exists()
+    assert "Removed  " in result.stdout
+    assert str(folder / "report.html") in result.stdout
+    assert "Removed" not in cli(*fit, "--force", *options).stdout
+
+
 def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
     folder = tmp_path / "photos"
     folder.mkdir()

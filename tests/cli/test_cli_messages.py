@@ -151,11 +151,12 @@ def test_start_is_light():
     assert result.returncode == 0, result.stderr
 
 
-def test_process_round_trip(shell, texts, small):
+def test_process_round_trip(shell, texts, small, monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     fit = shell("fit", texts, "-o", "m", *small)
     assert fit.returncode == 0
     assert {"Saved    m", "Report   m/report.html"} <= set(fit.stdout.splitlines())
-    topics = shell("topics", "m", FORCE_COLOR="", PYTHONIOENCODING="ascii")
+    topics = shell("topics", "m", PYTHONIOENCODING="ascii")
     assert topics.returncode == 0
     assert "fox" in topics.stdout
     assert "\x1b" not in fit.stdout + fit.stderr + topics.stdout + topics.stderr

@@ -125,7 +125,7 @@ def test_others_read_what_we_write(tiny, tmp_path):
     X, y = load_svmlight_file(str(write(tiny, tmp_path / "t.svmlight")), n_features=3)
     assert (tiny.counts != X).nnz == 0
     assert y.tolist() == [1, -1, 2]
-    X = scipy_io.mmread(write(tiny, tmp_path / "t.mtx"))
+    X = scipy_io.mmread(write(tiny, tmp_path / "t.mtx"), spmatrix=False)
     assert X.toarray().tolist() == tiny.counts.toarray().tolist()
 
 

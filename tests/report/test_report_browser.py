@@ -211,7 +211,7 @@ def test_search_finds_terms_topics_classes_and_titles(open_report, small, file):
     page.keyboard.press("/")
     page.keyboard.type("wha")
     page.wait_for_selector(".words a")
-    assert page.evaluate("location.hash") == "#search=wha"
+    until(page, "location.hash === '#search=wha'")
     assert page.locator(".words a").first.inner_text() == "whale"
     page.locator("#search").fill("doc-17")
     page.wait_for_selector(".documents a[href='#doc=17']")

@@ -197,9 +197,15 @@ def _save(
         text=text,
         corpus=corpus.name,
     )
-    if not report:
-        return None
-    return report_fit(model, corpus, report_place(output), text=text, quiet=quiet)
+    place = report_place(output)
+    page = None
+    if report:
+        page = report_fit(model, corpus, place, text=text, quiet=quiet)
+    if page is None and place.is_file():
+        place.unlink()
+        if not quiet:
+            show_fact("Removed", f"{place}, of the model that was replaced")
+    return page
 
 
 def _advice(report: FitReport) -> str:

@@ -25,7 +25,10 @@ _logger = logging.getLogger("topicfold")
 
 
 class Algorithm(Protocol):
-    """What the driver needs of a learning algorithm."""
+    """What the driver needs of a learning algorithm.
+
+    Experimental: what is asked of an algorithm of your own may grow.
+    """
 
     def start(self) -> float:
         """Prepare the first iteration; return the objective at the start."""

@@ -7,6 +7,7 @@ import logging
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from topicfold.exceptions import DataError, MissingDependencyError
 from topicfold.graph.neighbors import NeighborIndex
@@ -71,7 +72,8 @@ def approximate_neighbors(
     candidates = np.full((index.n_documents, max(n_candidates, 1)), -1, np.int64)
     if n_candidates > 1:
         descent = NNDescent(
-            rows[filled].astype(np.float32),
+            # pynndescent 0.5 knows no sparse arrays.
+            sparse.csr_matrix(rows[filled], dtype=np.float32),
             metric=metric,
             n_neighbors=n_candidates,
             random_state=random_state,

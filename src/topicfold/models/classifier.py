@@ -214,6 +214,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         part is shared among the words of the document by how many of their
         occurrences are the topic's, ``X_dw p(k|d,w)``.
 
+        Experimental: how a topic's part is shared among words may change.
+
         Parameters
         ----------
         document : array-like of shape (n_terms,) or a table or matrix of one row

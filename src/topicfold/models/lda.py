@@ -63,7 +63,7 @@ class LDA(LeftToRightMixin, TopicModel):
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
-        whole corpus only.
+        whole corpus only. Experimental: no paper has measured it.
     init : {"random", "documents", "svd"}, array (K, V) or None, default=None
         Start of the topics, see :func:`topicfold.em.initial.initial_topics`. None is
         ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.

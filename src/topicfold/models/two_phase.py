@@ -66,12 +66,12 @@ class TwoPhase(TopicModel):
     word_weights : {"classes"} or None, default=None
         ``"classes"``: both phases and `transform` see ``log(1 + count)`` times how
         much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``, so that topics are of
-        telling words. Not in the paper.
+        telling words. Experimental: not in the paper.
     neighbor_weight : float, default=0.0
         Share g of a document's nearest training documents (of any class, by cosine
         of tf-idf) in `transform`: ``(1 − g) θ + g · mean θ*`` with their mixtures θ*
-        of the last round. Keeps the training matrix, in the saved model too. Not in
-        the paper.
+        of the last round. Keeps the training matrix, in the saved model too.
+        Experimental: not in the paper.
     approximate : bool, default=False
         Search neighbours inside a class of many documents by nearest-neighbour
         descent (needs ``topicfold[ann]``).

@@ -3,6 +3,8 @@
 
 Runs are resumable (each cell is kept as it finishes), parallel over cells, with fixed
 seeds; results are tidy rows.
+
+Experimental: methods and columns may change, and with them the files of runs.
 """
 
 from topicfold.protocols.clustering import clustering

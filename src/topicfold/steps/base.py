@@ -56,6 +56,8 @@ class StepContext:
 class ThetaStep(BaseEstimator):
     """Plain θ-step of PLSA: ``θ_dk ∝ N_dk``. Base of the others.
 
+    Experimental: as the base of steps of your own; what it is given may change.
+
     Examples
     --------
     >>> ThetaStep().needs_graph
@@ -77,7 +79,10 @@ class ThetaStep(BaseEstimator):
 
 
 class PhiStep(BaseEstimator):
-    """Plain φ-step of PLSA: ``φ_kw ∝ N_wk``. Base of the others."""
+    """Plain φ-step of PLSA: ``φ_kw ∝ N_wk``. Base of the others.
+
+    Experimental: as the base of steps of your own; what it is given may change.
+    """
 
     def prepare(self, context: StepContext) -> None:
         """Check parameters and set up `context.memory`; called once a fit."""
