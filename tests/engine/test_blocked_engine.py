@@ -332,3 +332,13 @@ def test_dask_is_not_imported(blocks):
 def test_sparse_arrays_are_no_blocks():
     X = sparse.csr_array(np.eye(4))
     assert clone(MODELS["plsa"]).fit(X).components_.shape == (4, 4)
+
+
+def test_mixtures_of_kept_blocks_are_read_from_memory(blocks):
+    engine = make_engine(blocks, 4)
+    theta = engine.pack_documents(np.full((engine.n_documents, 4), 0.25))
+    topics = engine.pack_topics(np.full((4, engine.n_terms), 1 / engine.n_terms))
+    first = engine.document_pass(theta, topics)
+    for block in theta.blocks:
+        Path(block.path).unlink()
+    assert engine.document_pass(theta, topics).loglik == first.loglik

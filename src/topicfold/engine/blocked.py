@@ -27,58 +27,20 @@ from topicfold.engine.block_store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
+from topicfold.engine.packed_blocks import PackedBlocks
 from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
 from topicfold.inference.rows import normalize_rows
 
 
-class DocumentBlocks:
-    """Packed documents of a blocked engine: a file for every block.
+class DocumentBlocks(PackedBlocks):
+    """Packed documents of a blocked engine: a file for every block."""
 
-    Arithmetic with vectors over topics goes block by block (``+=``, ``np.add``), so
-    that learning algorithms need not know where documents are.
-    """
-
-    def __init__(self, engine: BlockedEngine, blocks: list[StoredBlock]) -> None:
-        self.engine = engine
-        self.blocks = blocks
-        self.dtype = engine.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Documents, and topics with padding."""
-        return self.engine.n_documents, self.engine.width
-
-    def __len__(self) -> int:
-        return self.engine.n_documents
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
-    ) -> Any:
-        out = options.pop("out", (None,))[0]
-        if method != "__call__" or options:
-            return NotImplemented
-        for value in inputs:
-            if not isinstance(value, DocumentBlocks) and np.ndim(value) > 1:
-                return NotImplemented
-        return self.engine.apply(ufunc, inputs, out)
-
-    def __add__(self, other: Any) -> DocumentBlocks:
-        return np.add(self, other)  # type: ignore[call-overload, no-any-return]
-
-    def __iadd__(self, other: Any) -> DocumentBlocks:
-        return np.add(self, other, out=self)  # type: ignore[call-overload, no-any-return]
+    blocks: list[StoredBlock]
 
     def link_to(self, folder: Path) -> None:
         """Give the files a second name in `folder`, for a state that is kept."""
         for number, block in enumerate(self.blocks):
             link_or_copy(block.path, str(folder / f"documents-{number:06d}.npy"))
-
-    def sum(self, axis: int, dtype: Any = np.float64) -> NDArray[np.float64]:
-        """Return the sums of the rows (axis 1)."""
-        if axis not in (1, -1):
-            raise NotImplementedError("use engine.topic_totals for sums over documents")
-        parts = self.engine.visit(_block_row_sums, self)
-        return np.concatenate(parts).astype(dtype, copy=False)
 
 
 class BlockedEngine:
@@ -135,6 +97,10 @@ class BlockedEngine:
     def visit(self, function: Callable[..., Any], *inputs: DocumentBlocks) -> list[Any]:
         """Return ``function(engine, *arrays)`` of every block."""
         return self._blocks.collect(function, self._paths(inputs))
+
+    def row_sums(self, documents: DocumentBlocks) -> NDArray[np.float64]:
+        """Return the sum of every row."""
+        return np.concatenate(self.visit(_block_row_sums, documents))
 
     def apply(self, ufunc: np.ufunc, inputs: Any, out: Any) -> DocumentBlocks:
         """Apply a ufunc block by block."""

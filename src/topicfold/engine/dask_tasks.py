@@ -30,6 +30,20 @@ def submit_all(client: Any, function: Callable[..., Any], args: list[Any]) -> li
     return list(client.map(function, *zip(*args, strict=True), key=keys))
 
 
+def workers_in_rows(n_threads: dict[str, int], sizes: NDArray[np.int64]) -> list[str]:
+    """Return a worker for each block: blocks in a row, as much for each thread.
+
+    Examples
+    --------
+    >>> workers_in_rows({"a": 1, "b": 1}, np.array([3, 3, 2, 2, 2]))
+    ['a', 'a', 'b', 'b', 'b']
+    """
+    threads = [worker for worker, n in n_threads.items() for _ in range(n)]
+    middles = np.cumsum(sizes) - sizes / 2
+    places = (middles * len(threads) / max(sizes.sum(), 1)).astype(np.int64)
+    return [threads[place] for place in places]
+
+
 def read_in_rows(
     client: Any, files: Sequence[BlockFile], sizes: NDArray[np.int64]
 ) -> list[Any]:
@@ -37,12 +51,10 @@ def read_in_rows(
 
     Visits then take equally long, and most sums are of statistics of one worker.
     """
-    threads = [worker for worker, n in client.nthreads().items() for _ in range(n)]
-    middles = np.cumsum(sizes) - sizes / 2
-    places = (middles * len(threads) / max(sizes.sum(), 1)).astype(np.int64)
+    places = workers_in_rows(client.nthreads(), sizes)
     name, blocks = f"read-{secrets.token_hex(8)}", []
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
-        options = {"workers": threads[place], "allow_other_workers": True}
+        options = {"workers": place, "allow_other_workers": True}
         key = f"{name}-{number}"
         blocks.append(client.submit(read_block, file, key=key, **options))
     gather(client, submit_all(client, describe, [(block,) for block in blocks]))

@@ -12,54 +12,16 @@ from numpy.typing import NDArray
 
 from topicfold.engine.cuda.pipeline import Record, visit_blocks
 from topicfold.engine.cuda.plan import SLOTS, Plan
+from topicfold.engine.packed_blocks import PackedBlocks
 
 Array = Any  # the device's, which has no types
 
 
-class StreamedDocuments:
+class StreamedDocuments(PackedBlocks):
     """Packed documents of a streamed engine: an array a block, here or there.
 
-    Arrays on the device have padded rows, those on the host have not. Arithmetic with
-    vectors over topics goes block by block (``+=``, ``np.add``), so that learning
-    algorithms need not know where documents are.
+    Arrays on the device have padded rows, those on the host have not.
     """
-
-    def __init__(self, engine: Any, blocks: list[Array]) -> None:
-        self.engine = engine
-        self.blocks = blocks
-        self.dtype = engine.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Documents, and topics with padding."""
-        return self.engine.n_documents, self.engine.width
-
-    def __len__(self) -> int:
-        return int(self.engine.n_documents)
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
-    ) -> Any:
-        out = options.pop("out", (None,))[0]
-        mine = [v for v in inputs if isinstance(v, StreamedDocuments)]
-        others = [v for v in inputs if not isinstance(v, StreamedDocuments)]
-        too_large = len(mine) > 2 or any(np.ndim(v) > 1 for v in others)
-        if method != "__call__" or options or too_large:
-            return NotImplemented
-        return self.engine.apply(ufunc, inputs, out)
-
-    def __add__(self, other: Any) -> StreamedDocuments:
-        return np.add(self, other)  # type: ignore[call-overload, no-any-return]
-
-    def __iadd__(self, other: Any) -> StreamedDocuments:
-        return np.add(self, other, out=self)  # type: ignore[call-overload, no-any-return]
-
-    def sum(self, axis: int, dtype: Any = np.float64) -> NDArray[np.float64]:
-        """Return the sums of the rows (axis 1)."""
-        if axis not in (1, -1):
-            raise NotImplementedError("use engine.topic_totals for sums over documents")
-        sums: NDArray[np.float64] = self.engine.row_sums(self)
-        return sums.astype(dtype, copy=False)
 
 
 Pair = tuple[StreamedDocuments | None, StreamedDocuments | None]
