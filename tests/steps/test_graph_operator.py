@@ -3,8 +3,10 @@
 
 from types import SimpleNamespace
 
+import graph_support as support
 import numpy as np
 import pytest
+from graph_support import laplacian
 from scipy import sparse
 
 from topicfold.engine import make_engine
@@ -21,14 +23,7 @@ from topicfold.steps.locally_consistent import move_towards
 
 
 def random_graph(n, seed=0, density=0.2):
-    rng = np.random.default_rng(seed)
-    dense = np.triu(rng.random((n, n)) < density, 1) * rng.random((n, n))
-    dense[0] = dense[:, 0] = 0  # an isolated document
-    return sparse.csr_matrix(dense + dense.T)
-
-
-def laplacian(graph):
-    return np.diag(np.asarray(graph.sum(axis=1)).ravel()) - graph.toarray()
+    return support.random_graph(n, seed, density, isolated=[0])
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from graph_support import laplacian, random_graph
 from scipy import sparse
 
 from topicfold.em.plsa import PlsaEM
@@ -19,17 +20,6 @@ from topicfold.steps import (
 )
 from topicfold.steps.graph_operator import GraphOperator
 from topicfold.steps.pareto import separation
-
-
-def random_graph(n, rng, density=0.1, isolated=()):
-    dense = np.triu(rng.random((n, n)) < density, 1) * rng.random((n, n))
-    dense[list(isolated)] = 0
-    dense[:, list(isolated)] = 0
-    return sparse.csr_matrix(dense + dense.T)
-
-
-def laplacian(graph):
-    return np.diag(np.asarray(graph.sum(axis=1)).ravel()) - graph.toarray()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from graph_support import random_graph
 from scipy import sparse
 
 from topicfold.em.plsa import PlsaEM
@@ -20,12 +21,6 @@ from topicfold.steps.pareto import (
 )
 
 
-def random_graph(n, seed=0, density=0.15):
-    rng = np.random.default_rng(seed)
-    dense = np.triu(rng.random((n, n)) < density, 1) * rng.random((n, n))
-    return sparse.csr_matrix(dense + dense.T)
-
-
 def start(step, n_documents=60, n_topics=4, seed=0):
     rng = np.random.default_rng(seed)
     phi = rng.dirichlet(np.full(30, 0.3), size=n_topics)
@@ -36,7 +31,13 @@ def start(step, n_documents=60, n_topics=4, seed=0):
         sparse.csr_matrix(np.array(counts, float)), n_topics, dtype=np.float64
     )
     first = rng.dirichlet(np.ones(30), size=n_topics)
-    em = PlsaEM(engine, first, step, PhiStep(), graph=random_graph(n_documents, seed))
+    em = PlsaEM(
+        engine,
+        first,
+        step,
+        PhiStep(),
+        graph=random_graph(n_documents, seed, density=0.15),
+    )
     em.start()
     return em
 
@@ -65,12 +66,12 @@ def test_a_whole_step_takes_the_neighbours_mean():
 
 
 def test_separation_of_equal_documents_is_zero_and_without_edges_huge():
-    operator = GraphOperator(random_graph(12), 3)
+    operator = GraphOperator(random_graph(12, 0, density=0.15), 3)
     assert separation(np.tile([0.2, 0.3, 0.5], (12, 1)), operator) == 0
     nothing = GraphOperator(sparse.csr_matrix((12, 12)), 3)
     theta = np.random.default_rng(0).dirichlet(np.ones(3), size=12)
     assert separation(theta, nothing) > 1e100
-    single = GraphOperator(random_graph(12), 3, dtype=np.float32)
+    single = GraphOperator(random_graph(12, 0, density=0.15), 3, dtype=np.float32)
     assert separation(theta.astype(np.float32), single) == pytest.approx(
         separation(theta, operator), rel=1e-5
     )
@@ -196,7 +197,7 @@ def test_passing_documents_move_whole_or_not_at_all_and_gain_likelihood():
     """The ratio is only expected to rise: the step tests it before it accepts."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        operator = GraphOperator(random_graph(40, seed), 3)
+        operator = GraphOperator(random_graph(40, seed, density=0.15), 3)
         theta = rng.dirichlet(np.ones(3), size=40)
         counts = rng.dirichlet(np.full(3, 0.4), size=40) * rng.integers(1, 50, (40, 1))
         target = counts / counts.sum(axis=1, keepdims=True)
