@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from topicfold.corpus import Corpus, load_folder, vectorize
+from topicfold.protocols import ResultFile
 
 RESULTS = Path(__file__).parent.parent / "results" / "papers"
 # Parameters are chosen on these draws; the tables have those from 0.
@@ -158,23 +159,13 @@ class Page:
         self.name, self.options = name, options
         self.file = RESULTS / f"{name}.jsonl"
 
-    def common(self):
-        """Return the arguments that every protocol gets."""
-        return {
-            "results": self.file,
-            "n_jobs": self.options.jobs,
-            "on_progress": progress,
-        }
-
     def run(self, protocol, corpus, models, **settings):
         """Run the cells that are missing."""
-        if not self.options.page:
-            return protocol(corpus, models, **settings, **self.common())
-        from topicfold.protocols import runner
-
-        original = runner._outcomes
-        runner._outcomes = lambda *args: iter(())
-        try:
-            return protocol(corpus, models, **settings, results=self.file)
-        finally:
-            runner._outcomes = original
+        return protocol(
+            corpus,
+            models,
+            **settings,
+            results=ResultFile(self.file, frozen=self.options.page),
+            n_jobs=self.options.jobs,
+            on_progress=progress,
+        )

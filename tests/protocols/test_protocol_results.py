@@ -185,3 +185,18 @@ def test_cells_that_two_runs_did_count_once(tmp_path):
     file.write_bytes(file.read_bytes() * 2)
     again = run_cells(CELLS, stop_at_two, [], results=file)
     assert again.values("a") == results.values("a")
+
+
+def test_a_frozen_file_is_read_and_nothing_is_run(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    before = run_cells(CELLS[1:2], measure, [], results=file)
+    seen = []
+    after = run_cells(
+        CELLS,
+        measure,
+        seen,
+        results=ResultFile(file, frozen=True),
+        on_progress=lambda *_: pytest.fail("a cell was run"),
+    )
+    assert after.rows == before.rows
+    assert seen == []

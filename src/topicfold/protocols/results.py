@@ -159,10 +159,15 @@ class ResultFile:
     ----------
     path : str, path or None
         The file; it is made if missing. None keeps rows in memory only.
+    frozen : bool, default=False
+        A protocol that is given this file runs nothing: it returns what is there.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] | None, *, frozen: bool = False
+    ) -> None:
         self.path = None if path is None else Path(path)
+        self.frozen = frozen
         self._cells: dict[str, list[Row]] = {}
         if self.path is None:
             return

@@ -50,7 +50,8 @@ def run_cells(
     data : object
         Given to `measure`.
     results : str, path, ResultFile or None, default=None
-        Where rows are kept; an interrupted run goes on from there.
+        Where rows are kept; an interrupted run goes on from there. Cells that are not
+        in a frozen file are left out.
     n_jobs : int or None, default=None
         Cells at a time; None is 1, -1 all cores.
     on_progress : callable, optional
@@ -68,10 +69,10 @@ def run_cells(
     waiting = [
         (key, cell)
         for key, cell in dict(zip(keys, cells, strict=True)).items()
-        if store.get(key) is None
+        if store.get(key) is None and not store.frozen
     ]
     failures: list[str] = []
-    done = len(set(keys)) - len(waiting)
+    done = sum(store.get(key) is not None for key in set(keys))
     if done:
         logger.info("%d of %d cells were done before", done, len(set(keys)))
     for key, cell, rows, error in _outcomes(
