@@ -103,9 +103,11 @@ def draw_block(number: int, rows: int, tokens: int = MEAN_TOKENS) -> sparse.csr_
 
 
 def generate(documents: int, path: Path, block_size: int, tokens: int) -> None:
+    n_blocks = -(-documents // block_size)
     with BlockWriter(path, N_TERMS, overwrite=True) as writer:
-        for number, start in enumerate(range(0, documents, block_size)):
-            rows = min(block_size, documents - start)
+        for number in range(n_blocks):
+            # Even blocks, as docs/scaling.md advises: workers end together.
+            rows = documents * (number + 1) // n_blocks - documents * number // n_blocks
             writer.append(draw_block(number, rows, tokens))
 
 
@@ -187,7 +189,8 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
     """Let one thread, two threads and two workers take passes in turn."""
     from topicfold.engine.dask import distribute
 
-    blocks, k = BlockMatrix.open(_path(arguments)), arguments.topics
+    k, storage = arguments.topics, arguments.storage
+    blocks = BlockMatrix.open(_path(arguments), storage=storage)
     warm_up(k)
     phi = np.random.default_rng(0).dirichlet(np.ones(blocks.shape[1]), k)
     X = blocks[:]
@@ -323,6 +326,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--state", help="folder to go on from after a kill (Resume)")
     parser.add_argument("--memory-limit", default="0", help="of a worker; 0 is none")
     parser.add_argument("--seconds", type=float, default=60, help="of compare")
+    parser.add_argument("--storage", help="folder for compare's mixtures")
     parser.add_argument("--load", help="what to say of the machine's load")
     return parser.parse_args()
 

@@ -94,8 +94,11 @@ def verdict(gain, error, n):
     return "does not hold" if gain < -2 * error else "not decided"
 
 
-def claims_table(results, claims, metric, column, values, **where):
-    """Return Markdown lines: each claim "A above B" against the draws."""
+def claims_table(results, claims, metric, column, values, *, tally=None, **where):
+    """Return Markdown lines: each claim "A above B" against the draws.
+
+    A `tally`, dict of lists, is given the verdicts of each claim.
+    """
     lines = [
         f"| claim | {column} | difference | s.e. | draws | verdict |",
         "|---|---|---|---|---|---|",
@@ -109,6 +112,8 @@ def claims_table(results, claims, metric, column, values, **where):
             if n == 0:
                 continue
             verdicts.append(verdict(gain, error, n))
+            if tally is not None:
+                tally.setdefault((better, worse), []).append(verdicts[-1])
             lines.append(
                 f"| {better} above {worse} | {value} | {gain:+.3f} | {error:.3f} | {n} "
                 f"| {verdicts[-1]} |"
@@ -116,6 +121,19 @@ def claims_table(results, claims, metric, column, values, **where):
     counts = {text: verdicts.count(text) for text in dict.fromkeys(verdicts)}
     text = ", ".join(f"{number} {what}" for what, number in counts.items())
     return [*lines, "", f"Of {len(verdicts)} comparisons: {text}."]
+
+
+def summary(tally):
+    """Return Markdown lines: how often each claim held, over all tables of a page."""
+    outcomes = ("holds", "not decided", "does not hold")
+    lines = [
+        f"| claim | {' | '.join(outcomes)} |",
+        "|---|--:|--:|--:|",
+    ]
+    for (better, worse), verdicts in tally.items():
+        counts = " | ".join(str(verdicts.count(outcome)) for outcome in outcomes)
+        lines.append(f"| {better} above {worse} | {counts} |")
+    return ["", "## What holds", "", *lines]
 
 
 def write_page(name, lines):

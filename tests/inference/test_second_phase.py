@@ -19,6 +19,7 @@ from topicfold.inference.two_phase import (
     discriminative_topics,
     expected_topic_counts,
     indicator_members,
+    smoothed_documents,
 )
 
 
@@ -129,3 +130,9 @@ def test_indicators_are_checked_and_minus_one_is_no_label():
         indicator_members(np.ones((2, 2)), 3)
     with pytest.raises(DataError, match=r"2 entries .* \(first at row 0, column 1\)"):
         indicator_members(np.array([[1, 2], [0, 3]]), 2)
+
+
+def test_documents_of_fractional_counts_are_smoothed_as_shares():
+    X = sparse.csr_matrix([[0.2, 0.2, 0.0], [0.0, 0.0, 0.5]])
+    alone = smoothed_documents(X, np.full((2, 1), -1), 0.3, 0, 2).toarray()
+    np.testing.assert_allclose(alone, [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])

@@ -250,3 +250,39 @@ def test_a_step_without_evaluate_says_so():
     theta = em.engine.pack_documents(np.ones((60, 4)))
     with pytest.raises(RuntimeError, match=r"needs context\.evaluate"):
         ParetoTheta()._keeps_likelihood(theta, context)
+
+
+def test_separation_of_documents_far_apart_is_the_sum_over_pairs():
+    rng = np.random.default_rng(3)
+    # Many topics, a document in hardly more than one: the pairs outweigh the mean.
+    theta = rng.dirichlet(np.full(8, 0.02), size=9)
+    graph = random_graph(9, rng, density=0.5)
+    pairs = ((theta[:, None] - theta[None]) ** 2).sum(axis=2)
+    expected = pairs.sum() / (graph.toarray() * pairs).sum()
+    assert separation(theta, GraphOperator(graph, 8)) == pytest.approx(expected)
+
+
+def test_documents_that_gain_on_both_counts_pass_when_no_trade_does():
+    # The third is needed to outweigh the second, and costs more than both gain.
+    gain, change = np.array([1.0, 50.0, -100.0]), np.array([1.0, -10.0, 1000.0])
+    np.testing.assert_array_equal(_choose(gain, change), [True, False, False])
+
+
+def test_changes_of_documents_add_up_to_the_change_of_the_quadratic(monkeypatch):
+    rng = np.random.default_rng(5)
+    operator = GraphOperator(random_graph(12, rng, density=0.4), 6)
+    theta, target = rng.dirichlet(np.full(6, 0.05), size=(2, 12))
+    old = separation(theta, operator)
+    seen = []
+    monkeypatch.setattr(
+        pareto, "_choose", lambda gain, change: seen.append(change) or change > 0
+    )
+    passing_documents(target, 10 * target, theta, old, operator)
+
+    def quadratic(rows):
+        spread = len(rows) * (rows**2).sum() - (rows.sum(axis=0) ** 2).sum()
+        return spread - old * operator.edge_products(rows, rows)
+
+    # The gradient is that of half the quadratic.
+    difference = quadratic(target) - quadratic(theta)
+    assert 2 * seen[0].sum() == pytest.approx(difference)
