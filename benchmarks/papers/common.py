@@ -165,7 +165,9 @@ def curves(name, results, metric, x, title, **where):
     axes.legend(fontsize=7)
     figure.tight_layout()
     RESULTS.mkdir(parents=True, exist_ok=True)
-    figure.savefig(RESULTS / f"{name}.svg")
+    # The same picture is the same file: no date, names of parts that do not change.
+    with plt.rc_context({"svg.hashsalt": name}):
+        figure.savefig(RESULTS / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)
     return f"![{title}]({name}.svg)"
 
@@ -177,13 +179,17 @@ class Page:
         self.name, self.options = name, options
         self.file = RESULTS / f"{name}.jsonl"
 
+    def results(self):
+        """Return the file of cells."""
+        return ResultFile(self.file, frozen=self.options.page)
+
     def run(self, protocol, corpus, models, **settings):
         """Run the cells that are missing."""
         return protocol(
             corpus,
             models,
             **settings,
-            results=ResultFile(self.file, frozen=self.options.page),
+            results=self.results(),
             n_jobs=self.options.jobs,
             on_progress=progress,
         )

@@ -252,7 +252,7 @@ def figure7(page, lines):
     models = [m for m in MODELS if m != "tf-idf"]
     lines += ["", "## Figure 7: seconds to learn the space (oh0, all documents)", ""]
     found = runtime(
-        common.load("oh0"), models, results=page.file, on_progress=common.progress
+        common.load("oh0"), models, results=page.results(), on_progress=common.progress
     )
     lines.append(found.to_markdown("seconds", columns="n_components", digits=2))
 
