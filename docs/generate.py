@@ -158,6 +158,7 @@ def _module_page(module: str, names: list[str]) -> str:
     ]
     parts = [
         _heading(module),
+        f".. py:module:: {module}\n",
         f"{_summary(loaded)}\n",
         _table(rows),
         _toctree([f"{module}.{name}" for name in names]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same fit on a GPU: pip install topicfold[gpu]."""
+"""The same fit on a GPU: ``pip install 'topicfold[gpu]'``."""
 
 from topicfold import PLSA
 from topicfold.corpus import load_docs

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The documentation: complete, connected, and its code runs.
 
-A ``python`` block of a page is run, after the blocks before it, unless the line above
-it is ``<!-- not run: why -->``. A comment ``<!-- setup ... -->`` holds code that makes
-the page's files; readers do not see it.
+A ``python`` or ``sh`` block of a page is run, after the blocks before it, unless the
+line above it is ``<!-- not run: why -->``. A comment ``<!-- setup ... -->`` holds code
+that makes the page's files; readers do not see it.
 """
 
 import importlib
 import os
 import re
+import shlex
 import sys
 import warnings
 from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import topicfold
 from topicfold.cli.main import COMMANDS, app
@@ -30,7 +32,7 @@ PAGES = sorted(
 FRAGMENTS = {"math.md", "scaling.md"}
 CODE = re.compile(
     r"^<!-- setup\n(?P<setup>.*?)^-->$"
-    r"|(?P<skip>^<!-- not run: .+ -->\n+)?^```python\n(?P<block>.*?)^```$",
+    r"|(?P<skip>^<!-- not run: .+ -->\n+)?^```(?P<kind>python|sh)\n(?P<block>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 # Tests that were copied alone have no documentation beside them.
@@ -199,8 +201,23 @@ def test_named_tests_exist():
 def _with_code():
     for page in PAGES:
         text = (DOCS / page).read_text(encoding="utf-8")
-        if page not in FRAGMENTS and "```python" in text:
+        if page not in FRAGMENTS and CODE.search(text):
             yield page
+
+
+def _run_commands(block):
+    """Run the lines of a ``sh`` block: commands of topicfold, in this process."""
+    for line in block.splitlines():
+        words = shlex.split(line, comments=True)
+        if not words or words[:2] == ["pip", "install"]:
+            continue
+        words, target = (words[:-2], words[-1]) if ">" in words else (words, None)
+        assert words[0] == "topicfold", f"no rule for {line!r}"
+        result = CliRunner(env={"COLUMNS": "100"}).invoke(app, words[1:])
+        assert result.exit_code == 0, (line, result.output)
+        assert result.stdout.strip(), line
+        if target:
+            Path(target).write_text(result.stdout, encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", list(_with_code()))
@@ -213,11 +230,14 @@ def test_code_runs(page, tmp_path, monkeypatch, capsys):
     for found in CODE.finditer(text):
         if found["skip"]:
             continue
+        ran += found["block"] is not None
+        if found["kind"] == "sh":
+            _run_commands(found["block"])
+            continue
         source = found["setup"] or found["block"]
         line = text.count("\n", 0, found.start()) + 1
         code = compile("\n" * line + source, str(DOCS / page), "exec")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             exec(code, names)
-        ran += found["block"] is not None
     assert ran >= 1

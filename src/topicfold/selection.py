@@ -201,7 +201,8 @@ def select_n_components(
 
     Examples
     --------
-    >>> from topicfold import PLSA
+    >>> import numpy as np
+    >>> from topicfold import PLSA, select_n_components
     >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(3) * 2 + 0.1,
     ...     np.ones((20, 5))))
     >>> found = select_n_components(PLSA(), X, [2, 3], n_words=5, n_restarts=2)

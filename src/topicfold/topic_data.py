@@ -263,6 +263,36 @@ class TopicData:
         counts = np.bincount(code, minlength=len(classes))
         return classes, np.stack(sums, axis=1) / counts[:, None]
 
+    def main_classes(self) -> tuple[tuple[str, float], ...]:
+        """Return for every topic the class that has most of its tokens, and its share.
+
+        Returns
+        -------
+        tuple of (str, float)
+            Of the tokens of documents with a label; empty if no document has one.
+
+        Examples
+        --------
+        >>> data = TopicData(topics=[[1.0]], vocabulary=["a"], labels=["x", "y"],
+        ...     doc_topics=[[1.0], [1.0]], doc_lengths=[30, 10])
+        >>> data.main_classes()
+        (('x', 0.75),)
+        """
+        if self.labels is None or self.doc_topics is None:
+            raise DataError("main_classes needs labels and doc_topics. Give both.")
+        known = np.array([label is not None for label in self.labels], dtype=bool)
+        if not known.any():
+            return ()
+        names, codes = np.unique(
+            [label for label in self.labels if label is not None], return_inverse=True
+        )
+        lengths = np.ones(len(known)) if self.doc_lengths is None else self.doc_lengths
+        mixtures = self.doc_topics[known] * np.asarray(lengths, float)[known, None]
+        tokens = np.stack([np.bincount(codes, column) for column in mixtures.T])
+        shares = tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1e-300)
+        best = shares.argmax(axis=1)
+        return tuple((str(names[c]), float(shares[k, c])) for k, c in enumerate(best))
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the record to a ``.safetensors`` file, or to a folder.
 

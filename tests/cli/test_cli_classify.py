@@ -3,7 +3,10 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
+
+from topicfold import PLSA, TopicClassifier
 
 LAND = "the red fox and the wolf run in the forest with deer and bear"
 SEA = "blue fish swim in deep sea water with waves and salt and whale"
@@ -74,8 +77,6 @@ def test_output_file(cli, labelled, options, tmp_path):
 def test_options_that_do_not_fit_training(
     cli, labelled, options, tmp_path, more, message
 ):
-    from typer.testing import CliRunner  # noqa: F401
-
     result = train(cli, labelled, options, tmp_path / "model", *more)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -98,3 +99,55 @@ def test_a_model_without_classes(cli, model, texts):
     result = cli("classify", model, texts)
     assert result.exit_code == 2
     assert "has no classes" in result.stderr
+
+
+def test_one_class_is_none(cli, check_error, tmp_path):
+    file = tmp_path / "in.csv"
+    file.write_text("text,label\nred fox,x\nred wolf,\nblue sea,x\n")
+    result = cli("classify", tmp_path / "model", file, "--train", "--min-df", 1)
+    check_error(result, "fewer than two classes")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_classifier_saved_from_python_without_words(cli, write_counts, tmp_path):
+    """Its columns have numbers only, which must be as many as the model's."""
+    rng = np.random.default_rng(0)
+    X = np.vstack(
+        [rng.poisson([4, 4, 0, 0], (9, 4)), rng.poisson([0, 0, 4, 4], (9, 4))]
+    )
+    y = np.repeat(["left", "right"], 9)
+    TopicClassifier(PLSA(2, random_state=0)).fit(X, y).save(tmp_path / "model")
+    new = write_counts([[5, 1, 0, 0], [0, 0, 2, 9]], list("abcd"))
+    result = cli("classify", tmp_path / "model", new, "--explain", 1)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == "id,class,words\n0,left,w0\n1,right,w3\n"
+    narrow = write_counts([[5, 1, 0]], list("abc"), name="narrow")
+    result = cli("classify", tmp_path / "model", narrow)
+    assert result.exit_code == 2
+    assert "3 words, the model has 4" in result.stderr
+
+
+def test_a_classifier_has_no_mixtures(cli, check_error, labelled, options, tmp_path):
+    train(cli, labelled, options, tmp_path / "model", "--no-check")
+    new = tmp_path / "new.txt"
+    new.write_text(f"{SEA}\n", encoding="utf-8")
+    check_error(cli("transform", tmp_path / "model", new), "topicfold classify")
+
+
+def test_settings_of_a_classifier_are_one_line(cli, labelled, options, tmp_path):
+    train(cli, labelled, options, tmp_path / "model", "--no-check")
+    shown = cli("info", tmp_path / "model").stdout
+    assert "\ufffd" not in shown
+    assert "FSTM(n_components=4, n_jobs=-1, random_state=0), neighbor_weight" in shown
+    assert "60 documents, 2 classes" in shown
+
+
+def test_blocks_are_refused_before_the_work(
+    cli, check_error, labelled, options, tmp_path
+):
+    blocks = tmp_path / "blocks"
+    result = cli("convert", labelled, blocks, "--to", "blocks", *options)
+    assert result.exit_code == 0, result.stderr
+    result = cli("classify", tmp_path / "model", blocks, "--train", "-k", 4)
+    check_error(result, "kept in blocks", f"topicfold convert {blocks}")
+    assert result.stdout == ""

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import sys
+
 import numpy as np
 import pytest
 from protocols_support import planted_corpus
+
+from topicfold import PLSA
+from topicfold.cli.compare import _method_name, _show
+from topicfold.protocols.comparison import Comparison, ModelScore
 
 SMALL = ("--jobs", "1", "-k", "3")
 
@@ -55,7 +61,7 @@ def test_picture(cli, folder, tmp_path):
 
 
 def test_no_picture_without_matplotlib_is_said(cli, folder, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     file = tmp_path / "p.png"
     result = cli("compare", folder, "-m", "PLSA", *SMALL, "--plot", file)
     assert result.exit_code == 0
@@ -72,3 +78,64 @@ def test_errors(cli, check_error, folder, write_counts, tmp_path):
     plain = planted_corpus()
     bare = write_counts(plain.counts, plain.vocabulary, name="bare")
     check_error(cli("compare", bare, "-m", "fstm^c"), "learns from labels")
+
+
+def test_blocks_are_refused(cli, check_error, texts, tmp_path):
+    blocks = tmp_path / "blocks"
+    assert cli("convert", texts, blocks, "--to", "blocks", "--min-df", 1).exit_code == 0
+    check_error(cli("compare", blocks), "kept in blocks")
+
+
+def test_a_model_that_fails_is_told(cli, folder, monkeypatch):
+    def broken(self, X, y=None):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(PLSA, "fit", broken)
+    result = cli("compare", folder, "-m", "tf-idf,PLSA", *SMALL)
+    assert result.exit_code == 0, result.output
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("note: left out: counts, PLSA")
+    assert "out of luck" in last
+    assert "tf-idf" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("fstm-c", "FSTM^c"),
+        ("local", "LTM"),
+        ("Orthogonal", "OTM"),
+        ("netplsa", "LapPLSI"),
+        ("tf-idf", "tf-idf"),
+    ],
+)
+def test_models_have_their_names_of_fit_too(given, found):
+    assert _method_name(given) == found
+
+
+def test_quiet_is_only_the_table(cli, folder):
+    result = cli("compare", folder, "-m", "tf-idf", *SMALL, "-q")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    assert "Plot" not in result.stdout
+    assert "Corpus" not in result.stdout
+
+
+def test_large_numbers_fit_into_a_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    score = ModelScore(
+        model="MedLDA",
+        n_components=1000,
+        accuracy=0.9876,
+        perplexity=123_456.0,
+        coherence=-0.123,
+        diversity=0.987,
+        stability=float("nan"),
+        seconds=12_345.6,
+        memory_mb=98_765.0,
+    )
+    _show(Comparison((score,), "Take it.", (), 10))
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    for part in ("1000", "0.988", "123,456", "-0.123", "0.987", "12345.6", "98,765"):
+        assert part in shown

@@ -30,7 +30,7 @@ def test_through_all_formats(cli, docs, tmp_path):
         assert result.stderr == ""
         same(docs, corpus.read(tmp_path / following))
     lines = result.stdout.splitlines()
-    assert lines[0] == "Corpus   2 documents, 3 different words, 7 in all, 1 classes"
+    assert lines[0] == "Corpus   2 documents, 3 different words, 7 in all, 1 class"
     assert lines[1] == f"Saved    {tmp_path / 'g.mtx.gz'}"
 
 
@@ -104,3 +104,8 @@ def test_help_shows_python(cli):
     text = cli("convert", "--help").stdout
     for part in ("Examples", "In Python", "corpus.write", "--from", "--to", "ldac"):
         assert part in text
+
+
+def test_blocks_of_the_built_in_corpus_say_how(cli, check_error, tmp_path):
+    result = cli("convert", "docs", tmp_path / "blocks", "--to", "blocks")
+    check_error(result, "topicfold convert docs docs.jsonl")

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import warnings
+
 import pytest
 
+import topicfold
+from topicfold.exceptions import FitInterruptedWarning
 from topicfold.persistence.model_folder import load_model_folder
 
 
@@ -41,3 +45,43 @@ def test_demo_does_not_write_into_other_folders(cli, check_error, tmp_path):
 
 def test_bad_options(cli, check_error):
     check_error(cli("demo", "--topics", 0), "--topics")
+
+
+@pytest.mark.usefixtures("fake_docs")
+@pytest.mark.parametrize(
+    ("documents", "said"),
+    [(54, "warning: stopped\n"), (30, "error: interrupted\n")],
+    ids=["in the fit", "while it compiles"],
+)
+def test_interrupted_demo_ends(cli, tmp_path, monkeypatch, documents, said):
+    fit = topicfold.LDA.fit
+
+    def interrupted(self, X):
+        if X.shape[0] == documents:
+            warnings.warn("stopped", FitInterruptedWarning, stacklevel=2)
+        return fit(self, X)
+
+    monkeypatch.setattr(topicfold.LDA, "fit", interrupted)
+    result = cli("demo", "-o", tmp_path / "demo", "-k", 2)
+    assert result.exit_code == 130
+    assert result.stderr == said
+    assert not (tmp_path / "demo" / "plsa").exists()
+    assert "Report" not in result.stdout
+
+
+@pytest.mark.usefixtures("fake_docs")
+def test_compiling_is_no_part_of_the_time_of_a_fit(cli, tmp_path, monkeypatch):
+    """Each model is fitted on a few documents first, in its own time."""
+    clock, fit = [0.0], topicfold.LDA.fit
+
+    def slow_at_first(self, X):
+        clock[0] += 1.5 if clock[0] else 40.0
+        return fit(self, X)
+
+    monkeypatch.setattr(topicfold.LDA, "fit", slow_at_first)
+    monkeypatch.setattr("topicfold.cli.fitting.time.perf_counter", lambda: clock[0])
+    shown = cli("demo", "-o", tmp_path / "demo", "-k", 2).stdout
+    assert "Compile  LDA: 40.0 s, the first time only\n" in shown
+    (line,) = (line for line in shown.splitlines() if line.startswith("Fit      LDA"))
+    assert line.endswith("in 1.5 s")
+    assert "Compile  PLSA" not in shown

@@ -7,7 +7,7 @@ import pytest
 import topicfold
 from topicfold.cli.edit import read_edits
 from topicfold.cli.messages import CommandError
-from topicfold.persistence.model_folder import load_model_folder
+from topicfold.persistence.model_folder import load_model_folder, save_model_folder
 
 
 @pytest.fixture
@@ -70,11 +70,20 @@ def test_what_the_report_exports(cli, four, tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_errors_leave_nothing_behind(shell, four, tmp_path, options, message):
-    result = shell("edit", four, "-o", tmp_path / "new", *options)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
+def test_errors_leave_nothing_behind(
+    cli, check_error, four, tmp_path, options, message
+):
+    check_error(cli("edit", four, "-o", tmp_path / "new", *options), message)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_of_edits_goes_alone(cli, check_error, four, tmp_path):
+    file = tmp_path / "names.json"
+    edits = [{"action": "rename", "topic": 0, "name": "first"}]
+    content = {"format": "topicfold-edits", "version": 1, "edits": edits}
+    file.write_text(json.dumps(content), encoding="utf-8")
+    result = cli("edit", four, "-o", tmp_path / "new", "--apply", file, "--drop", 1)
+    check_error(result, "--apply goes alone")
     assert not (tmp_path / "new").exists()
 
 
@@ -108,9 +117,26 @@ def test_info(cli, four, tmp_path):
     assert facts["version"] == topicfold.__version__
 
 
+def test_info_counts_classes(cli, tmp_path):
+    model = topicfold.PLSA(2, random_state=0, max_iter=2).fit([[1, 2], [0, 3], [4, 0]])
+    save_model_folder(model, tmp_path / "m", labels=["x", "", "y"], corpus="small")
+    shown = cli("info", tmp_path / "m")
+    assert shown.exit_code == 0, shown.stderr
+    assert "small: 3 documents, 2 classes" in shown.stdout
+    assert json.loads(cli("info", tmp_path / "m", "--json").stdout)["classes"] == 2
+
+
 def test_info_of_a_stream(cli, tmp_path):
     model = topicfold.PLSA(2, random_state=0).partial_fit([[1, 2, 0], [0, 1, 3]])
     model.save(tmp_path / "stream")
     shown = cli("info", tmp_path / "stream")
     assert shown.exit_code == 0, shown.stderr
-    assert "were not kept" in shown.stdout
+    assert "are not kept" in shown.stdout
+
+
+def test_what_was_done_is_said_in_words(cli, four, tmp_path):
+    result = cli("edit", four, "-o", tmp_path / "one", "--merge", "0,1,2,3")
+    assert "Edited   1 edit, now 1 topic\n" in result.stdout
+    shown = cli("info", tmp_path / "one").stdout
+    assert "Edit     merge: topics [0, 1, 2, 3]\n" in shown
+    assert " kB, topicfold" in shown

@@ -232,3 +232,36 @@ def test_interrupted_fit_is_saved(cli, texts, small, tmp_path, monkeypatch):
     assert result.exit_code == 130
     assert result.stderr == "warning: stopped\n"
     assert load_model_folder(tmp_path / "m").vocabulary
+
+
+def test_a_model_without_topics_has_no_report(cli, check_error, texts, tmp_path):
+    line = ("fit", texts, "-m", "lsi", "-k", 2, "--min-df", 1)
+    result = cli(*line, "-o", tmp_path / "m")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    assert "Report" not in result.stdout
+    assert not (tmp_path / "m" / "report.html").exists()
+    check_error(cli(*line, "-o", tmp_path / "n", "--report"), "lsi has no topics")
+    assert not (tmp_path / "n").exists()
+
+
+def test_one_is_not_plural_and_the_next_command_can_be_copied(cli, tmp_path):
+    file = tmp_path / "one.txt"
+    file.write_text("red fox", encoding="utf-8")
+    folder = tmp_path / "a model"
+    options = ("--min-df", 1, "--max-df", "1.0", "-k", 1, "--no-report")
+    result = cli("fit", file, "-o", folder, *options)
+    assert result.exit_code == 0, result.stderr
+    assert "Corpus   1 document, 2 different words, 2 in all\n" in result.stdout
+    assert f"Next     topicfold topics '{folder}'\n" in result.stdout
+
+
+def test_a_model_of_blocks_is_used_without_warnings(cli, texts, small, tmp_path):
+    blocks, folder = tmp_path / "blocks", tmp_path / "m"
+    words = small[-4:]
+    cli("convert", texts, blocks, "--to", "blocks", *words)
+    assert cli("fit", blocks, "-o", folder, *small[:-4]).exit_code == 0
+    for line in (("transform", folder, texts), ("search", folder, "fox")):
+        result = cli(*line)
+        assert result.exit_code == 0, result.stderr
+        assert "warning" not in result.stderr

@@ -109,6 +109,7 @@ def test_a_function_of_the_user(cli, check_error, texts, small, tmp_path, monkey
     check_error(cli(*fit, "--force", "--tokens", "my_words:no"), "--tokens", "'no'")
     check_error(cli(*fit, "--force", "--tokens", "nowhere:f"), "--tokens", "nowhere")
     check_error(cli(*fit, "--force", "--tokens", "letters"), "'letters'", "words")
+    check_error(cli(*fit, "--force", "--tokens", "string:digits"), "no function")
     sys.modules.pop("my_words")
 
 
@@ -178,5 +179,8 @@ def test_progress_only_on_a_terminal(monkeypatch, tmp_path, capsys):
 
 def test_progress_bar_ends_with_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with pytest.raises(DataError), reading_progress("x") as show:
+    with (
+        pytest.raises(DataError, match=r"no\.txt does not exist"),
+        reading_progress("x") as show,
+    ):
         corpus.read_texts(tmp_path / "no.txt", progress=show)

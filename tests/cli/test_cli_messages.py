@@ -9,8 +9,10 @@ import time
 import warnings
 
 import pytest
+import typer
 
 import topicfold
+from topicfold.cli import main
 from topicfold.cli.messages import MessageGroup
 from topicfold.exceptions import DataError
 
@@ -53,6 +55,7 @@ def raising(error):
         (MemoryError(), 2, "error: not enough memory."),
         (DataError("escape \x1b[31m"), 2, "error: escape �[31m"),
         (KeyboardInterrupt(), 130, "error: interrupted"),
+        (typer.Abort(), 130, "error: interrupted"),
     ],
 )
 def test_errors_are_one_line(cli, failing, error, code, line):
@@ -105,6 +108,25 @@ def test_warnings_and_log_are_one_line_each(cli, failing):
     ]
     assert logging.getLogger("topicfold").propagate
     assert not logging.getLogger("topicfold").handlers
+
+
+def test_a_record_that_cannot_be_written_ends_nothing(cli, failing):
+    def talk(path):
+        logging.getLogger("topicfold.em").warning("%d kernels", "three")
+        raise DataError("end")
+
+    failing(talk)
+    result = cli("topics", "x")
+    assert result.exit_code == 2
+    assert "--- Logging error ---" in result.stderr
+    assert result.stderr.endswith("error: end\n")
+
+
+def test_control_c_outside_of_a_command(monkeypatch):
+    monkeypatch.setattr(main, "app", raising(KeyboardInterrupt()))
+    with pytest.raises(SystemExit) as caught:
+        main.run()
+    assert caught.value.code == 130
 
 
 def test_embedding_raises_as_usual():
@@ -167,7 +189,7 @@ def test_process_round_trip(shell, texts, small, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes and signals of POSIX")
-def test_reader_that_goes_away(shell, texts, model, tmp_path):
+def test_reader_that_goes_away(model, tmp_path):
     file = tmp_path / "many.txt"
     file.write_text("red fox\n" * 20_000)
     command = f"'{sys.executable}' -m topicfold.cli.main transform '{model}' '{file}'"
@@ -181,6 +203,26 @@ def test_reader_that_goes_away(shell, texts, model, tmp_path):
     )
     assert result.stdout == "id,topic0,topic1\n"
     assert result.stderr == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes and signals of POSIX")
+def test_reader_that_was_gone_before_the_first_line(model, texts):
+    """What is written at the very end, when the buffer is emptied, fails too."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        command = [
+            sys.executable,
+            "-m",
+            "topicfold.cli.main",
+            "transform",
+            model,
+            texts,
+        ]
+        done = subprocess.run(
+            command, stdout=closed, stderr=subprocess.PIPE, timeout=120, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes and signals of POSIX")

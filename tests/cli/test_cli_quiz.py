@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from topicfold import PLSA
 from topicfold.cli.main import app
-from topicfold.metrics import word_intrusion
-from topicfold.persistence.model_folder import load_model_folder
+from topicfold.metrics import topic_intrusion, word_intrusion
+from topicfold.persistence.model_folder import load_model_folder, save_model_folder
 
 
 @pytest.fixture
@@ -56,3 +57,24 @@ def test_topics_of_documents(model, ask):
 
 def test_no_model_is_an_error(cli, check_error, tmp_path):
     check_error(cli("quiz", tmp_path / "nothing"), "nothing")
+
+
+def test_documents_are_shown_with_the_questions_about_them(ask, tmp_path):
+    X = np.kron(np.eye(3, dtype=int), np.full((2, 2), 4)) + 1
+    model = PLSA(3, max_iter=20, random_state=0).fit(X)
+    texts = [f"number\n {d} of\x1b[31m them" for d in range(6)]
+    save_model_folder(
+        model, tmp_path, texts=texts, doc_ids=[f"id{d}" for d in range(6)]
+    )
+    result = ask(tmp_path, "--kind", "topics", "-n", 1, answers="q\n")
+    assert result.exit_code == 0, result.output
+    data = load_model_folder(tmp_path).topic_data()
+    (item,) = topic_intrusion(data, n_topics=2, n_items=1, random_state=0)
+    assert f"number {item.subject} of\ufffd[31m them" in result.output
+    assert f"Which topic does document id{item.subject} not have?" in result.output
+
+
+def test_a_model_without_questions_says_so(cli, check_error, tmp_path):
+    model = PLSA(1, max_iter=2, random_state=0).fit([[2, 1], [1, 3]])
+    save_model_folder(model, tmp_path)
+    check_error(cli("quiz", tmp_path), "1 topics, 2 words", "no question")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+from importlib import import_module
+
 import pytest
 
 import topicfold
 from topicfold.cli import registry
+from topicfold.cli.main import COMMANDS
 from topicfold.cli.messages import CommandError
 
 
@@ -44,3 +47,11 @@ def test_common_defaults_are_no_options():
         assert registry.make_model("bare", options).n_components == 4
         with pytest.raises(CommandError, match="no option --seed, --device"):
             registry.make_model("bare", {"random_state": 1, "device": "cuda"})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_fit_into_a_terminal(command):
+    text = import_module(f"topicfold.cli.{command}").HELP
+    lines = [line for line in text.splitlines() if line.startswith("  ")]
+    assert lines
+    assert max(map(len, lines)) <= 78

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import base64
 import json
+import re
+import zlib
 
 import numpy as np
 import pytest
 
+from topicfold import PLSA
 from topicfold.cli.report import read_times, report_place
-from topicfold.persistence.model_folder import load_model_folder
+from topicfold.persistence.model_folder import load_model_folder, save_model_folder
 
 
 def data_of(file):
@@ -44,6 +48,7 @@ def test_options(cli, bare, texts, tmp_path):
     assert page["title"] == "My <topics>"
     assert page["texts"] is not None
     assert page["topics"][0]["coherence"] is not None
+    assert file.stat().st_size <= 200_000
     assert "My &lt;topics&gt;" in file.read_text(encoding="utf-8")
 
 
@@ -101,9 +106,48 @@ def test_other_documents_are_refused(cli, check_error, bare, tmp_path):
     assert not (bare / "report.html").exists()
 
 
+def test_built_in_documents_bring_their_texts(cli, fake_docs, tmp_path):
+    folder = tmp_path / "m"
+    fit = cli("fit", "docs", "-k", 2, "--max-iter", 2, "-o", folder, "--no-report")
+    assert fit.exit_code == 0, fit.output
+    result = cli("report", folder, "--documents", "docs", "--max-documents", 20)
+    assert result.exit_code == 0, result.output
+    page = data_of(folder / "report.html")
+    assert page["texts"] is not None
+    assert page["classes"]["names"] == ["land", "sea"]
+    assert (page["counts"]["documents"], page["counts"]["shown"]) == (60, 20)
+
+
+def test_documents_bring_labels_and_times(cli, check_error, write_counts, tmp_path):
+    """A model of counts has neither; one that has them keeps its own."""
+    model = PLSA(2, max_iter=2, random_state=0).fit([[2, 1], [0, 3], [1, 4]])
+    save_model_folder(model, tmp_path / "m", vocabulary=["red", "sea"])
+    counts = [[2, 1], [0, 3], [1, 4]]
+    labelled = write_counts(counts, ["red", "sea"], ["x", "", "y"], name="labelled")
+    page = tmp_path / "m" / "report.html"
+    result = cli("report", tmp_path / "m", "--documents", labelled)
+    assert result.exit_code == 0, result.output
+    assert data_of(page)["classes"]["names"] == ["x", "y"]
+    lines = [{"text": "red", "label": "z", "time": f"200{i}"} for i in range(3)]
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = cli("report", tmp_path / "m", "--documents", file)
+    assert result.exit_code == 0, result.output
+    assert data_of(page)["time"]["names"] == ["2000", "2001", "2002"]
+    save_model_folder(model, tmp_path / "m", labels=["a", "b", "b"])
+    assert cli("report", tmp_path / "m", "--documents", file).exit_code == 0
+    assert data_of(page)["classes"]["names"] == ["a", "b"]
+    # They are found by their ids.
+    save_model_folder(model, tmp_path / "m", doc_ids=["a", "b", "c"])
+    bare = write_counts(counts, ["red", "sea"], name="bare")
+    (bare / "ids.txt").write_text("c\nb\na\n")
+    result = cli("report", tmp_path / "m", "--documents", bare)
+    check_error(result, "no texts, and no labels or times that the model has not")
+
+
 def test_documents_are_found_by_their_ids(cli, check_error, small, tmp_path):
     lines = [
-        {"id": f"d{i}", "text": f"red fox {'deep sea' if i % 2 else 'wolf'}"}
+        {"id": f"d{i}", "text": f"red fox {'deep sea' if i % 2 else 'wolf'} no {i}"}
         for i in range(6)
     ]
     file = tmp_path / "in.jsonl"
@@ -113,6 +157,11 @@ def test_documents_are_found_by_their_ids(cli, check_error, small, tmp_path):
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[::-1]))
     result = cli("report", tmp_path / "m", "--documents", file)
     assert result.exit_code == 0, result.output
+    packed = data_of(tmp_path / "m" / "report.html")["texts"]["data"]
+    shown = zlib.decompress(base64.b64decode(packed)).decode().split("\x1e")
+    # Without the marks of words they are the texts, in the model's order.
+    plain = [re.sub(r"\x01\d+\x02|\x03", "", text) for text in shown]
+    assert plain == [line["text"] for line in lines[:4]]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[1:]))
     check_error(
         cli("report", tmp_path / "m", "--documents", file), "1 are missing", "'d0'"

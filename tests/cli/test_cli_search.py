@@ -86,6 +86,20 @@ def test_table_and_csv(cli, lsi):
     assert {row["label"] for row in rows[:3]} == {"sea"}
 
 
+def test_long_texts_are_cut_in_the_table_only(cli, tmp_path):
+    X, words = vectorize(TEXTS, min_df=1, max_df=1.0)
+    texts = [f"{text}\n{'very ' * 20}long" for text in TEXTS]
+    model = LSI(2, keep_documents=True).fit(X)
+    save_model_folder(model, tmp_path / "m", vocabulary=words, texts=texts)
+    ask = ("search", tmp_path / "m", "boat", "-n", 1)
+    (row,) = json.loads(cli(*ask, "-f", "json").stdout)
+    assert row["text"] == texts[int(row["document"])]
+    table = cli(*ask)
+    assert table.exit_code == 0, table.stderr
+    shown = " ".join(table.stdout.split())
+    assert shown.endswith(f"{' '.join(row['text'].split())[:48]} …")
+
+
 def test_other_documents_and_shared_words(cli, lsi, tmp_path):
     new = tmp_path / "new.txt"
     new.write_text("auto road\nfish sea\ncar fish\n")

@@ -9,7 +9,7 @@ import pytest
 
 import topicfold
 from topicfold import TopicData
-from topicfold.cli.tables import main_classes, topic_rows, topic_table, topics_as_json
+from topicfold.cli.tables import topic_rows, topic_table, topics_as_json
 from topicfold.metrics import npmi_coherence
 from topicfold.persistence.model_folder import load_model_folder
 
@@ -76,11 +76,11 @@ def test_coherence(cli, model, texts):
     assert "NPMI" in cli("topics", model, "-n", 999, "--coherence", texts).stdout
 
 
-def test_classes_weigh_tokens(data):
-    assert main_classes(data) == [("land", pytest.approx(10 / 12)), ("sea", 1.0)]
-    assert main_classes(dataclasses.replace(data, labels=None)) is None
-    assert main_classes(dataclasses.replace(data, labels=[None] * 3)) is None
-    assert main_classes(dataclasses.replace(data, doc_lengths=None))[0][0] == "land"
+@pytest.mark.parametrize("labels", [None, [None] * 3], ids=["none", "unknown"])
+def test_no_column_without_classes(data, labels):
+    rows = topic_rows(dataclasses.replace(data, labels=labels))
+    assert [row.label for row in rows] == [None, None]
+    assert "class" not in render(topic_table(rows), 80)
 
 
 def test_table_with_names_classes_and_odd_words(data):

@@ -2,7 +2,9 @@
 import csv
 import io
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,3 +151,15 @@ def test_parquet_without_pyarrow(cli, model, new, tmp_path, monkeypatch):
     result = cli("transform", model, new, "-o", tmp_path / "out.parquet")
     assert result.exit_code == 2
     assert "topicfold[parquet]" in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="no such file")
+def test_standard_input(model, new):
+    command = [sys.executable, "-m", "topicfold.cli.main", "transform", str(model), "-"]
+    with new.open("rb") as stream:
+        found = subprocess.run(
+            command, stdin=stream, capture_output=True, text=True, check=True
+        )
+    _, ids, values = read_csv(found.stdout)
+    assert ids == ["0", "1"]
+    assert values.shape == (2, 2)

@@ -63,7 +63,6 @@ def test_rows_outside_are_an_error(blocks):
 
 @pytest.mark.parametrize("size", [1, 10, 40, 1000])
 def test_batches_cover_every_document_once(X, blocks, size):
-    # A column of row numbers tells the documents apart.
     batches = list(blocks.batches(size, np.random.RandomState(0)))
     stacked = sparse.vstack(batches)
     assert stacked.shape == X.shape
@@ -75,10 +74,15 @@ def test_batches_cover_every_document_once(X, blocks, size):
     assert max(batch.shape[0] for batch in batches) <= size + blocks.n_blocks
 
 
-def test_batches_mix_blocks(blocks):
-    first = next(iter(blocks.batches(20, np.random.RandomState(1))))
-    # 20 documents of 5 blocks: more than one block can give.
-    assert first.shape[0] > 15
+def test_a_batch_has_a_share_of_every_block(tmp_path):
+    numbers = sparse.csr_matrix(np.arange(1.0, 104.0)[:, None])
+    blocks = BlockMatrix.write(tmp_path / "numbers", numbers, block_size=25)
+    batches = list(blocks.batches(20, np.random.RandomState(1)))
+    for batch in batches:
+        rows = batch.toarray().ravel().astype(int) - 1
+        assert np.bincount(rows // 25, minlength=5)[:4].tolist() in ([4] * 4, [5] * 4)
+    # Not the first rows of each block first.
+    assert not np.array_equal(batches[0].toarray().ravel()[:4], [1, 2, 3, 4])
 
 
 def test_columns_grow_while_writing(tmp_path):
@@ -196,3 +200,41 @@ def test_select_terms(X, blocks, tmp_path):
     columns = np.array([5, 0, 39])
     chosen = blocks.select_terms(tmp_path / "few", columns)
     assert (sparse.vstack(list(chosen)) != X[:, columns]).nnz == 0
+
+
+def test_row_pointers_that_do_not_fit_are_refused(tmp_path, blocks):
+    bad = sparse.csr_matrix([[1.0, 2.0], [3.0, 0.0]])
+    bad.indptr = np.array([0, 3, 2], dtype=np.int32)
+    write_block(tmp_path / "corpus" / "block-000000.safetensors", bad)
+    with pytest.raises(DataError, match="row pointers do not fit"):
+        blocks.block(0)
+
+
+def test_archives_that_are_no_matrix_are_named(tmp_path):
+    with pytest.raises(DataError, match="list of block files is empty"):
+        BlockMatrix.from_files([])
+    file = tmp_path / "x.npz"
+    np.savez(file, something=np.ones(3))
+    with pytest.raises(DataError, match=r"x\.npz cannot be read.*save_npz"):
+        BlockMatrix.from_files([file])
+
+
+def test_a_closed_writer_takes_no_more(tmp_path):
+    writer = BlockWriter(tmp_path / "corpus")
+    writer.append(sparse.csr_matrix([[1.0]]))
+    writer.close()
+    writer.close()  # again does nothing
+    with pytest.raises(DataError, match="writer is closed"):
+        writer.append(sparse.csr_matrix([[1.0]]))
+    assert BlockMatrix.open(tmp_path / "corpus").shape == (1, 1)
+
+
+def test_counts_are_floats_and_words_as_many_as_columns(tmp_path):
+    with pytest.raises(DataError, match="dtype=int32 cannot be written"):
+        BlockWriter(tmp_path / "corpus", dtype=np.int32)
+    with BlockWriter(tmp_path / "corpus") as writer:
+        writer.append(sparse.csr_matrix([[1.0, 2.0]]))
+        with pytest.raises(DataError, match="vocabulary has 1 words for 2 columns"):
+            writer.close(["one"])
+        writer.close(["one", "two"])
+    assert BlockMatrix.open(tmp_path / "corpus").vocabulary == ["one", "two"]

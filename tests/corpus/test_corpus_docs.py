@@ -232,3 +232,34 @@ def test_prose():
         "Filter with as in , see `~scipy.lfilter`. x : array The signal. Read for "
         "more. Keep this. Keep that."
     )
+
+
+def test_without_a_home_there_is_no_cache(monkeypatch):
+    def homeless():
+        raise RuntimeError("no home")
+
+    monkeypatch.delenv("TOPICFOLD_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(cache.Path, "home", homeless)
+    assert cache_path() is None
+
+
+def test_a_draft_that_cannot_be_removed_is_told(tmp_path, caplog):
+    (tmp_path / "draft").mkdir()
+    with caplog.at_level(logging.INFO, "topicfold"):
+        cache._remove_quietly(tmp_path / "draft")
+    assert f"cannot remove {tmp_path / 'draft'}" in caplog.text
+
+
+def test_modules_that_this_version_lacks_are_left_out(monkeypatch):
+    modules = {"scipy": "no_such_module fft", "topicfold_nowhere": "."}
+    monkeypatch.setattr(docs, "_MODULES", modules)
+    labels = {label for label, _, _ in docs._walk()}
+    assert labels == {"scipy.fft"}
+
+
+def test_python_without_docstrings_is_told(monkeypatch):
+    flags = types.SimpleNamespace(optimize=2)
+    monkeypatch.setattr(docs, "sys", types.SimpleNamespace(flags=flags))
+    with pytest.raises(DataError, match="Python runs with -OO"):
+        load_docs(cached=False)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from topicfold.corpus import corpora_path, load_folder
+from topicfold.corpus.folder import save_folder
 from topicfold.exceptions import DataError
 
 
@@ -113,3 +114,21 @@ def test_real_corpora(name, shape, n_classes):
     assert (corpus.split is not None) == (name == "bbc_news_octis")
     assert (corpus.links is not None) == (name == "cora_linqs")
     assert (corpus.texts is not None) == (name == "sotu")
+
+
+def test_empty_lines_between_links(folder):
+    (folder / "links.txt").write_text("0 1\n\n  \n2 0\n")
+    assert load_folder(folder).links.tolist() == [[0, 1], [2, 0]]
+
+
+def test_full_disk_leaves_the_old_corpus(folder, monkeypatch):
+    corpus = load_folder(folder)
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("topicfold.corpus.folder._fill", full)
+    with pytest.raises(DataError, match="tiny cannot be written: No space left"):
+        save_folder(corpus, folder, replace=True)
+    assert [path.name for path in folder.parent.iterdir()] == ["tiny"]
+    assert load_folder(folder).ids == corpus.ids

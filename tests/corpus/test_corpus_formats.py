@@ -187,6 +187,7 @@ MM = "%%MatrixMarket matrix coordinate integer general\n"
         ("t.uci", "1\n1\n1\n1 1 1.5\n", "line 4: .* is not document, word and count"),
         ("t.uci", "1\n1\n1\n1 1 -1\n", "line 4"),
         ("t.uci", "1\n1\n1\n1 1\n", "line 4"),
+        ("t.uci", "9\n9\n2\n1 1 1\n1 1_1 1\n", "line 5: '1 1_1 1' is not document"),
         ("t.uci", "9999999999999\n1\n1\n1 1 1\n", "would have 9,999,999,999,999 doc"),
         ("t.mtx", "1 1 1\n", "line 1: .* does not begin a matrix"),
         ("t.mtx", MM.replace("general", "symmetric"), "does not begin a matrix"),
@@ -343,3 +344,44 @@ def tiny_bytes(tmp_path_factory):
     return {
         kind: write(corpus, folder / kind, format=kind).read_bytes() for kind in FORMATS
     }
+
+
+def test_labels_that_are_whole_numbers_stand_in_the_svmlight_file(tiny, tmp_path):
+    numbers = dataclasses.replace(tiny, labels=["3", "-1", "3"])
+    file = write(numbers, tmp_path / "t.svm")
+    assert [line.split()[0] for line in file.read_text().splitlines()] == [
+        "3",
+        "-1",
+        "3",
+    ]
+    assert not (tmp_path / "t.svm.labels").exists()
+    same(numbers, read(file))
+
+
+def test_whole_numbers_kept_as_floats_are_counts(tiny, tmp_path):
+    floats = dataclasses.replace(tiny, counts=tiny.counts.astype(np.float64))
+    file = write(floats, tmp_path / "t.ldac")
+    assert file.read_text() == "2 0:2 2:1\n0\n1 1:3\n"
+
+
+def test_empty_lines_of_a_mallet_file(tmp_path):
+    (tmp_path / "m.mallet").write_text("\nd1 land fox fox\n  \nd2 sea owl\n")
+    corpus = read(tmp_path / "m.mallet")
+    assert corpus.ids == ["d1", "d2"]
+    assert corpus.counts.toarray().tolist() == [[2, 0], [0, 1]]
+
+
+def test_nothing_is_not_written(tiny, tmp_path):
+    with pytest.raises(DataError, match="0 documents and 3 words; there is nothing"):
+        write(tiny.select([]), tmp_path / "t.mtx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_advice_to_unpickle_what_is_no_matrix(tmp_path):
+    file = tmp_path / "counts.npz"
+    file.write_bytes(b"garbage, not an archive")
+    with pytest.raises(DataError, match=r"counts.npz is not a sparse matrix\. Write"):
+        read(file)
+    np.savez(file, X=np.eye(2))
+    with pytest.raises(DataError, match=r"is not a sparse matrix \(.*[^.]\)\. Write"):
+        read(file)

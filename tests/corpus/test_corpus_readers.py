@@ -355,3 +355,58 @@ def test_tables_come_back_as_they_were_written(tmp_path_factory, rows, kind):
     assert found.texts == [text for text, _ in rows]
     labels = [label for _, label in rows]
     assert found.labels == (labels if any(labels) else None)
+
+
+def test_a_zero_byte_far_behind_is_no_text(tmp_path):
+    file = write(tmp_path / "a.txt", b"red fox\n" * 200_000 + b"\0\0\n")
+    with pytest.raises(DataError, match="is no text: it is a binary file"):
+        read_texts(file)
+
+
+def test_a_damaged_zstandard_file_is_named(tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    whole = zstandard.compress(b'{"text": "one"}\n' * 999)
+    file = write(tmp_path / "a.jsonl.zst", whole[:20] + b"\xff" * 9 + whole[29:])
+    with pytest.raises(DataError, match=r"a\.jsonl\.zst cannot be read"):
+        read_texts(file)
+
+
+def test_stated_encoding_of_a_folder_of_files(tmp_path):
+    write(tmp_path / "a.txt", "eins\ncaf\xe9\n".encode("latin-1"))
+    write(tmp_path / "b.txt", "zwei")
+    seen = []
+    found = read_texts(
+        tmp_path, encoding="latin-1", progress=lambda *place: seen.append(place)
+    )
+    assert found.texts == ["eins\ncafé\n", "zwei"]
+    assert seen == [(1, 2), (2, 2)]
+    with pytest.raises(DataError, match=r"a\.txt, line 2: byte 0xe9 is not utf-8"):
+        read_texts(tmp_path, encoding="utf-8")
+    with pytest.raises(DataError, match="klingon"):
+        read_texts(tmp_path, encoding="klingon")
+    # UTF-16 has a mark; half of a character is an error of the file, not of ours.
+    write(tmp_path / "a.txt", "ab".encode("utf-16")[:-1])
+    with pytest.raises(DataError, match=r"a\.txt, line 1: byte 0x62 is not utf-16"):
+        read_texts(tmp_path)
+
+
+def test_bad_fields_of_records_are_skipped_when_asked(tmp_path):
+    lines = ['{"text": "a", "label": "x"}', '{"text": "b", "label": [1]}']
+    file = write(tmp_path / "a.jsonl", "\n".join(lines))
+    with pytest.warns(DataWarning, match=r"1 bad lines .* line 2.*\"label\" is a list"):
+        found = read_texts(file, skip_bad_lines=True)
+    assert (found.texts, found.labels) == (["a"], ["x"])
+
+
+def test_parquet_has_progress_and_no_encoding(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    file = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"text": ["one"] * 25_000}), file)
+    seen = []
+    found = read_texts(file, progress=lambda *place: seen.append(place))
+    assert len(found.texts) == 25_000
+    assert seen == [(10_000, 25_000), (20_000, 25_000), (25_000, 25_000)]
+    with pytest.raises(DataError, match="Parquet files have no encoding"):
+        read_texts(file, encoding="utf-8")

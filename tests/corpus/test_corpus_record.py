@@ -115,6 +115,7 @@ def test_stored_zeros_and_duplicates_are_cleaned_in_a_copy():
         ({"counts": [[1, -1, 0]] * 4}, "first at row 0, column 1"),
         ({"counts": [[1.0, np.nan, 0]] * 4}, "4 negative or not finite"),
         ({"counts": "words"}, "counts"),
+        ({"counts": np.ones((4, 3), complex)}, "counts has type complex128"),
     ],
 )
 def test_what_does_not_fit_is_said(corpus, change, message):

@@ -165,3 +165,12 @@ def test_classes_have_their_share(sizes, share, seed):
 def test_bad_test_size(size):
     with pytest.raises(DataError, match="test_size"):
         train_test_documents(labelled({"x": 4}), test_size=size)
+
+
+def test_duplicate_entries_are_counts_of_one_word():
+    parts = (np.array([2, 3, 5]), np.array([1, 1, 0]), np.array([0, 3]))
+    X = sparse.csr_array(parts, shape=(1, 2))
+    observed, held_out = complete_split(X, random_state=0)
+    assert (observed + held_out).toarray().tolist() == [[5, 5]]
+    assert observed.sum() == 5
+    assert X.nnz == 3  # the caller's matrix is as it was

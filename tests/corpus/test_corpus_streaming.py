@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,7 +55,9 @@ def test_large_counts_and_empty_documents(tmp_path):
 def test_models_fit_it(file, tmp_path):
     disk = vectorize_file(file, tmp_path / "out", min_df=3)
     model = PLSA(2, max_iter=2, random_state=0).fit(disk.counts)
-    assert model.components_.shape == (2, disk.n_terms)
+    other = PLSA(2, max_iter=2, random_state=0).fit(disk.counts[:])
+    np.testing.assert_allclose(model.components_, other.components_, atol=1e-5)
+    assert model.topic_data().vocabulary == tuple(disk.vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +90,20 @@ def test_full_disk_leaves_nothing(file, tmp_path, monkeypatch):
     monkeypatch.setattr(streaming.np, "savez", full)
     with pytest.raises(DataError, match="cannot be written: No space left"):
         vectorize_file(file, tmp_path / "out")
+    assert [p.name for p in tmp_path.iterdir()] == ["many.jsonl"]
+
+
+def test_a_disk_that_is_full_at_the_very_end_leaves_nothing(
+    file, tmp_path, monkeypatch
+):
+    """The counts are written, the labels are not."""
+
+    def full(self, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        vectorize_file(file, tmp_path / "out", min_df=3)
     assert [p.name for p in tmp_path.iterdir()] == ["many.jsonl"]
 
 

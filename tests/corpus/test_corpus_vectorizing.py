@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import sys
-import time
 import unicodedata
 
 import numpy as np
@@ -51,10 +50,10 @@ def test_words_have_two_letters_and_no_space(text):
 
 
 def test_pattern_takes_linear_time():
-    start = time.perf_counter()
-    words_of("1" * 200_000 + "a" + "2" * 200_000 + " " + "a\u0301" * 100_000)
-    words_of("a1 " * 100_000)
-    assert time.perf_counter() - start < 5
+    # With the square of the length these would take longer than anybody waits.
+    digits, accents = "1" * 200_000 + "a" + "2" * 200_000, "a\u0301" * 100_000
+    assert words_of(f"{digits} {accents}") == [unicodedata.normalize("NFKC", accents)]
+    assert words_of("a1 " * 100_000) == []
 
 
 def test_counts_and_sorted_vocabulary():
@@ -146,7 +145,8 @@ def test_same_counts_as_scikit_learn(texts, lengths, stop_words, bounds):
     try:
         X = theirs.fit_transform(texts)
     except ValueError:
-        with pytest.raises(DataError):
+        # No words at all, or none between the bounds.
+        with pytest.raises(DataError, match=r"no words to count|min_df|max_df"):
             vectorize(texts, **options)
         return
     counts, words = vectorize(iter(texts), **options)
@@ -213,11 +213,10 @@ def test_unknown_words_are_counted():
         ["the red zebra", "zebra 7 owl"], ["red", "fox"], stop_words=["the"]
     )
     assert counts.toarray().tolist() == [[1, 0], [0, 0]]
-    assert (counter.n_words, counter.n_unknown, counter.n_different_unknown) == (
-        4,
-        3,
-        2,
-    )
+    assert (counter.n_words, counter.n_unknown) == (4, 3)
+    assert counter.n_different_unknown == 2
+    with pytest.raises(DataError, match="texts is empty"):
+        vectorize_known([], ["red"])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 import io
 import os
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from topicfold import PLSA, TopicData
+from topicfold.corpus.blocks import BlockMatrix
 from topicfold.em import (
     Callback,
     Checkpoint,
@@ -17,7 +19,13 @@ from topicfold.em import (
     ProgressBar,
     run_em,
 )
+from topicfold.em.blocked_fstm import BlockedFstm
+from topicfold.em.fstm import InferenceOptions
+from topicfold.em.lda import Cvb0
+from topicfold.em.plsa import PlsaEM
+from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import FitInterruptedWarning
+from topicfold.steps import PhiStep, ThetaStep
 
 
 class Descent:
@@ -170,6 +178,41 @@ def test_progress_bar_is_silent_when_piped():
     assert stream.getvalue().strip() == ""
 
 
-def test_verbose_adds_a_bar(planted, capsys):
-    PLSA(2, max_iter=2, random_state=0, verbose=True).fit(planted[0])
-    assert capsys.readouterr().out == ""
+@pytest.mark.parametrize("verbose", [True, False])
+def test_verbose_adds_a_bar_on_standard_error(planted, capsys, monkeypatch, verbose):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    PLSA(2, max_iter=2, random_state=0, verbose=verbose).fit(planted[0])
+    found = capsys.readouterr()
+    assert ("PLSA" in found.err and "2/2" in found.err) == verbose
+    assert found.out == ""
+
+
+def test_ignored_ctrl_c_stays_ignored():
+    """A fit in the background of a shell is not to catch its signals."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        result = run_em(Descent(), max_iter=3, tol=0, callbacks=[PressCtrlC(1)])
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (result.n_iter, result.interrupted) == (3, False)
+
+
+@pytest.mark.parametrize("kind", ["plsa", "cvb0", "fstm"])
+def test_an_iteration_before_the_start_is_an_error(planted, tmp_path, kind):
+    X = planted[0].astype(float)
+    engine = CpuEngine(X, 2, dtype=np.float64)
+    phi = np.full((2, X.shape[1]), 1 / X.shape[1])
+    options = {"doc_updates": 1, "doc_tol": 0, "learn_priors": False}
+    if kind == "plsa":
+        learner = PlsaEM(engine, phi, ThetaStep(), PhiStep())
+    elif kind == "cvb0":
+        learner = Cvb0(engine, phi, np.ones(2), 0.1, **options)
+    else:
+        blocks = BlockMatrix.write(tmp_path / "x", X, block_size=99)
+        learner = BlockedFstm(blocks, phi, InferenceOptions())
+    with pytest.raises(RuntimeError, match=r"call start\(\) before iterate\(\)"):
+        learner.iterate()
+    first = learner.start()
+    assert learner.iterate() > first

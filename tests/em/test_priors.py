@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
-from scipy.special import gammaln
+from scipy.special import gammaln, psi
 
 from topicfold.em.priors import (
+    SMALLEST_PRIOR,
     alpha_from_counts,
     dirichlet_from_mean_log,
     eta_from_counts,
@@ -20,6 +21,23 @@ def test_dirichlet_from_mean_log_finds_the_parameters():
     samples = rng.dirichlet(alpha, size=50_000)
     found = dirichlet_from_mean_log(np.log(samples).mean(axis=0), np.ones(3))
     np.testing.assert_allclose(found, alpha, rtol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_newton_climbs_from_anywhere(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 30))
+    samples = rng.dirichlet(10 ** rng.uniform(-1, 1.5, size), size=50)
+    mean_log = np.log(np.maximum(samples, 1e-30)).mean(axis=0)
+    start = 10 ** rng.uniform(-2, 1.5, size)
+
+    def likelihood(alpha):
+        return gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ mean_log
+
+    found = dirichlet_from_mean_log(mean_log, start)
+    assert likelihood(found) >= likelihood(start)
+    slope = psi(found.sum()) - psi(found) + mean_log
+    assert np.abs(slope[found > SMALLEST_PRIOR]).max() < 1e-5
 
 
 def test_symmetric_from_mean_log_is_the_maximum():

@@ -14,12 +14,22 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from topicfold import FSTM, LDA, PLSA, LaplacianPLSA, OrthogonalPLSA, TwoPhase
+from topicfold import (
+    FSTM,
+    LDA,
+    PLSA,
+    GibbsLDA,
+    LaplacianPLSA,
+    OrthogonalPLSA,
+    TwoPhase,
+)
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.em import Resume
+from topicfold.em.resume import POINTER
 from topicfold.engine import make_engine
-from topicfold.engine.block_executor import FAN_IN, sum_in_order
-from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.engine.block_executor import FAN_IN, LocalExecutor, sum_in_order
+from topicfold.engine.block_store import link_or_copy
+from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
 from topicfold.steps import DirichletPhi, DirichletTheta
 
 MODELS = {
@@ -61,9 +71,12 @@ def passes(engine, seed=0, link="identity"):
     prior = engine.pack_prior(0.1)
     done = engine.document_pass(P, B, prior=prior, link=link, max_updates=2)
     words = engine.word_pass(P, B, np.empty_like(B))
+    step = engine.expected_counts(P, B)
     added = P + prior
     P += prior
     return {
+        "one step": engine.unpack_topics(step.words),
+        "one step's documents": engine.unpack_documents(step.documents),
         "parameters": engine.unpack_documents(P),
         "added": engine.unpack_documents(added),
         "counts": engine.unpack_documents(done.counts),
@@ -254,6 +267,19 @@ def test_resumed_fit_has_the_same_bits(counts, blocks, name, where, tmp_path):
     np.testing.assert_array_equal(resumed.doc_topics_, expected.doc_topics_)
 
 
+def test_resume_says_what_it_cannot_go_on_with(planted, counts, tmp_path):
+    resume = Resume(tmp_path / "state")
+    with pytest.raises(DataError, match="Resume cannot go on with CollapsedGibbs"):
+        GibbsLDA(2, callbacks=[resume]).fit(planted[0])
+    with pytest.raises(DataError, match=r"LaplacianTheta keeps a memory .* no graph"):
+        LaplacianPLSA(2, max_iter=2, callbacks=[resume]).fit(counts)
+    assert not (tmp_path / "state").exists()
+    PLSA(4, max_iter=2, callbacks=[resume], random_state=0).fit(counts)
+    (tmp_path / "state" / POINTER).write_text('{"stat')
+    with pytest.raises(ModelFileError, match=r"cannot be read.*to begin anew"):
+        PLSA(4, max_iter=2, callbacks=[resume], random_state=0).fit(counts)
+
+
 def test_resume_refuses_the_state_of_another_fit(counts, tmp_path):
     resume = Resume(tmp_path / "state")
     PLSA(4, max_iter=2, callbacks=[resume], random_state=0).fit(counts)
@@ -329,9 +355,38 @@ def test_dask_is_not_imported(blocks):
     assert done.stdout.strip() == "[]"
 
 
-def test_sparse_arrays_are_no_blocks():
-    X = sparse.csr_array(np.eye(4))
-    assert clone(MODELS["plsa"]).fit(X).components_.shape == (4, 4)
+def test_sparse_arrays_are_no_blocks(counts):
+    whole = clone(MODELS["plsa"]).fit(counts)
+    other = clone(MODELS["plsa"]).fit(sparse.csr_array(counts))
+    np.testing.assert_array_equal(other.components_, whole.components_)
+
+
+def test_a_block_that_fails_ends_the_pass(blocks):
+    """What waits behind it is not begun, and the error is the block's own."""
+    visited = []
+
+    def fail_at_three(block, number):
+        visited.append(number)
+        if number == 3:
+            raise ValueError("block three")
+
+    executor = LocalExecutor(blocks, 2, 0)
+    prepared = executor.prepare(lambda X: X)
+    with pytest.raises(ValueError, match="block three"):
+        prepared.collect(fail_at_three, [(n,) for n in range(blocks.n_blocks)])
+    assert 3 in visited
+    assert len(visited) < blocks.n_blocks
+
+
+def test_saved_mixtures_are_copied_where_no_link_can_be(tmp_path, monkeypatch):
+    def refuse(source, target):
+        raise OSError(18, "Invalid cross-device link")
+
+    (tmp_path / "a").write_bytes(b"rows")
+    monkeypatch.setattr(os, "link", refuse)
+    link_or_copy(str(tmp_path / "a"), str(tmp_path / "b"))
+    (tmp_path / "a").write_bytes(b"later")
+    assert (tmp_path / "b").read_bytes() == b"rows"
 
 
 def test_mixtures_of_kept_blocks_are_read_from_memory(blocks):

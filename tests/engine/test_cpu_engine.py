@@ -207,3 +207,25 @@ def test_topic_without_counts_becomes_uniform(ragged):
 def test_unknown_device_is_an_error(ragged):
     with pytest.raises(DeviceError, match="abacus"):
         make_engine(ragged, 2, device="abacus")
+
+
+def test_one_e_step_and_mixtures_are_the_references(ragged):
+    theta, phi = parameters_for(ragged, 5)
+    results = []
+    for engine in (CpuEngine(ragged, 5, dtype=np.float64), ReferenceEngine(ragged, 5)):
+        P, B = engine.pack_documents(theta), engine.pack_topics(phi)
+        counts = engine.expected_counts(P, B)
+        P[0] = 0  # no weights: uniform
+        results.append(
+            (
+                engine.unpack_documents(counts.documents),
+                engine.unpack_topics(counts.words),
+                counts.loglik,
+                engine.mixtures(P),
+            )
+        )
+    for ours, exact in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, exact, rtol=1e-10, atol=1e-12)
+    mixtures = results[0][3]
+    np.testing.assert_allclose(mixtures[0], 0.2)
+    np.testing.assert_allclose(mixtures[4], theta[4] / theta[4].sum())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from topicfold import FSTM, LDA, PLSA, LaplacianPLSA, OrthogonalPLSA
+from topicfold import FSTM, LDA, PLSA, LaplacianPLSA, OrthogonalPLSA, TwoPhase
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.arrays import array_module, on_device, to_numpy
@@ -21,6 +21,7 @@ from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import device, layout, source, streaming
 from topicfold.engine.cuda.plan import fits
 from topicfold.exceptions import DataError, DeviceError
+from topicfold.inference import two_phase
 from topicfold.inference.frank_wolfe import frank_wolfe
 from topicfold.steps import LaplacianTheta, StepContext
 
@@ -107,6 +108,25 @@ def test_frank_wolfe_knows_its_devices(counts):
     topics = np.full((17, 2), 1 / 17)
     with pytest.raises(DeviceError, match="abacus"):
         frank_wolfe(counts, topics, device="abacus")
+
+
+def test_the_second_phase_infers_on_the_device_of_its_base(monkeypatch):
+    asked = []
+
+    def spy(*args, **options):
+        asked.append(options.pop("device"))
+        return frank_wolfe(*args, **options)
+
+    monkeypatch.setattr(two_phase, "frank_wolfe", spy)
+    X, y = np.eye(4)[:, [0, 1, 2, 3, 0]], [0, 0, 1, 1]
+    base = PLSA(2, random_state=0).fit(X)
+    model = TwoPhase(base, prefit=True, n_rounds=1)
+    model.fit(X, y)
+    assert asked == ["cpu"]
+    model.base_.device = "cuda"
+    members = np.eye(2, dtype=bool)[y]
+    model._label_mixtures(sparse.csr_matrix(X), members, np.full((4, 1), -1))
+    assert asked == ["cpu", "cuda"]
 
 
 @pytest.mark.parametrize(

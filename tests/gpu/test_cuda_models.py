@@ -12,6 +12,7 @@ from topicfold import (
     DiscriminativePLSA,
     LaplacianPLSA,
     LocallyConsistentPLSA,
+    MedLDA,
     OrthogonalPLSA,
     TwoPhase,
 )
@@ -111,6 +112,20 @@ def test_neighbors_in_transform(corpus):
     np.testing.assert_allclose(
         gpu.transform(X[200:]), cpu.transform(X[200:]), atol=1e-4
     )
+
+
+def test_medlda(corpus):
+    X, _ = corpus
+    labels = np.asarray(X @ np.random.default_rng(0).normal(size=X.shape[1])) > 0
+    options = {"cost": 1.0, "loss": 1.0, "max_iter": 5, "random_state": 0}
+    cpu, gpu = (
+        MedLDA(4, device=device, **options).fit(X, labels) for device in ("cpu", "cuda")
+    )
+    np.testing.assert_allclose(gpu.components_, cpu.components_, atol=1e-5)
+    np.testing.assert_allclose(
+        gpu.objective_history_, cpu.objective_history_, rtol=1e-6
+    )
+    assert (gpu.predict(X) == cpu.predict(X)).mean() > 0.99
 
 
 def test_two_phases(corpus):

@@ -95,6 +95,7 @@ def test_networkx_graphs(caplog):
         ([[np.nan, 1.0]], 3, "ends are not document numbers"),
         ([[0, 1, -2.0]], 4, r"1 weights that are negative, NaN .* edge 0, -2"),
         ([[0, 1, np.nan]], 4, "edge 0, nan"),
+        (np.full((3, 3), "x"), 3, "graph of type ndarray is not understood"),
         ("knn", 3, "graph of type str is not understood"),
         ({"a": 1}, 3, "graph of type dict is not understood"),
         ([[0, 1], [2]], 3, "graph of type list is not understood"),

@@ -294,6 +294,7 @@ def test_empty_and_unknown_documents_are_uniform(dtype):
     theta, info = frank_wolfe(U, topics, return_info=True)
     expected = [[0.5, 0.5], [0.5, 0.5], [1, 0], [1, 0]]
     np.testing.assert_array_equal(theta.toarray(), expected)
+    np.testing.assert_array_equal(reference.frank_wolfe(U[[0, 2]], topics)[0], 0.5)
     np.testing.assert_array_equal(info.empty, [True, True, False, False])
     np.testing.assert_array_equal(info.n_iter[:2], 0)
     np.testing.assert_array_equal(np.diff(theta.indptr), [2, 2, 1, 1])

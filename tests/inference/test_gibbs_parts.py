@@ -11,6 +11,7 @@ from scipy.stats import kstest
 from topicfold.em.priors import alpha_from_counts, eta_from_counts
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError
+from topicfold.gibbs import priors
 from topicfold.gibbs.priors import alpha_from_pairs, eta_from_histogram
 from topicfold.gibbs.random import content_keys, stream_key, uniform
 from topicfold.gibbs.tokens import Tokens, check_whole
@@ -148,3 +149,13 @@ def test_words_that_no_topic_has_are_ignored():
     found = gibbs_mixtures(X, topics, prior=np.full(2, 0.5))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[2], [0.5, 0.5])
+
+
+def test_counts_too_large_for_a_table_are_counted_by_sorting(monkeypatch):
+    rng = np.random.default_rng(0)
+    topics, counts = rng.integers(0, 4, 60), rng.integers(1, 9, 60)
+    lengths, alpha = np.full(20, 15), np.array([0.2, 0.1, 0.5, 1.0])
+    by_table = alpha_from_pairs(topics, counts, lengths, alpha)
+    monkeypatch.setattr(priors, "LARGEST_TABLE", 3)
+    by_sorting = alpha_from_pairs(topics, counts, lengths, alpha)
+    np.testing.assert_allclose(by_sorting, by_table, rtol=1e-12)

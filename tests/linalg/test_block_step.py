@@ -5,7 +5,7 @@ from scipy import sparse
 
 from topicfold import LSI
 from topicfold.linalg import RotatedBasis, add_rows, truncated_svd
-from topicfold.linalg.block_step import LOSS, block_step
+from topicfold.linalg.block_step import LOSS, _independent, block_step
 from topicfold.linalg.products import SparseRows
 
 
@@ -106,3 +106,19 @@ def test_orthogonality_does_not_drift_over_100_large_updates():
     kept, best = ((m.singular_values_**2).sum() for m in (model, fresh))
     dropped = model.total_squares_ - kept
     assert 0 < best - kept < 0.1 * dropped
+
+
+def test_columns_that_depend_on_each_other_are_no_basis():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4))
+    found = _independent(X)
+    np.testing.assert_allclose(found.T @ found, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(found @ (found.T @ X), X, atol=1e-11)  # the same space
+    twice = X.copy()
+    twice[:, 3] = twice[:, 0]
+    nearly = X.copy()
+    nearly[:, 3] = nearly[:, 0] + 1e-9 * X[:, 1]
+    nothing = X.copy()
+    nothing[:, 2] = 0.0
+    for wrong in (twice, nearly, nothing):
+        assert _independent(wrong) is None

@@ -4,10 +4,11 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import svds
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
 
 from topicfold.linalg import RotatedBasis, add_rows, truncated_svd
 from topicfold.linalg.lanczos import largest_eigenpairs
-from topicfold.linalg.products import CHUNK, SparseRows, TallPanels
+from topicfold.linalg.products import CHUNK, SparseRows, TallPanels, one_blas_thread
 
 
 def zipf_matrix(n_rows, n_columns, seed=0):
@@ -72,6 +73,27 @@ def test_tall_products_do_not_depend_on_threads():
     target = np.ones((len(left), 3))
     three.subtract(target, left, small)
     np.testing.assert_allclose(target, 1 - left @ small, atol=1e-12)
+    within = left.copy()
+    three.add_within(within, small, small.T)
+    np.testing.assert_allclose(within, left + left @ small @ small.T, rtol=1e-10)
+
+
+def test_fits_side_by_side_share_the_limit_of_blas():
+    controller = ThreadpoolController()
+
+    def n_threads():
+        found = [lib for lib in controller.info() if lib["user_api"] == "blas"]
+        return {lib["num_threads"] for lib in found}
+
+    with controller.limit(limits=2, user_api="blas"):
+        before = n_threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert n_threads() == {1}
+        second.__exit__(None, None, None)
+        assert n_threads() == before
 
 
 @pytest.mark.parametrize("shape", [(700, 1200), (1200, 700)], ids=["wide", "tall"])
@@ -172,3 +194,26 @@ def test_a_direction_keeps_its_sign():
     old = truncated_svd(X[:390], 5)
     found = add_rows(old.values, RotatedBasis(old.right), X[390:], 5)
     assert (np.diag(old.right.T @ found.right.matrix()) > 0.99).all()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_new_direction_without_old_columns_keeps_all_digits(overwrite):
+    """It takes a place in the base itself: a rotation could not bring it in."""
+    X = sparse.hstack([zipf_matrix(300, 150), sparse.csr_matrix((300, 50))]).tocsr()
+    old = truncated_svd(X, 12)
+    new = np.zeros((1, 200))
+    new[0, 150:] = 50.0
+    exact = np.linalg.svd(
+        np.vstack([old.values[:, None] * old.right.T, new]), full_matrices=False
+    )
+    basis = RotatedBasis(old.right.copy())
+    found = add_rows(
+        old.values, basis, sparse.csr_matrix(new), 12, tol=1e-9, overwrite=overwrite
+    )
+    np.testing.assert_allclose(found.values, exact[1][:12], rtol=1e-10)
+    columns = found.right.matrix()
+    np.testing.assert_allclose(columns.T @ columns, np.eye(12), atol=1e-11)
+    alignment = np.abs(np.sum(columns * exact[2][:12].T, axis=0))
+    np.testing.assert_allclose(alignment, 1, atol=1e-9)
+    # What is kept can be turned again: no direction of the rotation is lost.
+    assert np.linalg.cond(found.right.rotation) < 1e4

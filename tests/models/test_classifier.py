@@ -17,6 +17,7 @@ from topicfold.models.lda import LDA
 from topicfold.models.manifold import LocallyConsistentPLSA
 from topicfold.models.plsa import PLSA
 from topicfold.models.two_phase import TwoPhase
+from topicfold.persistence.model_folder import load_model_folder, save_model_folder
 
 
 @pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
@@ -105,6 +106,8 @@ def test_words_of_the_class_speak_for_it(planted, labelled):
     blocks = np.array_split(np.arange(120), 4)
     found = model.explain(table.iloc[[d]])
     assert model.explain(table.iloc[d].to_numpy()) == found
+    with pytest.warns(UserWarning, match="valid feature names"):
+        assert model.explain([table.iloc[d].tolist()]) == found
     assert found.label == y[d]
     assert {r.word for r in found.words} <= {f"term{w}" for w in blocks[own]}
     assert len(found.words) == 5
@@ -168,3 +171,15 @@ def test_explains_one_document_at_a_time(labelled):
     model = TopicClassifier(MODELS[0]).fit(X, y)
     with pytest.raises(DataError, match="one document, not 2"):
         model.explain(X[:2])
+
+
+def test_a_folder_tells_of_the_documents_of_a_classifier(tmp_path, labelled):
+    X, y = labelled
+    table = pd.DataFrame(X.toarray(), columns=[f"term{w}" for w in range(120)])
+    model = TopicClassifier(MODELS[4]).fit(table, y)
+    save_model_folder(model, tmp_path, labels=list(y))
+    data = load_model_folder(tmp_path).topic_data()
+    assert data.n_documents == X.shape[0]
+    assert data.labels == tuple(y)
+    assert data.vocabulary == tuple(table.columns)
+    np.testing.assert_array_equal(data.doc_topics, model.doc_topics_)

@@ -14,7 +14,7 @@ import topicfold
 from topicfold import LSI
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
 from topicfold.linalg.weighting import WEIGHTINGS, global_weights, weigh
-from topicfold.persistence import read_bundle, write_bundle
+from topicfold.persistence import read_bundle, save_estimator, write_bundle
 
 LOW_RANK = np.exceptions.RankWarning
 
@@ -225,7 +225,7 @@ def test_names_of_added_terms():
 
 def test_bad_input(planted):
     X = planted[0]
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="LSI instance is not fitted"):
         LSI().transform(X)
     with pytest.raises(DataError, match="every term has weight 0"):
         LSI(1).fit(np.ones((3, 2)))
@@ -273,8 +273,17 @@ def test_a_loaded_model_is_the_saved_one_and_goes_on(tmp_path, planted, keep):
     assert hasattr(loaded, "doc_topics_") == keep
 
 
+def test_a_model_saved_before_its_fit_loads(tmp_path):
+    save_estimator(LSI(3, weighting="binary"), tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    assert loaded.get_params() == LSI(3, weighting="binary").get_params()
+    with pytest.raises(NotFittedError, match="LSI instance is not fitted"):
+        loaded.transform(np.eye(4))
+
+
 @pytest.mark.parametrize(
-    "name", ["term_base_", "rotation_", "term_weights_", "doc_topics_"]
+    "name",
+    ["term_base_", "rotation_", "term_weights_", "doc_topics_", "singular_values_"],
 )
 def test_a_damaged_file_is_refused(tmp_path, planted, name):
     path = tmp_path / "model"

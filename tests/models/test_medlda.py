@@ -137,6 +137,27 @@ def test_without_a_margin_it_is_lda(planted):
     assert (np.diff(model.objective_history_) >= -1e-6).all()
 
 
+@pytest.mark.parametrize("weights", [None, "classes"], ids=str)
+def test_objective_never_falls_with_a_light_margin(planted, weights):
+    X, theta, _ = planted
+    options = {"cost": 1.0, "loss": 1.0, "word_weights": weights, "random_state": 0}
+    model = MedLDA(6, max_iter=30, tol=0, **options).fit(X, theta.argmax(axis=1))
+    history = np.array(model.objective_history_)
+    assert (np.diff(history) >= -1e-6 * np.abs(history[:-1])).all()
+
+
+def test_what_is_predicted_does_not_swing_with_the_objective(rare_words):
+    X, y = rare_words
+    models = [
+        MedLDA(6, max_iter=n, tol=0, random_state=0).fit(X[:240], y[:240])
+        for n in (20, 21, 22, 30)
+    ]
+    history = models[-1].objective_history_
+    assert max(history[20:]) > 0.5 * history[0]  # it is negative
+    accuracies = [model.score(X[240:], y[240:]) for model in models]
+    assert np.ptp(accuracies) < 0.06
+
+
 def test_finds_planted_topics_and_their_classes(planted):
     X, theta, topics = planted
     y = theta.argmax(axis=1)

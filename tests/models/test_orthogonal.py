@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Orthogonal PLSA as an estimator."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -11,10 +13,12 @@ from topicfold.models.plsa import PLSA
 from topicfold.steps import LaplacianTheta, LocallyConsistentTheta
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
 @parametrize_with_checks([OrthogonalPLSA(2)])
 def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="sklearn")
+        check(estimator)
 
 
 def test_overlap_falls_and_objective_rises(planted):

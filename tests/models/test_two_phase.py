@@ -290,21 +290,26 @@ def test_an_indicator_of_single_labels_is_the_labels(rare_words):
 
 
 @pytest.mark.parametrize(
-    ("y", "classes"),
+    ("y", "classes", "members"),
     [
-        (["b", None, "a", ""], ["a", "b"]),
-        ([3, -1, 7, 3], [3, 7]),
-        ([1.0, 2.0, -1.0, 2.0], [1, 2]),
-        ([1.0, 2.0, np.nan, 2.0], [1.0, 2.0]),
-        ([True, False, True, True], [False, True]),
-        ([[1, 0], [0, 1], [0, 0], [1, 1]], [0, 1]),
+        (["b", None, "a", ""], ["a", "b"], [[1], [], [0], []]),
+        ([3, -1, 7, 3], [3, 7], [[0], [], [1], [0]]),
+        ([1.0, 2.0, -1.0, 2.0], [1, 2], [[0], [1], [], [1]]),
+        ([1.0, 2.0, np.nan, 2.0], [1.0, 2.0], [[0], [1], [], [1]]),
+        ([True, False, True, True], [False, True], [[1], [0], [1], [1]]),
+        ([[1, 0], [0, 1], [0, 0], [1, 1]], [0, 1], [[0], [1], [], [0, 1]]),
+        (
+            np.array(["b", 2, "a", 2], dtype=object),
+            ["2", "a", "b"],
+            [[2], [0], [1], [0]],
+        ),
     ],
-    ids=["names", "numbers", "floats", "nan", "bool", "indicator"],
+    ids=["names", "numbers", "floats", "nan", "bool", "indicator", "mixed"],
 )
-def test_classes_of_labels(y, classes):
-    members, found = encode_classes(y, 4)
-    assert found.tolist() == classes
-    assert members.shape == (4, len(classes))
+def test_classes_of_labels(y, classes, members):
+    found, names = encode_classes(y, 4)
+    assert names.tolist() == classes
+    assert [np.flatnonzero(row).tolist() for row in found] == members
 
 
 def test_a_class_of_one_document_and_fewer_topics_than_classes(rare_words):

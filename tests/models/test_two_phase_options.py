@@ -9,7 +9,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 import topicfold
-from topicfold import FSTM, LDA, TopicClassifier, TwoPhase
+from topicfold import FSTM, LDA, MedLDA, TopicClassifier, TwoPhase
+from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 from topicfold.inference import two_phase
 from topicfold.inference.class_words import (
@@ -65,9 +66,22 @@ def test_a_class_without_documents_and_words_without_labels_weigh_nothing():
     X = sparse.csr_matrix([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
     members = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=bool)
     weights = class_word_weights(X, members)
-    assert weights[0] == pytest.approx(0, abs=1e-6)
+    assert weights[0] == 0
     assert weights[1] > 0
     assert weights[2] == 0
+
+
+def test_words_that_tell_nothing_are_refused():
+    # Seven of ten: no shares that floating point has exactly.
+    y = np.r_[np.zeros(7, int), np.ones(3, int)]
+    X = np.ones((10, 3))
+    for model in (
+        MedLDA(2),
+        TwoPhase(base(), word_weights="classes"),
+        TopicClassifier(),
+    ):
+        with pytest.raises(DataError, match="no word tells of the class"):
+            model.fit(X, y)
 
 
 def test_weighted_words_help(corpus):

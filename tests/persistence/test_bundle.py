@@ -346,6 +346,7 @@ def test_deeply_nested_json_is_no_crash(tmp_path, depth):
         (b"ab", [0, -1, 2]),
         (b"ab", []),
         (b"\xff", [0, 1]),
+        (b"ab", [[0, 2]]),
     ],
 )
 def test_wrong_offsets_are_refused(tmp_path, monkeypatch, blob, offsets):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Estimators to files and back, and what a hostile file must not do."""
 
+import collections
 import functools
 import types
 
@@ -201,6 +202,7 @@ def test_listed_parameters_that_can_be_saved_are(tmp_path, dummy):
         PCA(),
         [[len]],
         types.MappingProxyType({}),
+        collections.namedtuple("Pair", "a b")(1, 2),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -305,6 +305,19 @@ def test_class_topics():
         make().class_topics()
 
 
+def test_main_classes_weigh_tokens():
+    data = make(labels=["x", "y", None])
+    # Topic 0 has 2 tokens of x and 2 of y: the first by name. Topic 1 has 2 of y.
+    assert data.main_classes() == (("x", 0.5), ("y", 1.0))
+    long = make(labels=["x", "y", None], doc_lengths=[2, 12, 2])
+    assert long.main_classes() == (("y", pytest.approx(6 / 8)), ("y", 1.0))
+    equal = make(labels=["x", "y", "y"], doc_lengths=None)
+    assert equal.main_classes() == (("x", pytest.approx(1 / 1.5)), ("y", 1.0))
+    assert make(labels=[None] * 3).main_classes() == ()
+    with pytest.raises(DataError, match="main_classes needs labels"):
+        make().main_classes()
+
+
 @pytest.mark.parametrize(
     ("times", "dtype"),
     [

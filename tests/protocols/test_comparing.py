@@ -2,7 +2,9 @@
 """Comparisons and the number of topics."""
 
 import dataclasses
+import itertools
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -11,8 +13,12 @@ from scipy import sparse
 
 import topicfold
 from topicfold import FSTM, PLSA, TwoPhase, compare, select_n_components
-from topicfold.exceptions import DataError, MissingDependencyError
-from topicfold.protocols.comparing import LABELLED_MODELS
+from topicfold.exceptions import (
+    DataError,
+    FitInterruptedWarning,
+    MissingDependencyError,
+)
+from topicfold.protocols.comparing import _PILOT, _TO_COMPILE, LABELLED_MODELS
 from topicfold.protocols.comparison import Comparison, ModelScore
 from topicfold.protocols.recommending import recommend
 
@@ -86,12 +92,57 @@ def test_models_without_time_are_left_out(corpus, monkeypatch):
         compare(corpus, ["LDA"], n_components=2, time_budget=100)
 
 
-def test_time_is_foreseen_from_a_few_documents():
+def test_time_is_foreseen_from_a_few_documents(corpus, monkeypatch):
+    """A large corpus is tried on a sample first; a small one is quick enough."""
+    sizes, fit = [], PLSA.fit
+
+    def watched(self, X, y=None):
+        sizes.append(X.shape[0])
+        return fit(self, X, y)
+
+    monkeypatch.setattr(PLSA, "fit", watched)
     large = planted_corpus(per_class=300)
     found = compare(large, ["PLSA"], n_components=3, time_budget=1e5)
     assert found.left_out == ()
-    tiny = compare(large, ["tf-idf", "PLSA"], n_components=3, time_budget=1e5)
-    assert len(tiny.scores) == 2
+    assert sizes == [_PILOT, _PILOT, 720]  # the first may compile
+    sizes.clear()
+    compare(corpus, ["PLSA"], n_components=3, time_budget=1e5)
+    assert sizes == [_TO_COMPILE, 48]
+
+
+def test_what_is_known_takes_no_time(corpus, monkeypatch, tmp_path):
+    """Scores that were kept count whatever time is left, and nothing is fitted."""
+    first = compare(corpus, ["PLSA"], n_components=3, results=tmp_path / "r.jsonl")
+    clock = itertools.count(step=1000)
+    monkeypatch.setattr(
+        "topicfold.protocols.comparing.time.monotonic", lambda: next(clock)
+    )
+    monkeypatch.delattr(PLSA, "fit")
+    again = compare(
+        corpus, ["PLSA"], n_components=3, time_budget=1, results=tmp_path / "r.jsonl"
+    )
+    assert again.left_out == ()
+    assert again.scores == first.scores
+
+
+def test_a_model_that_fails_on_a_few_documents_is_told_too(monkeypatch):
+    def broken(self, X, y=None):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(PLSA, "fit", broken)
+    large = planted_corpus(per_class=300)
+    found = compare(large, ["tf-idf", "PLSA"], n_components=2, time_budget=1e5)
+    assert [s.model for s in found.scores] == ["tf-idf"]
+    assert "out of luck" in found.left_out[0]
+
+
+def test_an_interrupt_on_a_few_documents_ends_it(corpus, monkeypatch):
+    def interrupted(self, X, y=None):
+        warnings.warn("interrupted", FitInterruptedWarning, stacklevel=1)
+
+    monkeypatch.setattr(PLSA, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compare(corpus, ["PLSA"], n_components=2)
 
 
 def test_failures_are_told(corpus, monkeypatch, caplog):
@@ -174,6 +225,8 @@ def test_selection_finds_the_planted_number(corpus):
     assert found.to_markdown().splitlines()[0].startswith("| topics | perplexity |")
     with pytest.raises(DataError, match="accuracy is not defined"):
         found.best("accuracy")
+    with pytest.raises(DataError, match=r"no score 'beauty'. Scores: perplexity"):
+        found.best("beauty")
 
 
 def test_selection_with_labels_goes_by_accuracy(corpus):

@@ -159,6 +159,8 @@ def test_tables_have_mean_and_deviation():
     assert lines[0] == "| model | labels 1 | labels 5 |"
     assert lines[2:] == ["| A | 0.300 ± 0.100 |  |", "| B |  | 0.500 |"]
     assert np.isnan(Results(rows).mean("accuracy", model="C"))
+    assert Results(rows).std("accuracy", model="A") == pytest.approx(0.1)
+    assert np.isnan(Results(rows).std("accuracy", model="C"))
 
 
 def test_fingerprints_tell_data_apart():
@@ -167,6 +169,9 @@ def test_fingerprints_tell_data_apart():
     other = sparse.csr_matrix(np.eye(3) + np.eye(3, k=1))
     assert data_fingerprint(X) != data_fingerprint(other)
     assert data_fingerprint(X, [0, 1]) != data_fingerprint(X, [1, 0])
+    names = np.array(["a", None], dtype=object)
+    assert data_fingerprint(names) == data_fingerprint(names.copy())
+    assert data_fingerprint(names) != data_fingerprint(names[::-1])
 
 
 def test_files_that_are_no_results_are_left_alone(tmp_path):

@@ -98,17 +98,25 @@ def test_labels_are_drawn_in_every_class():
     assert np.bincount(y[few]).tolist() == [3, 12, 2]  # at most half of small classes
 
 
-def test_documents_per_class_draws_a_part(corpus):
-    results = few_labels(corpus, ["tf-idf"], labels=2, n_draws=3, documents_per_class=5)
+def in_parts(results, n):
+    """How many of `n` documents were right; not all, or any number would do."""
+    found = np.array(results.values("accuracy")) * n
+    assert found.max() < n
+    return found
+
+
+def test_documents_per_class_draws_a_part():
+    hard = planted_corpus(noise=0.6)
+    results = few_labels(hard, ["tf-idf"], labels=2, n_draws=3, documents_per_class=5)
     # Three classes of five, two labelled each: nine to score.
-    ninths = np.array(results.values("accuracy")) * 9
+    ninths = in_parts(results, 9)
     np.testing.assert_allclose(ninths, ninths.round(), atol=1e-9)
 
 
-def test_candidates_are_the_only_ones_labelled(corpus):
-    train = np.arange(60) % 2 == 0
-    results = few_labels(corpus, ["tf-idf"], labels=9, n_draws=2, candidates=train)
-    thirtieths = np.array(results.values("accuracy")) * 30
+def test_candidates_are_the_only_ones_labelled():
+    hard, train = planted_corpus(noise=0.6), np.arange(60) % 2 == 0
+    results = few_labels(hard, ["tf-idf"], labels=9, n_draws=2, candidates=train)
+    thirtieths = in_parts(results, 30)
     np.testing.assert_allclose(thirtieths, thirtieths.round(), atol=1e-9)
 
 
@@ -237,6 +245,35 @@ UNKNOWN = Corpus(
         (lambda: supervised(PART, test_size=2), "test_size=2"),
         (lambda: supervised((PART.counts, None)), "has no labels"),
         (lambda: supervised((PART.counts, [1])), "1 labels for 18"),
+        (lambda: supervised(PART, train=np.arange(18) < 6), "one class only"),
+        (lambda: supervised(PART, test_size=0.01), "no test documents"),
+        (
+            lambda: supervised(
+                (PART.counts, np.eye(18)[:, :2]), ["PLSA"], target="multilabel"
+            ),
+            r"16 of 18 documents have no label \(first: row 2\)",
+        ),
+        (
+            lambda: supervised(
+                (PART.counts, np.full(18, np.nan)),
+                ["PLSA"],
+                target="regression",
+                unlabelled="drop",
+            ),
+            "no document has a label",
+        ),
+        (
+            lambda: supervised(
+                (PART.counts, 2 * np.eye(18)), ["PLSA"], target="multilabel"
+            ),
+            r"shape \(18, 18\) for 18 documents. Give a matrix of 0 and 1",
+        ),
+        (
+            lambda: supervised(
+                (PART.counts, np.ones((18, 2))), ["PLSA"], target="regression"
+            ),
+            r"responses have shape \(18, 2\)",
+        ),
         (
             lambda: supervised(
                 (PART.counts, np.ones(18)), ["FSTM^c"], target="regression"

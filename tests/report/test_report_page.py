@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from topicfold import TopicData
+from topicfold import PLSA, TopicData
 from topicfold.exceptions import DataError
 from topicfold.metrics import npmi_coherence
 from topicfold.report import page as page_module
@@ -62,6 +62,13 @@ def test_bundle_refuses_names_that_clash(monkeypatch):
     sources["c.js"] = 'import { x } from "./a.js";\n'
     with pytest.raises(ValueError, match=r"c\.js imports a\.js"):
         bundle(("c.js", "a.js"))
+
+
+@pytest.mark.parametrize("sign", ["</SCRIPT>", "<!--"])
+def test_bundle_refuses_what_would_end_the_script(monkeypatch, sign):
+    monkeypatch.setattr(page_module, "_static", {"a.js": f'let s = "{sign}";'}.get)
+    with pytest.raises(ValueError, match="a sign that would end it"):
+        bundle(("a.js",))
 
 
 def test_hostile_text_is_only_text(hostile, small, page_data):
@@ -162,6 +169,28 @@ def test_many_documents_are_sampled_and_cut_and_it_is_said(page_data):
     assert np.median(lengths) < 0.8 * max(lengths)
 
 
+def test_what_is_left_out_is_said(page_data, monkeypatch):
+    monkeypatch.setattr("topicfold.report.content.MAX_MATRIX", 3)
+    monkeypatch.setattr("topicfold.report.documents.MAX_CLASSES", 2)
+    rng = np.random.default_rng(0)
+    data = TopicData(
+        topics=rng.dirichlet([0.3] * 30, size=4),
+        vocabulary=[f"word{i}" for i in range(30)],
+        doc_topics=rng.dirichlet([0.2] * 4, size=12),
+        labels=[*"aaaabbbbbccc"],
+    )
+    html = report_html(data)
+    page = page_data(html)
+    assert page["similarity"] is None
+    assert page["classes"]["names"] == ["a", "b"]
+    for start in (
+        "Only the 2 largest of the 3 classes",
+        "The similarity of every pair",
+    ):
+        (note,) = [note for note in page["notes"] if note.startswith(start)]
+        assert note in html
+
+
 def test_bad_options(small, tmp_path):
     with pytest.raises(DataError, match="max_documents"):
         report_html(small, max_documents=0)
@@ -170,3 +199,17 @@ def test_bad_options(small, tmp_path):
     file = tmp_path / "deep" / "r.html"
     assert write_report(small, file) == file
     assert [found.name for found in file.parent.iterdir()] == ["r.html"]
+
+
+def test_what_a_report_cannot_be_made_of(monkeypatch):
+    data = TopicData(topics=[[0.7, 0.3], [0.1, 0.9]], vocabulary=["cat", "tax"])
+    with pytest.raises(DataError, match=r"TopicData, not of PLSA.*topic_data\(words\)"):
+        report_html(PLSA(2, random_state=0, max_iter=1).fit([[1, 2], [3, 0]]))
+    monkeypatch.setattr("topicfold.report.writing.MAX_TOPICS", 1)
+    with pytest.raises(DataError, match="up to 1 topics, and the model has 2"):
+        report_html(data)
+
+
+def test_one_is_not_plural():
+    one = TopicData(topics=[[0.7, 0.3]], vocabulary=["cat", "tax"], doc_topics=[[1.0]])
+    assert "1 topic · 1 document · 2 terms</p>" in report_html(one)

@@ -165,13 +165,23 @@ def test_close_topics_have_other_colors():
     [
         (np.arange(1790, 1850), "1790", "1849"),
         (np.arange(1790, 2021), "1790", "2020"),
+        (np.arange(-3000, 2001, 50), "-3000", "2000"),
         (np.linspace(0, 1, 50), "0", "1"),
         (np.array(["2001-01-05", "2001-02-01"], "datetime64[D]"), "2001-01-05", None),
         (np.array(["2001-01", "2004-06"], "datetime64[M]"), "2001-01", "2004-06"),
         (np.array(["1801-01", "2004-06"], "datetime64[M]"), "1800", "2000"),
         (np.array(["2001-01-01T03", "2001-01-01T23"], "datetime64[s]"), None, None),
     ],
-    ids=["years", "many-years", "numbers", "days", "months", "centuries", "hours"],
+    ids=[
+        "years",
+        "many-years",
+        "millennia",
+        "numbers",
+        "days",
+        "months",
+        "centuries",
+        "hours",
+    ],
 )
 def test_periods(times, first, last):
     periods = find_periods(with_times(times))

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 import topicfold
 from topicfold import FSTM, LDA, LSI, PLSA
@@ -80,6 +81,17 @@ def test_every_measure_and_way_to_ask(measure):
     np.testing.assert_array_equal(by_text.rows, by_counts.rows)
     np.testing.assert_allclose(by_text.scores, by_vector.scores, atol=1e-6)
     assert (np.diff(by_text.scores) <= 0).all()
+
+
+@pytest.mark.parametrize("measure", ["hellinger", "kl"])
+def test_mixtures_are_not_negative(measure):
+    model = PLSA(2, max_iter=5, random_state=0).fit(COUNTS)
+    index = TopicIndex(model, measure=measure).add(COUNTS)
+    with pytest.raises(DataError, match="negative entries"):
+        index.query(vector=[-0.5, 1.5])
+    with pytest.raises(DataError, match="negative entries"):
+        index.add(vectors=[[-0.5, 1.5]])
+    assert len(index) == len(TEXTS)
 
 
 def test_documents_like_a_document(index):
@@ -253,6 +265,7 @@ def test_a_file_does_not_choose_the_function_that_cuts(tmp_path):
         ({"topic": -1}, "no topic -1"),
         ({"document": "d9"}, "no document 'd9'"),
         ({"document": 8}, "rows are 0 to 7"),
+        ({"document": "7"}, "no document '7'"),
         ({"document": 1.5}, "row of a document, or its name"),
         ({"vector": [1.0]}, r"\(n, 2\) is needed"),
         ({"vector": [np.nan, 1.0]}, "finite"),
@@ -272,7 +285,7 @@ def test_bad_queries(index, ask, message):
 
 
 def test_bad_indexes():
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="LSI instance is not fitted"):
         TopicIndex(LSI(2))
     model = LSI(2).fit(COUNTS)
     with pytest.raises(DataError, match="no documents yet"):
@@ -286,6 +299,12 @@ def test_bad_indexes():
     with pytest.raises(DataError, match="the model has 9 terms"):
         TopicIndex(model, vocabulary=["a"])
     plain = TopicIndex(model).add(COUNTS)
+    # Without names a row may be written out, as on the command line.
+    np.testing.assert_array_equal(
+        plain.query(document="3").rows, plain.query(document=3).rows
+    )
+    with pytest.raises(DataError, match="LogisticRegression has no latent space"):
+        TopicIndex(LogisticRegression().fit(COUNTS, np.arange(8) % 2))
     with pytest.raises(DataError, match="vocabulary=words"):
         plain.query("car")
     with pytest.raises(DataError, match="vocabulary=words"):
@@ -319,3 +338,11 @@ def test_a_query_without_weight():
         index.query("every")
     with pytest.raises(DataError, match="no weight in the model"):
         index.query(word="every")
+
+
+def test_a_word_that_no_topic_has():
+    X = np.array([[4, 0, 1], [0, 0, 3], [2, 0, 2]])
+    model = PLSA(2, random_state=0).fit(X)
+    index = TopicIndex(model, vocabulary=["red", "unseen", "sea"]).add(X)
+    with pytest.raises(DataError, match="no topic has the word"):
+        index.query(word="unseen")

@@ -112,6 +112,11 @@ def test_parameters_outside_their_range_are_refused(options, message):
         make_context(OrthogonalPhi(**options))
 
 
-def test_zero_and_one_are_in_range():
-    for options in ({"weight": 0.0}, {"paper_lambda": 0.0}, {"eta": 1.0}):
-        make_context(OrthogonalPhi(**options))
+@pytest.mark.parametrize(
+    ("options", "orthogonal"),
+    [({"weight": 0.0}, False), ({"paper_lambda": 0.0}, False), ({"eta": 1.0}, True)],
+    ids=["weight", "paper", "eta"],
+)
+def test_zero_and_one_are_in_range(options, orthogonal):
+    context, *_ = make_context(OrthogonalPhi(**options))
+    assert (context.memory["overlap_strength"] > 0) == orthogonal

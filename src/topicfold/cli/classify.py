@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from topicfold.cli import text_options as texts
-from topicfold.cli.console import show_fact
+from topicfold.cli.console import show_fact, show_next
 from topicfold.cli.messages import CommandError
 from topicfold.cli.topics import ModelArgument
 
@@ -116,7 +116,7 @@ def _train(
 ) -> None:
     from topicfold.cli.console import working
     from topicfold.cli.fitting import show_corpus
-    from topicfold.cli.inputs import read_corpus
+    from topicfold.cli.inputs import in_memory, read_corpus
     from topicfold.persistence.model_folder import (
         check_output_folder,
         save_model_folder,
@@ -124,7 +124,8 @@ def _train(
 
     check_output_folder(folder, replace=force)
     classifier = make_classifier(**settings)
-    corpus, text = read_corpus(source, options, format)
+    found, text = read_corpus(source, options, format)
+    corpus = in_memory(found, source)
     show_corpus(corpus)
     labels = checked_labels(corpus.labels)
     if check:
@@ -149,7 +150,7 @@ def _train(
         corpus=corpus.name,
     )
     show_fact("Saved", str(folder))
-    show_fact("Next", f"topicfold classify {folder} NEW-DOCUMENTS")
+    show_next("topicfold classify {} NEW-DOCUMENTS", folder)
 
 
 def make_classifier(model: str | None, topics: int | None, seed: int, jobs: int) -> Any:
@@ -199,7 +200,7 @@ def _predict(
     saved = load_model_folder(folder)
     if not hasattr(saved.model, "predict"):
         raise CommandError(
-            f"{folder} holds a {type(saved.model).__name__}, which has no classes. "
+            f"{folder} holds {type(saved.model).__name__}, which has no classes. "
             f"Learn them first: topicfold classify DIR LABELLED --train."
         )
     counts, ids = read_new_documents(source, saved, options=options, format=format)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from topicfold.cli import text_options as texts
-from topicfold.cli.console import show_fact, stdout_console
-from topicfold.cli.inputs import read_corpus
+from topicfold.cli.console import show_fact, stdout_console, working
+from topicfold.cli.inputs import in_memory, read_corpus
 from topicfold.cli.messages import CommandError, printable, tell
 
 if TYPE_CHECKING:
@@ -91,18 +92,15 @@ def compare(
 ) -> None:
     """Try several models on documents."""
     from topicfold.cli.fitting import show_corpus
-    from topicfold.corpus import Corpus
     from topicfold.protocols.comparing import compare as compare_models
-    from topicfold.protocols.methods import find_method
 
     names = None
     if models is not None:
-        names = [find_method(name).name for name in models.split(",") if name.strip()]
+        names = [_method_name(name) for name in models.split(",") if name.strip()]
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
-    corpus, _ = read_corpus(source, options, format, quiet=quiet)
-    if not isinstance(corpus, Corpus):
-        raise CommandError(f"{source} is kept in blocks; compare needs it in memory.")
+    read, _ = read_corpus(source, options, format, quiet=quiet)
+    corpus = in_memory(read, source)
     if not quiet:
         show_corpus(corpus)
 
@@ -110,18 +108,35 @@ def compare(
         if not quiet:
             tell("note", f"{done}/{total} {model}: {seconds:.1f} s")
 
-    found = compare_models(
-        corpus,
-        names,
-        n_components=topics,
-        time_budget=budget,
-        seed=seed,
-        n_jobs=jobs,
-        results=output,
-        on_progress=on_progress,
-    )
+    with working("Fitting models, compiled the first time …", quiet=quiet):
+        found = compare_models(
+            corpus,
+            names,
+            n_components=topics,
+            time_budget=budget,
+            seed=seed,
+            n_jobs=jobs,
+            results=output,
+            on_progress=on_progress,
+        )
     _show(found)
-    _draw(found, plot)
+    if plot is not None or not quiet:
+        _draw(found, plot)
+
+
+def _method_name(name: str) -> str:
+    """Return the name of a method in the table, also by its name in topicfold fit."""
+    from topicfold.cli.registry import MODELS
+    from topicfold.exceptions import DataError
+    from topicfold.protocols.methods import find_method
+
+    wanted = name.strip().lower()
+    for entry in MODELS:
+        if wanted in (entry.name, *entry.aliases):
+            for other in (entry.name, *entry.aliases):
+                with contextlib.suppress(DataError):
+                    return find_method(other).name
+    return find_method(name).name
 
 
 def _show(found: Comparison) -> None:
@@ -131,7 +146,7 @@ def _show(found: Comparison) -> None:
     from topicfold.protocols.comparison import format_score
 
     names = found.columns()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model", style="bold", no_wrap=True)
     for column in ("topics", *names, "seconds", "MB"):
         table.add_column(column, justify="right", no_wrap=True)

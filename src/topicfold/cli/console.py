@@ -4,14 +4,28 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
 _LABEL_WIDTH = 8
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "topic"), counted(1200, "class", "classes")
+    ('1 topic', '1,200 classes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def stdout_console() -> Console:
@@ -32,6 +46,19 @@ def show_fact(label: str, text: str) -> None:
 
     line = Text.assemble((label.ljust(_LABEL_WIDTH), "bold"), " ", printable(text))
     stdout_console().print(line, soft_wrap=True)
+
+
+def show_next(command: str, folder: Path) -> None:
+    """Print a command to go on with, ready to be copied.
+
+    Parameters
+    ----------
+    command : str
+        The command; ``{}`` is the folder.
+    folder : Path
+        Put into quotes where a shell needs them.
+    """
+    show_fact("Next", command.format(shlex.quote(str(folder))))
 
 
 @contextlib.contextmanager

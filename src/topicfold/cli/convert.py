@@ -42,9 +42,10 @@ disk for texts larger than memory, which topicfold fit reads.
 \b
 [bold]In Python[/bold]
   from topicfold import corpus
-  docs = corpus.read("reviews.csv", text="body", label="stars", stop_words="english")
+  words = {"stop_words": "english"}
+  docs = corpus.read("reviews.csv", text="body", label="stars", **words)
   corpus.write(docs, "reviews.svmlight")
-  corpus.vectorize_file("huge.jsonl.gz", "huge", min_df=20, stop_words="english")
+  corpus.vectorize_file("huge.jsonl.gz", "huge", min_df=20, **words)
 """
 
 _Output = Annotated[
@@ -122,10 +123,16 @@ def _to_blocks(
 ) -> DiskCorpus:
     """Count texts into a folder of blocks, without keeping them in memory."""
     from topicfold import corpus
-    from topicfold.cli.inputs import reading_progress
+    from topicfold.cli.inputs import BUILT_IN, reading_progress
     from topicfold.corpus.files import format_of
     from topicfold.corpus.readers import TEXT_FORMATS
 
+    if source == BUILT_IN and format is None:
+        raise CommandError(
+            f"blocks are made of a file or folder of texts, and {source} is the "
+            f"built-in corpus. Write its texts first: topicfold convert {source} "
+            f"{source}.jsonl."
+        )
     kind = format or format_of(Path(source))
     if kind not in TEXT_FORMATS:
         raise CommandError(

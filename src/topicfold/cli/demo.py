@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli.console import show_fact, stdout_console, working
+from topicfold.cli.console import show_fact, show_next, stdout_console, working
 from topicfold.cli.messages import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ topics from nine tenths of them, without their labels; the rest is for the score
 [bold]In Python[/bold]
   from topicfold import LDA, corpus
   docs = corpus.load_docs()
-  train, test = corpus.train_test_documents(docs, test_size=0.1, random_state=0)
+  train, test = corpus.train_test_documents(
+      docs, test_size=0.1, random_state=0
+  )
   model = LDA(30, random_state=0, n_jobs=-1).fit(train.counts)
   model.topic_data(train.vocabulary).top_terms()
   model.perplexity(test.counts)
@@ -92,7 +94,7 @@ def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) 
     for name in _MODELS:
         show_fact("Saved", str(output / name))
     first = output / _MODELS[0]
-    show_fact("Next", f"topicfold topics {first} -n 15")
+    show_next("topicfold topics {} -n 15", first)
     show_fact("", f"topicfold transform {first} YOUR_TEXTS.txt")
     show_fact("", "topicfold fit YOUR_TEXTS.txt -k 20 -o my-model")
     if page is not None:
@@ -102,7 +104,7 @@ def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) 
 def _fit_one(
     name: str, train: Corpus, test: Corpus, folder: Path, n_topics: int, seed: int
 ) -> tuple[_Score, Any, TopicData]:
-    from topicfold.cli.fitting import fit_model
+    from topicfold.cli.fitting import compile_kernels, fit_model
     from topicfold.cli.registry import make_model
     from topicfold.metrics import npmi_coherence, topic_diversity
     from topicfold.persistence.model_folder import ModelFolder, save_model_folder
@@ -110,6 +112,7 @@ def _fit_one(
     model = make_model(
         name, {"n_components": n_topics, "random_state": seed, "n_jobs": -1}
     )
+    compile_kernels(model, train.counts)
     report = fit_model(model, train.counts)
     show_fact("Fit", report.summary)
     if report.interrupted:

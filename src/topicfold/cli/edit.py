@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from topicfold.cli import text_options as texts
+from topicfold.cli.inputs import read_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
 from topicfold.cli.topics import ModelArgument
 
@@ -34,8 +36,8 @@ move up. What was done is recorded in the new model (topicfold info).
 [bold]In Python[/bold]
   import topicfold
   from topicfold.editing import merge_topics, rename_topics
-  model = topicfold.load("model")
-  merge_topics(rename_topics(model, {3: "space flight"}), [1, 4]).save("edited")
+  model = rename_topics(topicfold.load("model"), {3: "space flight"})
+  merge_topics(model, [1, 4]).save("edited")
 """
 
 EDITS_FORMAT = "topicfold-edits"
@@ -70,6 +72,7 @@ _Apply = Annotated[
 _Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
 
 
+@texts.takes_text_options(without=texts.BESIDE)
 def edit(
     folder: ModelArgument,
     output: _Output,
@@ -80,9 +83,11 @@ def edit(
     documents: _Documents = None,
     apply: _Apply = None,
     force: _Force = False,
+    *,
+    options: texts.TextOptions,
 ) -> None:
     """Rename, merge, drop or split topics."""
-    from topicfold.cli.console import show_fact
+    from topicfold.cli.console import counted, show_fact, show_next
     from topicfold.editing import apply_edits
     from topicfold.persistence.model_folder import (
         check_output_folder,
@@ -104,12 +109,15 @@ def edit(
     needs_documents = any(edit.get("action") == "split" for edit in edits)
     if documents is not None and not needs_documents:
         raise CommandError("--documents is for --split alone.")
-    X = _training_counts(saved, documents) if needs_documents else None
+    if documents is None:
+        refuse_unused(options, "--documents")
+    X = _training_counts(saved, documents, options) if needs_documents else None
     edited = apply_edits(saved.model, edits, X=X)
     save_folder(dataclasses.replace(saved, model=edited), output)
-    show_fact("Edited", f"{len(edits)}, now {len(edited.components_)} topics")
+    n_topics = counted(len(edited.components_), "topic")
+    show_fact("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
     show_fact("Saved", str(output))
-    show_fact("Next", f"topicfold topics {output}")
+    show_next("topicfold topics {}", output)
 
 
 def read_edits(path: Path) -> list[dict[str, Any]]:
@@ -175,10 +183,10 @@ def _topic(text: str) -> int:
     return int(text)
 
 
-def _training_counts(saved: ModelFolder, documents: str | None) -> Any:
-    from topicfold.cli.inputs import read_new_documents
-
+def _training_counts(
+    saved: ModelFolder, documents: str | None, options: texts.TextOptions
+) -> Any:
     if documents is None:
         raise CommandError("--split needs the training documents: --documents INPUT.")
-    counts, _ = read_new_documents(documents, saved)
+    counts, _ = read_new_documents(documents, saved, options=options)
     return counts

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import text_options as texts
-from topicfold.cli.console import show_fact
+from topicfold.cli.console import show_fact, show_next
 from topicfold.cli.inputs import read_corpus, read_links
-from topicfold.cli.messages import EXIT_INTERRUPTED
+from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.registry import find_model, make_model, model_names
 
 if TYPE_CHECKING:
@@ -101,7 +101,12 @@ _GraphFile = Annotated[
 _Device = Annotated[str, typer.Option(help="Where to compute.", rich_help_panel=_FIT)]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only problems are said.")]
 _Report = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write DIR/report.html as well.")
+    bool | None,
+    typer.Option(
+        "--report/--no-report",
+        help="Write DIR/report.html as well.",
+        show_default="where the model has topics",
+    ),
 ]
 _Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
 
@@ -116,7 +121,7 @@ def fit(
     jobs: _Jobs = -1,
     quiet: _Quiet = False,
     force: _Force = False,
-    report: _Report = True,
+    report: _Report = None,
     max_iter: _MaxIter = None,
     tol: _Tol = None,
     algorithm: _Algorithm = None,
@@ -141,6 +146,10 @@ def fit(
 
     check_output_folder(output, replace=force)
     entry = find_model(model)
+    if report and not entry.has_topics:
+        raise CommandError(f"The model {entry.name} has no topics to report.")
+    if report is None:
+        report = entry.has_topics
     estimator = make_model(
         model,
         {
@@ -169,7 +178,7 @@ def fit(
         show_fact("Saved", str(output))
         if page is not None:
             show_fact("Report", str(page))
-        show_fact("Next", entry.next_command.format(output))
+        show_next(entry.next_command, output)
     if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 

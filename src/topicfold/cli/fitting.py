@@ -8,9 +8,13 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from topicfold.cli.console import progress_callbacks, show_fact
+from topicfold.cli.console import counted, progress_callbacks, show_fact, working
 from topicfold.cli.messages import CommandError
 from topicfold.cli.registry import ModelEntry
+
+_FEW = 30
+# Loading what was compiled before takes less.
+_WORTH_SAYING = 2.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,34 @@ def fit_model(model: Any, X: Any, y: Any = None, *, quiet: bool = False) -> FitR
     )
 
 
+def compile_kernels(model: Any, X: Any) -> None:
+    """Fit a copy on a few documents, so that compiling is no part of a fit's time.
+
+    Parameters
+    ----------
+    model : estimator
+        An unfitted model; it is left as it is.
+    X : sparse matrix
+        The counts that it will be fitted on.
+    """
+    from sklearn.base import clone
+
+    from topicfold.exceptions import FitInterruptedWarning
+    from topicfold.protocols.runner import quiet
+
+    few = clone(model).set_params(n_components=2, max_iter=1)
+    began = time.perf_counter()
+    try:
+        with working("Loading kernels, compiled the first time …"), quiet():
+            few.fit(X[:_FEW])
+    except FitInterruptedWarning:
+        raise KeyboardInterrupt from None
+    seconds = time.perf_counter() - began
+    if seconds > _WORTH_SAYING:
+        name = type(model).__name__
+        show_fact("Compile", f"{name}: {seconds:.1f} s, the first time only")
+
+
 def labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
     """Return class numbers (-1: unknown) for the fit, None if it is to see none.
 
@@ -123,21 +155,18 @@ def name_classes(model: Any, corpus: Any) -> None:
 def show_corpus(corpus: Any) -> None:
     """Print the size of a corpus."""
     text = (
-        f"{corpus.n_documents:,} documents, {corpus.n_terms:,} different words, "
+        f"{counted(corpus.n_documents, 'document')}, "
+        f"{counted(corpus.n_terms, 'different word')}, "
         f"{int(corpus.counts.sum()):,} in all"
     )
     if corpus.labels is not None:
-        text += f", {len(corpus.encoded_labels()[1])} classes"
+        text += f", {counted(len(corpus.encoded_labels()[1]), 'class', 'classes')}"
     show_fact("Corpus", text)
 
 
 def _summary(model: Any, seconds: float) -> str:
-    text = f"{type(model).__name__}, {_count(len(model.components_), 'topic')}: "
+    text = f"{type(model).__name__}, {counted(len(model.components_), 'topic')}: "
     n_iter = getattr(model, "n_iter_", None)
     if n_iter is not None:
-        text += f"{_count(n_iter, 'iteration')} in "
+        text += f"{counted(n_iter, 'iteration')} in "
     return f"{text}{seconds:.1f} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"

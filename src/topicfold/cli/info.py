@@ -33,10 +33,11 @@ def info(folder: ModelArgument, as_json: _Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    from topicfold.cli.console import show_fact
+    from topicfold.cli.console import counted, show_fact
+    from topicfold.cli.messages import one_line
 
     fit = facts["fit"]
-    show_fact("Model", f"{facts['model']}, {facts['topics']:,} topics")
+    show_fact("Model", f"{facts['model']}, {counted(facts['topics'], 'topic')}")
     show_fact("Words", f"{facts['terms']:,} different ones")
     show_fact("Corpus", _corpus_line(facts))
     if fit["iterations"] is not None:
@@ -44,18 +45,20 @@ def info(folder: ModelArgument, as_json: _Json = False) -> None:
         objective = fit["objective"]
         show_fact(
             "Fit",
-            f"{fit['iterations']} iterations, {end}"
+            f"{counted(fit['iterations'], 'iteration')}, {end}"
             + ("" if objective is None else f", objective {objective:.6g}"),
         )
     settings = {k: v for k, v in facts["settings"].items() if v is not None}
-    show_fact("Settings", ", ".join(f"{k}={v}" for k, v in settings.items()))
+    show_fact("Settings", one_line(", ".join(f"{k}={v}" for k, v in settings.items())))
     if facts["text"] is not None:
         options = ", ".join(f"{k}={v}" for k, v in facts["text"].items()) or "defaults"
         show_fact("Text", options)
     for edit in facts["edits"]:
-        rest = ", ".join(f"{k} {v}" for k, v in edit.items() if k != "action")
+        rest = ", ".join(
+            f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""
+        )
         show_fact("Edit", f"{edit['action']}: {rest}")
-    show_fact("File", f"{facts['bytes'] / 1e6:.1f} MB, topicfold {facts['version']}")
+    show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
 
 
 def model_facts(folder: Path) -> dict[str, Any]:
@@ -94,11 +97,27 @@ def model_facts(folder: Path) -> dict[str, Any]:
 
 
 def _corpus_line(facts: dict[str, Any]) -> str:
+    from topicfold.cli.console import counted
+
     if facts["documents"] is None:
-        return "a stream: its documents were not kept"
-    text = f"{facts['documents']:,} documents"
+        text = "mixtures of its documents are not kept"
+    else:
+        text = counted(facts["documents"], "document")
     if facts["corpus"]:
         text = f"{facts['corpus']}: {text}"
     if facts["classes"]:
-        text += f", {facts['classes']} classes"
+        text += f", {counted(facts['classes'], 'class', 'classes')}"
     return text
+
+
+def _size(n_bytes: int) -> str:
+    """Return a size in the unit that shows it.
+
+    Examples
+    --------
+    >>> _size(7_358), _size(36_406_880)
+    ('7 kB', '36.4 MB')
+    """
+    if n_bytes < 1_000_000:
+        return f"{max(1, round(n_bytes / 1000))} kB"
+    return f"{n_bytes / 1e6:,.1f} MB"

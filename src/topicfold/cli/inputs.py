@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TextOptions",
+    "in_memory",
     "read_corpus",
     "read_links",
     "read_new_documents",
     "reading_progress",
+    "refuse_options",
+    "refuse_unused",
 ]
 
 BUILT_IN = "docs"
@@ -60,12 +63,12 @@ def read_corpus(
 
     if source == BUILT_IN and format is None:
         _warn_ambiguous()
-        _refuse(options, "the built-in corpus", allowed=("--min-df", "--max-df"))
+        refuse_options(options, "the built-in corpus", allowed=("--min-df", "--max-df"))
         bounds = options.frequency_bounds()
         return corpus.load_docs(**bounds), bounds
     kind = _kind(source, format)
     if kind in (None, BLOCKS):
-        _refuse(options, f"{source}, which holds counts")
+        refuse_options(options, f"{source}, which holds counts")
         return _read_counts(source, format), None
     settings = options.vectorizing()
     with reading_progress(source, quiet=quiet) as progress:
@@ -79,11 +82,22 @@ def read_corpus(
     return found, settings
 
 
+def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:
+    """Return a corpus whose counts are in memory; refuse one in blocks."""
+    from topicfold.corpus import Corpus
+
+    if isinstance(found, Corpus):
+        return found
+    raise CommandError(
+        f"{source} is kept in blocks, and this command needs all counts in memory. If "
+        f"they fit: topicfold convert {source} counts.npz, and give counts.npz."
+    )
+
+
 def read_new_documents(
     source: str,
     saved: ModelFolder,
     *,
-    encoding: str | None = None,
     options: TextOptions | None = None,
     format: str | None = None,
 ) -> tuple[Any, list[str] | None]:
@@ -98,8 +112,6 @@ def read_new_documents(
         As in `read_corpus`.
     saved : ModelFolder
         The model.
-    encoding : str, optional
-        How raw text is written; short for ``TextOptions(encoding=...)``.
     options : TextOptions, optional
         How raw text is read.
 
@@ -110,17 +122,17 @@ def read_new_documents(
     """
     from topicfold import corpus
 
-    options = options or TextOptions(encoding=encoding)
+    options = options or TextOptions()
     found: Corpus | DiskCorpus
     kind = _kind(source, format) if source != BUILT_IN else None
     if source == BUILT_IN and format is None:
         _warn_ambiguous()
-        _refuse(options, "the built-in corpus")
+        refuse_options(options, "the built-in corpus")
         own = (saved.text or {}) if saved.corpus == BUILT_IN else {}
         bounds = {key: own[key] for key in ("min_df", "max_df") if key in own}
         found = corpus.load_docs(**bounds)
     elif kind in (None, BLOCKS):
-        _refuse(options, f"{source}, which holds counts")
+        refuse_options(options, f"{source}, which holds counts")
         found = _read_counts(source, format)
     else:
         with reading_progress(source) as progress:
@@ -288,9 +300,17 @@ def _warn_ambiguous() -> None:
         )
 
 
-def _refuse(
+def refuse_unused(options: TextOptions, flag: str) -> None:
+    """Refuse options of documents where the flag that names these is not given."""
+    given = options.given()
+    if given:
+        raise CommandError(f"{', '.join(given)} applies to {flag}. Give both or none.")
+
+
+def refuse_options(
     options: TextOptions, source: str, *, allowed: tuple[str, ...] = ()
 ) -> None:
+    """Refuse options of raw text for a source that has none."""
     wrong = [flag for flag in options.given() if flag not in allowed]
     if wrong:
         raise CommandError(

@@ -125,6 +125,8 @@ def one_line_messages() -> Iterator[None]:
             warnings.resetwarnings()
             for category in _QUIET_WARNINGS:
                 warnings.simplefilter("ignore", category)
+            # A model of blocks knows its words; the commands check them themselves.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
         warnings.showwarning = _show_warning
         logger.addHandler(handler)
         logger.propagate = False

@@ -34,6 +34,8 @@ class ModelEntry:
         Whether the model can or must learn from labels.
     next_command : str
         What to do with a fitted model; ``{}`` is its folder.
+    has_topics : bool
+        Whether it has topics, for a report to show.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ModelEntry:
     base: str = ""
     labels: str = ""
     next_command: str = "topicfold topics {}"
+    has_topics: bool = True
 
 
 MODELS = (
@@ -102,6 +105,7 @@ MODELS = (
         "for search",
         options={"keep_documents": True},
         next_command='topicfold search {} "WORDS"',
+        has_topics=False,
     ),
 )
 # Options with a default on the command line; a model without them does not get them.

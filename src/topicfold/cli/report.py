@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from topicfold.cli import text_options as texts
 from topicfold.cli.console import show_fact, working
+from topicfold.cli.inputs import BUILT_IN, refuse_options, refuse_unused
 from topicfold.cli.messages import CommandError, tell
 
 if TYPE_CHECKING:
@@ -65,11 +67,9 @@ _MaxDocuments = Annotated[
 _MaxSize = Annotated[
     float, typer.Option(min=0.1, help="Megabytes; texts are cut to fit.")
 ]
-_Encoding = Annotated[
-    str | None, typer.Option(help="How --documents are written.", show_default="utf-8")
-]
 
 
+@texts.takes_text_options(without=("format", "tokens", *texts.WORD_OPTIONS))
 def report(
     model: _Model,
     output: _Output = None,
@@ -77,17 +77,18 @@ def report(
     title: _Title = None,
     max_documents: _MaxDocuments = 20_000,
     max_size: _MaxSize = 5.0,
-    encoding: _Encoding = None,
+    *,
+    options: texts.TextOptions,
 ) -> None:
     """Write the report of a saved model."""
     file = output or report_place(model)
     check_report_file(file)
-    if encoding is not None and documents is None:
-        raise CommandError("--encoding applies to --documents. Give both or none.")
+    if documents is None:
+        refuse_unused(options, "--documents")
     data, name, text = _load(model)
     if documents is not None:
         with working(f"Reading {documents} …"):
-            data = _with_documents(data, documents, encoding)
+            data = _with_documents(data, documents, options)
     from topicfold.report import write_report
 
     with working("Writing the report …"):
@@ -200,8 +201,8 @@ def report_fit(
     except Exception as error:
         tell(
             "warning",
-            f"the model is saved, but not its report ({file}): {error}. "
-            "Write it with topicfold report.",
+            f"the model is saved, but not its report ({file}): {error} To try again: "
+            "topicfold report.",
         )
         return None
 
@@ -247,29 +248,35 @@ def _load(path: Path) -> tuple[TopicData, str, Mapping[str, Any] | None]:
     return saved.topic_data(), saved.corpus, saved.text
 
 
-def _with_documents(data: TopicData, source: str, encoding: str | None) -> TopicData:
+def _with_documents(
+    data: TopicData, source: str, options: texts.TextOptions
+) -> TopicData:
     """Return the record with the texts, times and labels of its documents."""
-    from topicfold.cli.inputs import BUILT_IN
     from topicfold.corpus import load_docs, load_folder, read_texts
 
     found: Any
     if source == BUILT_IN:
+        refuse_options(options, "the built-in corpus")
         found = load_docs()
     elif Path(source, "counts.npz").is_file():
+        refuse_options(options, source)
         found = load_folder(source)
     else:
-        found = read_texts(source, **({"encoding": encoding} if encoding else {}))
+        found = read_texts(source, **options.reading())
     rows = _rows(data, found, source)
     fields: dict[str, Any] = {}
     if found.texts is not None:
         fields["texts"] = [found.texts[row] for row in rows]
     times = getattr(found, "times", None)
-    if times is not None and data.times is None:
+    if times is not None and (data.times is None or options.time):
         fields["times"] = read_times([times[row] for row in rows])
-    if found.labels is not None and data.labels is None:
+    if found.labels is not None and (data.labels is None or options.label):
         fields["labels"] = [found.labels[row].strip() or None for row in rows]
     if not fields:
-        raise CommandError(f"{source} has neither texts nor labels nor times.")
+        raise CommandError(
+            f"{source} has no texts, and no labels or times that the model has not. "
+            "Leave --documents out."
+        )
     return dataclasses.replace(data, **fields)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from topicfold.cli import text_options as texts
+from topicfold.cli.inputs import read_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError, one_line, printable
 from topicfold.cli.topics import Format, ModelArgument
 
@@ -94,6 +96,7 @@ _Documents = Annotated[
 _Format = Annotated[Format, typer.Option("--format", "-f", help="How to write them.")]
 
 
+@texts.takes_text_options(without=texts.BESIDE)
 def search(
     folder: ModelArgument,
     query: _Query = None,
@@ -107,6 +110,8 @@ def search(
     measure: _Measure = None,
     documents: _Documents = None,
     format: _Format = Format.table,
+    *,
+    options: texts.TextOptions,
 ) -> None:
     """Find documents by meaning with a saved model."""
     asked: dict[str, Any] = {
@@ -127,7 +132,9 @@ def search(
         raise CommandError("--mix applies to documents, not to --terms. Leave it out.")
     if lexical is not None and not mix:
         raise CommandError("--lexical applies to --mix. Give --mix, such as 0.3.")
-    index, known = _open_index(folder, measure, lexical, documents, mix)
+    if documents is None:
+        refuse_unused(options, "--documents")
+    index, known = _open_index(folder, measure, lexical, documents, mix, options)
     if terms:
         hits = index.similar_terms(str(word), n=number)
     else:
@@ -142,6 +149,7 @@ def _open_index(
     lexical: Lexical | None,
     documents: str | None,
     mix: float,
+    options: texts.TextOptions,
 ) -> tuple[TopicIndex, dict[str, list[str]]]:
     """Return the saved index, or one of the model's or the given documents.
 
@@ -176,9 +184,7 @@ def _open_index(
         n_jobs=-1,
     )
     if documents is not None:
-        from topicfold.cli.inputs import read_new_documents
-
-        counts, ids = read_new_documents(documents, saved)
+        counts, ids = read_new_documents(documents, saved, options=options)
         return index.add(counts, ids=ids), {}
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(

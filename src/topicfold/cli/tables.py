@@ -69,7 +69,8 @@ def topic_rows(
     """
     sizes = data.topic_sizes()
     words = data.top_terms(n_words, relevance)
-    classes = main_classes(data)
+    labelled = data.labels is not None and data.doc_topics is not None
+    classes = data.main_classes() if labelled else ()
     rows = [
         TopicRow(
             topic=topic,
@@ -83,38 +84,6 @@ def topic_rows(
         for topic in range(data.n_topics)
     ]
     return sorted(rows, key=lambda row: -row.share)
-
-
-def main_classes(data: TopicData) -> list[tuple[str, float]] | None:
-    """Return for every topic the class that has most of its tokens, and its share.
-
-    Returns
-    -------
-    list of (str, float) or None
-        None if the documents have no labels.
-
-    Examples
-    --------
-    >>> from topicfold import TopicData
-    >>> data = TopicData(topics=[[1.0]], vocabulary=["a"], doc_topics=[[1.0], [1.0]],
-    ...     doc_lengths=[30, 10], labels=["x", "y"])
-    >>> main_classes(data)
-    [('x', 0.75)]
-    """
-    import numpy as np
-
-    if data.labels is None or data.doc_topics is None or not any(data.labels):
-        return None
-    known = np.array([label is not None for label in data.labels])
-    names, codes = np.unique(
-        [label for label in data.labels if label is not None], return_inverse=True
-    )
-    lengths = np.ones(len(known)) if data.doc_lengths is None else data.doc_lengths
-    mixtures = data.doc_topics[known] * np.asarray(lengths, dtype=float)[known, None]
-    tokens = np.stack([np.bincount(codes, column) for column in mixtures.T])
-    shares = tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1e-300)
-    best = shares.argmax(axis=1)
-    return [(str(names[c]), float(shares[k, c])) for k, c in enumerate(best)]
 
 
 def topic_table(rows: Sequence[TopicRow], *, title: str | None = None) -> Table:

@@ -17,8 +17,21 @@ from topicfold.cli.messages import CommandError
 _TEXT = "Raw text"
 _WORDS = "Words"
 
+_STDIN = Path("/dev/stdin")
+
+
+def _named(source: str) -> str:
+    """Return the name of the input, standard input's for ``-``."""
+    return str(_STDIN) if source == "-" and _STDIN.exists() else source
+
+
 InputArgument = Annotated[
-    str, typer.Argument(metavar="INPUT", help="Documents: file, folder or docs.")
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        callback=_named,
+        help="Documents: file, folder or docs; - is standard input.",
+    ),
 ]
 FormatOption = Annotated[
     str | None,
@@ -217,6 +230,8 @@ _ANNOTATIONS: dict[str, Any] = {
 
 # What decides on the words of a new model, and is fixed for a saved one.
 WORD_OPTIONS = ("min_df", "max_df", "max_features", "stop_words", "ngrams", "stem")
+# Where documents are no more than an option of a command: what it does without.
+BESIDE = ("format", "label", "time", *WORD_OPTIONS)
 
 
 def takes_text_options(
@@ -225,7 +240,8 @@ def takes_text_options(
     """Give a command the flags of this module, as the arguments it asks for.
 
     The command has the keyword arguments `options`, a `TextOptions`, and `format`;
-    on the command line both are the flags above.
+    on the command line both are the flags above. Without ``"format"`` it may have one
+    of its own of that name.
 
     Parameters
     ----------
@@ -233,19 +249,21 @@ def takes_text_options(
         Options that the command does not have.
     """
     names = [name for name in _ANNOTATIONS if name not in without]
+    replaced = {"options", "format"} - set(without)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(*args: Any, **given: Any) -> None:
             values = {name: given.pop(name) for name in names}
-            format = values.pop("format", None)
-            command(*args, options=TextOptions(**values), format=format, **given)
+            if "format" in names:
+                given["format"] = values.pop("format")
+            command(*args, options=TextOptions(**values), **given)
 
         hints = get_type_hints(command, include_extras=True)
         own = [
             parameter.replace(annotation=hints[parameter.name])
             for parameter in inspect.signature(command).parameters.values()
-            if parameter.name not in ("options", "format")
+            if parameter.name not in replaced
         ]
         ours = [
             inspect.Parameter(

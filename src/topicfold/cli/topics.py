@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from topicfold.cli import text_options as texts
+from topicfold.cli.inputs import read_new_documents, refuse_unused
+
 HELP = """Show the topics of a saved model, largest first.
 
 Topics keep the model's own numbers. The column tokens is the share of all words of
@@ -58,26 +61,30 @@ _Coherence = Annotated[
 ]
 
 
+@texts.takes_text_options(without=texts.BESIDE)
 def topics(
     folder: ModelArgument,
     words: _Words = 10,
     relevance: _Relevance = 1.0,
     format: _Format = Format.table,
     coherence: _Coherence = None,
+    *,
+    options: texts.TextOptions,
 ) -> None:
     """Show the topics of a saved model."""
     from topicfold.cli import tables
     from topicfold.cli.console import stdout_console
     from topicfold.persistence.model_folder import load_model_folder
 
+    if coherence is None:
+        refuse_unused(options, "--coherence")
     saved = load_model_folder(folder)
     data = saved.topic_data()
     scores = None
     if coherence is not None:
-        from topicfold.cli.inputs import read_new_documents
         from topicfold.metrics import npmi_coherence
 
-        counts, _ = read_new_documents(coherence, saved)
+        counts, _ = read_new_documents(coherence, saved, options=options)
         scores = npmi_coherence(
             data.topics, counts, n_words=min(max(words, 2), data.n_terms)
         ).tolist()

@@ -72,6 +72,11 @@ def transform(
     from topicfold.persistence.model_folder import load_model_folder
 
     saved = load_model_folder(folder)
+    if not hasattr(saved.model, "transform"):
+        raise CommandError(
+            f"{folder} holds {type(saved.model).__name__}, which tells classes, not "
+            f"topic mixtures. Use topicfold classify {folder} {source}."
+        )
     counts, ids = read_new_documents(source, saved, options=options, format=format)
     mixtures = saved.model.transform(counts)
     names = ids or [str(row) for row in range(len(mixtures))]

@@ -211,8 +211,9 @@ def choose_terms(
     n = tally.n_documents
     if not words:
         raise DataError(
-            f"the {n} texts leave no words to count: they have none, or only stop "
-            "words. Shorten stop_words, or check that these are the texts you meant."
+            f"no words to count in {n} text{'s' if n != 1 else ''}: there are none, or "
+            "only single letters and stop words. Shorten stop_words, or check that "
+            "these are the texts you meant."
         )
     low, high = (
         bound if _is_whole(bound) else bound * n

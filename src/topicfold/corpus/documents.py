@@ -227,7 +227,8 @@ def parquet_documents(
                 if progress is not None:
                     progress(number, total)
     except (ArrowException, OSError) as error:
-        raise DataError(f"{path} cannot be read as Parquet: {error}.") from error
+        reason = str(error).rstrip(".")
+        raise DataError(f"{path} cannot be read as Parquet: {reason}.") from error
 
 
 def file_documents(

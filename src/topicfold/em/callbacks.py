@@ -115,6 +115,17 @@ class EarlyStopping(Callback):
     ----------
     perplexities_ : list of (iteration, perplexity)
         All evaluations of the last fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import PLSA
+    >>> from topicfold.em import EarlyStopping
+    >>> X = np.random.default_rng(0).poisson(1.0, size=(60, 20))
+    >>> stopping = EarlyStopping(X[50:], every=2)
+    >>> model = PLSA(5, random_state=0, tol=0, callbacks=[stopping]).fit(X[:50])
+    >>> model.n_iter_ < 200
+    True
     """
 
     def __init__(
@@ -166,6 +177,17 @@ class Checkpoint(Callback):
         Iterations between two saves. The end of the fit is always saved.
     vocabulary : sequence of str or None, default=None
         Words; without it they are called ``w0, w1, …``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from topicfold import PLSA, TopicData
+    >>> from topicfold.em import Checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     callbacks = [Checkpoint(folder, every=5)]
+    ...     _ = PLSA(2, random_state=0, callbacks=callbacks).fit([[2, 1, 0], [0, 1, 3]])
+    ...     TopicData.load(folder)
+    TopicData(n_topics=2, n_terms=3, n_documents=2)
     """
 
     def __init__(self, path: Any, *, every: int = 10, vocabulary: Any = None) -> None:
@@ -220,6 +242,17 @@ class MetricTracker(Callback):
     ----------
     values_ : list of (iteration, value)
         What was recorded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import PLSA
+    >>> from topicfold.em import MetricTracker
+    >>> X = np.random.default_rng(0).poisson(1.0, size=(60, 20))
+    >>> tracker = MetricTracker(lambda state: len(state.history), every=2)
+    >>> _ = PLSA(5, max_iter=4, tol=0, random_state=0, callbacks=[tracker]).fit(X)
+    >>> tracker.values_
+    [(2, 3), (4, 5)]
     """
 
     def __init__(

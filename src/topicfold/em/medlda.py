@@ -34,7 +34,7 @@ class MedLdaLearning:
     Topics maximise it. Given η, a document's token weights get the factor
     ``exp δ_dk`` with ``δ_d = (1/n_d) Σ_y a_dy η_y``, the slope of the margin at its
     multipliers: it maximises a bound of the objective that touches it at the old z̄
-    from above, so an iteration may lower the objective.
+    from above, so an iteration may lower the objective, and with a large C·ℓ does.
 
     Parameters
     ----------

@@ -42,15 +42,22 @@ class OnlineStatistics:
             model.components_ = topics.astype(batch.dtype)
             model.word_frequencies_ = np.full(batch.shape[1], 1.0 / batch.shape[1])
         if not hasattr(model, "n_batches_"):
-            model.n_batches_ = 0
-            model.n_documents_seen_ = 0
-            model.tokens_seen_ = 0.0
+            # A corpus that was fitted counts as if it had come in batches like this.
+            lengths = getattr(model, "doc_lengths_", np.zeros(0))
+            model.n_documents_seen_ = len(lengths)
+            model.tokens_seen_ = float(lengths.sum())
+            model.n_batches_ = len(lengths) // batch.shape[0]
         if not hasattr(model, "topic_totals_"):
-            tokens = float(batch.sum(dtype=np.float64)) * self._stream_scale()
-            model.topic_totals_ = np.full(
-                model.n_components, tokens / model.n_components
-            )
+            model.topic_totals_ = self._first_totals()
         return self
+
+    def _first_totals(self) -> NDArray[np.float64]:
+        model = self.model
+        if model.n_documents_seen_:
+            lengths, theta = model.doc_lengths_, model.doc_topics_
+            return np.einsum("d,dk->k", lengths, theta, dtype=np.float64)
+        tokens = float(self.batch.sum(dtype=np.float64)) * self._stream_scale()
+        return np.full(model.n_components, tokens / model.n_components)
 
     def _stream_scale(self) -> float:
         total = self.model.total_documents
@@ -114,7 +121,8 @@ class OnlineFit:
         used = np.flatnonzero(np.diff(X.indptr))
         size = min(self.SAMPLE, len(used))
         self.sample = X[np.sort(self.rng.choice(used, size, replace=False))]
-        model.n_documents_seen_ = 0
+        model.n_batches_ = model.n_documents_seen_ = 0
+        model.tokens_seen_ = 0.0
 
     def start(self) -> float:
         """Set up the statistics from the corpus."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import polygamma, psi
+from scipy.special import gammaln, polygamma, psi
 
 from topicfold.engine.protocol import Array, Engine
 
@@ -46,10 +46,15 @@ def eta_from_counts(
 def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
     """Maximum likelihood Dirichlet with given mean of log θ, by Newton's method.
 
-    Minka (2000): the Hessian is a diagonal plus a constant, so a step costs O(K).
-    Each accepted step raises the likelihood; steps that leave the domain are halved.
+    Minka (2000): the Hessian is a diagonal plus a constant, so a step costs O(K). A
+    step that leaves the domain or lowers the likelihood is halved.
     """
     alpha = start.astype(np.float64).copy()
+
+    def likelihood(alpha: Vector) -> float:
+        sizes = gammaln(alpha.sum()) - gammaln(alpha).sum()
+        return float(sizes + (alpha - 1.0) @ mean_log)
+
     for _ in range(100):
         total = alpha.sum()
         gradient = psi(total) - psi(alpha) + mean_log
@@ -58,7 +63,12 @@ def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
         offset = (gradient / diagonal).sum() / (1.0 / constant + (1.0 / diagonal).sum())
         step = (gradient - offset) / diagonal
         size = 1.0
-        while (alpha - size * step <= SMALLEST_PRIOR / 10).any() and size > 1e-6:
+        least = likelihood(alpha)
+        least -= 1e-12 * abs(least)  # rounding is no fall
+        while size > 1e-6:
+            moved = alpha - size * step
+            if (moved > SMALLEST_PRIOR / 10).all() and likelihood(moved) >= least:
+                break
             size *= 0.5
         alpha = np.maximum(alpha - size * step, SMALLEST_PRIOR)
         if np.abs(size * step).max() <= 1e-8 * alpha.max():

@@ -27,8 +27,8 @@ from topicfold.engine.block_store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.packed_blocks import PackedBlocks
-from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
+from topicfold.engine.packed_blocks import BlocksEngine, PackedBlocks
+from topicfold.engine.protocol import Array, DocumentPass, Link
 from topicfold.inference.rows import normalize_rows
 
 
@@ -43,7 +43,7 @@ class DocumentBlocks(PackedBlocks):
             link_or_copy(block.path, str(folder / f"documents-{number:06d}.npy"))
 
 
-class BlockedEngine:
+class BlockedEngine(BlocksEngine):
     """Expected counts of a corpus in blocks; see the module.
 
     Parameters
@@ -156,18 +156,6 @@ class BlockedEngine:
         self._blocks.collect(_write_block_rows, args, (normalize,))
         return self._store.open_rows(path)
 
-    def pack_topics(self, phi: Array) -> Array:
-        """Copy (K, V) topics word-major in the corpus' order of words."""
-        return self._topics.pack_topics(phi)
-
-    def unpack_topics(self, packed: Array) -> Array:
-        """Return (K, V) topics in X's order of words."""
-        return self._topics.unpack_topics(packed)
-
-    def pack_prior(self, prior: Array | float) -> Array:
-        """Repeat or copy a prior over topics."""
-        return self._topics.pack_prior(prior)
-
     def document_pass(
         self,
         parameters: Any,
@@ -213,39 +201,12 @@ class BlockedEngine:
         np.copyto(out, self._words)
         return out
 
-    def expected_counts(self, parameters: Any, weights: Array) -> ExpectedCounts:
-        """One E-step."""
-        documents = self.document_pass(parameters, weights)
-        words = self.word_pass(parameters, weights, np.empty_like(weights))
-        return ExpectedCounts(documents.counts, words, documents.loglik)
-
-    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
-        """Column sums in float64."""
-        return self._totals("topic_totals", counts)
-
-    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
-        """Topics on the simplex from counts."""
-        return self._topics.normalize_topics(counts, prior, out)
-
-    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
-        """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
-        return self._topics.expected_log_topics(counts, prior, out)
-
-    def log_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
-        """Σ over rows of log(array + prior), by topic."""
-        return self._totals("log_totals", array, prior)
-
-    def digamma_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
-        """Σ over rows of ψ(array + prior), by topic."""
-        return self._totals("digamma_totals", array, prior)
-
-    def _totals(self, name: str, array: Any, *prior: Any) -> NDArray[np.float64]:
-        if isinstance(array, DocumentBlocks):
-            (totals,) = self._blocks.reduce(
-                _block_totals, self._paths((array,)), (name, prior)
-            )
-            return np.asarray(totals)
-        totals = getattr(self._topics, name)(array, *prior)
+    def _document_totals(
+        self, name: str, documents: Any, prior: tuple[Any, ...]
+    ) -> NDArray[np.float64]:
+        (totals,) = self._blocks.reduce(
+            _block_totals, self._paths((documents,)), (name, prior)
+        )
         return np.asarray(totals)
 
     def document_bound(self, parameters: Any, prior: Array) -> float:
@@ -254,10 +215,6 @@ class BlockedEngine:
             _block_bound, self._paths((parameters,)), (prior,)
         )
         return float(bound)
-
-    def topic_bound(self, counts: Array, prior: float) -> float:
-        """Dirichlet terms of the bound for topics."""
-        return self._topics.topic_bound(counts, prior)
 
     def _paths(self, inputs: tuple[DocumentBlocks, ...]) -> list[tuple[str, ...]]:
         return [

@@ -66,8 +66,8 @@ def distribute(
     ----------
     X : dask Array, Bag, Series or DataFrame, BlockMatrix, or list of block files
         Arrays have CSR matrices as chunks, all columns in one chunk. Texts are
-        counted with the words of :func:`topicfold.corpus.vectorize`, see
-        :mod:`topicfold.engine.dask_texts`. Files are read by the workers.
+        counted in two passes, with the defaults of :func:`topicfold.corpus.vectorize`.
+        Files are read by the workers.
     client : distributed.Client or None, default=None
         The cluster; None is the client in use.
     storage : path-like or None, default=None

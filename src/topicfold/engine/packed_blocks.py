@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packed documents that are in blocks, wherever an engine has these."""
+"""What engines share whose documents are in blocks, wherever these are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from topicfold.engine.protocol import Array, Engine, ExpectedCounts
 
 
 class PackedBlocks:
@@ -52,3 +54,66 @@ class PackedBlocks:
             raise NotImplementedError("use engine.topic_totals for sums over documents")
         sums: NDArray[np.float64] = self.engine.row_sums(self)
         return sums.astype(dtype, copy=False)
+
+
+class BlocksEngine(Engine):
+    """Base of engines that visit documents block by block.
+
+    What is done with topics alone another engine does, which has no documents:
+    `_topics`, set by sub-classes.
+    """
+
+    _topics: Engine
+
+    def _document_totals(
+        self, name: str, documents: Any, prior: tuple[Any, ...]
+    ) -> NDArray[np.float64]:
+        """Add up what the engines of the blocks return as `name` of their rows."""
+        raise NotImplementedError
+
+    def expected_counts(self, parameters: Any, weights: Array) -> ExpectedCounts:
+        """One E-step."""
+        documents = self.document_pass(parameters, weights)
+        words = self.word_pass(parameters, weights, np.empty_like(weights))
+        return ExpectedCounts(documents.counts, words, documents.loglik)
+
+    def pack_topics(self, phi: Array) -> Array:
+        """Copy (K, V) topics word-major in the common order of words."""
+        return self._topics.pack_topics(phi)
+
+    def unpack_topics(self, packed: Array) -> Array:
+        """Return (K, V) topics in X's order of words."""
+        return self._topics.unpack_topics(packed)
+
+    def pack_prior(self, prior: Array | float) -> Array:
+        """Repeat or copy a prior over topics."""
+        return self._topics.pack_prior(prior)
+
+    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """Topics on the simplex from counts."""
+        return self._topics.normalize_topics(counts, prior, out)
+
+    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
+        """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
+        return self._topics.expected_log_topics(counts, prior, out)
+
+    def topic_bound(self, counts: Array, prior: float) -> float:
+        """Dirichlet terms of the bound for topics."""
+        return self._topics.topic_bound(counts, prior)
+
+    def topic_totals(self, counts: Any) -> NDArray[np.float64]:
+        """Column sums in float64."""
+        return self._totals("topic_totals", counts)
+
+    def log_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of log(array + prior), by topic."""
+        return self._totals("log_totals", array, prior)
+
+    def digamma_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
+        """Σ over rows of ψ(array + prior), by topic."""
+        return self._totals("digamma_totals", array, prior)
+
+    def _totals(self, name: str, array: Any, *prior: Any) -> NDArray[np.float64]:
+        if isinstance(array, PackedBlocks):
+            return self._document_totals(name, array, prior)
+        return np.asarray(getattr(self._topics, name)(array, *prior))

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 
 Float64 = NDArray[np.float64]
 
 # Documents with the corpus' share of classes that are added to those of a word.
 SMOOTHING = 5.0
+# A divergence below this is rounding.
+NOISE = 1e-13
 
 
 def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
@@ -46,10 +49,16 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     shares = (counts + SMOOTHING * prior) / (totals + SMOOTHING)
     ratio = np.where(shares > 0, shares, 1.0) / np.where(prior > 0, prior, 1.0)
     divergence = (shares * np.log(np.where(shares > 0, ratio, 1.0))).sum(axis=1)
-    weights: Float64 = np.sqrt(np.maximum(divergence, 0.0))
-    weights[totals.ravel() == 0] = 0.0
-    spread = np.log1p(X.data) @ weights[X.indices]
-    return weights * (X.data.sum(dtype=np.float64) / spread) if spread > 0 else weights
+    # What rounding leaves of nothing must not be scaled up.
+    told = (totals.ravel() > 0) & (divergence > NOISE)
+    weights: Float64 = np.sqrt(np.where(told, divergence, 0.0))
+    spread = float(np.log1p(X.data) @ weights[X.indices])
+    if not spread > 0:
+        raise DataError(
+            "no word tells of the class: every class has each word in the same share "
+            "of its documents. Check the labels, or use word_weights=None."
+        )
+    return weights * (X.data.sum(dtype=np.float64) / spread)
 
 
 def weighted_words(X: sparse.csr_matrix, weights: Float64) -> sparse.csr_matrix:

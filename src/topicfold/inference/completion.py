@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ def document_completion(
     *,
     background: NDArray[np.floating] | None = None,
     random_state: int = 0,
+    infer: Callable[[sparse.csr_matrix], NDArray[np.floating]] | None = None,
     **fold_in_options: Any,
 ) -> float:
     """Fold in one half of each document's tokens, score the other half.
@@ -38,6 +40,8 @@ def document_completion(
         Word distribution mixed in.
     random_state : int, default=0
         Seed of the split.
+    infer : callable or None, default=None
+        Returns the mixtures of documents; None folds them in.
     **fold_in_options
         Passed to :func:`topicfold.inference.fold_in.fold_in`; ``topic_weights``
         replaces `topics` there (for models whose inference uses other weights).
@@ -51,8 +55,11 @@ def document_completion(
     from topicfold.corpus.splits import complete_split
 
     observed, held_out = complete_split(sparse.csr_matrix(X), random_state=random_state)
-    weights = fold_in_options.pop("topic_weights", topics)
-    theta = fold_in(observed, weights, **fold_in_options)
+    if infer is not None:
+        theta = infer(sparse.csr_matrix(observed))
+    else:
+        weights = fold_in_options.pop("topic_weights", topics)
+        theta = fold_in(observed, weights, **fold_in_options)
     if background is None:
         background = topics.mean(axis=0, dtype=np.float64)
     # A little of the uniform distribution, for words the background lacks too.

@@ -12,7 +12,7 @@ from scipy import sparse
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link, make_engine, order_of_topics
 from topicfold.engine.block_executor import map_rows
-from topicfold.inference.rows import normalize_rows
+from topicfold.inference.rows import OuterSum, normalize_rows
 from topicfold.parallel import n_threads
 
 Array = NDArray[np.floating]
@@ -73,10 +73,10 @@ def fold_in(
         n_jobs=n_jobs,
         word_order=order_of_topics(topics),
     )
-    start = np.full((X.shape[0], n_topics), 1.0)
+    start: Any = np.broadcast_to(1.0, (X.shape[0], n_topics))
     if link == "digamma":
         # As many pseudo-counts as the posterior will have.
-        start *= (engine.document_lengths / n_topics)[:, None] + prior
+        start = OuterSum(engine.document_lengths / n_topics, np.asarray(prior))
     parameters = engine.pack_documents(start)
     engine.document_pass(
         parameters,

@@ -220,6 +220,7 @@ def discriminative_mixtures(
     *,
     own_weight: float,
     promotion: float,
+    device: str = "cpu",
     n_jobs: int | None = None,
 ) -> tuple[sparse.csr_array, float]:
     """Return the mixtures θ* of the second phase and the mean of their objectives.
@@ -240,8 +241,10 @@ def discriminative_mixtures(
         Labels.
     topics_of_class : ndarray of bool of shape (C, K)
         Discriminative topics.
-    own_weight, promotion, n_jobs :
-        λ, R, and threads, which have no effect on results.
+    own_weight, promotion :
+        λ and R.
+    device, n_jobs :
+        See :func:`topicfold.inference.frank_wolfe.frank_wolfe`.
 
     Examples
     --------
@@ -263,6 +266,7 @@ def discriminative_mixtures(
             word_major,
             promotion=promotion,
             promoted=(set_of_document[start:stop], promoted),
+            device=device,
             n_jobs=n_jobs,
             return_info=True,
         )

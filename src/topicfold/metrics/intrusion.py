@@ -168,6 +168,19 @@ def topic_intrusion(
     ----------
     .. [1] J. Chang et al., "Reading tea leaves: how humans interpret topic models",
        NIPS 2009.
+
+    Examples
+    --------
+    >>> from topicfold import TopicData
+    >>> data = TopicData(
+    ...     topics=[[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]],
+    ...     vocabulary=["red", "fox"],
+    ...     doc_topics=[[0.6, 0.4, 0.0]],
+    ...     topic_names=["colours", "both", "animals"],
+    ... )
+    >>> item = topic_intrusion(data, n_topics=2, n_items=1, random_state=0)[0]
+    >>> sorted(item.choices), item.choices[item.answer]
+    (['animals', 'both', 'colours'], 'animals')
     """
     _check_positive(n_topics, "n_topics")
     if data.doc_topics is None or not data.n_documents:

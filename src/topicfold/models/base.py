@@ -181,6 +181,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = counts / counts.sum()
+        self.__dict__.pop("n_batches_", None)  # of a stream before
 
     def _store_result(self, result: FitResult) -> Self:
         for edited in ("topic_names_", "edits_"):

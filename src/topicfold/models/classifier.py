@@ -128,7 +128,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from topicfold.models.fstm import FSTM
+    >>> import numpy as np
+    >>> from topicfold import FSTM, TopicClassifier, TwoPhase
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = TopicClassifier(TwoPhase(FSTM(2, random_state=0)))
     >>> _ = model.fit(X, ["sea", "sea", "sky", "sky"])
@@ -218,7 +219,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        document : array-like of shape (n_terms,) or a table or matrix of one row
+        document : array-like of shape (n_terms,) or (1, n_terms), or sparse matrix
             Counts of one document.
         n : int, default=5
             Most topics, and most words of each and in all; only those with a
@@ -232,9 +233,10 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classifier_")
         flat = np.ndim(document) == 1 and not sparse.issparse(document)
         row = np.reshape(document, (1, -1)) if flat else document
-        if row.shape[0] != 1:
+        n_documents = np.shape(row)[0]
+        if n_documents != 1:
             raise DataError(
-                f"explain takes one document, not {row.shape[0]}. Give one row, for "
+                f"explain takes one document, not {n_documents}. Give one row, for "
                 "instance X[[0]]."
             )
         with warnings.catch_warnings():
@@ -270,9 +272,17 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         topics: Array = self.model_.components_
         return topics
 
+    @property
+    def doc_topics_(self) -> Array:
+        """Mixtures of the training documents (n_documents, n_topics)."""
+        theta: Array = self.model_.doc_topics_
+        return theta
+
     def topic_data(self, vocabulary: Any = None, **documents: Any) -> TopicData:
         """Return the record of the topic model; see `TopicModel.topic_data`."""
         check_is_fitted(self, "model_")
+        if vocabulary is None:
+            vocabulary = getattr(self, "feature_names_in_", None)
         data: TopicData = self.model_.topic_data(vocabulary, **documents)
         return data
 

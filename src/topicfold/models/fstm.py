@@ -15,16 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.corpus.splits import complete_split
 from topicfold.em import Callback, run_em
 from topicfold.em.blocked_fstm import dense_mixtures, expected_counts, learning_of
 from topicfold.em.fstm import InferenceOptions
 from topicfold.em.initial import initial_topics
 from topicfold.em.online import OnlineStatistics
-from topicfold.inference.completion import SMOOTHING
+from topicfold.inference.completion import document_completion
 from topicfold.inference.frank_wolfe import frank_wolfe
-from topicfold.metrics import completion_perplexity
-from topicfold.models.base import TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.validation import check_counts
 
 Array = NDArray[np.floating]
@@ -43,7 +41,7 @@ class FSTM(TopicModel):
     n_components : int, default=10
         Number of topics.
     init : {"documents", "random", "svd"} or array (K, V), default="documents"
-        Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
+        Start of the topics, as in :class:`PLSA`.
     max_iter : int, default=100
         Most iterations.
     tol : float, default=1e-4
@@ -69,7 +67,7 @@ class FSTM(TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em.callbacks`.
+        See :mod:`topicfold.em`.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -88,7 +86,7 @@ class FSTM(TopicModel):
 
     See Also
     --------
-    topicfold.models.two_phase.TwoPhase : topics that part classes, from this model.
+    TwoPhase : topics that part classes, from this model.
 
     References
     ----------
@@ -97,6 +95,8 @@ class FSTM(TopicModel):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from topicfold import FSTM
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = FSTM(n_components=2, random_state=0).fit(X)
     >>> model.transform(X).max(axis=1)
@@ -104,21 +104,14 @@ class FSTM(TopicModel):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **COMMON_CONSTRAINTS,
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "pairwise": ["boolean"],
         "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "total_documents": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-        "device": [StrOptions({"cpu", "cuda"})],
-        "n_jobs": [None, Integral],
-        "callbacks": [list, tuple, None],
-        "verbose": ["boolean"],
     }
 
     def __init__(
@@ -171,6 +164,7 @@ class FSTM(TopicModel):
         rng = check_random_state(self.random_state)
         topics = initial_topics(counts, self.n_components, self.init, rng)
         self._store_corpus(counts)
+        self.__dict__.pop("topic_totals_", None)  # of a stream before
         learning = learning_of(counts, topics, self._inference())
         result = run_em(
             learning,
@@ -253,16 +247,12 @@ class FSTM(TopicModel):
         """
         check_is_fitted(self, "components_")
         X = check_counts(self, X, reset=False)
-        observed, held_out = complete_split(X, random_state=random_state)
-        theta = self._mixtures(sparse.csr_matrix(observed, dtype=X.dtype)).toarray()
-        # A little of the uniform distribution, for words not seen in training.
-        background = (1 - 1e-3) * self.word_frequencies_ + 1e-3 / X.shape[1]
-        return completion_perplexity(
-            theta,
+        return document_completion(
+            X,
             self.components_,
-            held_out,
-            background=background,
-            smoothing=SMOOTHING,
+            background=self.word_frequencies_,
+            random_state=random_state,
+            infer=lambda seen: self._mixtures(seen.astype(X.dtype)).toarray(),
         )
 
     def _mixtures(self, X: sparse.csr_matrix) -> sparse.csr_array:

@@ -16,13 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.corpus.splits import complete_split
 from topicfold.em import Callback, run_em
 from topicfold.exceptions import DataError
 from topicfold.gibbs.tokens import check_whole
-from topicfold.inference.completion import SMOOTHING
+from topicfold.inference.completion import document_completion
 from topicfold.inference.gibbs import gibbs_mixtures
-from topicfold.metrics import completion_perplexity
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.held_out import LeftToRightMixin
 from topicfold.models.priors import checked_doc_topic_prior
@@ -70,7 +68,7 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em.callbacks`.
+        See :mod:`topicfold.em`.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -99,6 +97,8 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
         Sweeps done.
     converged_ : bool
         Always False: a chain has no end.
+    word_frequencies_, doc_lengths_ :
+        As in :class:`PLSA`.
 
     See Also
     --------
@@ -284,16 +284,12 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
         check_is_fitted(self, "components_")
         counts = check_counts(self, X, reset=False)
         check_whole(counts, type(self).__name__, _INSTEAD)
-        observed, held_out = complete_split(counts, random_state=random_state)
-        # As in topicfold.inference.completion, which folds in by EM.
-        background = self.word_frequencies_
-        background = (1 - 1e-3) * background + 1e-3 / len(background)
-        return completion_perplexity(
-            self._mixtures(sparse.csr_matrix(observed)),
+        return document_completion(
+            counts,
             self.components_,
-            held_out,
-            background=background,
-            smoothing=SMOOTHING,
+            background=self.word_frequencies_,
+            random_state=random_state,
+            infer=self._mixtures,
         )
 
     def _fold_in_options(self) -> dict[str, Any]:

@@ -172,6 +172,7 @@ class GraphPLSA(PLSA):
         )
 
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
+        self.__dict__.pop("training_counts_", None)  # of an earlier fit
         if self.transform_neighbors:
             self.training_counts_ = X.copy()
         self.graph_ = build_graph(X, y, self.graph, self._graph_options())
@@ -208,6 +209,8 @@ COMMON_PARAMETERS = """n_neighbors : int, default=10
 COMMON_ATTRIBUTES = """graph_ : csr_array of shape (n_documents, n_documents)
         The symmetric graph, with label edges where labels were given.
     components_, doc_topics_, objective_history_, n_iter_, converged_ :
+        As in :class:`PLSA`.
+    word_frequencies_, doc_lengths_ :
         As in :class:`PLSA`."""
 
 

@@ -25,7 +25,7 @@ from topicfold.exceptions import DataError
 from topicfold.inference.rows import OuterSum
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.held_out import LeftToRightMixin
-from topicfold.models.priors import checked_doc_topic_prior
+from topicfold.models.priors import checked_doc_topic_prior, expected_log_weights
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep
 
@@ -65,8 +65,8 @@ class LDA(LeftToRightMixin, TopicModel):
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
         whole corpus only. Experimental: no paper has measured it.
     init : {"random", "documents", "svd"}, array (K, V) or None, default=None
-        Start of the topics, see :func:`topicfold.em.initial.initial_topics`. None is
-        ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
+        Start of the topics, as in :class:`PLSA`. None is ``"random"`` for CVB0 and
+        ``"svd"`` for variational Bayes.
     max_iter : int, default=100
         Most iterations (passes over the corpus).
     tol : float, default=1e-5
@@ -74,7 +74,7 @@ class LDA(LeftToRightMixin, TopicModel):
     doc_updates : int, default=2
         Most extra updates of a document between two updates of the topics.
     max_doc_updates : int, default=200
-        Most updates of a document in `transform` and `partial_fit`.
+        Most updates of a document in `transform`, and in learning online.
     doc_tol : float, default=1e-4
         Change of a document's mixture (L1) that ends its updates.
     batch_size : int or None, default=None
@@ -94,7 +94,7 @@ class LDA(LeftToRightMixin, TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em.callbacks`.
+        See :mod:`topicfold.em`.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -118,6 +118,8 @@ class LDA(LeftToRightMixin, TopicModel):
         Iterations done.
     converged_ : bool
         Whether `tol` was reached.
+    word_frequencies_, doc_lengths_ :
+        As in :class:`PLSA`.
 
     See Also
     --------
@@ -276,6 +278,7 @@ class LDA(LeftToRightMixin, TopicModel):
             self._start_priors()
         if self.phi_step is not None:
             raise DataError("partial_fit has no phi_step; use fit, or phi_step=None.")
+        self._check_learned_priors("partial_fit")
         self._learn_batch(OnlineStatistics.resume(self, X, self._init()), X)
         return self
 
@@ -301,12 +304,17 @@ class LDA(LeftToRightMixin, TopicModel):
     def _learn_priors_from_batch(
         self, engine: Any, parameters: Array, rho: float
     ) -> None:
-        """Move α and η by ρ towards the values that fit this batch and the topics."""
+        """Learn α from old and new mean log θ, blended; move η towards the topics'.
+
+        What α says of log θ stands for the documents before: a batch of few documents
+        has no best α of its own, one that fits a single document is infinite.
+        """
         alpha, eta = self.doc_topic_prior_, self.topic_word_prior_
         totals = engine.document_lengths + alpha.sum()
         mean_log = engine.digamma_totals(parameters, 0.0) - psi(totals).sum()
-        best = dirichlet_from_mean_log(mean_log / engine.n_documents, alpha)
-        self.doc_topic_prior_ = (1 - rho) * alpha + rho * best
+        blended = rho * mean_log / engine.n_documents
+        blended += (1 - rho) * (psi(alpha) - psi(alpha.sum()))
+        self.doc_topic_prior_ = dirichlet_from_mean_log(blended, alpha)
         packed = engine.pack_topics(self.components_ * self.topic_totals_[:, None])
         log_phi = engine.digamma_totals(packed, 0.0) - engine.n_terms * psi(
             self.topic_totals_
@@ -316,7 +324,7 @@ class LDA(LeftToRightMixin, TopicModel):
         self.topic_word_prior_ = (1 - rho) * eta + rho * best_eta
 
     def _fit_online(self, X: sparse.csr_matrix) -> Self:
-        for name in ("components_", "topic_totals_", "n_batches_"):
+        for name in ("components_", "topic_totals_"):
             if hasattr(self, name):
                 delattr(self, name)
         algorithm = OnlineFit(self, X, self._init(), self._learn_batch)
@@ -345,16 +353,20 @@ class LDA(LeftToRightMixin, TopicModel):
 
     def _check_combination(self) -> None:
         online = self.batch_size is not None
-        if self.learn_priors and online and self.algorithm == "cvb0":
-            raise DataError(
-                "learn_priors=True has no meaning for algorithm='cvb0' with a "
-                "batch_size; leave it None, or use algorithm='variational'."
-            )
+        if online:
+            self._check_learned_priors("a batch_size")
         whole = self.algorithm == "cvb0" and not online
         if self.phi_step is not None and not whole:
             raise DataError(
                 "phi_step works with algorithm='cvb0' and batch_size=None only: the "
                 "other ways of learning have no topics of their own to maximise over."
+            )
+
+    def _check_learned_priors(self, online: str) -> None:
+        if self.learn_priors and self.algorithm == "cvb0":
+            raise DataError(
+                f"learn_priors=True has no meaning for algorithm='cvb0' with {online}; "
+                "leave it None, or use algorithm='variational'."
             )
 
     def _init(self) -> Any:
@@ -372,9 +384,7 @@ class LDA(LeftToRightMixin, TopicModel):
         """What inference multiplies: φ, or exp E[log φ] for variational Bayes."""
         if self.algorithm == "cvb0":
             return self.components_
-        lam = self.components_.astype(np.float64) * self.topic_totals_[:, None]
-        log_weights = psi(np.maximum(lam, 1e-30)) - psi(self.topic_totals_)[:, None]
-        return np.exp(log_weights).astype(self.components_.dtype)
+        return expected_log_weights(self.components_, self.topic_totals_)
 
     def _fold_in_options(self) -> dict[str, Any]:
         return {

@@ -52,8 +52,9 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_components : int, default=100
         Rank K.
     weighting : {"counts", "binary", "tfidf", "log-entropy"}, default="log-entropy"
-        How counts are weighted, see :mod:`topicfold.linalg.weighting`. Rows are not
-        normalised.
+        How a count x of a term in df of D documents is weighted: x; 1;
+        ``x (ln((1 + D) / (1 + df)) + 1)``; or ``ln(1 + x)`` times one less the term's
+        entropy over the documents as a share of ``ln D``. Rows are not normalised.
     tol : float, default=1e-6
         Largest relative residual ``‖XᵀX v - σ² v‖ / σ²`` of a pair; singular values
         are accurate to the order of its square. Updates, whose error is that of the
@@ -89,6 +90,10 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         `components_` is ``(term_base_ @ rotation_).T``: an update turns only the small
         one of them.
 
+    See Also
+    --------
+    topicfold.search.TopicIndex : find documents in the latent space.
+
     Notes
     -----
     **Error of updating.** Let dropped be ``total_squares_ - Σ singular_values_²``. A
@@ -98,10 +103,6 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     A singular value below 1e-7 of the largest counts as zero.
 
-    See Also
-    --------
-    topicfold.search.TopicIndex : find documents in the latent space.
-
     References
     ----------
     S. Deerwester et al. (1990). Indexing by latent semantic analysis. JASIS 41(6).
@@ -110,6 +111,8 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from topicfold import LSI
     >>> X = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 2]])
     >>> model = LSI(n_components=2, weighting="counts").fit(X)
     >>> model.singular_values_.round(3)

@@ -61,6 +61,7 @@ class LaplacianPLSA(GraphPLSA):
     Examples
     --------
     >>> import numpy as np
+    >>> from topicfold import LaplacianPLSA
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = LaplacianPLSA(2, n_neighbors=1, random_state=0).fit(X)
     >>> model.graph_.nnz
@@ -177,6 +178,7 @@ class LocallyConsistentPLSA(GraphPLSA):
     Examples
     --------
     >>> import numpy as np
+    >>> from topicfold import LocallyConsistentPLSA
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = LocallyConsistentPLSA(2, n_neighbors=1, random_state=0).fit(X)
     >>> bool(np.ptp(model.doc_topics_[:2], axis=0).max() < 0.1)
@@ -283,6 +285,7 @@ class DiscriminativePLSA(GraphPLSA):
     Examples
     --------
     >>> import numpy as np
+    >>> from topicfold import DiscriminativePLSA
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = DiscriminativePLSA(2, n_neighbors=1, random_state=0).fit(X)
     >>> bool((np.diff(model.separation_history_) >= 0).all())

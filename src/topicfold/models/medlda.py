@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import psi
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -27,6 +26,7 @@ from topicfold.inference.completion import document_completion
 from topicfold.inference.fold_in import fold_in
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.class_labels import class_numbers
+from topicfold.models.priors import expected_log_weights
 from topicfold.models.validation import check_counts
 
 Array = NDArray[np.floating]
@@ -39,8 +39,8 @@ FINAL_SWEEPS = 300
 class MedLDA(ClassifierMixin, TopicModel):
     """Maximum-margin supervised topics: variational LDA with a multi-class SVM.
 
-    A document's mean topic assignment z̄ is classified by ``argmax_y η_y·z̄``. Topics
-    and η are learned together: the margin that η leaves a training document pulls
+    A document's mean topic assignment z̄ is classified by ``argmax_y w_y·z̄``. Topics
+    and w are learned together: the margin that w leaves a training document pulls
     its topics (docs/math.md §8). New documents need no label. Time O(nnz·K) a pass,
     memory O(nnz + (D + V)·K + D·C) for C classes.
 
@@ -55,16 +55,16 @@ class MedLDA(ClassifierMixin, TopicModel):
     word_weights : {"classes"} or None, default="classes"
         ``"classes"``: the model sees ``log(1 + count)`` times how much a word tells
         of the class, ``√KL(p(c|w) ‖ p(c))``, instead of counts; topics are of
-        telling words, and oh0 was classified 3 points better. None is the paper's.
+        telling words, and oh0 was classified 3 points better. None: as in the paper.
     doc_topic_prior : float, default=0.5
         α, of every topic.
     topic_word_prior : float, default=0.05
-        Prior of the words of topics.
+        η, of every word.
     unknown_label : object, default=None
         The label of documents whose class is not known: topics learn from them, the
         margin does not. None: every document has a class.
     init : {"documents", "random", "svd"} or array (K, V), default="documents"
-        Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
+        Start of the topics, as in :class:`PLSA`.
     max_iter : int, default=30
         Most iterations.
     tol : float, default=1e-5
@@ -77,12 +77,13 @@ class MedLDA(ClassifierMixin, TopicModel):
         Change of a document's mixture (L1) that ends its updates in `transform`.
     random_state : int, RandomState or None, default=None
         Seed of the start.
-    device : {"cpu"}, default="cpu"
-        Where to compute.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where the passes over documents run; ``"cuda"`` needs an NVIDIA GPU and CuPy
+        (``pip install 'topicfold[gpu]'``). The margin is solved on the CPU.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em.callbacks`.
+        See :mod:`topicfold.em`.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -91,7 +92,7 @@ class MedLDA(ClassifierMixin, TopicModel):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     coef_ : ndarray of shape (n_classes, n_components)
-        η.
+        The weights w of topics in classes.
     components_ : ndarray of shape (n_components, n_features_in_)
         Posterior mean topics, rows on the simplex.
     topic_totals_ : ndarray of shape (n_components,)
@@ -100,11 +101,11 @@ class MedLDA(ClassifierMixin, TopicModel):
         Mixtures of the training documents as learned, with their labels' pull;
         ``transform(X)`` gives those without.
     objective_history_ : list of float
-        Evidence lower bound less ``½ Σ ‖η_y‖² + C Σ_d ξ_d``, at the start and after
-        each iteration. It rises, but not by a theorem, see
-        :class:`topicfold.em.medlda.MedLdaLearning`.
+        Evidence lower bound less ``½ Σ ‖w_y‖² + C Σ_d ξ_d``, at the start and after
+        each iteration. With a large `cost` and `loss` it rises and then swings, see
+        Notes.
     margin_violation_ : float
-        Largest violation of the optimality condition of η, as a share of `loss`.
+        Largest violation of the optimality condition of w, as a share of `loss`.
     word_weights_ : ndarray of shape (n_features_in_,)
         Weights of words, with `word_weights` only.
     n_iter_, converged_, word_frequencies_, doc_lengths_ :
@@ -114,6 +115,14 @@ class MedLDA(ClassifierMixin, TopicModel):
     --------
     TwoPhase : supervised topics without a classifier inside.
 
+    Notes
+    -----
+    Mixtures and margin answer each other in turn, each as if the other stood still.
+    With ``cost=1, loss=1`` the objective was never seen to fall. With the defaults it
+    falls in every other of the later iterations, by up to 1.6 % on oh0, and a fit ends
+    with `max_iter`, not `tol`; what is predicted does not swing: accuracy on oh0 with
+    20 topics was 0.915 to 0.925 after 10, 20, 25, 30, 40 and 60 iterations.
+
     References
     ----------
     J. Zhu, A. Ahmed & E. P. Xing (2012). MedLDA: maximum margin supervised topic
@@ -121,6 +130,8 @@ class MedLDA(ClassifierMixin, TopicModel):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from topicfold import MedLDA
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = MedLDA(2, random_state=0).fit(X, ["sea", "sea", "sky", "sky"])
     >>> model.predict([[1, 1, 0, 0]])
@@ -298,7 +309,7 @@ class MedLDA(ClassifierMixin, TopicModel):
         return fold_in(self._seen(X), weights, dtype=X.dtype, **options)
 
     def decision_function(self, X: Any) -> Array:
-        """Return ``η_y·z̄`` of every class, or the second less the first of two.
+        """Return ``w_y·z̄`` of every class, or the second less the first of two.
 
         Parameters
         ----------
@@ -338,14 +349,12 @@ class MedLDA(ClassifierMixin, TopicModel):
         return labels
 
     def _fold_in_options(self) -> dict[str, Any]:
-        totals = self.topic_totals_[:, None]
-        lam = self.components_.astype(np.float64) * totals
-        weights = np.exp(psi(np.maximum(lam, 1e-30)) - psi(totals))
+        weights = expected_log_weights(self.components_, self.topic_totals_)
         return {
             **super()._fold_in_options(),
             "prior": float(self.doc_topic_prior),
             "link": "digamma",
-            "topic_weights": weights.astype(self.components_.dtype),
+            "topic_weights": weights,
         }
 
     def _check_loaded(self) -> None:

@@ -13,7 +13,7 @@ from topicfold.em import Callback
 from topicfold.em.plsa import PlsaEM
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import PhiStep, ThetaStep
-from topicfold.steps.orthogonal import OrthogonalPhi
+from topicfold.steps.orthogonal import OrthogonalPhi, overlap
 
 
 class OrthogonalPLSA(PLSA):
@@ -50,10 +50,17 @@ class OrthogonalPLSA(PLSA):
         O of the fitted topics divided by K (K − 1): the mean over pairs of topics.
     components_, doc_topics_, objective_history_, n_iter_, converged_ :
         As in :class:`PLSA`.
+    word_frequencies_, doc_lengths_ :
+        As in :class:`PLSA`.
+
+    References
+    ----------
+    E. Yao et al. (2014). Probabilistic text modeling with orthogonalized topics. SIGIR.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from topicfold import OrthogonalPLSA
     >>> X = np.array([[5, 4, 2, 0], [4, 6, 1, 0], [0, 2, 3, 5], [0, 1, 6, 4]])
     >>> plain = OrthogonalPLSA(2, weight=0.0, random_state=0).fit(X).overlap_
     >>> OrthogonalPLSA(2, weight=5.0, random_state=0).fit(X).overlap_ < plain
@@ -119,7 +126,5 @@ class OrthogonalPLSA(PLSA):
         return OrthogonalPhi(self.weight, paper_lambda=self.paper_lambda, eta=self.eta)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        total = self.components_.sum(axis=0, dtype=float)
-        squares = float((self.components_.astype(float) ** 2).sum())
         pairs = max(self.n_components * (self.n_components - 1), 1)
-        self.overlap_ = (float(total @ total) - squares) / pairs
+        self.overlap_ = overlap(self.components_.T) / pairs

@@ -44,7 +44,9 @@ class PLSA(TopicModel):
     phi_step : PhiStep or None, default=None
         How expected counts become topics; None is plain PLSA.
     init : {"documents", "random", "svd"} or array (K, V), default="documents"
-        Start of the topics, see :func:`topicfold.em.initial.initial_topics`.
+        Start of the topics: each half a few random documents, half the corpus; the
+        corpus' word frequencies times random factors; the positive parts of singular
+        vectors; or the topics themselves.
     max_iter : int, default=200
         Most iterations.
     tol : float, default=1e-5
@@ -67,7 +69,7 @@ class PLSA(TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em.callbacks`.
+        See :mod:`topicfold.em`.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -199,6 +201,7 @@ class PLSA(TopicModel):
             n_jobs=self.n_jobs,
         )
         self._store_corpus(X)
+        self.__dict__.pop("topic_totals_", None)  # of a stream before
         theta_step = self._theta_step()
         graph = self._document_graph(X, y) if theta_step.needs_graph else None
         algorithm = PlsaEM(engine, phi, theta_step, self._phi_step(), graph=graph)

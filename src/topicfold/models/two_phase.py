@@ -73,8 +73,7 @@ class TwoPhase(TopicModel):
         of the last round. Keeps the training matrix, in the saved model too.
         Experimental: not in the paper.
     approximate : bool, default=False
-        Search neighbours inside a class of many documents by nearest-neighbour
-        descent (needs ``topicfold[ann]``).
+        Search neighbours in large classes approximately (needs ``topicfold[ann]``).
     prefit : bool, default=False
         Whether `base` is fitted already; it is copied, not changed.
     n_jobs : int or None, default=None
@@ -87,9 +86,8 @@ class TwoPhase(TopicModel):
     components_ : ndarray of shape (n_components, n_features_in_)
         The new topics, rows on the simplex.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents without their labels, as `fit_transform`
-        gives them: with `neighbor_weight` no document is its own neighbour, as it
-        would be in ``transform(X)``.
+        Mixtures of the training documents without their labels; with
+        `neighbor_weight` none is its own neighbour, as it is in ``transform(X)``.
     classes_ : ndarray of shape (n_classes,)
         Labels; column numbers for an indicator matrix.
     class_topic_weights_ : ndarray of shape (n_classes, n_components)
@@ -98,13 +96,14 @@ class TwoPhase(TopicModel):
         Topics that set each class apart, by those shares.
     round_objectives_ : list of float
         Mean objective of phase 2 of each round.
-    word_weights_ : ndarray of shape (n_features_in_,), with `word_weights` only
+    word_weights_ : ndarray of shape (n_features_in_,)
+        Weights of words, with `word_weights` only.
     label_mixtures_, training_counts_ : csr_array, csr_matrix
         θ* of the training documents, and their words; with `neighbor_weight` only.
 
     See Also
     --------
-    topicfold.models.classifier.TopicClassifier : predicts, and explains, classes.
+    TopicClassifier : predicts, and explains, classes.
 
     Notes
     -----
@@ -121,6 +120,8 @@ class TwoPhase(TopicModel):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from topicfold import FSTM, TwoPhase
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = TwoPhase(FSTM(2, random_state=0)).fit(X, ["a", "a", "b", "b"])
     >>> model.class_topic_weights_.max(axis=1)
@@ -207,11 +208,9 @@ class TwoPhase(TopicModel):
             )
         self._check_base()
         counts = check_counts(self, X, reset=True)
-        members, classes = encode_classes(y, counts.shape[0])
-        self.classes_ = classes
+        members, self.classes_ = encode_classes(y, counts.shape[0])
         for name in ("word_weights_", "label_mixtures_", "training_counts_"):
-            if hasattr(self, name):  # of an earlier fit with other options
-                delattr(self, name)
+            self.__dict__.pop(name, None)  # of an earlier fit with other options
         if self.word_weights is not None:
             self.word_weights_ = class_word_weights(counts, members)
             counts = weighted_words(counts, self.word_weights_)
@@ -286,6 +285,7 @@ class TwoPhase(TopicModel):
             self.class_topics_,
             own_weight=self.own_weight,
             promotion=self.promotion,
+            device=self.base_.device,
             n_jobs=self.n_jobs,
         )
 

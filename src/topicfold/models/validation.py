@@ -14,6 +14,14 @@ from sklearn.utils.validation import validate_data
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.block_input import arrives_in_blocks, check_blocks
 
+# What is taken as it comes; anything else becomes float64, the first.
+_NUMBERS = (
+    np.float64,
+    np.float32,
+    np.bool_,
+    *map(np.dtype, np.typecodes["AllInteger"]),
+)
+
 
 def check_counts(
     estimator: BaseEstimator,
@@ -26,10 +34,11 @@ def check_counts(
 ) -> sparse.csr_matrix:
     """Return X as a clean CSR matrix of float32 or float64; never change X itself.
 
-    Integers become float32, floats keep their type. Explicit zeros and duplicate
-    entries are folded. Documents without words are warned about once. A corpus in
-    blocks (on disk, or a Dask collection) comes back as a ``BlockCorpus`` where the
-    caller can learn from `blocks`, and is an error elsewhere.
+    Arrays of integers or bool become float32; of floats float32 stays what it is and
+    the others become float64. Explicit zeros and duplicate entries are folded.
+    Documents without words are warned about once. A corpus in blocks (on disk, or a
+    Dask collection) comes back as a ``BlockCorpus`` where the caller can learn from
+    `blocks`, and is an error elsewhere.
     """
     if arrives_in_blocks(X):
         X = check_blocks(estimator, X, reset=reset, allowed=blocks)
@@ -42,7 +51,7 @@ def check_counts(
         X,
         reset=reset,
         accept_sparse="csr",
-        dtype=(np.float64, np.float32, np.int32, np.int64),
+        dtype=_NUMBERS,
         ensure_all_finite=False,
         ensure_min_samples=min_documents,
         accept_large_sparse=True,

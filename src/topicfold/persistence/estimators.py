@@ -148,9 +148,12 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
 
     Examples
     --------
-    >>> load_estimator("nowhere")
-    Traceback (most recent call last):
-    topicfold.exceptions.ModelFileError: There is no file or folder nowhere. ...
+    >>> import tempfile
+    >>> import topicfold
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = topicfold.PLSA(n_components=3).fit([[2, 1], [1, 3]]).save(folder)
+    ...     topicfold.load(folder)
+    PLSA(n_components=3)
     """
     return read_estimator(path).model
 

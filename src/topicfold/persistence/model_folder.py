@@ -73,22 +73,19 @@ class ModelFolder:
         A model that learned from a stream (`partial_fit`) knows no documents; the
         record has none then.
         """
+        documents: dict[str, Any] = {}
         if hasattr(self.model, "doc_topics_"):
             labels: list[str | None] | None = None
             if self.labels is not None:
                 labels = [label.strip() or None for label in self.labels]
-            data: TopicData = self.model.topic_data(
-                self.vocabulary,
-                labels=labels,
-                doc_ids=self.doc_ids,
-                texts=self.texts,
-                times=parse_times(self.times),
-            )
-            return data
-        words = self.vocabulary
-        if words is None:
-            words = [f"w{w}" for w in range(self.model.n_features_in_)]
-        return TopicData(topics=self.model.components_, vocabulary=tuple(words))
+            documents = {
+                "labels": labels,
+                "doc_ids": self.doc_ids,
+                "texts": self.texts,
+                "times": parse_times(self.times),
+            }
+        data: TopicData = self.model.topic_data(self.vocabulary, **documents)
+        return data
 
 
 def save_model_folder(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, FitInterruptedWarning
 from topicfold.protocols.comparison import METRICS, Comparison, ModelScore
 from topicfold.protocols.inputs import check_counts_of, check_sizes, check_task
 from topicfold.protocols.methods import (
@@ -22,15 +22,17 @@ from topicfold.protocols.methods import (
     powered,
 )
 from topicfold.protocols.recommending import recommend
-from topicfold.protocols.results import data_fingerprint
-from topicfold.protocols.runner import Cell, run_cells
+from topicfold.protocols.results import ResultFile, cell_key, data_fingerprint
+from topicfold.protocols.runner import Cell, quiet, run_cells
 from topicfold.protocols.scoring import COSTS, linear_svm
 
 logger = logging.getLogger(__name__)
 
 UNLABELLED_MODELS = ("PLSA", "LDA", "FSTM", "OTM", "LTM")
 LABELLED_MODELS = ("tf-idf", "LSI", "LDA", "FSTM", "LTM", "FSTM^c", "LDA^c", "MedLDA")
+# A fit on so many documents tells how long one on all takes; on so few it compiles.
 _PILOT = 300
+_TO_COMPILE = 30
 # The SVM that judges features learns from at most so many documents.
 _MOST_FOR_SVM = 4000
 Progress = Callable[[str, int, int, float], None]
@@ -81,6 +83,8 @@ def compare(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from topicfold import compare
     >>> rng = np.random.default_rng(0)
     >>> X = rng.poisson(np.kron(np.eye(2) * 2 + 0.1, np.ones((30, 8))))
     >>> found = compare(X, ["PLSA", "LDA"], n_components=2)
@@ -102,6 +106,7 @@ def compare(
     shared = {"protocol": "compare", "corpus": name, "seed": int(seed)}
     data = (X, y, train)
     fingerprint = data_fingerprint(X, *(() if y is None else (y,)), train)
+    store = results if isinstance(results, ResultFile) else ResultFile(results)
     scores, left_out = [], []
     for number, method in enumerate(methods, 1):
         cell: Cell = {
@@ -113,12 +118,13 @@ def compare(
         }
         started = time.monotonic()
         left = time_budget - (started - began)
-        expected = _expected_seconds(data, cell) if left > 0 else np.inf
-        if expected > left:
+        known = store.get(cell_key(cell)) is not None
+        expected = _expected_seconds(data, cell) if left > 0 and not known else np.inf
+        if expected > left and not known:
             need = "" if expected == np.inf else f" (about {expected:.0f} s)"
             left_out.append(f"{method.name}: no time left for it{need}")
             continue
-        found = run_cells([cell], measure, data, results=results)
+        found = run_cells([cell], measure, data, results=store)
         if found.failures:
             left_out.append(found.failures[0])
             continue
@@ -243,25 +249,33 @@ def _default_topics(n_documents: int) -> int:
 
 
 def _expected_seconds(data: Any, cell: Cell) -> float:
-    """Return how long a cell will take, from one on a few documents."""
+    """Return how long a cell will take, from fits on a few documents.
+
+    They are also where kernels are compiled, which is no part of a model's seconds.
+    """
     X, y, train = data
     rows = np.flatnonzero(train)
-    if len(rows) <= 2 * _PILOT:
-        return 0.0
-    rng = np.random.default_rng(0)
-    few = np.sort(rng.choice(rows, _PILOT, replace=False))
-    if y is not None and len(np.unique(y[few][y[few] >= 0])) < 2:
+    judged = len(rows) > 2 * _PILOT
+    n_few = min(_PILOT if judged else _TO_COMPILE, len(rows))
+    few = np.sort(np.random.default_rng(0).choice(rows, n_few, replace=False))
+    labels = None if y is None else y[few]
+    if labels is not None and len(np.unique(labels[labels >= 0])) < 2:
         return 0.0
     method = find_method(cell["model"])
-    from topicfold.protocols.runner import quiet
-
-    small = {**cell, "n_components": min(cell["n_components"] or 2, _PILOT // 3)}
+    small = {**cell, "n_components": max(1, min(cell["n_components"] or 2, n_few // 3))}
     if not method.sized:
         small["n_components"] = None
-    with quiet():
-        # The first fit may compile.
-        for _ in range(2):
-            _, seconds = _fit(method, X[few], None if y is None else y[few], small, 0)
+    try:
+        with quiet():
+            for _ in range(2 if judged else 1):
+                _, seconds = _fit(method, X[few], labels, small, 0)
+    except FitInterruptedWarning:
+        raise KeyboardInterrupt from None
+    except Exception:
+        logger.debug("%s failed on a few documents", method.name, exc_info=True)
+        return 0.0  # the fit on all of them will say what is wrong
+    if not judged:
+        return 0.0
     work = X[rows].nnz / max(1, X[few].nnz)
     fits = 2 if y is None and method.kind == "topics" else 1
     return float(seconds * work * fits)

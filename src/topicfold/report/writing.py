@@ -19,6 +19,8 @@ from topicfold.report.texts import WordMarker, shorten
 from topicfold.topic_data import TopicData
 
 MAX_DOCUMENTS = 20_000
+# Every two topics are compared: with more of them this takes minutes and gigabytes.
+MAX_TOPICS = 5_000
 SIZE_LIMIT = 5_000_000
 _LONGEST_TEXT = 20_000
 _LONGEST_TYPICAL = 3_000
@@ -122,6 +124,16 @@ def report_html(
     >>> report_html(data)[:15]
     '<!DOCTYPE html>'
     """
+    if not isinstance(data, TopicData):
+        raise DataError(
+            f"a report is made of TopicData, not of {type(data).__name__}. Give "
+            "model.topic_data(words)."
+        )
+    if data.n_topics > MAX_TOPICS:
+        raise DataError(
+            f"a report shows up to {MAX_TOPICS:,} topics, and the model has "
+            f"{data.n_topics:,}. Fit fewer."
+        )
     if max_documents < 1 or size_limit < 1:
         raise DataError(
             f"max_documents ({max_documents!r}) and size_limit ({size_limit!r}) must "

@@ -42,7 +42,7 @@ class TopicIndex:
 
     A query is one exact pass over all documents, O(D·K) in time. Memory is 4 bytes a
     number of D × K, from 20,000 documents on about 5.2: a coarse copy says which need a
-    closer look, :mod:`topicfold.search.coarse`. Scores by words need the counts, too.
+    closer look. Scores by words need the counts, too.
 
     Parameters
     ----------
@@ -55,8 +55,9 @@ class TopicIndex:
         Options of :func:`topicfold.corpus.vectorize` that made the model's counts; of
         these stop_words, ngram_range, stem and tokens say how queries are cut.
     measure : {"cosine", "inner", "hellinger", "kl"} or None, default=None
-        Similarity, see :mod:`topicfold.search.measures`; None is "cosine" for LSI and
-        "hellinger" for the others.
+        Similarity of a query q and a document d, larger is nearer: the cosine, q·d,
+        ``Σ √(q_k d_k)`` or ``-KL(q ‖ d)``. The last two are for mixtures. None is
+        "cosine" for LSI and "hellinger" for the others.
     lexical : {"bm25", "tfidf"} or None, default=None
         Scores by words that `query` can mix in; keeps the counts of all documents.
     n_jobs : int or None, default=None
@@ -65,6 +66,7 @@ class TopicIndex:
     Examples
     --------
     >>> from topicfold import LSI
+    >>> from topicfold.search import TopicIndex
     >>> words = ["car", "auto", "motor", "sea", "fish"]
     >>> X = [[1, 0, 1, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1], [0, 0, 0, 2, 1]]
     >>> model = LSI(2, weighting="counts").fit(X)

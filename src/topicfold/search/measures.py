@@ -55,6 +55,7 @@ def check_measure(measure: str | None, *, probabilistic: bool) -> str:
 def stored_form(vectors: NDArray[np.floating], measure: str) -> NDArray[np.float32]:
     """Return latent vectors of documents as they are kept, row by row."""
     rows = np.asarray(vectors, dtype=np.float64)
+    _check_sign(rows, measure)
     if measure == "cosine":
         rows = unit_rows(rows)
     elif measure == "hellinger":
@@ -79,6 +80,7 @@ def latent_form(stored: NDArray[np.float32], measure: str) -> Array:
 def query_form(vector: Array, measure: str) -> tuple[Array, float]:
     """Return what documents are multiplied by, and what is added to the product."""
     vector = np.ascontiguousarray(vector, dtype=np.float64)
+    _check_sign(vector, measure)
     if measure == "cosine":
         return unit_rows(vector[None])[0], 0.0
     if measure == "hellinger":
@@ -93,3 +95,11 @@ def unit_rows(rows: Array) -> Array:
     """Return the rows at length one; zero rows stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
+
+
+def _check_sign(vectors: Array, measure: str) -> None:
+    if measure in ("hellinger", "kl") and vectors.min(initial=0.0) < 0:
+        raise DataError(
+            f"measure={measure!r} compares distributions, but the vectors have "
+            "negative entries. Give mixtures of topics, or choose cosine or inner."
+        )

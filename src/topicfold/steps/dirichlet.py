@@ -23,6 +23,14 @@ class DirichletTheta(ThetaStep):
     ----------
     alpha : float, default=1.1
         Concentration, at least 1; 1 is the plain step.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> from topicfold.steps import DirichletTheta
+    >>> model = PLSA(2, theta_step=DirichletTheta(2.0), random_state=0)
+    >>> bool((model.fit([[2, 1, 0], [0, 1, 3]]).doc_topics_ > 0.1).all())
+    True
     """
 
     def __init__(self, alpha: float = 1.1) -> None:
@@ -56,6 +64,14 @@ class DirichletPhi(PhiStep):
     ----------
     eta : float, default=1.01
         Concentration, at least 1; 1 is the plain step.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> from topicfold.steps import DirichletPhi
+    >>> model = PLSA(2, phi_step=DirichletPhi(1.5), random_state=0)
+    >>> bool((model.fit([[2, 1, 0], [0, 1, 3]]).components_ > 0.05).all())
+    True
     """
 
     def __init__(self, eta: float = 1.01) -> None:

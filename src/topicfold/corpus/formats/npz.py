@@ -49,8 +49,10 @@ def load_counts(file: Path) -> Any:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
+        # NumPy's own words advise to unpickle what is no matrix.
+        reason = "" if "allow_pickle=" in str(error) else f" ({str(error).rstrip('.')})"
         raise DataError(
-            f"{file} is not a sparse matrix: {error}. Write it with "
+            f"{file} is not a sparse matrix{reason}. Write it with "
             "scipy.sparse.save_npz."
         ) from error
     return matrix

@@ -18,10 +18,11 @@ from scipy import sparse
 
 from topicfold.engine.cuda.plan import Plan
 from topicfold.engine.cuda.visits import Array, Blocks, StreamedDocuments
-from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
+from topicfold.engine.packed_blocks import BlocksEngine
+from topicfold.engine.protocol import DocumentPass, Link
 
 
-class StreamedEngine:
+class StreamedEngine(BlocksEngine):
     """Expected counts of a corpus that comes to the device block by block.
 
     Word counts and sums over documents are added up in float64 in the order of the
@@ -180,60 +181,18 @@ class StreamedEngine:
         out[...] = self._words
         return out
 
-    def expected_counts(self, parameters: Any, weights: Array) -> ExpectedCounts:
-        """One E-step."""
-        documents = self.document_pass(parameters, weights)
-        words = self.word_pass(parameters, weights, np.empty_like(weights))
-        return ExpectedCounts(documents.counts, words, documents.loglik)
+    # ---- sums over documents
 
-    # ---- topics, and sums over either
-
-    def pack_topics(self, phi: Array) -> Array:
-        """Copy (K, V) topics to the device."""
-        return self._topics.pack_topics(phi)
-
-    def unpack_topics(self, packed: Array) -> Any:
-        """Return (K, V) topics in X's order of words as a NumPy array."""
-        return self._topics.unpack_topics(packed)
-
-    def pack_prior(self, prior: Array | float) -> Array:
-        """Repeat or copy a prior over topics."""
-        return self._topics.pack_prior(prior)
-
-    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
-        """Topics on the simplex from counts."""
-        return self._topics.normalize_topics(counts, prior, out)
-
-    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
-        """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
-        return self._topics.expected_log_topics(counts, prior, out)
-
-    def topic_bound(self, counts: Array, prior: float) -> float:
-        """Dirichlet terms of the bound for topics."""
-        return float(self._topics.topic_bound(counts, prior))
-
-    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
-        """Column sums in float64."""
-        return self._totals("topic_totals", counts)
-
-    def log_totals(self, array: Array, prior: Any) -> NDArray[np.float64]:
-        """Σ over rows of log(array + prior), by topic."""
-        return self._totals("log_totals", array, prior)
-
-    def digamma_totals(self, array: Array, prior: Any) -> NDArray[np.float64]:
-        """Σ over rows of ψ(array + prior), by topic."""
-        return self._totals("digamma_totals", array, prior)
-
-    def _totals(self, name: str, array: Array, *prior: Any) -> NDArray[np.float64]:
+    def _document_totals(
+        self, name: str, documents: Any, prior: tuple[Any, ...]
+    ) -> NDArray[np.float64]:
         totals = getattr(self._topics, name)
-        if not isinstance(array, StreamedDocuments):
-            return np.asarray(totals(array, *prior))
         sums = np.zeros(self.n_topics)
 
         def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
             np.add(sums, totals(inputs[0], *prior), out=sums)
 
-        self._blocks.visit(work, (array, None))
+        self._blocks.visit(work, (documents, None))
         return sums
 
     def document_bound(self, parameters: Any, prior: Array) -> float:
