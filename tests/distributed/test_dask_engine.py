@@ -171,7 +171,7 @@ def test_killed_workers_cost_time_only(client, blocks, name, n_workers):
     killer = KillWorkers(client, 2, n_workers)
     model = clone(MODELS[name]).set_params(callbacks=[killer])
     model.fit(distribute(blocks))
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=120)
     assert len(killer.killed) == n_workers
     assert model.objective_history_ == expected.objective_history_
     np.testing.assert_array_equal(model.components_, expected.components_)
@@ -258,7 +258,7 @@ def test_collections_of_other_things(client):
 
 
 def test_workers_must_see_the_storage(client, blocks, monkeypatch):
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=120)
     monkeypatch.setattr("topicfold.engine.dask._folder_exists", lambda path: False)
     with pytest.raises(DataError, match=r"2 of 2 workers .* do not see the folder"):
         distribute(blocks)

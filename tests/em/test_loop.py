@@ -17,6 +17,7 @@ from topicfold.em import (
     EarlyStopping,
     MetricTracker,
     ProgressBar,
+    Resume,
     run_em,
 )
 from topicfold.em.blocked_fstm import BlockedFstm
@@ -24,7 +25,7 @@ from topicfold.em.fstm import InferenceOptions
 from topicfold.em.lda import Cvb0
 from topicfold.em.plsa import PlsaEM
 from topicfold.engine.cpu import CpuEngine
-from topicfold.exceptions import FitInterruptedWarning
+from topicfold.exceptions import DataError, FitInterruptedWarning
 from topicfold.steps import PhiStep, ThetaStep
 
 
@@ -216,3 +217,14 @@ def test_an_iteration_before_the_start_is_an_error(planted, tmp_path, kind):
         learner.iterate()
     first = learner.start()
     assert learner.iterate() > first
+
+
+def test_what_is_no_callback_is_refused_before_the_work():
+    with pytest.raises(DataError, match=r"built-in function print.* has no on_start"):
+        PLSA(2, callbacks=[print]).fit(np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("make", [EarlyStopping, Checkpoint, MetricTracker, Resume])
+def test_callbacks_work_every_iteration_or_less_often(make, tmp_path):
+    with pytest.raises(DataError, match="every=0 must be at least 1"):
+        make(str(tmp_path / "x"), every=0)

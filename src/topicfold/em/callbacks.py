@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from topicfold.exceptions import DataError
+
 if TYPE_CHECKING:
     from topicfold.em.loop import IterationState
 
 _logger = logging.getLogger("topicfold")
+
+
+def check_every(every: int) -> int:
+    """Return the number of iterations between two calls, which is at least 1."""
+    if every < 1:
+        raise DataError(f"every={every} must be at least 1 iteration.")
+    return every
 
 
 class Callback:
@@ -138,7 +147,7 @@ class EarlyStopping(Callback):
         random_state: int = 0,
     ) -> None:
         self.X = X
-        self.every = every
+        self.every = check_every(every)
         self.patience = patience
         self.min_gain = min_gain
         self.random_state = random_state
@@ -192,7 +201,7 @@ class Checkpoint(Callback):
 
     def __init__(self, path: Any, *, every: int = 10, vocabulary: Any = None) -> None:
         self.path = Path(path)
-        self.every = every
+        self.every = check_every(every)
         self.vocabulary = vocabulary
         self._saved_at = -1
 
@@ -259,7 +268,7 @@ class MetricTracker(Callback):
         self, metric: Callable[[IterationState], Any], *, every: int = 1
     ) -> None:
         self.metric = metric
-        self.every = every
+        self.every = check_every(every)
 
     def on_start(self, state: IterationState) -> None:
         """Forget the last fit."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.exceptions import FitInterruptedWarning
+from topicfold.exceptions import DataError, FitInterruptedWarning
 
 if TYPE_CHECKING:
     from topicfold.em.callbacks import Callback
@@ -90,6 +90,7 @@ def run_em(
     under way: the parameters reached stay, with a warning instead of a traceback. A
     second Ctrl-C aborts at once.
     """
+    _check_callbacks(callbacks)
     state = IterationState(algorithm, max_iter)
     began = time.perf_counter()
     converged = False
@@ -119,6 +120,18 @@ def run_em(
             stacklevel=4,
         )
     return FitResult(tuple(state.history), state.iteration, converged, interrupt.asked)
+
+
+def _check_callbacks(callbacks: Sequence[Callback]) -> None:
+    for callback in callbacks:
+        asked = ("on_start", "on_iteration", "on_end")
+        missing = [name for name in asked if not hasattr(callback, name)]
+        if missing:
+            raise DataError(
+                f"The callback {callback!r} has no {', '.join(missing)}. Derive its "
+                "class from topicfold.em.Callback; for a function of the state use "
+                "topicfold.em.MetricTracker(function)."
+            )
 
 
 class _DeferredInterrupt:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from topicfold.em.callbacks import Callback
+from topicfold.em.callbacks import Callback, check_every
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence._atomic import write_atomically
 from topicfold.persistence.bundle import read_bundle, write_bundle
@@ -60,7 +60,7 @@ class Resume(Callback):
 
     def __init__(self, path: Any, *, every: int = 1) -> None:
         self.path = Path(path)
-        self.every = every
+        self.every = check_every(every)
 
     def on_start(self, state: IterationState) -> None:
         """Take up a saved state."""

@@ -73,6 +73,12 @@ def class_numbers(
     known = np.ones(n_documents, dtype=bool)
     if unknown_label is not None:
         known = np.array([label != unknown_label for label in labels.tolist()])
+    if labels.dtype.kind == "f" and np.isnan(labels[known]).any():
+        first = int(np.argmax(np.isnan(labels)))
+        raise DataError(
+            f"Input y contains NaN (first: document {first}). Give these documents a "
+            "label of their own, such as -1, and name it: unknown_label=-1."
+        )
     check_classification_targets(labels[known])
     codes = np.full(n_documents, -1, dtype=np.int64)
     classes, codes[known] = np.unique(labels[known], return_inverse=True)
