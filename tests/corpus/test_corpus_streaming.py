@@ -102,7 +102,7 @@ def test_a_disk_that_is_full_at_the_very_end_leaves_nothing(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(DataError, match="cannot be written: No space left"):
         vectorize_file(file, tmp_path / "out", min_df=3)
     assert [p.name for p in tmp_path.iterdir()] == ["many.jsonl"]
 

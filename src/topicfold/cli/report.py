@@ -282,20 +282,21 @@ def _with_documents(
 
 def _rows(data: TopicData, found: Any, source: str) -> Sequence[int]:
     """Return the places of the model's documents in a source, by id or by order."""
-    known = found.texts if found.texts is not None else found.labels or []
+    # Texts that were read have no counts.
+    n_found = getattr(found, "n_documents", None) or len(found.texts)
     if data.doc_ids is not None and found.ids is not None:
         place = {name: row for row, name in enumerate(found.ids)}
         missing = [name for name in data.doc_ids if name not in place]
         if not missing:
             return [place[name] for name in data.doc_ids]
-        if len(known) != data.n_documents:
+        if n_found != data.n_documents:
             raise CommandError(
                 f"{source} has not all documents of the model: {len(missing):,} are "
                 f"missing (first: {missing[0]!r}). Give those that it was fitted on."
             )
-    if len(known) != data.n_documents:
+    if n_found != data.n_documents:
         raise CommandError(
-            f"{source} has {len(known):,} documents, the model was fitted on "
+            f"{source} has {n_found:,} documents, the model was fitted on "
             f"{data.n_documents:,}. Give those that it was fitted on."
         )
-    return range(len(known))
+    return range(n_found)

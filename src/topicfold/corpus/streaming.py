@@ -137,6 +137,7 @@ def vectorize_file(
     known = Known(place, own_ids=reading.get("id") is not None)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = BlockWriter(target, overwrite=overwrite)
+    closed = False
     try:
         with tempfile.TemporaryDirectory(
             dir=target.parent, prefix=f".{target.name}-", suffix=".scratch"
@@ -151,16 +152,16 @@ def vectorize_file(
             if values is not None
         }
         writer.close(words)
-    except BaseException as error:
-        writer.abort()
-        if isinstance(error, OSError) and error.strerror:
-            raise DataError(f"{target} cannot be written: {error.strerror}.") from error
-        raise
-    try:
+        closed = True
         for name, content in raw.items():
             (target / name).write_bytes(content)
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
+    except BaseException as error:
+        if closed:
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            writer.abort()
+        if isinstance(error, OSError) and error.strerror:
+            raise DataError(f"{target} cannot be written: {error.strerror}.") from error
         raise
     return open_disk_corpus(target, name=corpus_name(place))
 
