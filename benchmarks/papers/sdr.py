@@ -117,9 +117,10 @@ setting for all corpora; "FSTM^c as printed" is `TwoPhase.paper`: R = 1000, one 
 That setting was chosen on other splits (seeds 100 and up) of oh0, oh5, oh10, oh15 and
 la1s; that it has neighbours was decided after one other split of news20 and of oh5 had
 been seen without them. MedLDA has its defaults. Seconds are the time to learn the space
-on one core of a busy machine, the paper's of another machine: read them as orders of
-magnitude (`benchmarks.two_phase` measures them with care). News3s is not to be had; 20
-Newsgroups is the libsvm training file; Emailspam has another vocabulary.
+on one core while the other did the same, the paper's of another machine: read them as
+orders of magnitude (`benchmarks.two_phase` measures them with care). Table 3 took 47
+minutes on 2 cores (`--part table3 --jobs 2`), with other work beside it. News3s is not
+to be had; 20 Newsgroups is the libsvm training file; Emailspam has another vocabulary.
 A claim "A above B" holds if the mean paired difference is above two standard errors.
 """
 
