@@ -69,8 +69,7 @@ def main() -> None:
     elif arguments.what == "compare":
         found = compare(arguments)
         print(json.dumps(found))
-        text = json.dumps(found, indent=1) + "\n"
-        (RESULTS / "scale_compare.json").write_text(text, encoding="utf-8")
+        _add_comparison(found)
     else:
         text = report(_rows(), N_TERMS, DISTURBED)
         (RESULTS / "scale.md").write_text(text, encoding="utf-8")
@@ -222,6 +221,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
         "nnz": blocks.nnz,
         "blocks": blocks.n_blocks,
         "topics": k,
+        "storage": "memory" if (storage or "").startswith("/dev/shm") else "disk",
         "machine": f"{platform.machine()}, {os.cpu_count()} CPU",
         "rounds": rounds[1:],
         "undisturbed": len(good),
@@ -306,6 +306,15 @@ def _add_row(row: dict[str, Any]) -> None:
     (RESULTS / "scale.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _add_comparison(found: dict[str, Any]) -> None:
+    """Keep one comparison of each storage for mixtures."""
+    file = RESULTS / "scale_compare.json"
+    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+    kept = [other for other in known if other["storage"] != found["storage"]]
+    text = json.dumps([*kept, found], indent=1) + "\n"
+    file.write_text(text, encoding="utf-8")
+
+
 def _path(arguments: argparse.Namespace) -> Path:
     return Path(arguments.folder) / f"documents-{arguments.documents}"
 
@@ -326,7 +335,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--state", help="folder to go on from after a kill (Resume)")
     parser.add_argument("--memory-limit", default="0", help="of a worker; 0 is none")
     parser.add_argument("--seconds", type=float, default=60, help="of compare")
-    parser.add_argument("--storage", help="folder for compare's mixtures")
+    parser.add_argument(
+        "--storage", help="folder for compare's mixtures"
+    )
     parser.add_argument("--load", help="what to say of the machine's load")
     return parser.parse_args()
 
