@@ -335,9 +335,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--state", help="folder to go on from after a kill (Resume)")
     parser.add_argument("--memory-limit", default="0", help="of a worker; 0 is none")
     parser.add_argument("--seconds", type=float, default=60, help="of compare")
-    parser.add_argument(
-        "--storage", help="folder for compare's mixtures"
-    )
+    parser.add_argument("--storage", help="folder for compare's mixtures")
     parser.add_argument("--load", help="what to say of the machine's load")
     return parser.parse_args()
 
