@@ -76,7 +76,11 @@ class App {
     else if ((event.key === "j" || event.key === "k") && this.topic !== null) {
       const { bySize } = this.report;
       const at = bySize.findIndex((topic) => topic.id === this.topic) + (event.key === "j" ? 1 : -1);
-      if (bySize[at]) location.hash = link({ topic: bySize[at].id });
+      if (bySize[at]) {
+        // At once: the next key may come before the page is shown.
+        this.topic = bySize[at].id;
+        location.hash = link({ topic: this.topic });
+      }
     } else return;
     event.preventDefault();
   }
