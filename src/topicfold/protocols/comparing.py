@@ -130,8 +130,7 @@ def compare(
             continue
         scores.append(_collect(found.rows))
         if on_progress is not None:
-            passed = time.monotonic() - started
-            on_progress(method.name, number, len(methods), passed)
+            on_progress(method.name, number, len(methods), time.monotonic() - started)
     if not scores:
         raise DataError(
             f"no model could be compared: {'; '.join(left_out)}. Give more time, fewer "
