@@ -146,10 +146,7 @@ def fit(
 
     check_output_folder(output, replace=force)
     entry = find_model(model)
-    if report and not entry.has_topics:
-        raise CommandError(f"The model {entry.name} has no topics to report.")
-    if report is None:
-        report = entry.has_topics
+    with_report = _wants_report(report, entry)
     estimator = make_model(
         model,
         {
@@ -172,7 +169,7 @@ def fit(
     y = labels_to_use(corpus, entry, use_labels)
     done = fit_model(estimator, corpus.counts, y, quiet=quiet)
     name_classes(estimator, corpus)
-    page = _save(estimator, corpus, output, settings, report=report, quiet=quiet)
+    page = _save(estimator, corpus, output, settings, report=with_report, quiet=quiet)
     if not quiet:
         show_fact("Model", f"{done.summary}{_advice(done)}")
         show_fact("Saved", str(output))
@@ -181,6 +178,12 @@ def fit(
         show_next(entry.next_command, output)
     if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _wants_report(asked: bool | None, entry: Any) -> bool:
+    if asked and not entry.has_topics:
+        raise CommandError(f"The model {entry.name} has no topics to report.")
+    return bool(entry.has_topics) if asked is None else asked
 
 
 def _save(

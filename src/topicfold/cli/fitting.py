@@ -95,16 +95,12 @@ def compile_kernels(model: Any, X: Any) -> None:
     """
     from sklearn.base import clone
 
-    from topicfold.exceptions import FitInterruptedWarning
     from topicfold.protocols.runner import quiet
 
     few = clone(model).set_params(n_components=2, max_iter=1)
     began = time.perf_counter()
-    try:
-        with working("Loading kernels, compiled the first time …"), quiet():
-            few.fit(X[:_FEW])
-    except FitInterruptedWarning:
-        raise KeyboardInterrupt from None
+    with working("Loading kernels, compiled the first time …"), quiet():
+        few.fit(X[:_FEW])
     seconds = time.perf_counter() - began
     if seconds > _WORTH_SAYING:
         name = type(model).__name__

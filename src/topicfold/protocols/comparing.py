@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.exceptions import DataError, FitInterruptedWarning
+from topicfold.exceptions import DataError
 from topicfold.protocols.comparison import METRICS, Comparison, ModelScore
 from topicfold.protocols.inputs import check_counts_of, check_sizes, check_task
 from topicfold.protocols.methods import (
@@ -268,8 +268,6 @@ def _expected_seconds(data: Any, cell: Cell) -> float:
         with quiet():
             for _ in range(2 if judged else 1):
                 _, seconds = _fit(method, X[few], labels, small, 0)
-    except FitInterruptedWarning:
-        raise KeyboardInterrupt from None
     except Exception:
         logger.debug("%s failed on a few documents", method.name, exc_info=True)
         return 0.0  # the fit on all of them will say what is wrong

@@ -142,9 +142,6 @@ def _run(
     try:
         with quiet():
             found = measure(data, cell)
-    except FitInterruptedWarning:
-        # The model would go on with what it has; half a fit must not be a result.
-        raise KeyboardInterrupt from None
     except Exception as error:
         logger.debug("cell failed", exc_info=True)
         return key, cell, [], f"{type(error).__name__}: {error}"
@@ -165,7 +162,8 @@ def _settings(cell: Cell) -> str:
 def quiet() -> Iterator[None]:
     """Leave out warnings that a table of hundreds of fits cannot use.
 
-    Except that of Ctrl-C in a fit, which becomes an error.
+    Ctrl-C in a fit, of which a model would only warn and go on with what it has, ends
+    the run: half a fit must not be a result.
     """
     from sklearn.exceptions import ConvergenceWarning
 
@@ -173,7 +171,10 @@ def quiet() -> Iterator[None]:
         warnings.simplefilter("error", FitInterruptedWarning)
         for category in (ConvergenceWarning, EmptyDocumentWarning):
             warnings.simplefilter("ignore", category)
-        yield
+        try:
+            yield
+        except FitInterruptedWarning:
+            raise KeyboardInterrupt from None
 
 
 def start_memory() -> float:
