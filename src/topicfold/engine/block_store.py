@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Packed documents in files, a file a block, and mixtures in one file of rows.
 
-A file is never changed once it is written: whoever computes a block again, after a
-worker was lost, reads the same input and writes the same output.
+A file is never changed while its name stands: whoever computes a block again, after a
+worker was lost, reads the same input and writes the same output. Files that nobody
+holds any more may be written over under a new name: fresh pages for a pass's
+mixtures, and giving the old ones back, can cost as much as a tenth of the pass.
 """
 
 from __future__ import annotations
@@ -23,12 +25,56 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 
 
-class StoredBlock:
-    """One file; it is removed when nobody holds this object any more."""
+# What a file to write over is called: the name of the one it shall become, and this.
+SPARE = ".spare"
 
-    def __init__(self, path: str) -> None:
+
+class SpareFiles:
+    """Files that nobody holds any more, kept to be written over."""
+
+    def __init__(self) -> None:
+        self.limit = 0
+        self._paths: list[str] = []
+        self._linked: set[str] = set()
+
+    def keep_out(self, path: str) -> None:
+        """Never write over a file: it has a second name."""
+        self._linked.add(path)
+
+    def give(self, path: str) -> None:
+        """Lay a file, if there is one, where `save_block` looks for it."""
+        with contextlib.suppress(IndexError, OSError):
+            # Lists give up their items from the end: block for block, the worker that
+            # wrote a file gets it back.
+            Path(self._paths.pop()).replace(path + SPARE)
+
+    def retire(self, path: str) -> None:
+        """Take a file that nobody holds, or remove it."""
+        _remove(path + SPARE)
+        if path in self._linked or len(self._paths) >= self.limit:
+            self._linked.discard(path)
+            _remove(path)
+        else:
+            self._paths.append(path)
+
+
+class StoredBlock:
+    """One file; it is retired when nobody holds this object any more."""
+
+    def __init__(self, path: str, spares: SpareFiles) -> None:
         self.path = path
-        weakref.finalize(self, _remove, path)
+        self._spares = spares
+        weakref.finalize(self, spares.retire, path)
+
+    def link_to(self, path: Path) -> None:
+        """Give the file a second name, under which it stays as it is."""
+        self._spares.keep_out(self.path)
+        link_or_copy(self.path, str(path))
+
+    def link_from(self, path: Path) -> None:
+        """Be a second name of a file that stays as it is."""
+        self._spares.keep_out(self.path)
+        link_or_copy(str(path), self.path)
 
 
 class BlockStore:
@@ -38,23 +84,33 @@ class BlockStore:
     ----------
     storage : Path or None
         Folder to work in; None is the system's temporary folder.
+    overwrite : bool, default=False
+        Whether files that nobody holds are written over; not if they are mapped.
     """
 
-    def __init__(self, storage: Path | None) -> None:
+    def __init__(self, storage: Path | None, *, overwrite: bool = False) -> None:
         if storage is not None:
             storage.mkdir(parents=True, exist_ok=True)
         self.kept = storage is not None
         self.folder = Path(tempfile.mkdtemp(prefix="topicfold-", dir=storage))
+        self._overwrite = overwrite
+        self._spares = SpareFiles()
         self._numbers = itertools.count()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def new_blocks(self, n_blocks: int) -> list[StoredBlock]:
         """Name a new file for every block."""
         number = next(self._numbers)
-        return [
-            StoredBlock(str(self.folder / f"{number:06d}-{block:06d}.npy"))
+        paths = [
+            str(self.folder / f"{number:06d}-{block:06d}.npy")
             for block in range(n_blocks)
         ]
+        if self._overwrite:
+            # A pass writes each block's counts, and its parameters.
+            self._spares.limit = 2 * n_blocks
+            for path in paths:
+                self._spares.give(path)
+        return [StoredBlock(path, self._spares) for path in paths]
 
     def new_rows(self, shape: tuple[int, int], dtype: np.dtype) -> str:
         """Make a ``.npy`` file for rows that are written block by block.
@@ -80,16 +136,29 @@ class BlockStore:
 
 
 def save_block(path: str, array: Array) -> None:
-    """Write an array, whole or not at all."""
+    """Write an array, whole or not at all; over a spare file if one was laid here."""
     draft = f"{path}.{os.getpid()}-{secrets.token_hex(4)}"
-    with Path(draft).open("wb") as stream:
+    try:
+        # One of two that write the same block gets the spare.
+        Path(path + SPARE).replace(draft)
+        mode = "r+b"
+    except OSError:
+        mode = "wb"
+    with Path(draft).open(mode) as stream:
         np.lib.format.write_array(stream, np.ascontiguousarray(array))
+        stream.truncate()
     Path(draft).replace(path)
 
 
 def load_block(path: str) -> Array:
     """Read a block of packed documents into memory."""
-    block: Array = np.load(path)
+    with Path(path).open("rb") as stream:
+        block: Array = np.lib.format.read_array(stream)
+        # A late reader of a retired file may have seen what was written over it. The
+        # file is opened again, for network file systems look at it then.
+        with Path(path).open("rb") as now:
+            if not os.path.sameopenfile(stream.fileno(), now.fileno()):
+                raise FileNotFoundError(f"{path} was retired while it was read.")
     return block
 
 

@@ -23,7 +23,6 @@ from topicfold.engine.block_executor import Executor, Prepared
 from topicfold.engine.block_store import (
     BlockStore,
     StoredBlock,
-    link_or_copy,
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
@@ -40,7 +39,7 @@ class DocumentBlocks(PackedBlocks):
     def link_to(self, folder: Path) -> None:
         """Give the files a second name in `folder`, for a state that is kept."""
         for number, block in enumerate(self.blocks):
-            link_or_copy(block.path, str(folder / f"documents-{number:06d}.npy"))
+            block.link_to(folder / f"documents-{number:06d}.npy")
 
 
 class BlockedEngine(BlocksEngine):
@@ -86,7 +85,7 @@ class BlockedEngine(BlocksEngine):
         self._blocks: Prepared = executor.prepare(
             make_block or make_block_engine, (n_topics, self.dtype, order)
         )
-        self._store = BlockStore(corpus.storage)
+        self._store = BlockStore(corpus.storage, overwrite=True)
         self._words: Array | None = None
 
     @property
@@ -136,7 +135,7 @@ class BlockedEngine(BlocksEngine):
         """Take up files of `DocumentBlocks.link_to`, which stay as they are."""
         new = self._store.new_blocks(self.n_blocks)
         for number, block in enumerate(new):
-            link_or_copy(str(folder / f"documents-{number:06d}.npy"), block.path)
+            block.link_from(folder / f"documents-{number:06d}.npy")
         return DocumentBlocks(self, new)
 
     def unpack_documents(self, packed: Any) -> Array:

@@ -32,6 +32,7 @@ from topicfold.engine.dask_tasks import (
     count_terms,
     describe,
     gather,
+    on_this_machine,
     read_in_rows,
     refuse,
     select_rows,
@@ -121,6 +122,8 @@ class DaskBlocks(BlockCorpus):
         like: DaskBlocks | None = None,
     ) -> None:
         self.client = client
+        # From a worker of this machine without a detour; elsewhere the client knows.
+        self.direct = on_this_machine(client.nthreads()) or None
         self.storage = None if storage is None else Path(storage)
         self.vocabulary = vocabulary
         self._store: BlockStore = (
@@ -254,9 +257,8 @@ class DaskPrepared:
             for b, block in enumerate(self.blocks)
         ]
         try:
-            result = fetch(
-                self.corpus.client, submit_all(self.corpus.client, call, args)
-            )
+            client = self.corpus.client
+            result = fetch(client, submit_all(client, call, args), self.corpus.direct)
         except (KilledWorker, MemoryError) as error:
             raise DeviceError(self._too_large()) from error
         del files  # they had to be there until now

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from topicfold.corpus.block_file import BlockFile
 from topicfold.engine.block_executor import FAN_IN, Statistics, add_statistics
 from topicfold.engine.block_store import share_block
 from topicfold.exceptions import DataError
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def submit_all(client: Any, function: Callable[..., Any], args: list[Any]) -> list[Any]:
@@ -64,23 +67,45 @@ def read_in_rows(
     return blocks
 
 
-def sum_on_workers(client: Any, futures: list[Any]) -> Statistics:
-    """Add statistics in the order of `sum_in_order`, and fetch the sum alone."""
-    while len(futures) > 1:
+def on_this_machine(workers: Iterable[str]) -> bool:
+    """Whether all addresses are of this machine alone.
+
+    Examples
+    --------
+    >>> on_this_machine(["tcp://127.0.0.1:39001", "tcp://127.0.0.1:39002"])
+    True
+    >>> on_this_machine(["tcp://127.0.0.1:39001", "tcp://10.0.0.7:39001"])
+    False
+    """
+    return all(
+        address.startswith("inproc://") or urlsplit(address).hostname in LOOPBACK
+        for address in workers
+    )
+
+
+def sum_on_workers(
+    client: Any, futures: list[Any], direct: bool | None = None
+) -> Statistics:
+    """Add statistics in the order of `sum_in_order` on the workers.
+
+    The last two are fetched and added here: one way instead of two.
+    """
+    while len(futures) > 2:
         groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
         added = submit_all(client, add, [(group,) for group in groups])
         # A group of one, the last, is its own sum.
         futures = [
             g[0] if len(g) == 1 else a for g, a in zip(groups, added, strict=True)
         ]
-    total: Statistics = gather(client, futures)[0]
-    # What comes from a worker may be read-only.
-    return tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in total)
+    return add(gather(client, futures, direct))
 
 
-def gather(client: Any, futures: list[Any]) -> list[Any]:
-    """Fetch results in their order."""
-    return list(client.gather(futures))
+def gather(client: Any, futures: list[Any], direct: bool | None = None) -> list[Any]:
+    """Fetch results in their order: `direct` from workers, None as the client does.
+
+    A client asks the scheduler by default, for it may not reach the workers.
+    """
+    return list(client.gather(futures, direct=direct))
 
 
 def call(
@@ -112,7 +137,7 @@ def read_once(path: str) -> Any:
 
 
 def add(parts: list[Statistics]) -> Statistics:
-    """Add a group from the left; none of it is changed."""
+    """Add a group from the left; none of it is changed, for it may be read-only."""
     first = parts[0]
     total = tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in first)
     for part in parts[1:]:
