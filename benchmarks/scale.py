@@ -33,8 +33,6 @@ import os
 import platform
 import resource
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -193,7 +191,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
     warm_up(k)
     phi = np.random.default_rng(0).dirichlet(np.ones(blocks.shape[1]), k)
     X = blocks[:]
-    with _cluster(2) as client:
+    with _cluster(2, settings=arguments.settings) as client:
         client.run(warm_up, k)
         engines = {
             "one": make_engine(X, k, n_jobs=1),
@@ -222,6 +220,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
         "blocks": blocks.n_blocks,
         "topics": k,
         "storage": "memory" if (storage or "").startswith("/dev/shm") else "disk",
+        "settings": arguments.settings,
         "machine": f"{platform.machine()}, {os.cpu_count()} CPU",
         "rounds": rounds[1:],
         "undisturbed": len(good),
@@ -258,18 +257,16 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@contextmanager
-def _cluster(workers: int, memory_limit: str = "0") -> Iterator[Any]:
-    from distributed import Client, LocalCluster
+def _cluster(workers: int, memory_limit: str = "0", settings: str = "ours") -> Any:
+    from topicfold.engine.dask import local_client
 
-    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        LocalCluster(
-            n_workers=workers, memory_limit=memory_limit, **options
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    options = {"memory_limit": memory_limit}
+    if settings == "ours":
+        return local_client(workers, **options)
+    from distributed import Client
+
+    own = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    return Client(n_workers=workers, **own, **options)
 
 
 def _fit_on_workers(
@@ -307,10 +304,11 @@ def _add_row(row: dict[str, Any]) -> None:
 
 
 def _add_comparison(found: dict[str, Any]) -> None:
-    """Keep one comparison of each storage for mixtures."""
+    """Keep one comparison of each storage for mixtures and settings of Dask."""
     file = RESULTS / "scale_compare.json"
     known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
-    kept = [other for other in known if other["storage"] != found["storage"]]
+    key = ("storage", "settings")
+    kept = [other for other in known if any(other[k] != found[k] for k in key)]
     text = json.dumps([*kept, found], indent=1) + "\n"
     file.write_text(text, encoding="utf-8")
 
@@ -336,6 +334,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--memory-limit", default="0", help="of a worker; 0 is none")
     parser.add_argument("--seconds", type=float, default=60, help="of compare")
     parser.add_argument("--storage", help="folder for compare's mixtures")
+    parser.add_argument(
+        "--settings",
+        choices=["ours", "dask"],
+        default="ours",
+        help="of compare's cluster: local_client's, or Dask's own",
+    )
     parser.add_argument("--load", help="what to say of the machine's load")
     return parser.parse_args()
 

@@ -104,11 +104,13 @@ def _comparison(disturbed: float) -> list[str]:
         "",
         "Passes taken in turn over the same documents in blocks of equal size; medians "
         f"of the rounds in which others used at most {disturbed:.0%} of the processors "
-        "(of all, if there is none). Storage is where Dask's workers write mixtures.",
+        "(of all, if there is none). Storage is where Dask's workers write mixtures, "
+        "settings are those of `local_client`, or Dask's own.",
         "",
-        "| documents | blocks | topics | storage | rounds | one thread | two threads "
-        "| two Dask workers | threads / one | Dask / one | Dask over threads |",
-        "|--:|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| documents | blocks | topics | storage | settings | rounds | one thread "
+        "| two threads | two Dask workers | threads / one | Dask / one "
+        "| Dask over threads |",
+        "|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for found in json.loads(file.read_text(encoding="utf-8")):
         rounds = found["rounds"]
@@ -118,7 +120,8 @@ def _comparison(disturbed: float) -> list[str]:
         )
         lines.append(
             f"| {found['documents']:,} | {found['blocks']} | {found['topics']} "
-            f"| {found['storage']} | {found['undisturbed']} of {len(rounds)} "
+            f"| {found['storage']} | {found['settings']} "
+            f"| {found['undisturbed']} of {len(rounds)} "
             f"| {one:.2f} s | {threads:.2f} s | {dask:.2f} s | {one / threads:.2f} "
             f"| {one / dask:.2f} | {dask / threads - 1:+.0%} |"
         )

@@ -43,7 +43,6 @@ MODULES = (
 )
 # Modules of which only these are for users: what functions return, mostly.
 SHOWN = {
-    "topicfold.engine.dask": ("distribute",),
     "topicfold.models.classifier": ("Explanation", "TopicReason", "WordReason"),
     "topicfold.persistence.model_folder": (
         "ModelFolder",

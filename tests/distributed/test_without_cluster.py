@@ -20,7 +20,7 @@ def collection():
 
 
 def test_error_says_how_to_start_a_cluster(collection):
-    with pytest.raises(DeviceError, match=r"client = distributed\.Client\(\)"):
+    with pytest.raises(DeviceError, match=r"client = topicfold\.\S+local_client\(\)"):
         PLSA(2).fit(collection)
 
 

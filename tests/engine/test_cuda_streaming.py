@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from topicfold import LaplacianPLSA
 from topicfold.em.lda import Cvb0, Variational
 from topicfold.em.plsa import PlsaEM
+from topicfold.engine import make_engine
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import plan as planning
 from topicfold.engine.cuda.pipeline import Record, visit_blocks
@@ -262,6 +264,23 @@ def test_graph_steps_need_all_documents_in_one_place(counts):
     context = StepContext(streamed(counts, 2), None, graph=graph)
     with pytest.raises(DataError, match="all documents in one place"):
         LaplacianTheta().prepare(context)
+
+
+def test_neighbors_in_transform_where_the_device_has_no_room(counts, monkeypatch):
+    model = LaplacianPLSA(3, max_iter=5, transform_neighbors=True, random_state=0)
+    expected = model.fit(counts).transform(counts)
+    rows = []
+
+    def small_device(X, n_topics, **options):
+        if X.shape[0] > 20:
+            return streamed(X, n_topics)
+        rows.append(X.shape[0])
+        return make_engine(X, n_topics, **options)
+
+    monkeypatch.setattr("topicfold.models.graph_base.make_engine", small_device)
+    np.testing.assert_array_equal(model.transform(counts), expected)
+    assert len(rows) == 4
+    assert sum(rows) == counts.shape[0]
 
 
 def run_blocks(stays, n_slots, in_place, streams):

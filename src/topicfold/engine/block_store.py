@@ -3,8 +3,8 @@
 
 A file is never changed while its name stands: whoever computes a block again, after a
 worker was lost, reads the same input and writes the same output. Files that nobody
-holds any more may be written over under a new name: fresh pages for a pass's
-mixtures, and giving the old ones back, can cost as much as a tenth of the pass.
+holds any more may be written over under a new name: fresh pages for the mixtures of
+every pass cost more than writing does.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from topicfold.engine.block_store import (
     StoredBlock,
     save_block,
 )
+from topicfold.engine.dask_local import local_client, require_dask
 from topicfold.engine.dask_tasks import (
     Sent,
     call,
@@ -40,7 +41,9 @@ from topicfold.engine.dask_tasks import (
     sum_on_workers,
     sum_rows,
 )
-from topicfold.exceptions import DataError, DeviceError, MissingDependencyError
+from topicfold.exceptions import DataError, DeviceError
+
+__all__ = ["distribute", "local_client"]
 
 # Arrays up to this size travel with the task.
 SMALL = 1000
@@ -279,12 +282,7 @@ class DaskPrepared:
 
 
 def _client(client: Any) -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Dask collections need Dask: pip install 'topicfold[dask]'."
-        ) from error
+    _, distributed = require_dask()
     if client is not None:
         return client
     try:
@@ -292,7 +290,8 @@ def _client(client: Any) -> Any:
     except ValueError as error:
         raise DeviceError(
             "There is no Dask cluster to compute on. Start one before fit: client = "
-            "distributed.Client() uses this machine, Client('tcp://…:8786') a cluster."
+            "topicfold.engine.dask.local_client() uses this machine, "
+            "distributed.Client('tcp://…:8786') a cluster."
         ) from error
 
 

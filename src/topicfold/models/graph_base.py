@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.em import Callback
 from topicfold.engine import make_engine, order_of_topics
 from topicfold.engine.arrays import array_module
+from topicfold.engine.packed_blocks import BlocksEngine
+from topicfold.engine.protocol import Engine
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex, check_graph, document_graph
 from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges
@@ -317,27 +319,60 @@ def neighbor_fold_in(
     neighbours' θ, held fixed, and g_d the neighbours' share: the model's own θ-step
     for one row. Each document stops by itself.
     """
-    n_topics = len(topics)
-    means, degrees = _neighbor_means(X, index, training_theta, options)
-    engine = make_engine(
-        X,
-        n_topics,
-        dtype=X.dtype,
-        device=device,
-        n_jobs=n_jobs,
-        word_order=order_of_topics(topics),
-    )
-    shares = neighbor_shares(engine.document_lengths, degrees)
-    shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)
-    anchors = engine.pack_documents(means * shares[:, None])
-    own = ((1.0 - shares) / np.maximum(engine.document_lengths, 1e-30)).astype(X.dtype)
-    xp = array_module(anchors)
-    own = xp.asarray(own)
-    # From the uniform mixture where there is no neighbour, as in plain fold-in.
-    start = np.where(degrees[:, None] > 0, 0.5 * means + 0.5 / n_topics, 1 / n_topics)
-    theta = engine.pack_documents(start)
+
+    def make(rows: sparse.csr_matrix) -> Engine:
+        return make_engine(
+            rows,
+            len(topics),
+            dtype=X.dtype,
+            device=device,
+            n_jobs=n_jobs,
+            word_order=order_of_topics(topics),
+        )
+
+    parts = []
+    for rows, engine in _whole_engines(X, make):
+        means, degrees = _neighbor_means(rows, index, training_theta, options)
+        shares = neighbor_shares(engine.document_lengths, degrees)
+        shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)
+        # From the uniform mixture where there is no neighbour, as in plain fold-in.
+        near = degrees[:, None] > 0
+        start = np.where(near, 0.5 * means + 0.5 / len(topics), 1 / len(topics))
+        anchors = means * shares[:, None]
+        own = (1.0 - shares) / np.maximum(engine.document_lengths, 1e-30)
+        parts.append(_drawn_fold_in(engine, topics, start, anchors, own, max_iter, tol))
+    return np.concatenate(parts)
+
+
+def _whole_engines(
+    X: sparse.csr_matrix, make: Callable[[sparse.csr_matrix], Engine]
+) -> Iterator[tuple[sparse.csr_matrix, Engine]]:
+    """Yield rows with their engine: as many at a time as the device has room for."""
+    engine = make(X)
+    middle = X.shape[0] // 2
+    if not isinstance(engine, BlocksEngine) or middle == 0:
+        yield X, engine
+        return
+    del engine
+    yield from _whole_engines(X[:middle], make)
+    yield from _whole_engines(X[middle:], make)
+
+
+def _drawn_fold_in(
+    engine: Engine,
+    topics: Array,
+    start: Array,
+    anchors: Array,
+    own: Array,
+    max_iter: int,
+    tol: float,
+) -> Array:
+    """Iterate ``θ = own · N + anchor`` from `start`; each row stops by itself."""
     packed = engine.pack_topics(topics)
-    active = xp.ones(X.shape[0], dtype=bool)
+    theta, anchors = engine.pack_documents(start), engine.pack_documents(anchors)
+    xp = array_module(anchors)
+    own = xp.asarray(own.astype(engine.dtype))
+    active = xp.ones(len(start), dtype=bool)
     for _ in range(max_iter):
         counts = engine.document_pass(theta, packed).counts
         updated = counts[active] * own[active, None] + anchors[active]

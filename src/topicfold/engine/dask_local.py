@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A cluster of this machine's processors (extra ``dask``).
+
+Dask's own settings are for many small tasks that want watching. Ours are few and long,
+and a processor that watches does not work: its profiler and its clocks interrupt the
+visits, and its setting for memory makes every large array fault in anew.
+``benchmarks.scale compare`` measures both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from topicfold.exceptions import MissingDependencyError
+from topicfold.parallel import n_threads
+
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
+# Once it is set, the C library keeps no large array's memory for the next one.
+TRIM = "MALLOC_TRIM_THRESHOLD_"
+
+
+def local_client(n_workers: int = -1, **options: Any) -> Any:
+    """Start workers of one thread each on this machine and return their client.
+
+    ``distributed.Client()`` does too, with Dask's own settings; here its profiler is
+    off and its clocks are slow, which leaves the processors to the fit. Settings of
+    yours that you make later, or elsewhere, stay as they are.
+
+    Experimental: which settings it changes may change.
+
+    Parameters
+    ----------
+    n_workers : int, default=-1
+        Workers; -1 is one for every processor.
+    **options
+        For ``distributed.LocalCluster``: `memory_limit`, `local_directory`,
+        `dashboard_address`.
+
+    Returns
+    -------
+    distributed.Client
+        A context manager; closing it ends the workers.
+
+    Examples
+    --------
+    In a script, under ``if __name__ == "__main__":``, for workers are processes::
+
+        with local_client(2) as client:
+            PLSA(100).fit(distribute(BlockMatrix.open("corpus"), client))
+    """
+    dask, distributed = require_dask()
+    environment = dict(dask.config.get(ENVIRONMENT, {}))
+    environment.pop(TRIM, None)
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"} | options
+    with dask.config.set({**QUIET, ENVIRONMENT: environment}):
+        return distributed.Client(n_workers=n_threads(n_workers), **options)
+
+
+def require_dask() -> tuple[Any, Any]:
+    """Return the modules dask and distributed, or say how to install them."""
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Dask collections need Dask: pip install 'topicfold[dask]'."
+        ) from error
+    return dask, distributed
