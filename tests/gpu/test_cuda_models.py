@@ -114,6 +114,22 @@ def test_neighbors_in_transform(corpus):
     )
 
 
+def test_neighbors_in_transform_where_there_is_no_room(corpus, monkeypatch):
+    X, _ = corpus
+    model = LaplacianPLSA(4, max_iter=10, transform_neighbors=True)
+    gpu = fitted(model, X[:200], "cuda")
+    expected = gpu.transform(X)
+    rows = []
+
+    def small(X, *args):
+        rows.append(X.shape[0])
+        return X.shape[0] <= 100
+
+    monkeypatch.setattr("topicfold.engine.cuda.streaming.fits", small)
+    np.testing.assert_allclose(gpu.transform(X), expected, atol=1e-6)
+    assert sum(n for n in rows if n <= 100) == X.shape[0]
+
+
 def test_medlda(corpus):
     X, _ = corpus
     labels = np.asarray(X @ np.random.default_rng(0).normal(size=X.shape[1])) > 0
