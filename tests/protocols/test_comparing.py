@@ -122,7 +122,11 @@ def test_what_is_known_takes_no_time(corpus, monkeypatch, tmp_path):
         corpus, ["PLSA"], n_components=3, time_budget=1, results=tmp_path / "r.jsonl"
     )
     assert again.left_out == ()
-    assert again.scores == first.scores
+    # One fit has no stability: NaN, which equals itself only for `assert_equal`.
+    assert len(first.scores) == 1
+    np.testing.assert_equal(
+        dataclasses.asdict(again.scores[0]), dataclasses.asdict(first.scores[0])
+    )
 
 
 def test_a_model_that_fails_on_a_few_documents_is_told_too(monkeypatch):
