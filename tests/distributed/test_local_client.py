@@ -2,12 +2,14 @@
 """The cluster of this machine: quiet workers, and nobody else's settings touched."""
 
 import os
+import signal
+import time
 
 import pytest
 
 from topicfold import PLSA
 from topicfold.engine.dask import distribute, local_client
-from topicfold.engine.dask_local import QUIET, TRIM
+from topicfold.engine.dask_local import ENVIRONMENT, QUIET, TRIM
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -20,21 +22,34 @@ def settings():
 
 @pytest.fixture(scope="module")
 def client():
-    with local_client(2) as client:
-        yield client
+    with pytest.MonkeyPatch.context() as patch:
+        # As another cluster of this process leaves it.
+        patch.setenv(TRIM, str(dask.config.get(ENVIRONMENT)[TRIM]))
+        with local_client(2) as client:
+            yield client
 
 
 def test_workers_have_one_thread_and_quiet_settings(client):
     assert list(client.nthreads().values()) == [1, 1]
-    for found, trim in client.run(settings).values():
-        assert found == QUIET
-        assert trim == os.environ.get(TRIM)
+    assert list(client.run(settings).values()) == [(QUIET, None)] * 2
+
+
+def test_a_worker_that_is_started_again_is_quiet_too(client):
+    old = client.run(os.getpid)
+    lost = next(iter(old.values()))
+    os.kill(lost, signal.SIGKILL)
+    for _ in range(300):
+        time.sleep(0.1)
+        now = client.run(os.getpid, on_error="ignore")
+        if len(now) == 2 and lost not in now.values():
+            break
+    assert list(client.run(settings).values()) == [(QUIET, None)] * 2
 
 
 def test_settings_of_this_process_are_as_before(client):
     found, _ = settings()
     assert found["distributed.worker.profile.enabled"] is True
-    assert TRIM in dask.config.get("distributed.nanny.pre-spawn-environ")
+    assert TRIM in dask.config.get(ENVIRONMENT)
 
 
 def test_fit(client, blocks):
@@ -49,6 +64,6 @@ def test_closing_ends_the_workers():
     assert cluster.status is distributed.core.Status.closed
 
 
-def test_number_of_workers_means_what_n_jobs_does():
-    with pytest.raises(ValueError, match="n_jobs == 0"):
+def test_no_workers_are_refused():
+    with pytest.raises(ValueError, match="n_workers == 0"):
         local_client(0)

@@ -126,6 +126,37 @@ def test_who_reads_a_file_while_it_is_retired_is_told(store, monkeypatch):
         load_block(path)
 
 
+def test_who_reads_a_file_while_it_is_written_again_reads_it_again(store, monkeypatch):
+    block = written(store, 1, 1.0)[0]
+    read, streams = np.lib.format.read_array, []
+
+    def slowly(stream, *args, **options):
+        if not streams:
+            save_block(block.path, rows(1.0))
+        streams.append(stream)
+        return read(stream, *args, **options)
+
+    monkeypatch.setattr(np.lib.format, "read_array", slowly)
+    np.testing.assert_array_equal(load_block(block.path), rows(1.0))
+    assert len(streams) == 2
+
+
+def test_names_that_were_never_written_are_forgotten(store):
+    held = written(store, 2, 1.0)
+    interrupted = store.new_blocks(4)
+    del interrupted
+    old = [inode(block.path) for block in held]
+    del held
+    assert [inode(block.path) for block in written(store, 2, 2.0)] == old
+
+
+def test_the_second_name_is_forgotten_with_the_file(store, tmp_path):
+    first = written(store, 1, 1.0)
+    first[0].link_to(tmp_path / "kept.npy")
+    del first
+    assert store._spares._linked == set()
+
+
 def test_a_folder_goes_with_its_store(tmp_path):
     store = BlockStore(tmp_path, overwrite=True)
     written(store, 2, 1.0)

@@ -2,6 +2,7 @@
 """Streaming with a NumPy stand-in for the device; the same on one: ``tests/gpu``."""
 
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -269,18 +270,23 @@ def test_graph_steps_need_all_documents_in_one_place(counts):
 def test_neighbors_in_transform_where_the_device_has_no_room(counts, monkeypatch):
     model = LaplacianPLSA(3, max_iter=5, transform_neighbors=True, random_state=0)
     expected = model.fit(counts).transform(counts)
-    rows = []
+    rows, alive = [], []
 
-    def small_device(X, n_topics, **options):
-        if X.shape[0] > 20:
-            return streamed(X, n_topics)
+    def only_twenty(X, n_topics, **options):
+        # Nothing else is on the device when it is asked.
+        assert not any(engine() for engine in alive)
+        return X.shape[0] <= 20
+
+    def make(X, n_topics, **options):
+        engine = make_engine(X, n_topics, **options)
         rows.append(X.shape[0])
-        return make_engine(X, n_topics, **options)
+        alive.append(weakref.ref(engine))
+        return engine
 
-    monkeypatch.setattr("topicfold.models.graph_base.make_engine", small_device)
+    monkeypatch.setattr("topicfold.models.graph_base.has_room", only_twenty)
+    monkeypatch.setattr("topicfold.models.graph_base.make_engine", make)
     np.testing.assert_array_equal(model.transform(counts), expected)
-    assert len(rows) == 4
-    assert sum(rows) == counts.shape[0]
+    assert rows == [15, 15, 15, 16]
 
 
 def run_blocks(stays, n_slots, in_place, streams):

@@ -16,6 +16,7 @@ __all__ = [
     "Engine",
     "ExpectedCounts",
     "Link",
+    "has_room",
     "make_engine",
     "order_of_topics",
 ]
@@ -71,6 +72,27 @@ def make_engine(
     return CpuEngine(
         X, n_topics, dtype=dtype, threads=n_threads(n_jobs), word_order=word_order
     )
+
+
+def has_room(
+    X: sparse.csr_matrix,
+    n_topics: int,
+    *,
+    dtype: np.dtype | type = np.float32,
+    device: str = "cpu",
+) -> bool:
+    """Whether `make_engine` would hold all documents in one place on the device.
+
+    Examples
+    --------
+    >>> has_room(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), 2)
+    True
+    """
+    if device == "cpu":
+        return True
+    from topicfold.engine.cuda.streaming import fits_now
+
+    return fits_now(X, n_topics, np.dtype(dtype))
 
 
 def order_of_topics(topics: NDArray[np.floating]) -> NDArray[np.intp]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The CPU engine of one block of a corpus, with its latest mixtures in memory.
 
-Mixtures are files that never change once they are written (``engine.block_store``):
+Mixtures are files that do not change while they are needed (``engine.block_store``):
 they count, and a worker that is lost takes nothing with it. A block that is kept in
 memory from pass to pass remembers the two that it wrote last, so it need not read
 them, and writes new ones over an array that has served its time: fresh memory costs

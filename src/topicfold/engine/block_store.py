@@ -54,7 +54,7 @@ class SpareFiles:
         if path in self._linked or len(self._paths) >= self.limit:
             self._linked.discard(path)
             _remove(path)
-        else:
+        elif Path(path).exists():  # else an interrupted pass never wrote it
             self._paths.append(path)
 
 
@@ -138,28 +138,34 @@ class BlockStore:
 def save_block(path: str, array: Array) -> None:
     """Write an array, whole or not at all; over a spare file if one was laid here."""
     draft = f"{path}.{os.getpid()}-{secrets.token_hex(4)}"
-    try:
+    with contextlib.suppress(OSError):
         # One of two that write the same block gets the spare.
         Path(path + SPARE).replace(draft)
-        mode = "r+b"
-    except OSError:
-        mode = "wb"
-    with Path(draft).open(mode) as stream:
+    # Not "r+b", for which NumPy would copy what it writes.
+    with open(draft, "wb", opener=_open_as_it_is) as stream:
         np.lib.format.write_array(stream, np.ascontiguousarray(array))
         stream.truncate()
     Path(draft).replace(path)
 
 
+def _open_as_it_is(path: str, flags: int) -> int:
+    return os.open(path, flags & ~os.O_TRUNC, 0o666)
+
+
 def load_block(path: str) -> Array:
-    """Read a block of packed documents into memory."""
-    with Path(path).open("rb") as stream:
-        block: Array = np.lib.format.read_array(stream)
-        # A late reader of a retired file may have seen what was written over it. The
-        # file is opened again, for network file systems look at it then.
-        with Path(path).open("rb") as now:
-            if not os.path.sameopenfile(stream.fileno(), now.fileno()):
-                raise FileNotFoundError(f"{path} was retired while it was read.")
-    return block
+    """Read a block of packed documents into memory.
+
+    Raises FileNotFoundError if the file was retired, also meanwhile: what was read may
+    then be of another that was written over it.
+    """
+    while True:
+        with Path(path).open("rb") as stream:
+            block: Array = np.lib.format.read_array(stream)
+            # Opened again, for network file systems look at a name then.
+            with Path(path).open("rb") as now:
+                if os.path.sameopenfile(stream.fileno(), now.fileno()):
+                    return block
+        # Somebody has written the same block once more.
 
 
 def share_block(path: str) -> Array:

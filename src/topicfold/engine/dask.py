@@ -3,8 +3,9 @@
 
 Blocks of counts stay where they are and statistics come back through a tree of sums.
 Topics are broadcast through a storage folder that all workers see; mixtures are files
-in it, written block by block. A visit of a block is a function of files that never
-change, so what a lost worker had done is done again with the same result.
+in it, written block by block. A visit of a block is a function of files that do
+not change while they are needed, so what a lost worker had done is done again with the
+same result.
 """
 
 from __future__ import annotations
@@ -126,7 +127,9 @@ class DaskBlocks(BlockCorpus):
     ) -> None:
         self.client = client
         # From a worker of this machine without a detour; elsewhere the client knows.
-        self.direct = on_this_machine(client.nthreads()) or None
+        self.direct: bool | None = (
+            on_this_machine(client.nthreads()) or None if like is None else like.direct
+        )
         self.storage = None if storage is None else Path(storage)
         self.vocabulary = vocabulary
         self._store: BlockStore = (

@@ -9,6 +9,8 @@ visits, and its setting for memory makes every large array fault in anew.
 
 from __future__ import annotations
 
+import copy
+import os
 from typing import Any
 
 from topicfold.exceptions import MissingDependencyError
@@ -28,8 +30,8 @@ def local_client(n_workers: int = -1, **options: Any) -> Any:
     """Start workers of one thread each on this machine and return their client.
 
     ``distributed.Client()`` does too, with Dask's own settings; here its profiler is
-    off and its clocks are slow, which leaves the processors to the fit. Settings of
-    yours that you make later, or elsewhere, stay as they are.
+    off and its clocks are slow, which leaves the processors to the fit. Other clusters
+    are not touched.
 
     Experimental: which settings it changes may change.
 
@@ -54,10 +56,18 @@ def local_client(n_workers: int = -1, **options: Any) -> Any:
             PLSA(100).fit(distribute(BlockMatrix.open("corpus"), client))
     """
     dask, distributed = require_dask()
+    if n_workers == 0:
+        raise ValueError("n_workers == 0 has no meaning. Use -1 or a positive number.")
     environment = dict(dask.config.get(ENVIRONMENT, {}))
-    environment.pop(TRIM, None)
+    trim = environment.pop(TRIM, None)
+    if os.environ.get(TRIM) == str(trim):
+        # An earlier cluster of this process left it for all its children.
+        del os.environ[TRIM]
     options = {"threads_per_worker": 1, "dashboard_address": ":0"} | options
     with dask.config.set({**QUIET, ENVIRONMENT: environment}):
+        if options.get("processes", True):
+            # For workers that are started again, or later, too.
+            options["config"] = copy.deepcopy(dask.config.config)
         return distributed.Client(n_workers=n_threads(n_workers), **options)
 
 

@@ -68,19 +68,22 @@ def read_in_rows(
 
 
 def on_this_machine(workers: Iterable[str]) -> bool:
-    """Whether all addresses are of this machine alone.
+    """Whether there are workers, and all their addresses are of this machine alone.
 
     Examples
     --------
+    >>> on_this_machine([])
+    False
     >>> on_this_machine(["tcp://127.0.0.1:39001", "tcp://127.0.0.1:39002"])
     True
     >>> on_this_machine(["tcp://127.0.0.1:39001", "tcp://10.0.0.7:39001"])
     False
     """
-    return all(
+    near = [
         address.startswith("inproc://") or urlsplit(address).hostname in LOOPBACK
         for address in workers
-    )
+    ]
+    return bool(near) and all(near)
 
 
 def sum_on_workers(

@@ -14,9 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.em import Callback
-from topicfold.engine import make_engine, order_of_topics
+from topicfold.engine import has_room, make_engine, order_of_topics
 from topicfold.engine.arrays import array_module
-from topicfold.engine.packed_blocks import BlocksEngine
 from topicfold.engine.protocol import Engine
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex, check_graph, document_graph
@@ -319,19 +318,16 @@ def neighbor_fold_in(
     neighbours' θ, held fixed, and g_d the neighbours' share: the model's own θ-step
     for one row. Each document stops by itself.
     """
-
-    def make(rows: sparse.csr_matrix) -> Engine:
-        return make_engine(
+    place = {"dtype": X.dtype, "device": device}
+    parts = []
+    for rows in _parts_with_room(X, len(topics), place):
+        engine = make_engine(
             rows,
             len(topics),
-            dtype=X.dtype,
-            device=device,
             n_jobs=n_jobs,
             word_order=order_of_topics(topics),
+            **place,
         )
-
-    parts = []
-    for rows, engine in _whole_engines(X, make):
         means, degrees = _neighbor_means(rows, index, training_theta, options)
         shares = neighbor_shares(engine.document_lengths, degrees)
         shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)
@@ -341,21 +337,20 @@ def neighbor_fold_in(
         anchors = means * shares[:, None]
         own = (1.0 - shares) / np.maximum(engine.document_lengths, 1e-30)
         parts.append(_drawn_fold_in(engine, topics, start, anchors, own, max_iter, tol))
+        del engine  # before there is room for the next
     return np.concatenate(parts)
 
 
-def _whole_engines(
-    X: sparse.csr_matrix, make: Callable[[sparse.csr_matrix], Engine]
-) -> Iterator[tuple[sparse.csr_matrix, Engine]]:
-    """Yield rows with their engine: as many at a time as the device has room for."""
-    engine = make(X)
+def _parts_with_room(
+    X: sparse.csr_matrix, n_topics: int, options: dict[str, Any]
+) -> Iterator[sparse.csr_matrix]:
+    """Yield as many rows at a time as the device has room for; one in any case."""
     middle = X.shape[0] // 2
-    if not isinstance(engine, BlocksEngine) or middle == 0:
-        yield X, engine
+    if middle == 0 or has_room(X, n_topics, **options):
+        yield X
         return
-    del engine
-    yield from _whole_engines(X[:middle], make)
-    yield from _whole_engines(X[middle:], make)
+    yield from _parts_with_room(X[:middle], n_topics, options)
+    yield from _parts_with_room(X[middle:], n_topics, options)
 
 
 def _drawn_fold_in(

@@ -40,7 +40,7 @@ def make_cuda_engine(
     word_order: NDArray[np.integer] | None = None,
 ) -> Engine:
     """Return the engine for a matrix or a corpus in blocks on the GPU."""
-    cupy = load_cupy()
+    load_cupy()
     if isinstance(X, BlockCorpus):
         # One block at a time on the device, whatever the threads.
         return BlockedEngine(
@@ -51,16 +51,26 @@ def make_cuda_engine(
             threads=threads,
             make_block=make_cuda_block,
         )
-    cupy.get_default_memory_pool().free_all_blocks()
-    cupy.get_default_pinned_memory_pool().free_all_blocks()
-    free = int(USABLE * cupy.cuda.runtime.memGetInfo()[0])
     dtype = np.dtype(dtype)
-    if fits(X, n_topics, dtype, free):
+    if fits_now(X, n_topics, dtype):
         from topicfold.engine.cuda.engine import CudaEngine
 
         return CudaEngine(X, n_topics, dtype=dtype, word_order=word_order)
-    plan = plan_blocks(X.indptr, X.shape[1], n_topics, dtype, free)
+    plan = plan_blocks(X.indptr, X.shape[1], n_topics, dtype, _free_memory())
     return _streamed(X, n_topics, dtype, word_order, plan)
+
+
+def fits_now(X: Any, n_topics: int, dtype: np.dtype) -> bool:
+    """Whether the device has room for X whole at the moment."""
+    return fits(X, n_topics, dtype, _free_memory())
+
+
+def _free_memory() -> int:
+    """Return how much memory of the device may be taken."""
+    cupy = load_cupy()
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.get_default_pinned_memory_pool().free_all_blocks()
+    return int(USABLE * cupy.cuda.runtime.memGetInfo()[0])
 
 
 def _streamed(
