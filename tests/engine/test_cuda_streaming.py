@@ -283,8 +283,8 @@ def test_neighbors_in_transform_where_the_device_has_no_room(counts, monkeypatch
         alive.append(weakref.ref(engine))
         return engine
 
-    monkeypatch.setattr("topicfold.models.graph_base.has_room", only_twenty)
-    monkeypatch.setattr("topicfold.models.graph_base.make_engine", make)
+    monkeypatch.setattr("topicfold.models.neighbor_fold_in.has_room", only_twenty)
+    monkeypatch.setattr("topicfold.models.neighbor_fold_in.make_engine", make)
     np.testing.assert_array_equal(model.transform(counts), expected)
     assert rows == [15, 15, 15, 16]
 
