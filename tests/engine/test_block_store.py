@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import block_store, make_engine
 from topicfold.engine.block_store import BlockStore, load_block, save_block
 
@@ -167,15 +168,21 @@ def test_a_folder_goes_with_its_store(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_passes_of_an_engine_write_over_the_same_files(planted, tmp_path):
-    from topicfold.corpus.blocks import BlockMatrix
-
+@pytest.fixture
+def engine(planted, tmp_path):
     X = planted[0].astype(np.float64)
-    blocks = BlockMatrix.write(tmp_path / "corpus", X, block_size=100)
-    blocks = BlockMatrix.open(tmp_path / "corpus", storage=tmp_path / "storage")
-    engine = make_engine(blocks, 4)
+    BlockMatrix.write(tmp_path / "corpus", X, block_size=100)
+    return make_engine(BlockMatrix.open(tmp_path / "corpus", storage=tmp_path), 4)
+
+
+def start(engine):
     theta = engine.pack_documents(np.full((engine.n_documents, 4), 0.25))
     topics = engine.pack_topics(np.full((4, engine.n_terms), 1 / engine.n_terms))
+    return theta, topics
+
+
+def test_passes_of_an_engine_write_over_the_same_files(engine):
+    theta, topics = start(engine)
     counts = engine.document_pass(theta, topics).counts
     seen = []
     for _ in range(4):
@@ -184,3 +191,14 @@ def test_passes_of_an_engine_write_over_the_same_files(planted, tmp_path):
     # Three sets take turns: parameters, counts, and those of the pass before.
     assert len(set.union(*seen)) == 3 * engine.n_blocks
     assert seen[0] == seen[3]
+
+
+def test_passes_that_update_parameters_need_four_sets_of_files(engine):
+    gamma, topics = start(engine)
+    counts = engine.document_pass(gamma, topics, max_updates=1).counts
+    seen = set()
+    for _ in range(6):
+        engine.document_pass(gamma, topics, max_updates=1, out=counts)
+        for documents in (gamma, counts):
+            seen |= {inode(block.path) for block in documents.blocks}
+    assert len(seen) == 4 * engine.n_blocks
