@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers.corpora import load_corpus
-from topicfold._jit import kernel
-from topicfold.em.initial import initial_topics
-from topicfold.em.plsa import PlsaEM
+from topicfold.core.jit import kernel
 from topicfold.engine import make_engine
 from topicfold.engine.kernels import FLOOR, document_rows
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import PhiStep, ThetaStep
 
 RESULTS = Path(__file__).parent / "results"

@@ -30,6 +30,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from topicfold import LDA, PLSA
+from topicfold.choosing.baselines import naive_bayes_em, spread_labels
 from topicfold.corpus import load_folder, vectorize
 from topicfold.models.graph_base import GraphOptions, build_graph
 from topicfold.models.manifold import (
@@ -38,7 +39,6 @@ from topicfold.models.manifold import (
     LocallyConsistentPLSA,
 )
 from topicfold.models.orthogonal import OrthogonalPLSA
-from topicfold.protocols.baselines import naive_bayes_em, spread_labels
 
 RESULTS = Path(__file__).parent / "results"
 NEWSGROUPS = "20news_bydate_raw"

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from topicfold.inference.frank_wolfe import frank_wolfe
+from topicfold.infer.frank_wolfe import frank_wolfe
 
 
 def load(folder: Path):

@@ -29,7 +29,7 @@ from benchmarks.peers.corpora import hold_out, load_corpus
 from benchmarks.peers.evaluate import Evaluator
 from benchmarks.peers.report import describe_machine
 from topicfold import GibbsLDA
-from topicfold.em import Callback
+from topicfold.learn import Callback
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -31,11 +31,11 @@ from benchmarks.gpu_tables import tables
 from benchmarks.gpu_timing import milliseconds, random_state
 from benchmarks.gpu_variants import time_variants
 from topicfold import PLSA
-from topicfold.em.lda import Cvb0, Variational
-from topicfold.em.plsa import PlsaEM
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.cuda.orthogonal import update_topics
-from topicfold.inference.frank_wolfe import frank_wolfe
+from topicfold.infer.frank_wolfe import frank_wolfe
+from topicfold.learn.lda import Cvb0, Variational
+from topicfold.learn.plsa import PlsaEM
 from topicfold.steps.base import PhiStep, ThetaStep
 
 RESULTS = Path(__file__).parent / "results"

@@ -15,12 +15,12 @@ from scipy import sparse
 
 from benchmarks.gpu_corpus import DeviceCsr, draw_corpus
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.em.lda import Cvb0
-from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
 from topicfold.engine.cuda.plan import Plan, plan_blocks, spread
 from topicfold.engine.cuda.port import CudaPort
 from topicfold.engine.cuda.streamed import StreamedEngine
+from topicfold.learn.lda import Cvb0
+from topicfold.learn.plsa import PlsaEM
 from topicfold.steps.base import PhiStep, ThetaStep
 
 COPIED = 2**30

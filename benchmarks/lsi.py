@@ -27,8 +27,8 @@ from scipy.sparse.linalg import svds
 from sklearn.utils.extmath import randomized_svd
 
 from topicfold import LSI
-from topicfold.linalg import truncated_svd
-from topicfold.linalg.weighting import global_weights, weigh
+from topicfold.lsi import truncated_svd
+from topicfold.lsi.weighting import global_weights, weigh
 
 RESULTS = Path(__file__).parent / "results"
 _TABLES = ("svd", "update")

@@ -20,7 +20,7 @@ FAMILIES = (
     {"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE"},
     {"Is", "IsNot"},
 )
-INFERENCE, MODELS = "tests/inference", "tests/models"
+INFERENCE, MODELS = "tests/infer", "tests/models"
 FRANK_WOLFE = [
     f"{INFERENCE}/test_frank_wolfe_parts.py",
     f"{INFERENCE}/test_line_search.py",
@@ -47,9 +47,9 @@ KERNELS = {
         "-k",
         "normaliser or sweep or negative_multipliers or pairs",
     ],
-    "inference/frank_wolfe_kernels.py": QUICK_FRANK_WOLFE,
-    "inference/line_search.py": QUICK_FRANK_WOLFE,
-    "inference/separable.py": QUICK_FRANK_WOLFE,
+    "infer/frank_wolfe_kernels.py": QUICK_FRANK_WOLFE,
+    "infer/line_search.py": QUICK_FRANK_WOLFE,
+    "infer/separable.py": QUICK_FRANK_WOLFE,
     "graph/_kernels.py": [
         "tests/graph/test_graph_parts.py",
         "tests/graph/test_graph_neighbors.py",
@@ -81,13 +81,13 @@ TESTS = {
     "steps/orthogonal.py": [*ORTHOGONAL, f"{MODELS}/test_orthogonal.py"],
     "steps/orthogonal_kernels.py": ORTHOGONAL,
     "inference": FRANK_WOLFE,
-    "inference/class_words.py": TWO_PHASE,
-    "inference/completion.py": MIXTURES,
-    "inference/fold_in.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
-    "inference/gibbs.py": [*GIBBS, f"{INFERENCE}/test_gibbs_parts.py"],
-    "inference/left_to_right.py": GIBBS,
-    "inference/rows.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
-    "inference/two_phase.py": TWO_PHASE,
+    "infer/class_words.py": TWO_PHASE,
+    "infer/completion.py": MIXTURES,
+    "infer/fold_in.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
+    "infer/gibbs.py": [*GIBBS, f"{INFERENCE}/test_gibbs_parts.py"],
+    "infer/left_to_right.py": GIBBS,
+    "core/simplex.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
+    "infer/two_phase.py": TWO_PHASE,
     "graph": ["tests/graph"],
 }
 # These take long and would tell little more of one room.

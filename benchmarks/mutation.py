@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutation testing of the rooms with the mathematics: would the tests notice?
 
-cosmic-ray makes every mutant of ``steps/``, ``inference/`` and ``graph/``; a random
+cosmic-ray makes every mutant of ``steps/``, ``infer/`` and ``graph/``; a random
 sample of them, in proportion to the rooms, is run against the tests of the mutated
 module. A mutant is killed if a test fails, or if the tests need many times their CPU
 time. Needs ``pip install cosmic-ray`` beside the dev extra.
@@ -317,7 +317,7 @@ def table_of(results: list[dict[str, Any]]) -> list[str]:
 PAGE = """# Mutation testing
 
 Would the tests notice? cosmic-ray changes one operator, number, comparison or loop of
-`steps/`, `inference/` and `graph/` at a time; the tests of the changed module are run.
+`steps/`, `infer/` and `graph/` at a time; the tests of the changed module are run.
 The sample is random with a fixed seed, of each room in proportion. Intervals are
 Wilson's, 95 %. Written by `python -m benchmarks.mutation`. Round 1 was run before the
 tests of the parts were written and was cut short; round 2 is run with them, on the rest

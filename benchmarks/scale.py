@@ -43,9 +43,9 @@ from scipy import sparse
 from benchmarks.scale_report import RESULTS, report
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BLOCK_SIZE, BlockMatrix, BlockWriter
-from topicfold.em import Callback, Resume
-from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
+from topicfold.learn import Callback, Resume
+from topicfold.learn.plsa import PlsaEM
 from topicfold.steps.base import PhiStep, ThetaStep
 
 N_TERMS = 50_000

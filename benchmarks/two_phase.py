@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from benchmarks.papers.common import load
 from benchmarks.papers.sdr import N_TOPICS, PAPER, SETTING
 from topicfold import FSTM, MedLDA, TwoPhase
-from topicfold.protocols.supervised import draw_split
+from topicfold.choosing.supervised import draw_split
 
 RESULTS = Path(__file__).parent / "results"
 SCALE_TOPICS = 40

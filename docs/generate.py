@@ -27,13 +27,13 @@ MODULES = (
     "topicfold.corpus.blocks",
     "topicfold.graph",
     "topicfold.steps",
-    "topicfold.em",
+    "topicfold.learn",
     "topicfold.models.classifier",
     "topicfold.engine.dask",
     "topicfold.metrics",
-    "topicfold.protocols",
-    "topicfold.protocols.comparison",
-    "topicfold.selection",
+    "topicfold.choosing",
+    "topicfold.choosing.comparison",
+    "topicfold.choosing.selection",
     "topicfold.editing",
     "topicfold.search",
     "topicfold.report",
@@ -49,8 +49,8 @@ SHOWN = {
         "load_model_folder",
         "save_model_folder",
     ),
-    "topicfold.protocols.comparison": ("Comparison", "ModelScore"),
-    "topicfold.selection": ("Selection", "SelectionRecord"),
+    "topicfold.choosing.comparison": ("Comparison", "ModelScore"),
+    "topicfold.choosing.selection": ("Selection", "SelectionRecord"),
 }
 
 

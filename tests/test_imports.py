@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Importing topicfold is light, and its public names are there."""
 
+import importlib
 import subprocess
 import sys
 
@@ -36,3 +37,19 @@ def test_public_names_exist():
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         _ = topicfold.Nonsense
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("topicfold.em", "topicfold.learn", "Resume"),
+        ("topicfold.protocols", "topicfold.choosing", "few_labels"),
+        ("topicfold.selection", "topicfold.choosing.selection", "Selection"),
+    ],
+)
+def test_modules_that_moved_still_answer_with_a_warning(old, new, name):
+    with pytest.warns(FutureWarning, match=f"{old} is now {new}"):
+        found = getattr(importlib.import_module(old), name)
+    assert found is getattr(importlib.import_module(new), name)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = importlib.import_module(old).nonsense

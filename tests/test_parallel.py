@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicfold.parallel import balanced_ranges, n_threads, run_ranges
+from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 10))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from topicfold.choosing import ResultFile
 from topicfold.corpus import Corpus, load_folder, vectorize
-from topicfold.protocols import ResultFile
 
 RESULTS = Path(__file__).parent.parent / "results" / "papers"
 # Parameters are chosen on these draws; the tables have those from 0.

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.papers import common
 from topicfold import LDA, PLSA, LaplacianPLSA
-from topicfold.protocols import clustering
-from topicfold.protocols import sensitivity as vary
+from topicfold.choosing import clustering
+from topicfold.choosing import sensitivity as vary
 
 CORPORA = ("tdt2_dengcai", "reuters21578_dengcai")
 MODELS = ("k-means", "NMF", "spectral", "PLSA", "LDA", "LapPLSI", "LTM", "DTM")

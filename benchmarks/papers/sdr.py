@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.papers import common
 from topicfold import FSTM, TwoPhase
-from topicfold.protocols import runtime, supervised
-from topicfold.protocols import sensitivity as vary
+from topicfold.choosing import runtime, supervised
+from topicfold.choosing import sensitivity as vary
 
 MODELS = (
     *("tf-idf", "PLSA", "LDA", "FSTM", "DTM", "PLSA^c", "LDA^c", "FSTM^c", "MedLDA"),

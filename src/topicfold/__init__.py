@@ -6,8 +6,8 @@ Public names are loaded when first used, so that importing topicfold stays quick
 
 from __future__ import annotations
 
-from topicfold._lazy import lazy_names
 from topicfold._version import __version__
+from topicfold.core.lazy import lazy_names
 
 _PUBLIC = {
     "DiscriminativePLSA": "topicfold.models.manifold:DiscriminativePLSA",
@@ -23,9 +23,9 @@ _PUBLIC = {
     "TopicClassifier": "topicfold.models.classifier:TopicClassifier",
     "TopicData": "topicfold.topic_data:TopicData",
     "TwoPhase": "topicfold.models.two_phase:TwoPhase",
-    "compare": "topicfold.protocols.comparing:compare",
+    "compare": "topicfold.choosing.comparing:compare",
     "load": "topicfold.persistence:load_estimator",
-    "select_n_components": "topicfold.selection:select_n_components",
+    "select_n_components": "topicfold.choosing.selection:select_n_components",
 }
 
 __all__ = [

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.inference.rows import normalize_rows
-
-Array = NDArray[np.floating]
 
 # Fitted attributes with one entry a topic.
 _PER_TOPIC = ("topic_totals_", "doc_topic_prior_")

@@ -6,8 +6,8 @@ import pytest
 from protocols_support import planted_corpus
 
 from topicfold import PLSA
+from topicfold.choosing.comparison import Comparison, ModelScore
 from topicfold.cli.compare import _method_name, _show
-from topicfold.protocols.comparison import Comparison, ModelScore
 
 SMALL = ("--jobs", "1", "-k", "3")
 
@@ -45,7 +45,7 @@ def test_scores_are_kept(cli, folder, tmp_path, monkeypatch):
     first = cli(*arguments)
     assert first.exit_code == 0, first.output
     size = file.stat().st_size
-    monkeypatch.setattr("topicfold.protocols.comparing.measure", None)
+    monkeypatch.setattr("topicfold.choosing.comparing.measure", None)
     second = cli(*arguments)
     assert second.exit_code == 0, second.output
     assert file.stat().st_size == size

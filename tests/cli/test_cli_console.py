@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from topicfold.cli.console import progress_callbacks, show_fact, working
-from topicfold.em import ProgressBar
+from topicfold.learn import ProgressBar
 
 
 def on_a_terminal(monkeypatch):

@@ -89,7 +89,7 @@ def test_debug_as_a_file_name(cli, check_error, model):
 
 
 def test_warnings_and_log_are_one_line_each(cli, failing):
-    log = logging.getLogger("topicfold.em")
+    log = logging.getLogger("topicfold.learn")
 
     def talk(path):
         warnings.warn("first\n  line", UserWarning, stacklevel=1)
@@ -112,7 +112,7 @@ def test_warnings_and_log_are_one_line_each(cli, failing):
 
 def test_a_record_that_cannot_be_written_ends_nothing(cli, failing):
     def talk(path):
-        logging.getLogger("topicfold.em").warning("%d kernels", "three")
+        logging.getLogger("topicfold.learn").warning("%d kernels", "three")
         raise DataError("end")
 
     failing(talk)

@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA, TwoPhase
-from topicfold.em import Callback, Resume
 from topicfold.exceptions import DataError, DeviceError
+from topicfold.learn import Callback, Resume
 
 distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402

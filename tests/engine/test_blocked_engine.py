@@ -24,12 +24,12 @@ from topicfold import (
     TwoPhase,
 )
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.em import Resume
-from topicfold.em.resume import POINTER
 from topicfold.engine import make_engine
 from topicfold.engine.block_executor import FAN_IN, LocalExecutor, sum_in_order
 from topicfold.engine.block_store import link_or_copy
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
+from topicfold.learn import Resume
+from topicfold.learn.resume import POINTER
 from topicfold.steps import DirichletPhi, DirichletTheta
 
 MODELS = {
@@ -293,7 +293,7 @@ import topicfold.engine.blocked as blocked
 import topicfold.models.lda as lda
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.em import Resume
+from topicfold.learn import Resume
 
 kind, corpus, state, calls_left = sys.argv[1:4] + [int(sys.argv[4])]
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from topicfold import LaplacianPLSA
-from topicfold.em.lda import Cvb0, Variational
-from topicfold.em.plsa import PlsaEM
+from topicfold.core.simplex import OuterSum
 from topicfold.engine import make_engine
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import plan as planning
@@ -20,7 +19,8 @@ from topicfold.engine.cuda.pipeline import Record, visit_blocks
 from topicfold.engine.cuda.plan import Plan, cut_blocks, plan_blocks, spread
 from topicfold.engine.cuda.streamed import StreamedEngine
 from topicfold.exceptions import DataError
-from topicfold.inference.rows import OuterSum
+from topicfold.learn.lda import Cvb0, Variational
+from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import (
     DirichletPhi,
     DirichletTheta,

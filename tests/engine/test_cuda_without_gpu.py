@@ -21,8 +21,8 @@ from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import device, layout, source, streaming
 from topicfold.engine.cuda.plan import fits
 from topicfold.exceptions import DataError, DeviceError
-from topicfold.inference import two_phase
-from topicfold.inference.frank_wolfe import frank_wolfe
+from topicfold.infer import two_phase
+from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.steps import LaplacianTheta, StepContext
 
 

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from topicfold.core.simplex import OuterSum
 from topicfold.engine import make_engine
 from topicfold.engine.arrays import on_device, to_numpy
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.reference import ReferenceEngine
 from topicfold.exceptions import DeviceError
-from topicfold.inference.fold_in import fold_in
-from topicfold.inference.rows import OuterSum
+from topicfold.infer.fold_in import fold_in
 
 # The tolerance that the engine's docstring states.
 TOLERANCE = {np.float32: 1e-4, np.float64: 1e-9}

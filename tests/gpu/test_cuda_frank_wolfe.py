@@ -8,7 +8,7 @@ from tests_support import draw_corpus
 
 from topicfold import FSTM, TwoPhase
 from topicfold.engine.cuda import frank_wolfe as on_device
-from topicfold.inference.frank_wolfe import frank_wolfe
+from topicfold.infer.frank_wolfe import frank_wolfe
 
 
 def problem(n_topics, dtype, seed=0):

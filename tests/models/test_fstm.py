@@ -8,8 +8,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests_support import matched_overlap
 
 import topicfold
-from topicfold.em.fstm import FstmLearning, InferenceOptions, updated_topics
 from topicfold.exceptions import EmptyDocumentWarning
+from topicfold.learn.fstm import FstmLearning, InferenceOptions, updated_topics
 from topicfold.models.fstm import FSTM
 from topicfold.models.plsa import PLSA
 

@@ -7,9 +7,9 @@ from tests_support import draw_corpus, matched_overlap
 
 from topicfold import LDA
 from topicfold.corpus import load_docs
-from topicfold.em.lda import Variational
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.learn.lda import Variational
 from topicfold.steps import OrthogonalPhi
 
 ALGORITHMS = ["cvb0", "variational"]

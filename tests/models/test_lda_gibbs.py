@@ -15,12 +15,12 @@ from tests_support import matched_overlap
 
 import topicfold
 from topicfold import LDA, GibbsLDA, TwoPhase
-from topicfold.em import Callback
 from topicfold.exceptions import (
     DataError,
     EmptyDocumentWarning,
     FitInterruptedWarning,
 )
+from topicfold.learn import Callback
 
 OLD_CHECKS = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 

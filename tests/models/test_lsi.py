@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import topicfold
 from topicfold import LSI
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
-from topicfold.linalg.weighting import WEIGHTINGS, global_weights, weigh
+from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
 from topicfold.persistence import read_bundle, save_estimator, write_bundle
 
 LOW_RANK = np.exceptions.RankWarning

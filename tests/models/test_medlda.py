@@ -11,11 +11,11 @@ from tests_support import matched_overlap
 
 import topicfold
 from topicfold import LDA, MedLDA
-from topicfold.em.medlda import MedLdaLearning
-from topicfold.em.medlda_dual import MarginDual
-from topicfold.em.medlda_kernels import margin_weights
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.learn.medlda import MedLdaLearning
+from topicfold.learn.medlda_dual import MarginDual
+from topicfold.learn.medlda_kernels import margin_weights
 
 
 @pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")

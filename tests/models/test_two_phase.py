@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import topicfold
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.inference.two_phase import (
+from topicfold.infer.two_phase import (
     class_neighbors,
     class_topic_weights,
     discriminative_mixtures,
@@ -378,7 +378,7 @@ def test_every_option_changes_the_topics(rare_words, option):
 def test_blocks_of_documents_do_not_change_mixtures(rare_words, monkeypatch):
     X, y = rare_words
     whole = TwoPhase(BASES[0], promotion=1.0).fit(X, y).components_
-    monkeypatch.setattr("topicfold.inference.two_phase._BLOCK", 37)
+    monkeypatch.setattr("topicfold.infer.two_phase._BLOCK", 37)
     parts = TwoPhase(BASES[0], promotion=1.0).fit(X, y).components_
     np.testing.assert_array_equal(whole, parts)
 

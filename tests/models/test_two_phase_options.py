@@ -12,8 +12,8 @@ import topicfold
 from topicfold import FSTM, LDA, MedLDA, TopicClassifier, TwoPhase
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
-from topicfold.inference import two_phase
-from topicfold.inference.class_words import (
+from topicfold.infer import two_phase
+from topicfold.infer.class_words import (
     class_word_weights,
     neighbor_mixtures,
     weighted_words,

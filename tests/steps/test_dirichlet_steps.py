@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
+from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import DirichletPhi, DirichletTheta, StepContext
 from topicfold.steps.base import PhiStep, ThetaStep
 

@@ -6,9 +6,9 @@ import pytest
 from graph_support import laplacian, random_graph
 from scipy import sparse
 
-from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
+from topicfold.learn.plsa import PlsaEM
 from topicfold.models.plsa import PLSA
 from topicfold.steps import (
     DirichletPhi,

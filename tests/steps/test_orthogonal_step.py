@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
+from topicfold.learn.plsa import PlsaEM
 from topicfold.models.plsa import PLSA
 from topicfold.steps import OrthogonalPhi, ThetaStep
 from topicfold.steps.orthogonal import (

@@ -8,9 +8,9 @@ import pytest
 from graph_support import random_graph
 from scipy import sparse
 
-from topicfold.em.plsa import PlsaEM
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
+from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import ParetoTheta, PhiStep, StepContext, pareto
 from topicfold.steps.graph_operator import GraphOperator
 from topicfold.steps.pareto import (

@@ -129,7 +129,7 @@ def _train(
     show_corpus(corpus)
     labels = checked_labels(corpus.labels)
     if check:
-        from topicfold.protocols.held_out import held_out_accuracy
+        from topicfold.choosing.held_out import held_out_accuracy
 
         with working("Measuring on held-out documents …"):
             accuracy, n_test = held_out_accuracy(

@@ -15,7 +15,7 @@ from topicfold.cli.inputs import in_memory, read_corpus
 from topicfold.cli.messages import CommandError, printable, tell
 
 if TYPE_CHECKING:
-    from topicfold.protocols.comparison import Comparison
+    from topicfold.choosing.comparison import Comparison
 
 HELP = """Try several models on documents, and say which one to take.
 
@@ -91,8 +91,8 @@ def compare(
     format: str | None,
 ) -> None:
     """Try several models on documents."""
+    from topicfold.choosing.comparing import compare as compare_models
     from topicfold.cli.fitting import show_corpus
-    from topicfold.protocols.comparing import compare as compare_models
 
     names = None
     if models is not None:
@@ -126,9 +126,9 @@ def compare(
 
 def _method_name(name: str) -> str:
     """Return the name of a method in the table, also by its name in topicfold fit."""
+    from topicfold.choosing.methods import find_method
     from topicfold.cli.registry import MODELS
     from topicfold.exceptions import DataError
-    from topicfold.protocols.methods import find_method
 
     wanted = name.strip().lower()
     for entry in MODELS:
@@ -143,7 +143,7 @@ def _show(found: Comparison) -> None:
     from rich import box
     from rich.table import Table
 
-    from topicfold.protocols.comparison import format_score
+    from topicfold.choosing.comparison import format_score
 
     names = found.columns()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))

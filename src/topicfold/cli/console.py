@@ -78,6 +78,6 @@ def progress_callbacks(description: str, *, quiet: bool = False) -> list[Any]:
     """Return the progress bar for a fit; none when not on a terminal."""
     if quiet or not sys.stderr.isatty():
         return []
-    from topicfold.em import ProgressBar
+    from topicfold.learn import ProgressBar
 
     return [ProgressBar(description)]

@@ -95,7 +95,7 @@ def compile_kernels(model: Any, X: Any) -> None:
     """
     from sklearn.base import clone
 
-    from topicfold.protocols.runner import quiet
+    from topicfold.choosing.runner import quiet
 
     few = clone(model).set_params(n_components=2, max_iter=1)
     began = time.perf_counter()

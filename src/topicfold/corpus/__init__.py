@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from topicfold._lazy import lazy_names
+from topicfold.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from topicfold.corpus.blocks import BlockMatrix, BlockWriter

@@ -45,7 +45,7 @@ def make_engine(
     >>> counts.documents.sum(axis=1).round(4)
     array([3., 3.], dtype=float32)
     """
-    from topicfold.parallel import n_threads
+    from topicfold.core.threads import n_threads
 
     if device not in ("cpu", "cuda"):
         raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.typing import Array
 from topicfold.engine.block_store import load_block, save_block
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.protocol import Array
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2

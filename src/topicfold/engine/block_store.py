@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
-
+from topicfold.core.typing import Array
 
 # What a file to write over is called: the name of the one it shall become, and this.
 SPARE = ".spare"

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
 from topicfold.engine.block_engine import BlockEngine, make_block_engine
 from topicfold.engine.block_executor import Executor, Prepared
 from topicfold.engine.block_store import (
@@ -27,8 +29,7 @@ from topicfold.engine.block_store import (
 )
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.packed_blocks import BlocksEngine, PackedBlocks
-from topicfold.engine.protocol import Array, DocumentPass, Link
-from topicfold.inference.rows import normalize_rows
+from topicfold.engine.protocol import DocumentPass, Link
 
 
 class DocumentBlocks(PackedBlocks):

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, psi
 
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
+from topicfold.core.typing import Array
 from topicfold.engine import kernels
 from topicfold.engine.layout import (
     TILE_SIZE,
@@ -18,9 +21,7 @@ from topicfold.engine.layout import (
     first_positions,
     word_layout,
 )
-from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
-from topicfold.inference.rows import normalize_rows
-from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
+from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
 
 SIMD_WIDTH = 8
 SUM_BLOCK = 4096

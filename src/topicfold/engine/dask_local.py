@@ -13,8 +13,8 @@ import copy
 import os
 from typing import Any
 
+from topicfold.core.threads import n_threads
 from topicfold.exceptions import MissingDependencyError
-from topicfold.parallel import n_threads
 
 QUIET = {
     "distributed.worker.profile.enabled": False,

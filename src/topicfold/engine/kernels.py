@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import kernel
+from topicfold.core.jit import kernel
 from topicfold.engine.prefetch import prefetch_row
 from topicfold.engine.special import (
     digamma_scalar,

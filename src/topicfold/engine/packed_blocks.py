@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.engine.protocol import Array, Engine, ExpectedCounts
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import Engine, ExpectedCounts
 
 
 class PackedBlocks:

@@ -26,7 +26,8 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from topicfold.core.typing import Array
+
 Link = Literal["identity", "digamma"]
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from topicfold.engine.protocol import Array, DocumentPass, ExpectedCounts, Link
-from topicfold.inference.rows import normalize_rows
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
 
 
 class ReferenceEngine:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import elementwise
+from topicfold.core.jit import elementwise
 
 # Integers stay unsigned and never become floats by a conversion: AVX2 has neither
 # signed 64-bit shifts nor that conversion, and one of them would undo the SIMD.

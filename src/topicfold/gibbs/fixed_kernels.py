@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import uint32
 
-from topicfold._jit import inline
+from topicfold.core.jit import inline
 from topicfold.gibbs.lean import lean_kernel
 from topicfold.gibbs.random import stream_key, uniform
 

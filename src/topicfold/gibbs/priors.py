@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Minka's fixed points for α and η from whole counts (docs/math.md §3).
 
-The same updates as `topicfold.em.priors`, which work on dense expected counts; whole
+The same updates as `topicfold.learn.priors`, which work on dense expected counts; whole
 counts repeat, so that each distinct one is looked at once.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from topicfold.em.priors import SMALLEST_PRIOR
+from topicfold.learn.priors import SMALLEST_PRIOR
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.integer]

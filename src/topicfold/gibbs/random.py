@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from topicfold._jit import elementwise, kernel
+from topicfold.core.jit import elementwise, kernel
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _SCALE = 1.0 / (1 << 53)

@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
+from topicfold.core.typing import Array
 from topicfold.gibbs import kernels, statistics
 from topicfold.gibbs.priors import alpha_from_pairs, eta_from_histogram
 from topicfold.gibbs.tokens import Block, Tokens
-from topicfold.inference.rows import normalize_rows
-from topicfold.parallel import balanced_ranges, n_threads, run_ranges
-
-Array = NDArray[np.floating]
 
 PRIORS_EVERY = 5
 RANGES_A_THREAD = 4
@@ -41,7 +40,7 @@ LARGEST_FLOAT32 = 1 << 24
 
 
 class CollapsedGibbs:
-    """The chain, for :func:`topicfold.em.run_em`.
+    """The chain, for :func:`topicfold.learn.run_em`.
 
     The objective is the log joint probability of words and topics, log P(w, z | α, η),
     of the state after each sweep: a chain's, it wanders and is not monotone.

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import uint32
 
-from topicfold._jit import kernel
+from topicfold.core.jit import kernel
 from topicfold.gibbs.random import stream_key, uniform
 
 

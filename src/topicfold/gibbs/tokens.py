@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.threads import balanced_ranges
 from topicfold.exceptions import DataError
-from topicfold.parallel import balanced_ranges
 
 # Words with fewer tokens have a list of their topics, others a row over all topics.
 FEWEST_FOR_A_ROW = 32

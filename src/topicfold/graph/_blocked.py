@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from topicfold.core.threads import run_ranges
 from topicfold.exceptions import DataError
-from topicfold.parallel import run_ranges
 
 BLOCK_ENTRIES = 1 << 22  # similarities in memory at once, for each thread
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import inline, kernel
+from topicfold.core.jit import inline, kernel
 
 BLOCK = 64  # documents tested at once before looking at single ones
 DONE = np.float32(-1e30)  # sum of a document that needs no more looking at

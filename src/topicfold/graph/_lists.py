@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.graph import _kernels
-from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
 
 TILE = 1 << 16  # documents a tile: uint16 numbers, sums that stay in the L2 cache
 # Shares of all list entries that are walked before documents are ruled out.

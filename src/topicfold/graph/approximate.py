@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.threads import n_threads
 from topicfold.exceptions import DataError, MissingDependencyError
 from topicfold.graph.neighbors import NeighborIndex
-from topicfold.parallel import n_threads
 
 RECALL_SAMPLE = 200  # documents whose exact neighbours are searched for the recall
 _METRICS = {"cosine": "cosine", "intersection": "manhattan"}

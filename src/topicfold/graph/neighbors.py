@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.threads import n_threads
 from topicfold.exceptions import DataError
 from topicfold.graph._blocked import Similarity, search_blocks
 from topicfold.graph._lists import InvertedLists
@@ -18,7 +19,6 @@ from topicfold.graph._validation import (
     check_counts,
 )
 from topicfold.graph.weighting import SIMILARITIES, Weighting
-from topicfold.parallel import n_threads
 
 Neighbors = tuple[NDArray[np.int64], NDArray[np.float64]]
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.typing import Doubles
 from topicfold.graph.weighting import KL_FLOOR
 
-Array = NDArray[np.float64]
 
-
-def scores(queries: Array, documents: Array, similarity: str) -> Array:
+def scores(queries: Doubles, documents: Doubles, similarity: str) -> Doubles:
     """Return what neighbours are ordered by, a row per query.
 
     The similarity itself, except for ``kl``: ``sum p log(max(q, floor) / floor)``.
@@ -37,7 +36,7 @@ def scores(queries: Array, documents: Array, similarity: str) -> Array:
     return np.asarray(np.rint(result * 2.0**32) / 2.0**32)
 
 
-def similarities(queries: Array, documents: Array, similarity: str) -> Array:
+def similarities(queries: Doubles, documents: Doubles, similarity: str) -> Doubles:
     """Return similarities, 0 for documents that share nothing.
 
     Examples
@@ -55,7 +54,7 @@ def similarities(queries: Array, documents: Array, similarity: str) -> Array:
     return np.where(score > 0, np.exp(-np.maximum(divergence, 0.0)), 0.0)
 
 
-def top_neighbors(score: Array, n_best: int, exclude_self: bool) -> NDArray[np.int64]:
+def top_neighbors(score: Doubles, n_best: int, exclude_self: bool) -> NDArray[np.int64]:
     """Return each row's columns by falling score, then rising number; -1: none.
 
     Examples
@@ -70,6 +69,6 @@ def top_neighbors(score: Array, n_best: int, exclude_self: bool) -> NDArray[np.i
     return np.where(np.take_along_axis(score, order, axis=1) > 0, order, -1)
 
 
-def _normalized(rows: Array, norm: int) -> Array:
+def _normalized(rows: Doubles, norm: int) -> Doubles:
     size = np.linalg.norm(rows, ord=norm, axis=1, keepdims=True)
     return np.divide(rows, size, out=np.zeros_like(rows), where=size > 0)

@@ -73,7 +73,7 @@ def left_to_right_log_likelihood(
     array([-2.4])
     """
     from topicfold.gibbs.tokens import check_whole
-    from topicfold.inference.left_to_right import left_to_right
+    from topicfold.infer.left_to_right import left_to_right
 
     phi = checked_rows(topics, "topics")
     counts = checked_counts(X, "X")

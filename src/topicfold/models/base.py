@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
@@ -18,13 +17,12 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.em import Callback, FitResult, ProgressBar
-from topicfold.inference.completion import document_completion
-from topicfold.inference.fold_in import fold_in
+from topicfold.core.typing import Array
+from topicfold.infer.completion import document_completion
+from topicfold.infer.fold_in import fold_in
+from topicfold.learn import Callback, FitResult, ProgressBar
 from topicfold.models.validation import check_counts
 from topicfold.topic_data import TopicData
-
-Array = NDArray[np.floating]
 
 # Parameters that mean the same in every model.
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {

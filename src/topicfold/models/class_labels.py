@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from topicfold.exceptions import DataError
-from topicfold.inference.two_phase import indicator_members
+from topicfold.infer.two_phase import indicator_members
 from topicfold.models.graph_base import encode_labels
 
 

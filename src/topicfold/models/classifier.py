@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.base import TopicModel
 from topicfold.models.class_labels import class_numbers
@@ -25,8 +26,6 @@ from topicfold.models.linear_rule import LinearRule
 from topicfold.models.two_phase import TwoPhase
 from topicfold.models.validation import check_counts
 from topicfold.topic_data import TopicData
-
-Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,22 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.em import Callback, run_em
-from topicfold.em.blocked_fstm import dense_mixtures, expected_counts, learning_of
-from topicfold.em.fstm import InferenceOptions
-from topicfold.em.initial import initial_topics
-from topicfold.em.online import OnlineStatistics
-from topicfold.inference.completion import document_completion
-from topicfold.inference.frank_wolfe import frank_wolfe
+from topicfold.core.typing import Array
+from topicfold.infer.completion import document_completion
+from topicfold.infer.frank_wolfe import frank_wolfe
+from topicfold.learn import Callback, run_em
+from topicfold.learn.blocked_fstm import dense_mixtures, expected_counts, learning_of
+from topicfold.learn.fstm import InferenceOptions
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.online import OnlineStatistics
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.validation import check_counts
-
-Array = NDArray[np.floating]
 
 
 class FSTM(TopicModel):
@@ -67,7 +65,7 @@ class FSTM(TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em`.
+        See :mod:`topicfold.learn`.
     verbose : bool, default=False
         Show a progress bar.
 

@@ -16,17 +16,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.em import Callback, run_em
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.gibbs.tokens import check_whole
-from topicfold.inference.completion import document_completion
-from topicfold.inference.gibbs import gibbs_mixtures
+from topicfold.infer.completion import document_completion
+from topicfold.infer.gibbs import gibbs_mixtures
+from topicfold.learn import Callback, run_em
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.held_out import LeftToRightMixin
 from topicfold.models.priors import checked_doc_topic_prior
 from topicfold.models.validation import check_counts
-
-Array = NDArray[np.floating]
 
 _SHARED = ("n_components", "max_iter", "random_state", "n_jobs", "callbacks", "verbose")
 _INSTEAD = "use LDA, whose algorithms take any weights"
@@ -68,7 +67,7 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em`.
+        See :mod:`topicfold.learn`.
     verbose : bool, default=False
         Show a progress bar.
 

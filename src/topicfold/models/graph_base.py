@@ -13,17 +13,16 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.em import Callback
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex, check_graph, document_graph
 from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges
+from topicfold.learn import Callback
 from topicfold.models.neighbor_fold_in import compared_counts, neighbor_fold_in
 from topicfold.models.plsa import PLSA
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep
 from topicfold.steps.dirichlet import DirichletPhi
-
-Array = NDArray[np.floating]
 
 DEFAULT_ETA = 1.05
 

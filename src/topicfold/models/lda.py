@@ -15,21 +15,20 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from topicfold.em import Callback, run_em
-from topicfold.em.initial import initial_topics
-from topicfold.em.lda import Cvb0, Variational
-from topicfold.em.online import OnlineFit, OnlineStatistics
-from topicfold.em.priors import dirichlet_from_mean_log, symmetric_from_mean_log
+from topicfold.core.simplex import OuterSum
+from topicfold.core.typing import Array
 from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError
-from topicfold.inference.rows import OuterSum
+from topicfold.learn import Callback, run_em
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.lda import Cvb0, Variational
+from topicfold.learn.online import OnlineFit, OnlineStatistics
+from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.held_out import LeftToRightMixin
 from topicfold.models.priors import checked_doc_topic_prior, expected_log_weights
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep
-
-Array = NDArray[np.floating]
 
 DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (1.0, 1.0)}
 DEFAULT_INIT = {"cvb0": "random", "variational": "svd"}
@@ -94,7 +93,7 @@ class LDA(LeftToRightMixin, TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em`.
+        See :mod:`topicfold.learn`.
     verbose : bool, default=False
         Show a progress bar.
 

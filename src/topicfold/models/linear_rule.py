@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core.typing import Array
 from topicfold.exceptions import ModelFileError
-
-Array = NDArray[np.floating]
 
 
 class LinearRule(BaseEstimator):

@@ -21,11 +21,13 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.threads import n_threads
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.linalg.products import SparseRows
-from topicfold.linalg.svd import truncated_svd
-from topicfold.linalg.updating import RotatedBasis, RowUpdate, add_rows
-from topicfold.linalg.weighting import WEIGHTINGS, global_weights, weigh
+from topicfold.lsi.products import SparseRows
+from topicfold.lsi.svd import truncated_svd
+from topicfold.lsi.updating import RotatedBasis, RowUpdate, add_rows
+from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
 from topicfold.models._lsi_checks import (
     check_documents,
     check_new_names,
@@ -33,9 +35,6 @@ from topicfold.models._lsi_checks import (
     check_saved,
     check_unchanged,
 )
-from topicfold.parallel import n_threads
-
-Array = NDArray[np.floating]
 
 
 class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from topicfold.em import Callback
-from topicfold.em.plsa import PlsaEM
+from topicfold.learn import Callback
+from topicfold.learn.plsa import PlsaEM
 from topicfold.models.graph_base import GraphPLSA, documented
 from topicfold.steps.base import PhiStep, ThetaStep
 from topicfold.steps.laplacian import LaplacianTheta

@@ -15,21 +15,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.em import Callback, run_em
-from topicfold.em.initial import initial_topics
-from topicfold.em.medlda import MedLdaLearning
-from topicfold.em.medlda_dual import MarginDual
+from topicfold.core.typing import Array
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
-from topicfold.inference.class_words import class_word_weights, weighted_words
-from topicfold.inference.completion import document_completion
-from topicfold.inference.fold_in import fold_in
+from topicfold.infer.class_words import class_word_weights, weighted_words
+from topicfold.infer.completion import document_completion
+from topicfold.infer.fold_in import fold_in
+from topicfold.learn import Callback, run_em
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.medlda import MedLdaLearning
+from topicfold.learn.medlda_dual import MarginDual
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.class_labels import class_numbers
 from topicfold.models.priors import expected_log_weights
 from topicfold.models.validation import check_counts
-
-Array = NDArray[np.floating]
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
 FINAL_TOL = 1e-3
@@ -83,7 +82,7 @@ class MedLDA(ClassifierMixin, TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em`.
+        See :mod:`topicfold.learn`.
     verbose : bool, default=False
         Show a progress bar.
 

@@ -6,16 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.em.fstm import updated_topics
-from topicfold.inference.two_phase import digamma_weights, expected_topic_counts
+from topicfold.core.typing import Array
+from topicfold.infer.two_phase import digamma_weights, expected_topic_counts
+from topicfold.learn.fstm import updated_topics
 from topicfold.models.base import TopicModel
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
-
-Array = NDArray[np.floating]
 
 
 def set_topics(

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
 from topicfold.engine import has_room, make_engine, order_of_topics
 from topicfold.engine.arrays import array_module
 from topicfold.engine.protocol import Engine
 from topicfold.graph import NeighborIndex
-from topicfold.inference.rows import normalize_rows
 
 if TYPE_CHECKING:
     from topicfold.models.graph_base import GraphOptions
 
-Array = NDArray[np.floating]
 Shares = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from topicfold.em import Callback
-from topicfold.em.plsa import PlsaEM
+from topicfold.learn import Callback
+from topicfold.learn.plsa import PlsaEM
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import PhiStep, ThetaStep
 from topicfold.steps.orthogonal import OrthogonalPhi, overlap

@@ -8,23 +8,21 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from topicfold.em import Callback, run_em
-from topicfold.em.initial import initial_topics
-from topicfold.em.online import OnlineStatistics
-from topicfold.em.plsa import PlsaEM
+from topicfold.core.typing import Array
 from topicfold.engine import make_engine
+from topicfold.learn import Callback, run_em
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.online import OnlineStatistics
+from topicfold.learn.plsa import PlsaEM
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.block_input import refuse_blocks
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep, ThetaStep
-
-Array = NDArray[np.floating]
 
 
 class PLSA(TopicModel):
@@ -69,7 +67,7 @@ class PLSA(TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.em`.
+        See :mod:`topicfold.learn`.
     verbose : bool, default=False
         Show a progress bar.
 

@@ -15,15 +15,16 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.graph import NeighborIndex
-from topicfold.inference.class_words import (
+from topicfold.infer.class_words import (
     class_word_weights,
     neighbor_mixtures,
     weighted_words,
 )
-from topicfold.inference.rows import normalize_rows
-from topicfold.inference.two_phase import (
+from topicfold.infer.two_phase import (
     class_neighbors,
     class_topic_weights,
     discriminative_mixtures,
@@ -34,8 +35,6 @@ from topicfold.models.class_labels import encode_classes
 from topicfold.models.fstm import FSTM
 from topicfold.models.moved_topics import plain_mixtures, set_topics
 from topicfold.models.validation import check_counts
-
-Array = NDArray[np.floating]
 
 
 class TwoPhase(TopicModel):

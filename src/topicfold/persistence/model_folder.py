@@ -29,10 +29,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from topicfold.corpus.times import parse_times
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.bundle import FORMAT_NAME, bundle_file
 from topicfold.persistence.estimators import read_estimator, save_estimator
-from topicfold.times import parse_times
 from topicfold.topic_data import TopicData
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")

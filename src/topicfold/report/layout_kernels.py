@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import kernel
+from topicfold.core.jit import kernel
 
 
 @kernel

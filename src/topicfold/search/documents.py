@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
 from topicfold.search.coarse import MIN_ROWS, CoarseRows
-
-Array = NDArray[np.float64]
 
 
 class DocumentStore:
@@ -72,7 +71,7 @@ class DocumentStore:
     def append(
         self,
         vectors: NDArray[np.float32],
-        mass: Array,
+        mass: Doubles,
         ids: Sequence[str] | None,
         counts: Any,
     ) -> None:
@@ -121,7 +120,7 @@ class DocumentStore:
             )
         return int(document)
 
-    def check_vectors(self, vectors: Any) -> Array:
+    def check_vectors(self, vectors: Any) -> Doubles:
         """Return latent vectors as float64, or say what is wrong with them."""
         rows = np.asarray(vectors, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_components:

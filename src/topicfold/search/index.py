@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.threads import n_threads
+from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
-from topicfold.parallel import n_threads
 from topicfold.search import storage
 from topicfold.search.documents import DocumentStore
 from topicfold.search.hits import Hits
@@ -33,8 +34,6 @@ from topicfold.search.queries import (
 )
 from topicfold.search.ranking import all_scores, best_of_scores, find_best
 from topicfold.search.terms import is_probabilistic, term_vectors, word_vector
-
-Array = NDArray[np.float64]
 
 
 class TopicIndex:
@@ -299,7 +298,7 @@ class TopicIndex:
 
     def _resolve(
         self, kind: str, value: Any, with_words: bool
-    ) -> tuple[Array, sparse.csr_matrix | None]:
+    ) -> tuple[Doubles, sparse.csr_matrix | None]:
         """Return the latent vector of a query, and its words if they are needed."""
         if with_words and kind in ("vector", "topic"):
             raise DataError(f"a {kind} has no words to mix in. Leave out mix.")
@@ -332,7 +331,7 @@ class TopicIndex:
             )
         return latent, counts
 
-    def _topic_vector(self, topic: Any) -> Array:
+    def _topic_vector(self, topic: Any) -> Doubles:
         n_topics = self.documents.n_components
         if not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
             raise DataError(f"there is no topic {topic!r}; give 0 to {n_topics - 1}.")
@@ -343,7 +342,7 @@ class TopicIndex:
             self._words = LexicalScores(self.documents.counts, str(self.lexical))
         return self._words
 
-    def _hits(self, rows: NDArray[np.int64], scores: Array) -> Hits:
+    def _hits(self, rows: NDArray[np.int64], scores: Doubles) -> Hits:
         return Hits(rows, scores, self.documents.names(rows))
 
     def _check_query(self, n: int, mix: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import inline, kernel
+from topicfold.core.jit import inline, kernel
 from topicfold.search._vector_codes import dot_of_codes
 
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Array = NDArray[np.float64]
+from topicfold.core.typing import Doubles
+
 LEXICAL = ("bm25", "tfidf")
 # The usual choice: saturation of counts, and how far length is discounted.
 K1, B = 1.2, 0.75
@@ -50,7 +50,7 @@ class LexicalScores:
         )
         self.postings = weighted.tocsc()
 
-    def score(self, query: sparse.csr_matrix) -> Array:
+    def score(self, query: sparse.csr_matrix) -> Doubles:
         """Return the score of every document for one row of counts."""
         scores = np.zeros(self.postings.shape[0])
         weights = query.data * self.idf[query.indices]
@@ -62,7 +62,7 @@ class LexicalScores:
             scores[postings.indices[part]] += weight * postings.data[part]
         return scores
 
-    def _saturated(self, counts: sparse.csr_matrix) -> Array:
+    def _saturated(self, counts: sparse.csr_matrix) -> Doubles:
         lengths = _row_sums(counts, counts.data)
         mean = max(float(lengths.mean()), np.finfo(float).tiny)
         damping = K1 * (1 - B + B * lengths / mean)
@@ -71,7 +71,7 @@ class LexicalScores:
         return np.asarray(values * (K1 + 1) / (values + damping))
 
 
-def mixed(latent: Array, lexical: Array, weight: float) -> Array:
+def mixed(latent: Doubles, lexical: Doubles, weight: float) -> Doubles:
     """Return ``(1 - weight)·latent + weight·lexical``, both scaled to [0, 1].
 
     Examples
@@ -82,11 +82,11 @@ def mixed(latent: Array, lexical: Array, weight: float) -> Array:
     return (1 - weight) * _scaled(latent) + weight * _scaled(lexical)
 
 
-def _scaled(scores: Array) -> Array:
+def _scaled(scores: Doubles) -> Doubles:
     low, high = float(scores.min()), float(scores.max())
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
-def _row_sums(counts: sparse.csr_matrix, values: Array) -> Array:
+def _row_sums(counts: sparse.csr_matrix, values: Doubles) -> Doubles:
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     return np.asarray(np.bincount(rows, values, counts.shape[0]), np.float64)

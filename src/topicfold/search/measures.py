@@ -22,9 +22,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
 
-Array = NDArray[np.float64]
 Measure = Literal["cosine", "inner", "hellinger", "kl"]
 MEASURES: tuple[str, ...] = get_args(Measure)
 KL_FLOOR = 1e-3
@@ -65,7 +65,7 @@ def stored_form(vectors: NDArray[np.floating], measure: str) -> NDArray[np.float
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def latent_form(stored: NDArray[np.float32], measure: str) -> Array:
+def latent_form(stored: NDArray[np.float32], measure: str) -> Doubles:
     """Return a latent vector from its stored form, up to what the measure ignores."""
     row = stored.astype(np.float64)
     if measure == "hellinger":
@@ -77,7 +77,7 @@ def latent_form(stored: NDArray[np.float32], measure: str) -> Array:
     return row
 
 
-def query_form(vector: Array, measure: str) -> tuple[Array, float]:
+def query_form(vector: Doubles, measure: str) -> tuple[Doubles, float]:
     """Return what documents are multiplied by, and what is added to the product."""
     vector = np.ascontiguousarray(vector, dtype=np.float64)
     _check_sign(vector, measure)
@@ -91,13 +91,13 @@ def query_form(vector: Array, measure: str) -> tuple[Array, float]:
     return vector, 0.0
 
 
-def unit_rows(rows: Array) -> Array:
+def unit_rows(rows: Doubles) -> Doubles:
     """Return the rows at length one; zero rows stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 
 
-def _check_sign(vectors: Array, measure: str) -> None:
+def _check_sign(vectors: Doubles, measure: str) -> None:
     if measure in ("hellinger", "kl") and vectors.min(initial=0.0) < 0:
         raise DataError(
             f"measure={measure!r} compares distributions, but the vectors have "

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.parallel import run_ranges
+from topicfold.core.threads import run_ranges
 from topicfold.search.coarse import CoarseRows
 from topicfold.search.kernels import best_rows, best_rows_by_codes, score_rows
 

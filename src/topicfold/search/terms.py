@@ -6,13 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
 from topicfold.models.lsi import LSI
-
-Array = NDArray[np.float64]
 
 
 def is_probabilistic(model: Any) -> bool:
@@ -20,7 +18,7 @@ def is_probabilistic(model: Any) -> bool:
     return not isinstance(model, LSI)
 
 
-def term_vectors(model: Any, mass: Array) -> Array:
+def term_vectors(model: Any, mass: Doubles) -> Doubles:
     """Return the points of all terms: ``V Σ`` of LSI, or ``p(k|w)``.
 
     Parameters
@@ -43,12 +41,12 @@ def term_vectors(model: Any, mass: Array) -> Array:
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
-def word_vector(model: Any, mass: Array, column: int) -> Array:
+def word_vector(model: Any, mass: Doubles, column: int) -> Doubles:
     """Return the query of one word: see `TopicIndex.query`."""
     if isinstance(model, LSI):
         n_terms = model.n_features_in_
         one = sparse.csr_matrix(([1.0], ([0], [column])), shape=(1, n_terms))
-        vector: Array = model.transform(one)[0]
+        vector: Doubles = model.transform(one)[0]
         if not vector.any():
             raise DataError("the word has no weight in the model.")
         return vector

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from topicfold._lazy import lazy_names
+from topicfold.core.lazy import lazy_names
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 from topicfold.steps.dirichlet import DirichletPhi, DirichletTheta
 

@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core.typing import Array
 from topicfold.engine.protocol import DocumentPass, Engine
-
-Array = NDArray[np.floating]
 
 
 @dataclass

@@ -6,12 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
-
-Array = NDArray[np.floating]
 
 
 class DirichletTheta(ThetaStep):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import kernel
+from topicfold.core.jit import kernel
 from topicfold.engine.special import log_scalar
 
 # Probability below which two topics' shares count as equally absent.

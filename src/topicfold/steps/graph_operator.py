@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
+from topicfold.core.typing import Array
 from topicfold.engine.arrays import array_module, on_device
 from topicfold.exceptions import DataError
-from topicfold.parallel import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.steps import graph_kernels as kernels
 from topicfold.steps.base import StepContext, ThetaStep
 
-Array = NDArray[np.floating]
 # Weight, in mean document lengths, of the uniform mixture in a document without words.
 EMPTY_LENGTH = 1e-3
 

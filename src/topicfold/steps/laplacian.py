@@ -5,15 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.steps.base import StepContext
 from topicfold.steps.graph_operator import GraphOperator, GraphTheta
 from topicfold.steps.locally_consistent import move_towards
-
-Array = NDArray[np.floating]
 
 
 class LaplacianTheta(GraphTheta):

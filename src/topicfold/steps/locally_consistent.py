@@ -6,16 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topicfold.core.typing import Array
 from topicfold.steps.base import StepContext
 from topicfold.steps.graph_operator import (
     GraphOperator,
     GraphTheta,
     floored_lengths,
 )
-
-Array = NDArray[np.floating]
 
 
 class LocallyConsistentTheta(GraphTheta):

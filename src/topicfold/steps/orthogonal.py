@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from topicfold.core.typing import Array
 from topicfold.engine.arrays import on_device
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext
 from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
-
-Array = NDArray[np.floating]
 
 
 class OrthogonalPhi(PhiStep):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold._jit import kernel
+from topicfold.core.jit import kernel
 
 ROOT_TOL = 1e-13
 MAX_NEWTON = 60

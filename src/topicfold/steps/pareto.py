@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.typing import Array
 from topicfold.engine.arrays import array_module, to_numpy
 from topicfold.exceptions import DataError
 from topicfold.steps.base import StepContext, ThetaStep
 from topicfold.steps.graph_operator import GraphOperator, graph_operator
 
-Array = NDArray[np.floating]
 Vector = NDArray[np.float64]
 
 

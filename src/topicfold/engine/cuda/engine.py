@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors
 from topicfold.engine.cuda.layout import (
     TILE_BYTES,
@@ -17,7 +18,7 @@ from topicfold.engine.cuda.layout import (
     document_layout,
     word_layout,
 )
-from topicfold.engine.cuda.packing import Array, PackedArrays
+from topicfold.engine.cuda.packing import PackedArrays
 from topicfold.engine.cuda.source import THREADS, compile_part
 from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
 
@@ -26,26 +27,26 @@ class Passes(PackedArrays):
     """The two passes over lists of non-zeros that are on the device."""
 
     _layout: DeviceLayout
-    _document_weights: Array = None
+    _document_weights: DeviceArray = None
 
     @cached_property
     def _words(self) -> DeviceWords:
         raise NotImplementedError
 
     @cached_property
-    def _partials(self) -> Array:
+    def _partials(self) -> DeviceArray:
         return self._cupy.empty((self._words.n_slots, self.width), self.dtype)
 
     def document_pass(
         self,
-        parameters: Array,
-        weights: Array,
+        parameters: DeviceArray,
+        weights: DeviceArray,
         *,
-        prior: Array | None = None,
+        prior: DeviceArray | None = None,
         link: Link = "identity",
         max_updates: int = 0,
         tol: float = 0.0,
-        out: Array | None = None,
+        out: DeviceArray | None = None,
     ) -> DocumentPass:
         """See the protocol; `n_updates` stays on the device."""
         cupy, layout = self._cupy, self._layout
@@ -83,7 +84,9 @@ class Passes(PackedArrays):
             )
             return DocumentPass(counts, self._total(loglik), n_updates)
 
-    def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
+    def word_pass(
+        self, parameters: DeviceArray, weights: DeviceArray, out: DeviceArray
+    ) -> DeviceArray:
         """N_wk at the parameters of the last document pass, written to `out`."""
         words = self._words
         stretches = words.stretches
@@ -116,7 +119,9 @@ class Passes(PackedArrays):
             )
         return out
 
-    def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
+    def expected_counts(
+        self, parameters: DeviceArray, weights: DeviceArray
+    ) -> ExpectedCounts:
         """One E-step: a document pass and a word pass."""
         documents = self.document_pass(parameters, weights)
         out = self._cupy.empty_like(weights)
@@ -196,7 +201,7 @@ class ListedEngine(Passes):
         topics: PackedArrays,
         layout: DeviceLayout,
         words: DeviceWords,
-        partials: Array,
+        partials: DeviceArray,
     ) -> None:
         super().__init__(topics.n_terms, topics.n_topics, topics.dtype)
         self.n_documents = len(layout.indptr) - 1

@@ -42,7 +42,7 @@ def infer_documents(
     class_weights : ndarray of shape (C, K)
         Promotion of the topics of each class.
     pairwise, max_iter, tol :
-        See :func:`topicfold.inference.frank_wolfe.frank_wolfe`.
+        See :func:`topicfold.infer.frank_wolfe.frank_wolfe`.
     """
     cupy = load_cupy()
     shape = row_shape(topics.shape[1], topics.dtype)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors
 from topicfold.engine.cuda.source import THREADS, WARPS, compile_part
 
-Array = Any  # CuPy has no types
 # As in steps/graph_kernels.py.
 FLOOR = 1e-10
 SMALLEST_SHARE = 1e-35
@@ -50,7 +50,9 @@ class CudaGraphOperator:
         """``Σ_ij W_ij``, every edge twice."""
         return float(self.degrees.sum())
 
-    def normalize(self, counts: Array, out: Array | None = None) -> Array:
+    def normalize(
+        self, counts: DeviceArray, out: DeviceArray | None = None
+    ) -> DeviceArray:
         """Return rows on the simplex; a row of zeros becomes uniform."""
         cupy = self._cupy
         totals = counts.sum(axis=1, dtype=np.float64, keepdims=True)
@@ -61,7 +63,9 @@ class CudaGraphOperator:
             out[empty, : self.n_topics] = 1.0 / self.n_topics
         return out
 
-    def smooth(self, theta: Array, step: float | NDArray[np.float64]) -> Array:
+    def smooth(
+        self, theta: DeviceArray, step: float | NDArray[np.float64]
+    ) -> DeviceArray:
         """Return ``(1 − step) θ_i + step Σ_j W_ij θ_j / D_ii``."""
         cupy = self._cupy
         known = self._degrees > 0
@@ -72,33 +76,35 @@ class CudaGraphOperator:
         out += (1.0 - steps).astype(theta.dtype)[:, None] * theta
         return out
 
-    def neighbor_sums(self, theta: Array) -> Array:
+    def neighbor_sums(self, theta: DeviceArray) -> DeviceArray:
         """Return ``W θ``."""
         return self._neighbor_sums(self._weights, theta)
 
-    def _neighbor_sums(self, weights: Array, theta: Array) -> Array:
+    def _neighbor_sums(self, weights: DeviceArray, theta: DeviceArray) -> DeviceArray:
         out = self._cupy.empty_like(theta)
         self._run("neighbor_sums", weights, theta, out)
         return out
 
-    def edge_products(self, first: Array, second: Array) -> float:
+    def edge_products(self, first: DeviceArray, second: DeviceArray) -> float:
         """Return ``½ Σ_ij W_ij (a_i − a_j)·(b_i − b_j) = tr(aᵀ L b)``."""
         rows = self._cupy.empty(len(first), np.float64)
         self._run("edge_products", self._weights, first, second, rows)
         return self._engine._total(rows)
 
-    def divergence(self, theta: Array) -> float:
+    def divergence(self, theta: DeviceArray) -> float:
         """Return ``½ Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``, shares of 1e-10 least."""
         cupy = self._cupy
         logs = cupy.log(cupy.maximum(theta, theta.dtype.type(FLOOR)))
         logs[:, self.n_topics :] = 0
         return self.edge_products(theta, logs)
 
-    def expected_loglik(self, counts: Array, theta: Array) -> float:
+    def expected_loglik(self, counts: DeviceArray, theta: DeviceArray) -> float:
         """Return ``Σ_dk N_dk log θ_dk``."""
         return self._engine._total(self.expected_loglik_rows(counts, theta))
 
-    def expected_loglik_rows(self, counts: Array, theta: Array) -> Array:
+    def expected_loglik_rows(
+        self, counts: DeviceArray, theta: DeviceArray
+    ) -> DeviceArray:
         """Return ``Σ_k N_dk log θ_dk`` of each document, on the device."""
         cupy = self._cupy
         logs = cupy.log(cupy.maximum(theta, theta.dtype.type(SMALLEST_SHARE)))
@@ -108,12 +114,12 @@ class CudaGraphOperator:
         self,
         lengths: NDArray[np.float64],
         strength: float,
-        counts: Array,
-        start: Array,
+        counts: DeviceArray,
+        start: DeviceArray,
         *,
         tol: float = 1e-4,
         max_iter: int = 100,
-    ) -> tuple[Array, int]:
+    ) -> tuple[DeviceArray, int]:
         """Solve ``(diag(n_d) + strength · L) θ = N`` by conjugate gradients."""
         cupy = self._cupy
         kind = counts.dtype
@@ -122,10 +128,10 @@ class CudaGraphOperator:
         column = diagonal.astype(kind)[:, None]
         inverse = (1.0 / diagonal).astype(kind)[:, None]
 
-        def apply(rows: Array) -> Array:
+        def apply(rows: DeviceArray) -> DeviceArray:
             return column * rows - self._neighbor_sums(weights, rows)
 
-        def scaled_square(rows: Array) -> float:
+        def scaled_square(rows: DeviceArray) -> float:
             squares = (rows * rows).sum(axis=1, dtype=np.float64)
             return self._engine._total(squares / diagonal)
 

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
+from topicfold.core.simplex import OuterSum
+from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors, load_cupy
 from topicfold.engine.cuda.source import (
     SUM_ROWS,
@@ -18,14 +20,12 @@ from topicfold.engine.cuda.source import (
     compile_part,
     row_shape,
 )
-from topicfold.inference.rows import OuterSum
 
 # Modes of the kernel `column_sums`.
 TOTAL, LOG, DIGAMMA, TOPIC_BOUND, CLIPPED = range(5)
 MOST_BLOCKS = 2**30
 # Rows that are normalised at a time on their way to the host.
 ROWS_AT_ONCE = 2**18
-Array = Any  # CuPy has no types
 
 
 class PackedArrays:
@@ -57,7 +57,7 @@ class PackedArrays:
     def _warp_blocks(self, n_rows: int) -> int:
         return min(-(-n_rows // WARPS), MOST_BLOCKS)
 
-    def pack_documents(self, theta: Any) -> Array:
+    def pack_documents(self, theta: Any) -> DeviceArray:
         """Copy a (D, K) array to the device, padded; broadcast ones stay small."""
         with device_errors("mixtures were copied to it"):
             packed = self._cupy.zeros((len(theta), self.width), self.dtype)
@@ -69,7 +69,7 @@ class PackedArrays:
                 packed[:, : self.n_topics] = self._upload(theta)
             return packed
 
-    def _upload(self, array: Any) -> Array:
+    def _upload(self, array: Any) -> DeviceArray:
         if isinstance(array, np.ndarray):
             # A broadcast array is sent once and repeated there.
             for axis, stride in enumerate(array.strides):
@@ -78,11 +78,11 @@ class PackedArrays:
             array = np.ascontiguousarray(array, dtype=self.dtype)
         return self._cupy.asarray(array, dtype=self.dtype)
 
-    def unpack_documents(self, packed: Array) -> NDArray[np.floating]:
+    def unpack_documents(self, packed: DeviceArray) -> NDArray[np.floating]:
         """Return the (D, K) part as a NumPy array."""
         return self._cupy.asnumpy(packed[:, : self.n_topics])
 
-    def mixtures(self, packed: Array) -> NDArray[np.floating]:
+    def mixtures(self, packed: DeviceArray) -> NDArray[np.floating]:
         """Return the (D, K) part as a NumPy array, rows on the simplex."""
         cupy = self._cupy
         theta = np.empty((len(packed), self.n_topics), self.dtype)
@@ -95,7 +95,7 @@ class PackedArrays:
             theta[first : first + len(rows)] = shares.get()
         return theta
 
-    def pack_topics(self, phi: Any) -> Array:
+    def pack_topics(self, phi: Any) -> DeviceArray:
         """Copy (K, V) topics to the device, word-major by frequency, padded."""
         with device_errors("topics were copied to it"):
             packed = self._cupy.zeros((self.n_terms, self.width), self.dtype)
@@ -103,24 +103,26 @@ class PackedArrays:
             packed[:, : self.n_topics] = self._upload(phi)[:, order].T
             return packed
 
-    def unpack_topics(self, packed: Array) -> NDArray[np.floating]:
+    def unpack_topics(self, packed: DeviceArray) -> NDArray[np.floating]:
         """Return (K, V) topics in X's order of words as a NumPy array."""
         phi = np.empty((self.n_topics, self.n_terms), self.dtype)
         columns = self._cupy.ascontiguousarray(packed[:, : self.n_topics].T)
         phi[:, self.word_order] = self._cupy.asnumpy(columns)
         return phi
 
-    def pack_prior(self, prior: Any) -> Array:
+    def pack_prior(self, prior: Any) -> DeviceArray:
         """Repeat or copy a prior over topics, padded with zeros."""
         packed = np.zeros(self.width, self.dtype)
         packed[: self.n_topics] = prior
         return self._cupy.asarray(packed)
 
-    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
+    def topic_totals(self, counts: DeviceArray) -> NDArray[np.float64]:
         """Column sums in float64."""
         return self._sums(TOTAL, counts, 0.0).get()
 
-    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
+    def normalize_topics(
+        self, counts: DeviceArray, prior: float, out: DeviceArray
+    ) -> DeviceArray:
         """Topics on the simplex from counts; `out` may be `counts`."""
         cupy = self._cupy
         if prior >= 0:
@@ -130,15 +132,22 @@ class PackedArrays:
         scale = cupy.where(totals > 0, 1.0 / cupy.where(totals > 0, totals, 1.0), -1.0)
         return self._scale(counts, prior, scale, False, out)
 
-    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
+    def expected_log_topics(
+        self, counts: DeviceArray, prior: float, out: DeviceArray
+    ) -> DeviceArray:
         """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
         totals = self.topic_totals(counts) + prior * self.n_terms
         scale = self._cupy.asarray(np.exp(-psi(totals)))
         return self._scale(counts, prior, scale, True, out)
 
     def _scale(
-        self, counts: Array, prior: float, scale: Array, digamma: bool, out: Array
-    ) -> Array:
+        self,
+        counts: DeviceArray,
+        prior: float,
+        scale: DeviceArray,
+        digamma: bool,
+        out: DeviceArray,
+    ) -> DeviceArray:
         with device_errors("topics were scaled"):
             self._run(
                 "sums",
@@ -155,15 +164,15 @@ class PackedArrays:
             )
         return out
 
-    def log_totals(self, array: Array, prior: Any) -> NDArray[np.float64]:
+    def log_totals(self, array: DeviceArray, prior: Any) -> NDArray[np.float64]:
         """Σ over rows of log(array + prior), by topic."""
         return self._sums(LOG, array, prior).get()
 
-    def digamma_totals(self, array: Array, prior: Any) -> NDArray[np.float64]:
+    def digamma_totals(self, array: DeviceArray, prior: Any) -> NDArray[np.float64]:
         """Σ over rows of ψ(array + prior), by topic."""
         return self._sums(DIGAMMA, array, prior).get()
 
-    def document_bound(self, parameters: Array, prior: Any) -> float:
+    def document_bound(self, parameters: DeviceArray, prior: Any) -> float:
         """Dirichlet terms of the bound, ``Σ_d E_q log p(θ_d|α) − E_q log q(θ_d)``."""
         alpha = self._vector(prior)
         with device_errors("the bound was computed"):
@@ -182,7 +191,7 @@ class PackedArrays:
         constant = float(gammaln(alpha.sum()) - gammaln(alpha).sum())
         return total + len(parameters) * constant
 
-    def topic_bound(self, counts: Array, prior: float) -> float:
+    def topic_bound(self, counts: DeviceArray, prior: float) -> float:
         """Dirichlet terms of the bound for topics λ = counts + prior."""
         totals = self.topic_totals(counts) + prior * self.n_terms
         inner = self._sums(TOPIC_BOUND, counts, prior).get()
@@ -197,7 +206,7 @@ class PackedArrays:
         vector[:] = prior[: self.n_topics] if prior.ndim else prior
         return vector
 
-    def _sums(self, mode: int, array: Array, prior: Any) -> Array:
+    def _sums(self, mode: int, array: DeviceArray, prior: Any) -> DeviceArray:
         """Sum a function of the entries over rows, in blocks of a fixed size."""
         n_blocks = max(1, -(-len(array) // SUM_ROWS))
         with device_errors("sums over rows were made"):
@@ -215,14 +224,14 @@ class PackedArrays:
             )
             return self._join(parts)
 
-    def _total(self, values: Array) -> float:
+    def _total(self, values: DeviceArray) -> float:
         n_blocks = max(1, -(-len(values) // SUM_VALUES))
         parts = self._cupy.empty((n_blocks, 1), np.float64)
         size = np.int64(len(values))
         self._run("sums", "vector_sums", n_blocks, (256,), size, values, parts)
         return float(self._join(parts)[0])
 
-    def _join(self, parts: Array) -> Array:
+    def _join(self, parts: DeviceArray) -> DeviceArray:
         n_rows, n_columns = parts.shape
         out = self._cupy.empty(n_columns, np.float64)
         sizes = np.int64(n_rows), np.int32(n_columns)

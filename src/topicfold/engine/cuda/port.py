@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors, load_cupy
 from topicfold.engine.cuda.engine import CudaEngine, ListedEngine
 from topicfold.engine.cuda.layout import (
@@ -27,7 +28,6 @@ from topicfold.engine.cuda.source import compile_part
 
 _logger = logging.getLogger("topicfold")
 
-Array = Any  # CuPy has no types
 TO_DEVICE, TO_HOST = 1, 2
 # Blocks of the kernel that arranges lists by word.
 ARRANGING = 2**14
@@ -63,8 +63,8 @@ class CudaPort:
             name: cupy.cuda.Stream(non_blocking=True)
             for name in ("send", "work", "fetch")
         }
-        self._scratch: tuple[Array, ...] = ()
-        self._partials: Array = None
+        self._scratch: tuple[DeviceArray, ...] = ()
+        self._partials: DeviceArray = None
         self._warned = False
 
     # ---- streams: see `pipeline.Streams`
@@ -115,12 +115,12 @@ class CudaPort:
             return np.empty(n_bytes, np.uint8)
         return np.frombuffer(memory, np.uint8, n_bytes)
 
-    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Array:
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> DeviceArray:
         """Return an array on the device."""
         with device_errors("room for blocks was made"):
             return self._cupy.empty(shape, dtype)
 
-    def upload(self, array: NDArray[Any]) -> Array:
+    def upload(self, array: NDArray[Any]) -> DeviceArray:
         """Return a copy on the device."""
         with device_errors("a block was copied to it"):
             return self._cupy.asarray(array)
@@ -171,12 +171,12 @@ class CudaPort:
         shape = (n_slots, self.topics.width)
         self._partials = self.empty(shape, self.topics.dtype)
 
-    def _room(self, n_entries: int) -> tuple[Array, ...]:
+    def _room(self, n_entries: int) -> tuple[DeviceArray, ...]:
         kinds = self.topics.dtype, np.int32, np.int32, self.topics.dtype
         return tuple(self.empty(n_entries, kind) for kind in kinds)
 
     def arrange(
-        self, lists: dict[str, Array], *, keep: bool = False
+        self, lists: dict[str, DeviceArray], *, keep: bool = False
     ) -> tuple[DeviceLayout, DeviceWords]:
         """Make the lists by word from what `prepare` returned, now on the device.
 
@@ -207,7 +207,7 @@ class CudaPort:
         """Return the engine of a block whose lists are on the device."""
         return ListedEngine(self.topics, *lists, self._partials)
 
-    def document_bound(self, parameters: Array, prior: Array) -> float:
+    def document_bound(self, parameters: DeviceArray, prior: DeviceArray) -> float:
         """Dirichlet terms of the bound for some rows."""
         return self.topics.document_bound(parameters, prior)
 

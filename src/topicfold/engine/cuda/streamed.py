@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.plan import Plan
-from topicfold.engine.cuda.visits import Array, Blocks, StreamedDocuments
+from topicfold.engine.cuda.visits import Blocks, StreamedDocuments
 from topicfold.engine.packed_blocks import BlocksEngine
 from topicfold.engine.protocol import DocumentPass, Link
 
@@ -74,7 +75,7 @@ class StreamedEngine(BlocksEngine):
             arrays.append(host.reshape(n_rows, self.n_topics))
         return StreamedDocuments(self, arrays)
 
-    def pack_documents(self, theta: Array) -> Any:
+    def pack_documents(self, theta: DeviceArray) -> Any:
         """Copy (D, K) rows block by block; a broadcast vector stays small."""
         documents = self._new_documents()
 
@@ -138,9 +139,9 @@ class StreamedEngine(BlocksEngine):
     def document_pass(
         self,
         parameters: Any,
-        weights: Array,
+        weights: DeviceArray,
         *,
-        prior: Array | None = None,
+        prior: DeviceArray | None = None,
         link: Link = "identity",
         max_updates: int = 0,
         tol: float = 0.0,
@@ -174,7 +175,9 @@ class StreamedEngine(BlocksEngine):
         self._counted = True
         return DocumentPass(counts, float(sum(logliks)), np.array([sum(n_updates)]))
 
-    def word_pass(self, parameters: Any, weights: Array, out: Array) -> Array:
+    def word_pass(
+        self, parameters: Any, weights: DeviceArray, out: DeviceArray
+    ) -> DeviceArray:
         """Return the N_wk that the last document pass counted."""
         if not self._counted:
             raise RuntimeError("a document pass comes before the word pass")
@@ -195,7 +198,7 @@ class StreamedEngine(BlocksEngine):
         self._blocks.visit(work, (documents, None))
         return sums
 
-    def document_bound(self, parameters: Any, prior: Array) -> float:
+    def document_bound(self, parameters: Any, prior: DeviceArray) -> float:
         """Dirichlet terms of the bound for documents."""
         parts: list[float] = []
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.arrays import on_device, to_numpy
 from topicfold.engine.block_engine import BlockEngine
@@ -26,7 +27,7 @@ from topicfold.engine.blocked import BlockedEngine
 from topicfold.engine.cuda.device import load_cupy
 from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
 from topicfold.engine.cuda.streamed import StreamedEngine
-from topicfold.engine.protocol import Array, DocumentPass, Engine, Link
+from topicfold.engine.protocol import DocumentPass, Engine, Link
 
 _logger = logging.getLogger("topicfold")
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.pipeline import Record, visit_blocks
 from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.packed_blocks import PackedBlocks
-
-Array = Any  # the device's, which has no types
 
 
 class StreamedDocuments(PackedBlocks):
@@ -25,7 +24,7 @@ class StreamedDocuments(PackedBlocks):
 
 
 Pair = tuple[StreamedDocuments | None, StreamedDocuments | None]
-Work = Callable[[int, Any, list[Array], list[Array]], None]
+Work = Callable[[int, Any, list[DeviceArray], list[DeviceArray]], None]
 NOTHING: Pair = (None, None)
 
 
@@ -186,7 +185,7 @@ class _Visit:
                 staged = self._staged(number, slot, place)
                 self.blocks.port.copy(documents.blocks[number], staged)
 
-    def _staged(self, number: int, slot: int, place: int) -> Array:
+    def _staged(self, number: int, slot: int, place: int) -> DeviceArray:
         return self.blocks.slots[slot].staged[place][: self._n_rows(number)]
 
     def _n_rows(self, number: int) -> int:

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many topics? One table of what each number gives, and one picture."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from topicfold.choosing.inputs import check_sizes
+from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.metrics import npmi_coherence, topic_diversity, topic_stability
+from topicfold.metrics._checks import checked_counts
+
+# Column, title, and whether more is better.
+_SCORES = (
+    ("perplexity", "perplexity", False),
+    ("coherence", "NPMI coherence", True),
+    ("diversity", "diversity", True),
+    ("stability", "stability", True),
+    ("accuracy", "accuracy", True),
+)
+
+
+__all__ = ["Selection", "SelectionRecord", "select_n_components"]
+
+
+@dataclass(frozen=True)
+class SelectionRecord:
+    """What one number of topics gives; means over the restarts, NaN where undefined.
+
+    Attributes
+    ----------
+    n_components : int
+        Number of topics.
+    perplexity : float
+        Of held-out words in held-out documents; lower is better.
+    coherence : float
+        Mean NPMI of the topics' top words on the training documents.
+    diversity : float
+        Share of different words among all top words.
+    stability : float
+        Shared probability of matched topics of two restarts, 0 to 1.
+    accuracy : float
+        Of a linear SVM on √θ, on the held-out documents.
+    seconds : float
+        Time of one fit.
+    """
+
+    n_components: int
+    perplexity: float
+    coherence: float
+    diversity: float
+    stability: float
+    accuracy: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The table of `select_n_components`.
+
+    Attributes
+    ----------
+    records : tuple of SelectionRecord
+        By number of topics.
+    model : str
+        Name of the model.
+    """
+
+    records: tuple[SelectionRecord, ...]
+    model: str
+
+    def best(self, score: str) -> int:
+        """Return the number of topics with the best value of one column.
+
+        Parameters
+        ----------
+        score : {"perplexity", "coherence", "diversity", "stability", "accuracy"}
+            Of equal ones the smallest number.
+        """
+        known = {name: higher for name, _, higher in _SCORES}
+        if score not in known:
+            raise DataError(f"there is no score {score!r}. Scores: {', '.join(known)}.")
+        values = self._column(score)
+        if np.isnan(values).all():
+            raise DataError(f"{score} is not defined for {self.model} here.")
+        values = values if known[score] else -values
+        return self.records[int(np.nanargmax(np.round(values, 12)))].n_components
+
+    def suggested(self) -> int:
+        """Return one number of topics.
+
+        The one of the best accuracy where there are labels; else the one of the best
+        mean rank in perplexity, coherence and stability. A starting point: look at the
+        table and at the topics.
+        """
+        if not np.isnan(self._column("accuracy")).all():
+            return self.best("accuracy")
+        ranks = []
+        for name, _, higher in _SCORES:
+            values = self._column(name)
+            if name == "diversity" or np.isnan(values).any():
+                continue
+            values = np.round(-values if higher else values, 12)
+            ranks.append(
+                [(values < v).sum() + 0.5 * (values == v).sum() for v in values]
+            )
+        if not ranks:
+            raise DataError(f"no score is defined for {self.model}.")
+        return self.records[int(np.argmin(np.sum(ranks, axis=0)))].n_components
+
+    def to_markdown(self) -> str:
+        """Return the table; columns that are not defined are left out."""
+        used = [(n, t) for n, t, _ in _SCORES if not np.isnan(self._column(n)).all()]
+        lines = [
+            f"| topics | {' | '.join(title for _, title in used)} | seconds |",
+            "|---" * (len(used) + 2) + "|",
+        ]
+        for record in self.records:
+            cells = [
+                f"{getattr(record, name):.{1 if name == 'perplexity' else 3}f}"
+                for name, _ in used
+            ]
+            cells = [str(record.n_components), *cells, f"{record.seconds:.2f}"]
+            lines.append(f"| {' | '.join(cells)} |")
+        return "\n".join(lines)
+
+    def plot(self, path: Any = None) -> Any:
+        """Draw every score over the number of topics.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            File for the picture: .png, .svg or .pdf.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        figure_class = load_figure()
+        used = [(n, t) for n, t, _ in _SCORES if not np.isnan(self._column(n)).all()]
+        figure = figure_class(figsize=(3.2 * len(used), 3), layout="constrained")
+        numbers = [record.n_components for record in self.records]
+        for place, (name, title) in enumerate(used, 1):
+            axes = figure.add_subplot(1, len(used), place)
+            axes.plot(numbers, self._column(name), marker="o")
+            axes.axvline(self.suggested(), color="0.8", zorder=0)
+            axes.set(xlabel="topics", title=title)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        return np.array([getattr(record, name) for record in self.records])
+
+
+def select_n_components(
+    model: Any,
+    X: Any,
+    candidates: Sequence[int],
+    y: Any = None,
+    *,
+    n_restarts: int = 3,
+    test_size: float = 0.1,
+    n_words: int = 10,
+    random_state: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Selection:
+    """Fit a model with several numbers of topics, and score each.
+
+    Parameters
+    ----------
+    model : topic model
+        Not fitted; copies of it are, with other `n_components` and seeds.
+    X : sparse matrix of shape (n_documents, n_terms)
+        Counts.
+    candidates : sequence of int
+        Numbers of topics.
+    y : array of shape (n_documents,), optional
+        Labels; -1, "" and None mean unknown. They add the column accuracy, and the
+        model learns from those of the training documents if it can.
+    n_restarts : int, default=3
+        Fits for each number, with seeds from `random_state` on; one has no stability.
+    test_size : float, default=0.1
+        Share of the documents held out.
+    n_words : int, default=10
+        Top words for coherence and diversity.
+    random_state : int, default=0
+        Seed of the split and of the first start.
+    on_progress : callable, optional
+        Called with (fits done, fits in all).
+
+    Returns
+    -------
+    Selection
+        Records, `to_markdown`, `plot`, `suggested`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import PLSA, select_n_components
+    >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(3) * 2 + 0.1,
+    ...     np.ones((20, 5))))
+    >>> found = select_n_components(PLSA(), X, [2, 3], n_words=5, n_restarts=2)
+    >>> found.best("coherence")
+    3
+    """
+    counts = sparse.csr_matrix(checked_counts(X, "X"))
+    sizes = sorted(set(check_sizes(candidates, "candidates")))
+    n_restarts = check_sizes(n_restarts, "n_restarts")[0]
+    train = _training_part(counts.shape[0], test_size, random_state)
+    labels = _labels(y, train)
+    records = []
+    done = 0
+    for size in sizes:
+        fits = []
+        for restart in range(n_restarts):
+            fits.append(
+                _score(
+                    model, counts, train, labels, size, random_state + restart, n_words
+                )
+            )
+            done += 1
+            if on_progress is not None:
+                on_progress(done, len(sizes) * n_restarts)
+        records.append(_record(size, fits))
+    return Selection(tuple(records), type(model).__name__)
+
+
+def load_figure() -> Any:
+    """Return matplotlib's Figure, which needs no display."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            "a picture needs matplotlib: pip install 'topicfold[plot]'."
+        ) from error
+    return Figure
+
+
+def _score(
+    model: Any,
+    X: Any,
+    train: NDArray[np.bool_],
+    labels: NDArray[np.int64] | None,
+    size: int,
+    seed: int,
+    n_words: int,
+) -> dict[str, Any]:
+    from topicfold.choosing.runner import quiet
+
+    fitted = _with(model, size, seed)
+    known = labels is not None
+    if labels is not None and (labels < 0).any() and hasattr(fitted, "unknown_label"):
+        fitted.set_params(unknown_label=-1)
+    with quiet():
+        began = time.perf_counter()
+        fitted.fit(X[train], labels[train]) if known else fitted.fit(X[train])  # type: ignore[index]
+        seconds = time.perf_counter() - began
+        topics = np.asarray(fitted.components_, dtype=np.float64)
+        mixed = topics.min() >= 0 and np.allclose(topics.sum(axis=1), 1, atol=1e-3)
+        held_out = X[~train]
+        perplexity = np.nan
+        if hasattr(fitted, "perplexity") and held_out.nnz:
+            perplexity = fitted.perplexity(held_out)
+        words = min(n_words, topics.shape[1])
+        coherence = diversity = np.nan
+        if mixed and words > 1:
+            scores = npmi_coherence(topics, X[train], n_words=words)
+            coherence = (
+                float(np.nanmean(scores)) if np.isfinite(scores).any() else np.nan
+            )
+            diversity = topic_diversity(topics, words)
+        accuracy = np.nan
+        if labels is not None:
+            accuracy = _accuracy(fitted, X, train, labels)
+    return {
+        "topics": topics if mixed else None,
+        "perplexity": perplexity,
+        "coherence": coherence,
+        "diversity": diversity,
+        "accuracy": accuracy,
+        "seconds": seconds,
+    }
+
+
+def _with(model: Any, size: int, seed: int) -> Any:
+    """Return a copy with another number of topics and seed, or its base has."""
+    parameters = model.get_params(deep=True)
+    changed: dict[str, Any] = {}
+    for name, value in (("n_components", size), ("random_state", seed)):
+        found = [key for key in (name, f"base__{name}") if key in parameters]
+        if found:
+            changed[found[0]] = value
+        elif name == "n_components":
+            raise DataError(
+                f"{type(model).__name__} has no parameter n_components. Give a topic "
+                "model; for TwoPhase one with its base, as TwoPhase(FSTM())."
+            )
+    return clone(model).set_params(**changed)
+
+
+def _accuracy(
+    model: Any, X: Any, train: NDArray[np.bool_], labels: NDArray[np.int64]
+) -> float:
+    from sklearn.svm import LinearSVC
+
+    learn, test = train & (labels >= 0), ~train & (labels >= 0)
+    if len(np.unique(labels[learn])) < 2 or not test.any():
+        return float("nan")
+    seen, new = (np.asarray(model.transform(X[rows])) for rows in (learn, test))
+    if min(seen.min(), new.min()) >= 0:
+        seen, new = np.sqrt(seen), np.sqrt(new)
+    classifier = LinearSVC(random_state=0).fit(seen, labels[learn])
+    return float(np.mean(classifier.predict(new) == labels[test]))
+
+
+def _record(size: int, fits: list[dict[str, Any]]) -> SelectionRecord:
+    runs = [fit["topics"] for fit in fits if fit["topics"] is not None]
+    means = {
+        name: float(np.mean([fit[name] for fit in fits]))
+        for name in ("perplexity", "coherence", "diversity", "accuracy", "seconds")
+    }
+    stability = topic_stability(runs) if len(runs) > 1 else float("nan")
+    return SelectionRecord(n_components=size, stability=stability, **means)
+
+
+def _training_part(n: int, test_size: float, seed: int) -> NDArray[np.bool_]:
+    if not 0 < test_size < 1:
+        raise DataError(f"test_size={test_size} must be between 0 and 1.")
+    n_test = max(1, round(test_size * n))
+    if n - n_test < 2:
+        raise DataError(f"{n} documents are too few to hold {n_test} of them out.")
+    train = np.ones(n, dtype=bool)
+    train[np.random.default_rng(seed).permutation(n)[:n_test]] = False
+    return train
+
+
+def _labels(y: Any, train: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    from topicfold.models.graph_base import encode_labels
+
+    if y is None:
+        return None
+    labels = encode_labels(y, len(train))
+    if labels is None:
+        raise DataError("y has no known label. Leave it out, or give some.")
+    return labels

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names of a package that are loaded when first used."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for `package` that imports a name's home on first use.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    homes : mapping of str to str
+        ``"module:name"`` of every public name.
+
+    Examples
+    --------
+    >>> find = lazy_names("numbers", {"sqrt": "math:sqrt"})
+    >>> find("sqrt")(9.0)
+    3.0
+    >>> find("cube")
+    Traceback (most recent call last):
+    AttributeError: module 'numbers' has no attribute 'cube'
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, attribute = homes[name].partition(":")
+        return getattr(import_module(module), attribute)
+
+    return find
+
+
+def moved_names(old: str, new: str) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a module that has moved; it warns at every use.
+
+    Parameters
+    ----------
+    old, new : str
+        The module's name before and now.
+    """
+
+    def find(name: str) -> Any:
+        home = import_module(new)
+        if name not in home.__all__:
+            raise AttributeError(f"module {old!r} has no attribute {name!r}")
+        warnings.warn(
+            f"{old} is now {new}; the old name will be removed in version 0.3.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return getattr(home, name)
+
+    return find

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frank-Wolfe inference: sparse topic mixtures for documents, topics fixed.
+
+For every document with weights u (made to sum to 1) it climbs the concave
+
+    f(θ) = Σ_w u_w log Σ_k θ_k φ_kw + R Σ_{k in S} sin θ_k
+
+on the simplex: from the best vertex, every iteration moves towards the vertex with
+the steepest slope by an exact line search, or wins more by a pairwise step. After l
+iterations at most l + 1 topics are non-zero and ``max f - f(θ) ≤ 4 C_f / (l + 3)``,
+C_f bounding the curvature of f.
+
+References
+----------
+K. Than, T. B. Ho, D. K. Nguyen: An effective framework for supervised dimension
+reduction. Neurocomputing (2014), algorithm 1. doi:10.1016/j.neucom.2014.02.017
+
+K. L. Clarkson: Coresets, sparse greedy approximation, and the Frank-Wolfe algorithm.
+ACM Transactions on Algorithms 6 (2010). doi:10.1145/1824777.1824783
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from topicfold.core.threads import (
+    RANGES_PER_THREAD,
+    balanced_ranges,
+    n_threads,
+    run_ranges,
+)
+from topicfold.exceptions import DataError, DeviceError
+from topicfold.infer.frank_wolfe_kernels import PROBABILITY_FLOOR, infer_documents
+
+# Rows of θ that one task holds densely before they become CSR.
+_MAX_ROWS = 2048
+
+Promoted: TypeAlias = tuple[ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True)
+class FrankWolfeInfo:
+    """How the inference of each document went.
+
+    Attributes
+    ----------
+    n_iter : ndarray of int64 of shape (D,)
+        Iterations that raised the objective.
+    start, objective : ndarray of float64 of shape (D,)
+        Objective at the best vertex and at the returned mixture.
+    gap : ndarray of float64 of shape (D,)
+        Frank-Wolfe gap ``max_k g_k - θ·g`` at the last gradient, which is that of
+        the returned mixture or of the one before: no mixture is better than
+        `objective` by more.
+    empty : ndarray of bool of shape (D,)
+        Documents without a known word: uniform mixture, all the above 0.
+    """
+
+    n_iter: NDArray[np.int64]
+    start: NDArray[np.float64]
+    objective: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    empty: NDArray[np.bool_]
+
+
+@overload
+def frank_wolfe(
+    U: Any,
+    topics_word_major: NDArray[np.floating],
+    *,
+    promotion: float = ...,
+    promoted: Promoted | None = ...,
+    pairwise: bool = ...,
+    max_iter: int = ...,
+    tol: float = ...,
+    device: str = ...,
+    n_jobs: int | None = ...,
+    return_info: Literal[False] = ...,
+) -> sp.csr_array: ...
+@overload
+def frank_wolfe(
+    U: Any,
+    topics_word_major: NDArray[np.floating],
+    *,
+    promotion: float = ...,
+    promoted: Promoted | None = ...,
+    pairwise: bool = ...,
+    max_iter: int = ...,
+    tol: float = ...,
+    device: str = ...,
+    n_jobs: int | None = ...,
+    return_info: Literal[True],
+) -> tuple[sp.csr_array, FrankWolfeInfo]: ...
+def frank_wolfe(
+    U: Any,
+    topics_word_major: NDArray[np.floating],
+    *,
+    promotion: float = 0.0,
+    promoted: Promoted | None = None,
+    pairwise: bool = True,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    device: str = "cpu",
+    n_jobs: int | None = None,
+    return_info: bool = False,
+) -> sp.csr_array | tuple[sp.csr_array, FrankWolfeInfo]:
+    """Infer the topic mixture of every document by Frank-Wolfe.
+
+    One iteration costs O(K) for each different word of the document. The result is
+    the same, bit for bit, for any number of threads and any batching of documents.
+
+    Parameters
+    ----------
+    U : sparse matrix or array of shape (D, V)
+        Non-negative word weights, a document a row; only their proportions matter.
+        Words that no topic has are ignored.
+    topics_word_major : ndarray of shape (V, K), float32 or float64
+        φᵀ, non-negative, K contiguous. θ has its dtype.
+    promotion : float, default=0
+        R, the weight of promoted topics. The log-likelihood of a document counts as
+        one word's, so even 1 is strong.
+    promoted : tuple of (int array of shape (D,), bool array of shape (C, K)), optional
+        Class of every document, -1 for none, and the promoted topics of every class.
+    pairwise : bool, default=True
+        Whether an iteration may, where that improves more, move mass to the steepest
+        topic from the topic in use that deserves it least, instead of from all: the
+        same guarantees, fewer iterations, fewer topics. False is the paper's algorithm.
+    max_iter : int, default=1000
+        Most iterations for a document; 0 gives the best vertex.
+    tol : float, default=1e-6
+        A document is done when an iteration improves its objective by less than this
+        share of it. With a large `promotion` the objective is mostly promotion.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to compute. Results of the two agree in the objective, not in every bit.
+    n_jobs : int, optional
+        Threads on the CPU; None means 1, -1 all cores.
+    return_info : bool, default=False
+        Whether to return a `FrankWolfeInfo` too.
+
+    Returns
+    -------
+    theta : csr_array of shape (D, K)
+        Rows sum to 1; the row of a document without known words is uniform.
+    info : FrankWolfeInfo
+        Only if `return_info`.
+
+    Examples
+    --------
+    >>> U = sp.csr_array([[3, 1, 0], [0, 0, 2]])
+    >>> topics = np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
+    >>> frank_wolfe(U, topics).toarray()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    topics = _check_topics(topics_word_major)
+    U = _check_documents(U, topics.shape[0])
+    _check_options(promotion, max_iter, tol)
+    if device not in ("cpu", "cuda"):
+        raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
+    classes, weights = _check_promoted(promotion, promoted, U.shape[0], topics.shape[1])
+    options = bool(pairwise), int(max_iter), float(tol)
+    infer = _infer_on_device if device == "cuda" else _infer_on_threads
+    indices, data, counts, info = infer(U, topics, classes, weights, options, n_jobs)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    theta = sp.csr_array((data, indices, indptr), shape=(U.shape[0], topics.shape[1]))
+    return (theta, _info(info)) if return_info else theta
+
+
+def _infer_on_device(
+    U: sp.csr_array,
+    topics: NDArray[np.floating],
+    classes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    options: tuple[bool, int, float],
+    n_jobs: int | None,
+) -> tuple[NDArray[Any], ...]:
+    from topicfold.engine.cuda.frank_wolfe import infer_documents as infer
+
+    pairwise, max_iter, tol = options
+    return infer(
+        U,
+        topics,
+        PROBABILITY_FLOOR,
+        classes,
+        weights,
+        pairwise=pairwise,
+        max_iter=max_iter,
+        tol=tol,
+    )
+
+
+def _infer_on_threads(
+    U: sp.csr_array,
+    topics: NDArray[np.floating],
+    classes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    options: tuple[bool, int, float],
+    n_jobs: int | None,
+) -> tuple[NDArray[Any], ...]:
+    threads = n_threads(n_jobs)
+    table, known, column = _word_table(topics, U.indices, threads)
+    parts: dict[int, tuple[NDArray[Any], ...]] = {}
+
+    def infer_range(start: int, stop: int) -> None:
+        n_rows, n_topics = stop - start, topics.shape[1]
+        indptr = U.indptr[start : stop + 1].astype(np.int64)
+        span = slice(int(indptr[0]), int(indptr[-1]))
+        indices = np.empty(n_rows * n_topics, dtype=np.int32)
+        data = np.empty(n_rows * n_topics, dtype=topics.dtype)
+        counts, info = np.empty(n_rows, dtype=np.int64), np.empty((n_rows, 4))
+        n_written = infer_documents(
+            indptr - indptr[0], column[U.indices[span]],
+            U.data[span].astype(np.float64), table, known, classes[start:stop],
+            weights, *options, indices, data, counts, info,
+        )  # fmt: skip
+        parts[start] = indices[:n_written].copy(), data[:n_written].copy(), counts, info
+
+    ranges = [
+        (row, min(row + _MAX_ROWS, stop))
+        for start, stop in balanced_ranges(U.indptr, RANGES_PER_THREAD * threads)
+        for row in range(start, stop, _MAX_ROWS)
+    ]
+    run_ranges(infer_range, ranges, threads)
+    return tuple(
+        np.concatenate(part)
+        for part in zip(*(parts[start] for start, _ in ranges), strict=True)
+    )
+
+
+def _info(table: NDArray[np.float64]) -> FrankWolfeInfo:
+    empty = table[:, 0] < 0
+    n_iter = np.where(empty, 0, table[:, 0]).astype(np.int64)
+    start, objective, gap = (table[:, j].copy() for j in (1, 2, 3))
+    return FrankWolfeInfo(n_iter, start, objective, gap, empty)
+
+
+def _word_table(
+    topics: NDArray[np.floating], indices: NDArray[np.integer], threads: int
+) -> tuple[NDArray[np.floating], NDArray[np.bool_], NDArray[np.int32]]:
+    """Return φᵀ beside log φᵀ for the words in use, which are known, and their rows."""
+    n_words, n_topics = topics.shape
+    used = np.zeros(n_words, dtype=bool)
+    used[indices] = True
+    words = np.flatnonzero(used)
+    row_of_word = np.zeros(n_words, dtype=np.int32)
+    row_of_word[words] = np.arange(len(words), dtype=np.int32)
+    table = np.empty((len(words), 2 * n_topics), dtype=topics.dtype)
+    known = np.empty(len(words), dtype=bool)
+
+    def fill(start: int, stop: int) -> None:
+        rows = topics[words[start:stop]]
+        known[start:stop] = (rows > 0).any(axis=1)
+        floored = table[start:stop, :n_topics]
+        np.maximum(rows, topics.dtype.type(PROBABILITY_FLOOR), out=floored)
+        np.log(floored, out=table[start:stop, n_topics:])
+
+    run_ranges(
+        fill,
+        [
+            (row, min(row + _MAX_ROWS, len(words)))
+            for row in range(0, len(words), _MAX_ROWS)
+        ],
+        threads,
+    )
+    return table, known, row_of_word
+
+
+def _check_topics(topics: NDArray[np.floating]) -> NDArray[np.floating]:
+    topics = np.asarray(topics)
+    if topics.ndim != 2 or 0 in topics.shape:
+        raise DataError(
+            f"topics_word_major has shape {topics.shape}. Pass φᵀ, a row for each "
+            "word and a column for each topic, at least one of each."
+        )
+    if topics.dtype not in (np.float32, np.float64):
+        raise DataError(
+            f"topics_word_major has dtype {topics.dtype}. Pass float32 or float64."
+        )
+    low, high = topics.min(), topics.max()
+    if not (low >= 0 and np.isfinite(high)):
+        bad = ~(np.isfinite(topics) & (topics >= 0))
+        word, topic = np.argwhere(bad)[0]
+        raise DataError(
+            f"topics_word_major has {bad.sum()} entries that are negative or not "
+            f"finite (first at word {word}, topic {topic}). Pass probabilities."
+        )
+    return np.ascontiguousarray(topics)
+
+
+def _check_documents(U: Any, n_words: int) -> sp.csr_array:
+    if not sp.issparse(U):
+        raise DataError(
+            f"U is a {type(U).__name__}. Pass a SciPy sparse matrix: "
+            "scipy.sparse.csr_array(U)."
+        )
+    U = sp.csr_array(U)
+    if U.shape[1] != n_words:
+        raise DataError(
+            f"U has {U.shape[1]} columns but the topics have {n_words} words. Pass "
+            "both over the same vocabulary; topics are word-major (V, K)."
+        )
+    if U.shape[0] == 0:
+        raise DataError("U has no documents (0 rows). Pass at least one.")
+    bad = np.flatnonzero(~(np.isfinite(U.data) & (U.data >= 0)))
+    if len(bad):
+        row = int(np.searchsorted(U.indptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"U has {len(bad)} entries that are negative or not finite (first at row "
+            f"{row}, column {U.indices[bad[0]]}). Weights are counts or the like."
+        )
+    return U
+
+
+def _check_options(promotion: float, max_iter: int, tol: float) -> None:
+    for name, value in (("promotion", promotion), ("max_iter", max_iter), ("tol", tol)):
+        if not (value >= 0 and np.isfinite(value)):
+            raise DataError(
+                f"The '{name}' parameter of frank_wolfe must be in the range "
+                f"[0, inf). Got {value!r} instead."
+            )
+
+
+def _check_promoted(
+    promotion: float, promoted: Promoted | None, n_documents: int, n_topics: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the row of every document in the weights of classes, and the weights."""
+    nobody = np.full(n_documents, -1, dtype=np.int64)
+    if promoted is None:
+        if promotion > 0:
+            raise DataError(
+                f"promotion is {promotion} but no topics are promoted. Pass "
+                "promoted=(class_of_document, topics_of_class)."
+            )
+        return nobody, np.zeros((1, n_topics))
+    classes, chosen = np.asarray(promoted[0]), np.asarray(promoted[1])
+    if classes.shape != (n_documents,) or classes.dtype.kind not in "iu":
+        raise DataError(
+            f"promoted[0] has shape {classes.shape} and dtype {classes.dtype}. Pass "
+            f"one whole number for each of the {n_documents} documents."
+        )
+    if chosen.ndim != 2 or chosen.shape[1] != n_topics or chosen.dtype != np.bool_:
+        raise DataError(
+            f"promoted[1] has shape {chosen.shape} and dtype {chosen.dtype}. Pass a "
+            f"boolean matrix (classes, {n_topics} topics)."
+        )
+    if classes.min() < -1 or classes.max() >= len(chosen):
+        raise DataError(
+            f"promoted[0] has classes from {classes.min()} to {classes.max()}. They "
+            f"are rows of promoted[1], 0 to {len(chosen) - 1}, or -1 for none."
+        )
+    if promotion == 0:
+        return nobody, np.zeros((1, n_topics))
+    return classes.astype(np.int64), promotion * chosen.astype(np.float64)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# mypy: allow-untyped-defs
+"""Frank-Wolfe inference, the compiled part: one document after another.
+
+A document is a small dense problem: its words' rows of φᵀ are gathered once into a
+block that stays in cache. The block and the gradient have the dtype of the topics;
+mixture, word probabilities, line search and objective are float64.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from topicfold.core.jit import kernel
+from topicfold.infer.line_search import try_direction
+from topicfold.infer.separable import term_slope, term_value
+
+PROBABILITY_FLOOR = 1e-10
+"""A topic gives at least this probability to a word that any topic has.
+
+It keeps logarithms finite at vertices where ``φ_kw = 0``. Words that no topic has are
+left out instead.
+"""
+
+
+@kernel
+def infer_documents(
+    indptr,
+    indices,
+    data,
+    table,
+    known,
+    class_of_doc,
+    class_weights,
+    pairwise,
+    max_iter,
+    tol,
+    out_indices,
+    out_data,
+    out_counts,
+    out_info,
+):
+    """Infer θ of a range of documents; equivalent to `reference.frank_wolfe`.
+
+    `indptr` (n + 1,), `indices` and `data` (nnz,) are CSR rows; `table` (V, 2 K) is
+    φᵀ with the floor and beside it its logarithm; `known` (V,) marks words that some
+    topic has; `class_of_doc` (n,) is a row of `class_weights` (C, K), or -1. Writes
+    the non-zeros of θ one after another to `out_indices` and `out_data`, n K long,
+    their number to `out_counts` (n,), and to `out_info` (n, 4): iterations, objective
+    at the start and at the end, gap; iterations are -1 for a document without words.
+    Returns the number of all non-zeros.
+    """
+    n_topics = class_weights.shape[1]
+    longest = 0
+    for row in range(len(indptr) - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    block = np.empty((longest, n_topics), table.dtype)
+    scores = np.empty(n_topics, table.dtype)
+    words = np.empty(longest, np.int64)
+    lists = np.empty(n_topics + 1, np.int64)
+    ways = np.empty((2, n_topics + 1))
+    work = np.empty((5, longest))
+    theta = np.empty(n_topics)
+    no_weights = np.zeros(n_topics)
+    n_written = 0
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        n_words = select_words(
+            indices[start:stop], data[start:stop], known, words, work[0]
+        )
+        if n_words > 0:
+            promoting = class_of_doc[row] >= 0
+            weights = class_weights[class_of_doc[row]] if promoting else no_weights
+            gather_document(words[:n_words], work[0], table, block, scores)
+            top = best_vertex(scores, weights)
+            climb(
+                top, block[:n_words], scores, work, lists, ways, weights,
+                promoting, pairwise, max_iter, tol, theta, out_info[row],
+            )  # fmt: skip
+        else:
+            theta[:] = 1.0
+            out_info[row] = 0.0
+            out_info[row, 0] = -1.0
+        out_counts[row] = write_row(
+            theta, out_indices[n_written:], out_data[n_written:]
+        )
+        n_written += out_counts[row]
+    return n_written
+
+
+@kernel
+def write_row(theta, out_indices, out_data):
+    """Write the non-zeros of θ with sum 1; return how many there are."""
+    total = theta.sum()
+    count = 0
+    for k in range(len(theta)):
+        share = out_data.dtype.type(theta[k] / total)
+        if share > 0.0:
+            out_indices[count] = k
+            out_data[count] = share
+            count += 1
+    return count
+
+
+@kernel
+def select_words(indices, data, known, out_words, out_weights):
+    """Write known words and their weights with sum 1; return how many there are."""
+    n_words, total = 0, 0.0
+    for j in range(len(indices)):
+        if data[j] > 0.0 and known[indices[j]]:
+            out_words[n_words] = indices[j]
+            out_weights[n_words] = data[j]
+            total += data[j]
+            n_words += 1
+    for j in range(n_words):
+        out_weights[j] /= total
+    return n_words
+
+
+@kernel
+def gather_document(words, weights, table, out_block, out_scores):
+    """Copy the words' rows of φᵀ; write the log-likelihood at every vertex."""
+    n_topics = len(out_scores)
+    out_scores[:] = 0.0
+    for j in range(len(words)):
+        weight = table.dtype.type(weights[j])
+        row, copy = table[words[j]], out_block[j]
+        for k in range(n_topics):
+            copy[k] = row[k]
+        logs = row[n_topics:]
+        for k in range(n_topics):
+            out_scores[k] += weight * logs[k]
+
+
+@kernel
+def best_vertex(scores, weights):
+    """Return the vertex with the largest objective, the first of equals."""
+    top, best = 0, -np.inf
+    lift = term_value(1.0) - term_value(0.0)
+    for k in range(len(scores)):
+        value = scores[k] + weights[k] * lift
+        if value > best:
+            top, best = k, value
+    return top
+
+
+@kernel
+def climb(
+    top, block, scores, work, lists, ways, weights, promoting, pairwise, max_iter,
+    tol, out_theta, out_info,
+):  # fmt: skip
+    """Climb from vertex `top` until the relative improvement is below `tol`.
+
+    `lists` (K + 1,) holds the topics in use, `ways` (2, K + 1) how their shares move.
+    """
+    n_words = len(block)
+    # A slice of a row is known to be contiguous, a row of a slice is not.
+    u, x, rate = work[0][:n_words], work[1][:n_words], work[2][:n_words]
+    value, gap = 0.0, 0.0
+    for w in range(len(u)):
+        x[w] = block[w, top]
+        value += u[w] * math.log(x[w])
+    if promoting:
+        value += weights.sum() * term_value(0.0)
+        value += weights[top] * (term_value(1.0) - term_value(0.0))
+    out_theta[:] = 0.0
+    out_theta[top] = 1.0
+    lists[0], n_active = top, 1
+    out_info[1] = value
+    iteration = 0
+    while True:
+        for w in range(len(u)):
+            rate[w] = np.divide(u[w], x[w])
+        likelihood_gradient(block, rate, scores)
+        top, gap = best_direction(scores, weights, promoting, out_theta)
+        # No step can win more than the gap.
+        if iteration >= max_iter or not gap > tol * abs(value):
+            break
+        bad = -1
+        if pairwise and n_active > 1:
+            bad = worst_topic(scores, weights, out_theta, lists[:n_active], top)
+        if out_theta[top] == 0.0:
+            lists[n_active] = top
+            n_active += 1
+        gain, n_active = best_move(
+            top, bad, block, work, lists, n_active, ways, weights, promoting, out_theta
+        )
+        if not gain > 0.0:
+            break
+        value += gain
+        iteration += 1
+        if gain < tol * abs(value):
+            break
+    out_info[0], out_info[2], out_info[3] = iteration, value, max(gap, 0.0)
+
+
+@kernel
+def best_move(
+    top, bad, block, work, lists, n_active, ways, weights, promoting, out_theta
+):
+    """Move x and θ towards vertex `top`, or from topic `bad` to it if that wins more.
+
+    Returns what was won and the new number of topics in use.
+    """
+    n_words = len(block)
+    u, x, delta = work[0][:n_words], work[1][:n_words], work[2][:n_words]
+    way, work_far = ways[0], work[4][:n_words]
+    active = lists[:n_active]
+    for w in range(len(u)):
+        delta[w] = block[w, top] - x[w]
+    for j in range(n_active):
+        way[j] = (1.0 if active[j] == top else 0.0) - out_theta[active[j]]
+    step, gain = try_direction(
+        u, x, delta, 1.0, weights, promoting, out_theta, active, way, work_far
+    )
+    if bad >= 0:
+        other_delta, other_way, cap = work[3][:n_words], ways[1], out_theta[bad]
+        for w in range(len(u)):
+            other_delta[w] = block[w, top] - block[w, bad]
+        for j in range(n_active):
+            other_way[j] = 1.0 if active[j] == top else 0.0
+            other_way[j] -= 1.0 if active[j] == bad else 0.0
+        other_step, other_gain = try_direction(
+            u, x, other_delta, cap, weights, promoting, out_theta, active, other_way,
+            work_far,
+        )  # fmt: skip
+        if other_gain > gain:
+            step, gain, delta, way = other_step, other_gain, other_delta, other_way
+    if gain > 0.0:
+        for w in range(len(u)):
+            moved = x[w] + step * delta[w]
+            x[w] = moved if moved > PROBABILITY_FLOOR else PROBABILITY_FLOOR
+    else:
+        step = 0.0
+    left = 0
+    for j in range(n_active):
+        k = active[j]
+        out_theta[k] += step * way[j]
+        if out_theta[k] > 0.0:
+            active[left] = k
+            left += 1
+        else:
+            out_theta[k] = 0.0
+    return gain, left
+
+
+@kernel
+def likelihood_gradient(block, rate, out_gradient):
+    """Write ``g_k = Σ_w (u_w / x_w) φ_kw``, four words at a time."""
+    n_words, n_topics = block.shape
+    kind = block.dtype.type
+    out_gradient[:] = 0.0
+    whole = n_words - n_words % 4
+    for w in range(0, whole, 4):
+        r0, r1 = kind(rate[w]), kind(rate[w + 1])
+        r2, r3 = kind(rate[w + 2]), kind(rate[w + 3])
+        b0, b1, b2, b3 = block[w], block[w + 1], block[w + 2], block[w + 3]
+        for k in range(n_topics):
+            out_gradient[k] += (r0 * b0[k] + r1 * b1[k]) + (r2 * b2[k] + r3 * b3[k])
+    for w in range(whole, n_words):
+        r0, b0 = kind(rate[w]), block[w]
+        for k in range(n_topics):
+            out_gradient[k] += r0 * b0[k]
+
+
+@kernel
+def best_direction(gradient, weights, promoting, theta):
+    """Return the topic with the steepest slope and the gap ``max g - θ·g``."""
+    top, best = 0, -np.inf
+    if not promoting:
+        for k in range(len(gradient)):
+            if gradient[k] > best:
+                top, best = k, gradient[k]
+        return top, best - 1.0  # Σ_k θ_k g_k = Σ_w u_w = 1
+    level, slope_at_zero = 1.0, term_slope(0.0)
+    for k in range(len(gradient)):
+        slope = weights[k] * slope_at_zero
+        if theta[k] > 0.0:
+            slope = weights[k] * term_slope(theta[k])
+            level += theta[k] * slope
+        slope += gradient[k]
+        if slope > best:
+            top, best = k, slope
+    return top, best - level
+
+
+@kernel
+def worst_topic(gradient, weights, theta, active, top):
+    """Return the topic in use, other than `top`, with the least slope."""
+    bad, least = -1, np.inf
+    for j in range(len(active)):
+        k = active[j]
+        slope = gradient[k] + weights[k] * term_slope(theta[k])
+        if k != top and (slope < least or (slope == least and k < bad)):
+            bad, least = k, slope
+    return bad

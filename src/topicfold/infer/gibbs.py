@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topic mixtures by Gibbs sampling with the topics fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.threads import (
+    RANGES_PER_THREAD,
+    balanced_ranges,
+    n_threads,
+    run_ranges,
+)
+from topicfold.core.typing import Array
+
+
+@dataclass(frozen=True)
+class FixedTopics:
+    """Documents and topics as the kernels want them.
+
+    Attributes
+    ----------
+    doc_ptr : ndarray of shape (n_documents + 1,)
+        Where the tokens of each document are.
+    words : ndarray of shape (n_tokens,)
+        Row of `rows` of each token.
+    rows : ndarray of shape (n_words, n_topics)
+        φ of the words that occur, word by word.
+    prior_mass : ndarray of shape (n_words,)
+        Σ_k α_k φ_kw.
+    keys : ndarray of shape (n_documents,)
+        Hash of each document's content, of which its random numbers depend.
+    """
+
+    doc_ptr: NDArray[np.int64]
+    words: NDArray[np.uint32]
+    rows: NDArray[np.float32]
+    prior_mass: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+
+    @classmethod
+    def arrange(
+        cls, X: sparse.csr_matrix, topics: Array, alpha: NDArray[np.float64]
+    ) -> FixedTopics:
+        """Expand whole counts to tokens and gather the rows of their words."""
+        from topicfold.gibbs.random import content_keys
+
+        counts = X.data.astype(np.int64)
+        keys = np.zeros(X.shape[0], dtype=np.uint64)
+        content_keys(X.indptr, X.indices, counts, keys)
+        used, place = np.unique(X.indices, return_inverse=True)
+        rows = np.ascontiguousarray(topics[:, used].T, dtype=np.float32)
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        return cls(
+            ends[X.indptr].astype(np.int64),
+            np.repeat(place.astype(np.uint32), counts),
+            rows,
+            rows.astype(np.float64) @ alpha,
+            keys,
+        )
+
+
+def gibbs_mixtures(
+    X: sparse.csr_matrix,
+    topics: Array,
+    *,
+    prior: NDArray[np.float64],
+    burn_in: int = 10,
+    n_samples: int = 40,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Array:
+    """Return θ (D, K), the posterior mean of mixtures by Gibbs sampling.
+
+    ``P(z_i = k | rest) ∝ (N_dk + α_k) φ_kw``; θ is the mean of ``N_dk + α_k`` over the
+    samples, normalised. A document's random numbers are keyed by the seed and its own
+    words and counts, so its row depends neither on the batch it came in nor on the
+    number of threads. A document without words that any topic knows gets the uniform
+    mixture.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_documents, n_terms)
+        Whole counts.
+    topics : ndarray of shape (n_topics, n_terms)
+        φ.
+    prior : ndarray of shape (n_topics,)
+        α.
+    burn_in : int, default=10
+        Sweeps over a document before the first sample.
+    n_samples : int, default=40
+        Samples, one a sweep.
+    seed : int, default=0
+        Key of the random numbers.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Returns
+    -------
+    ndarray of shape (n_documents, n_topics)
+        Of X's type.
+
+    Examples
+    --------
+    >>> topics = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    >>> X = sparse.csr_matrix([[9.0, 9.0, 0.0], [0.0, 9.0, 9.0]])
+    >>> gibbs_mixtures(X, topics, prior=np.full(2, 0.1)).argmax(axis=1)
+    array([0, 1])
+    """
+    from topicfold.gibbs.fixed_kernels import fixed_scratch, sample_mixtures
+
+    known = topics.max(axis=0) > 0
+    if not known[X.indices].all():
+        X = sparse.csr_matrix(X @ sparse.diags(known.astype(X.dtype)))
+        X.eliminate_zeros()
+    parts = FixedTopics.arrange(X, topics, prior)
+    sums = np.zeros((X.shape[0], len(topics)))
+    threads = n_threads(n_jobs)
+    longest = int(np.diff(parts.doc_ptr).max(initial=0))
+    plan = (np.uint64(seed), burn_in, n_samples)
+    run_ranges(
+        lambda a, b: sample_mixtures(
+            a, b, parts.doc_ptr, parts.words, parts.rows, parts.prior_mass, prior,
+            plan, parts.keys, fixed_scratch(len(topics), longest), sums,
+        ),
+        balanced_ranges(parts.doc_ptr, threads * RANGES_PER_THREAD),
+        threads,
+    )  # fmt: skip
+    sums /= n_samples
+    sums += prior
+    sums[np.diff(parts.doc_ptr) == 0] = 1.0
+    return normalize_rows(sums).astype(X.dtype)

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The second phase of the two-phase framework, as functions (docs/math.md §7).
+
+Classes are columns of a boolean matrix ``members`` (documents, classes): a document
+may have one label, several or none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import psi
+
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.threads import n_threads
+from topicfold.core.typing import Array
+from topicfold.engine import make_engine
+from topicfold.exceptions import DataError
+from topicfold.graph import NeighborIndex
+from topicfold.graph.approximate import approximate_neighbors
+from topicfold.infer.frank_wolfe import frank_wolfe
+
+Members = NDArray[np.bool_]
+
+# Documents whose smoothed words are in memory at a time.
+_BLOCK = 4096
+# Classes of fewer documents are always searched exactly: it is quicker.
+APPROXIMATE_FROM = 4096
+
+
+def class_topic_weights(theta: Array, members: Members) -> NDArray[np.float64]:
+    """Return ``T_ck = Σ_{d in c} θ_dk``, every class summing to 1.
+
+    Examples
+    --------
+    >>> theta = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    >>> members = np.array([[True, False], [True, False], [False, True]])
+    >>> class_topic_weights(theta, members)
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    weights = sparse.csr_array(members.T.astype(np.float64)) @ theta
+    return normalize_rows(np.asarray(weights)).astype(np.float64, copy=False)
+
+
+def discriminative_topics(weights: Array, threshold: float) -> NDArray[np.bool_]:
+    """Return which topics (C, K) set each class apart.
+
+    Topic k does so for class c if ``T_ck ≥ threshold · min_c' T_c'k`` and
+    ``T_ck ≥ median_c' T_c'k``, and never if ``T_ck = 0``: with sparse mixtures the
+    minimum and the median are often 0.
+
+    Examples
+    --------
+    >>> weights = np.array([[0.5, 0.5, 0.0], [0.2, 0.4, 0.4], [0.1, 0.9, 0.0]])
+    >>> discriminative_topics(weights, 1.5).astype(int)
+    array([[1, 0, 0],
+           [1, 0, 1],
+           [0, 1, 0]])
+    """
+    lowest = weights.min(axis=0)
+    middle = np.median(weights, axis=0)
+    chosen: NDArray[np.bool_] = (
+        (weights > 0) & (weights >= threshold * lowest) & (weights >= middle)
+    )
+    return chosen
+
+
+def class_neighbors(
+    X: Any,
+    members: Members,
+    n_neighbors: int,
+    *,
+    approximate: bool = False,
+    n_jobs: int | None = None,
+) -> NDArray[np.int64]:
+    """Return the documents nearest to each one, among those that share a label.
+
+    Near is a small ``KL(x̂_d ‖ x̂_d')``, where a word has at least probability 1e-4
+    under d'. A document without a label has its neighbours among all documents. The
+    document itself is not in its list.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (D, V)
+        Counts.
+    members : ndarray of bool of shape (D, C)
+        Labels.
+    n_neighbors : int
+        Neighbours a document.
+    approximate : bool, default=False
+        In classes (or the whole corpus) of at least 4096 documents, look only at
+        three times as many candidates, near by the cosine of tf-idf, that
+        nearest-neighbour descent finds (``topicfold[ann]``).
+    n_jobs : int or None, default=None
+        Threads; no effect on results unless `approximate`.
+
+    Returns
+    -------
+    ndarray of int64 of shape (D, n_neighbors)
+        Nearest first, then -1 where there are no more.
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix([[3.0, 1.0], [3.0, 1.0], [2.0, 1.0]])
+    >>> members = np.array([[True, False], [False, True], [True, False]])
+    >>> class_neighbors(X, members, 1).ravel().tolist()
+    [2, -1, 0]
+    """
+    index = NeighborIndex(X, similarity="kl")
+    found = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
+    values = np.full((X.shape[0], n_neighbors), -np.inf)
+    free = np.flatnonzero(~members.any(axis=1))
+    if len(free):
+        if approximate and X.shape[0] >= APPROXIMATE_FROM:
+            everyone = np.arange(X.shape[0])
+            near, similar = _descent(index, everyone, n_neighbors, n_jobs)
+            near, similar = near[free], similar[free]
+        else:
+            near, similar = index.query(
+                index.counts_[free], min(n_neighbors + 1, X.shape[0]), n_jobs=n_jobs
+            )
+        _merge(found, values, free, near, similar)
+    for column in members.T:
+        documents = np.flatnonzero(column)
+        if len(documents) < 2:
+            continue
+        if approximate and len(documents) >= APPROXIMATE_FROM:
+            near, similar = _descent(index, documents, n_neighbors, n_jobs)
+        else:
+            near, similar = index.query_among(documents, n_neighbors, n_jobs=n_jobs)
+        _merge(found, values, documents, near, similar)
+    return found
+
+
+def _descent(
+    index: NeighborIndex,
+    documents: NDArray[np.int64],
+    n_neighbors: int,
+    n_jobs: int | None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return neighbours among `documents` by KL, of candidates near by cosine."""
+    counts = index.counts_[documents]
+    candidates, _, _ = approximate_neighbors(
+        NeighborIndex(counts), 3 * n_neighbors, n_jobs=n_jobs
+    )
+    own = NeighborIndex(counts, similarity="kl")
+    rows = own.weighting_.queries(own.counts_)
+    near, scores = own.lists_.score(rows, candidates, n_neighbors, n_threads(n_jobs))
+    similar = own.weighting_.similarities(rows, scores)
+    return np.where(near >= 0, documents[near], -1), similar
+
+
+def _merge(
+    found: NDArray[np.int64],
+    values: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    near: NDArray[np.int64],
+    similar: NDArray[np.float64],
+) -> None:
+    """Keep the best different documents of the lists so far and of new ones."""
+    similar = np.where((near < 0) | (near == rows[:, None]), -np.inf, similar)
+    seen = (near[:, :, None] == found[rows][:, None, :]).any(axis=2)
+    similar = np.where(seen, -np.inf, similar)
+    both = np.hstack([found[rows], near])
+    scores = np.hstack([values[rows], similar])
+    order = np.argsort(-scores, axis=1, kind="stable")[:, : found.shape[1]]
+    values[rows] = np.take_along_axis(scores, order, axis=1)
+    best = np.take_along_axis(both, order, axis=1)
+    found[rows] = np.where(np.isneginf(values[rows]), -1, best)
+
+
+def smoothed_documents(
+    X: Any, neighbors: NDArray[np.int64], own_weight: float, start: int, stop: int
+) -> sparse.csr_array:
+    """Return ``u_d = λ x̂_d + (1 − λ) mean_{d' in N_d} x̂_d'`` for a range of rows.
+
+    A document without neighbours is its own neighbourhood: ``u_d = x̂_d``.
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix([[1.0, 3.0], [2.0, 0.0]])
+    >>> smoothed_documents(X, np.array([[1], [-1]]), 0.5, 0, 2).toarray()
+    array([[0.625, 0.375],
+           [1.   , 0.   ]])
+    """
+    lists = neighbors[start:stop]
+    known = lists >= 0
+    counts = known.sum(axis=1)
+    rows = np.repeat(np.arange(stop - start), counts)
+    own = np.where(counts > 0, own_weight, 1.0)
+    share = (1.0 - own) / np.maximum(counts, 1)
+    everyone = np.arange(stop - start)
+    mixing = sparse.csr_array(
+        (
+            np.concatenate([own, share[rows]]),
+            (
+                np.concatenate([everyone, rows]),
+                np.concatenate([everyone + start, lists[known]]),
+            ),
+        ),
+        shape=(stop - start, X.shape[0]),
+    )
+    totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    scale = sparse.diags_array(1.0 / np.where(totals > 0, totals, 1.0))
+    mixed = sparse.csr_array(mixing @ scale @ sparse.csr_array(X, dtype=np.float64))
+    mixed.eliminate_zeros()
+    return mixed
+
+
+def discriminative_mixtures(
+    X: Any,
+    word_major: Array,
+    neighbors: NDArray[np.int64],
+    members: Members,
+    topics_of_class: NDArray[np.bool_],
+    *,
+    own_weight: float,
+    promotion: float,
+    device: str = "cpu",
+    n_jobs: int | None = None,
+) -> tuple[sparse.csr_array, float]:
+    """Return the mixtures θ* of the second phase and the mean of their objectives.
+
+    Maximises ``Σ_w u_dw log Σ_k θ_k φ_kw + R Σ_{k in S} sin θ_k`` by Frank-Wolfe, S
+    the topics that set one of the document's classes apart; without a label none.
+    The smoothed documents are made block by block: memory is that of X and θ*.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (D, V)
+        Counts.
+    word_major : ndarray of shape (V, K)
+        Topics φᵀ.
+    neighbors : ndarray of int of shape (D, n)
+        Neighbours N_d, -1 for none.
+    members : ndarray of bool of shape (D, C)
+        Labels.
+    topics_of_class : ndarray of bool of shape (C, K)
+        Discriminative topics.
+    own_weight, promotion :
+        λ and R.
+    device, n_jobs :
+        See :func:`topicfold.infer.frank_wolfe.frank_wolfe`.
+
+    Examples
+    --------
+    >>> X, topics = sparse.csr_matrix([[1.0, 1.0]]), np.array([[0.9, 0.1], [0.1, 0.9]])
+    >>> labels = np.array([[True]]), np.array([[True, False]])
+    >>> theta, _ = discriminative_mixtures(
+    ...     X, topics, np.array([[-1]]), *labels, own_weight=0.1, promotion=0.5)
+    >>> bool(theta[0, 0] > theta[0, 1])
+    True
+    """
+    label_sets, set_of_document = np.unique(members, axis=0, return_inverse=True)
+    promoted = (label_sets.astype(np.int64) @ topics_of_class.astype(np.int64)) > 0
+    set_of_document = set_of_document.astype(np.int64).ravel()
+    parts, total = [], 0.0
+    for start in range(0, X.shape[0], _BLOCK):
+        stop = min(start + _BLOCK, X.shape[0])
+        theta, info = frank_wolfe(
+            smoothed_documents(X, neighbors, own_weight, start, stop),
+            word_major,
+            promotion=promotion,
+            promoted=(set_of_document[start:stop], promoted),
+            device=device,
+            n_jobs=n_jobs,
+            return_info=True,
+        )
+        parts.append(theta)
+        total += float(info.objective.sum())
+    return sparse.csr_array(sparse.vstack(parts, format="csr")), total / X.shape[0]
+
+
+def digamma_weights(theta: sparse.csr_array) -> sparse.csr_array:
+    """Return ``exp ψ(θ_dk)``, the largest of every row 1, and 0 where θ is 0.
+
+    LDA's responsibilities with θ in place of the posterior (docs/math.md §7); the
+    small number added there to θ is taken to its limit, ``exp ψ(0) = 0``.
+
+    Examples
+    --------
+    >>> digamma_weights(sparse.csr_array([[0.5, 0.5, 0.0]])).toarray()
+    array([[1., 1., 0.]])
+    """
+    logs = psi(theta.data.astype(np.float64))
+    lengths = np.diff(theta.indptr)
+    top = np.repeat(np.maximum.reduceat(logs, theta.indptr[:-1]), lengths)
+    data = np.exp(logs - top)
+    return sparse.csr_array((data, theta.indices, theta.indptr), shape=theta.shape)
+
+
+def expected_topic_counts(
+    X: Any,
+    mixtures: Array,
+    topics: Array,
+    *,
+    device: str = "cpu",
+    n_jobs: int | None = None,
+) -> Array:
+    """Return ``N_kw`` (K, V) of one E-step from fixed mixtures (docs/math.md §2).
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (D, V)
+        Counts.
+    mixtures : ndarray of shape (D, K)
+        Weights of topics in documents; only their proportions matter.
+    topics : ndarray of shape (K, V)
+        Weights of words in topics.
+    device, n_jobs :
+        See :func:`topicfold.engine.make_engine`.
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix([[4.0, 2.0]])
+    >>> topics = np.array([[0.5, 0.5], [0.5, 0.5]])
+    >>> expected_topic_counts(X, np.array([[0.75, 0.25]]), topics)
+    array([[3. , 1.5],
+           [1. , 0.5]])
+    """
+    engine = make_engine(X, len(topics), dtype=X.dtype, device=device, n_jobs=n_jobs)
+    counts = engine.expected_counts(
+        engine.pack_documents(mixtures), engine.pack_topics(topics)
+    )
+    return engine.unpack_topics(counts.words)
+
+
+def indicator_members(
+    table: NDArray[Any], n_documents: int
+) -> tuple[Members, NDArray[np.generic]]:
+    """Return members and class numbers of a matrix of 0 and 1 (-1: unknown).
+
+    Examples
+    --------
+    >>> indicator_members(np.array([[1, 0], [1, 1]]), 2)[0].sum(axis=0).tolist()
+    [2, 1]
+    """
+    if len(table) != n_documents:
+        raise DataError(
+            f"y has {len(table)} rows for {n_documents} documents. Give a row of 0 "
+            "and 1 per document."
+        )
+    wrong = ~np.isin(table, (-1, 0, 1))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise DataError(
+            f"y has {wrong.sum()} entries that are not 0 or 1 (first at row {row}, "
+            f"column {column}). Several labels a document are a matrix of 0 and 1: "
+            "sklearn.preprocessing.MultiLabelBinarizer makes one."
+        )
+    return table == 1, np.arange(table.shape[1])

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Learning of fully sparse topics: Frank-Wolfe inference, then ``φ ∝ Σ_d X_dw θ_dk``.
+
+See docs/math.md §6.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from topicfold.core.typing import Array
+from topicfold.infer.frank_wolfe import frank_wolfe
+
+
+class InferenceOptions(NamedTuple):
+    """How the mixture of a document is inferred: arguments of `frank_wolfe`."""
+
+    pairwise: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-6
+    n_jobs: int | None = None
+    device: str = "cpu"
+
+
+class FstmLearning:
+    """Alternate the mixtures of all documents and the topics, for the EM driver.
+
+    The objective is ``ℒ = Σ_d Σ_w X_dw log Σ_k θ_dk φ_kw``. Inference maximises it
+    over θ; the topics maximise its bound ``Σ_dwk X_dw θ_dk log φ_kw`` over φ. So a
+    step of both may lower ℒ a little, unlike one of EM.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (D, V)
+        Counts.
+    phi : ndarray of shape (K, V)
+        Start of the topics.
+    options : InferenceOptions
+        How mixtures are inferred.
+    """
+
+    def __init__(
+        self, X: sparse.csr_matrix, phi: Array, options: InferenceOptions
+    ) -> None:
+        self.X = X
+        self.options = options
+        self.word_major = np.ascontiguousarray(phi.T, dtype=X.dtype)
+        self.lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        self.theta = sparse.csr_array((X.shape[0], len(phi)), dtype=X.dtype)
+
+    def start(self) -> float:
+        """Infer the mixtures under the first topics."""
+        return self._infer()
+
+    def iterate(self) -> float:
+        """Update the topics, then the mixtures; return ℒ."""
+        self.word_major = self._updated_topics()
+        return self._infer()
+
+    def _updated_topics(self) -> Array:
+        return updated_topics(self.X, self.theta, self.word_major)
+
+    def _infer(self) -> float:
+        self.theta, info = frank_wolfe(
+            self.X, self.word_major, **self.options._asdict(), return_info=True
+        )
+        return float(self.lengths @ info.objective)
+
+    def fingerprint(self) -> dict[str, float]:
+        """Tell this corpus from others."""
+        return {
+            "documents": self.X.shape[0],
+            "terms": self.X.shape[1],
+            "topics": self.word_major.shape[1],
+            "tokens": float(self.X.sum(dtype=np.float64)),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on from here."""
+        return {"topics": self.word_major}
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        self.word_major = state["topics"]
+        return self._infer()
+
+    def topics(self) -> Array:
+        """Topics (K, V)."""
+        return np.ascontiguousarray(self.word_major.T)
+
+    def doc_topics(self) -> Array:
+        """Mixtures (D, K), dense."""
+        theta: Array = self.theta.toarray()
+        return theta
+
+
+def topic_counts(X: Any, theta: Any) -> Array:
+    """Return ``Σ_d X_dw θ_dk`` word-major (V, K), of the type of X.
+
+    Time is one addition for each word of a document and each of its topics.
+
+    Examples
+    --------
+    >>> theta = sparse.csr_array([[1.0, 0.0], [0.5, 0.5]])
+    >>> topic_counts(sparse.csr_matrix([[2.0, 0.0], [2.0, 4.0]]), theta)
+    array([[3., 1.],
+           [2., 2.]])
+    """
+    # Sums over documents are long: they are made in float64.
+    product = sparse.csr_array(X).T.tocsr() @ sparse.csr_array(theta, dtype=np.float64)
+    counts: Array = product.astype(X.dtype).toarray()
+    return counts
+
+
+def updated_topics(X: Any, theta: Any, word_major: Array) -> Array:
+    """Return topics ``φ_kw ∝ Σ_d X_dw θ_dk`` word-major (V, K), columns of sum 1.
+
+    A topic that no document uses stays as it is in `word_major`.
+
+    Examples
+    --------
+    >>> theta = sparse.csr_array([[1.0, 0.0], [1.0, 0.0]])
+    >>> old = np.array([[0.5, 0.3], [0.5, 0.7]])
+    >>> updated_topics(sparse.csr_matrix([[3.0, 0.0], [0.0, 1.0]]), theta, old)
+    array([[0.75, 0.3 ],
+           [0.25, 0.7 ]])
+    """
+    return topics_from_counts(topic_counts(X, theta), word_major)
+
+
+def topics_from_counts(counts: Array, word_major: Array) -> Array:
+    """Divide counts (V, K) by their column sums, in place.
+
+    A topic without counts stays as it is in `word_major`.
+
+    Examples
+    --------
+    >>> old = np.array([[0.5, 0.3], [0.5, 0.7]])
+    >>> topics_from_counts(np.array([[3.0, 0.0], [1.0, 0.0]]), old)
+    array([[0.75, 0.3 ],
+           [0.25, 0.7 ]])
+    """
+    totals = counts.sum(axis=0, dtype=np.float64)
+    unused = totals <= 0
+    counts /= np.where(unused, 1.0, totals).astype(counts.dtype)
+    counts[:, unused] = word_major[:, unused]
+    return counts

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where EM starts: topics from random numbers, random documents or an SVD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.exceptions import DataError
+
+DOCUMENTS_PER_TOPIC = 10
+BACKGROUND_SHARE = 0.5
+SVD_DOCUMENTS = 50_000
+
+
+def initial_topics(
+    X: sparse.csr_matrix, n_topics: int, init: Any, rng: np.random.RandomState
+) -> Array:
+    """Return (K, V) topics of the type of X, rows on the simplex.
+
+    Entries are positive except where a given array has zeros. Made topic by topic:
+    the result is the only array of its size.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_documents, n_terms)
+        Counts.
+    n_topics : int
+        Number of topics.
+    init : {"random", "documents", "svd"} or array of shape (K, V)
+        - ``"random"``: the corpus' word frequencies times random factors;
+        - ``"documents"``: half a few random documents, half the corpus;
+        - ``"svd"``: positive parts of singular vectors, filled with a little of
+          the corpus (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in
+          blocks, those of at most `SVD_DOCUMENTS` random documents;
+        - an array: used as it is after normalising.
+    rng : RandomState
+        Source of random numbers.
+    """
+    unigram = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() + 1.0 / X.shape[1]
+    unigram /= unigram.sum()
+    if not isinstance(init, str):
+        return _given(init, n_topics, X.shape[1], unigram).astype(X.dtype, copy=False)
+    starts: dict[str, Callable[..., Callable[[int], Array]]] = {
+        "random": _random,
+        "documents": _documents,
+        "svd": _SvdTopic,
+    }
+    if init == "svd" and isinstance(X, BlockCorpus):
+        # An SVD needs its documents in memory: those of a sample.
+        whole = len(X) <= SVD_DOCUMENTS
+        X = X[:] if whole else X[np.sort(rng.choice(len(X), SVD_DOCUMENTS, False))]
+    topic = starts[init](X, n_topics, unigram, rng)
+    topics = np.empty((n_topics, X.shape[1]), X.dtype)
+    for k in range(n_topics):
+        weights = topic(k)
+        topics[k] = weights / weights.sum()
+    return topics
+
+
+def _given(init: Any, n_topics: int, n_terms: int, unigram: Array) -> Array:
+    topics = np.asarray(init, dtype=np.float64)
+    if topics.shape != (n_topics, n_terms):
+        raise DataError(
+            f"init has shape {topics.shape}, but n_components={n_topics} topics over "
+            f"{n_terms} terms need ({n_topics}, {n_terms})."
+        )
+    if not np.isfinite(topics).all() or (topics < 0).any():
+        raise DataError("init must be finite and non-negative; check your array.")
+    totals = topics.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, topics / np.where(totals > 0, totals, 1), unigram)
+
+
+def _random(
+    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
+) -> Callable[[int], Array]:
+    return lambda k: unigram * rng.gamma(1.0, size=X.shape[1])
+
+
+def _documents(
+    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
+) -> Callable[[int], Array]:
+    used = np.flatnonzero(np.diff(X.indptr))
+
+    def topic(k: int) -> Array:
+        rows = rng.choice(used, size=min(DOCUMENTS_PER_TOPIC, len(used)))
+        counts = np.asarray(X[rows].sum(axis=0, dtype=np.float64)).ravel()
+        own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
+        return own + BACKGROUND_SHARE * unigram
+
+    return topic
+
+
+class _SvdTopic:
+    """Squared positive part of a singular vector of √X, plus noise."""
+
+    def __init__(
+        self,
+        X: sparse.csr_matrix,
+        n_topics: int,
+        unigram: Array,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.unigram = unigram
+        self.rng = rng
+        self.rank = min(n_topics, *X.shape)
+        self.left, _, self.right = randomized_svd(X.sqrt(), self.rank, random_state=rng)
+
+    def __call__(self, k: int) -> Array:
+        # Topics beyond the matrix's rank repeat its vectors with the other sign.
+        u, v = self.left[:, k % self.rank], self.right[k % self.rank]
+        strength = [
+            np.linalg.norm(np.maximum(s * u, 0)) * np.linalg.norm(np.maximum(s * v, 0))
+            for s in (1, -1)
+        ]
+        sign = 1 if strength[0] >= strength[1] else -1
+        part = np.maximum((sign if k < self.rank else -sign) * v, 0) ** 2
+        share = part / part.sum() if part.sum() > 0 else self.unigram
+        return 0.8 * share + 0.2 * self.unigram * self.rng.gamma(1.0, size=len(v))

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two ways to learn LDA on the one engine (docs/math.md §2): CVB0, variational."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import DocumentPass, Engine, Link, corpus_fingerprint
+from topicfold.learn.priors import (
+    alpha_from_counts,
+    dirichlet_from_mean_log,
+    eta_from_counts,
+    symmetric_from_mean_log,
+)
+from topicfold.steps.base import PhiStep, StepContext
+
+PRIOR_EVERY = 5
+
+
+class _LdaEM:
+    """What the two algorithms share.
+
+    State: document parameters ``P = N_dk + α``, topic counts or weights, the ratios
+    of the last document pass inside the engine.
+
+    Parameters
+    ----------
+    engine : Engine
+        The corpus.
+    phi : ndarray of shape (K, V)
+        Start of the topics.
+    alpha : ndarray of shape (K,)
+        Prior of the documents.
+    eta : float
+        Prior of the topics.
+    doc_updates : int
+        Most extra updates of a document in an iteration.
+    doc_tol : float
+        Change of a mixture that ends its updates.
+    learn_priors : bool
+        Whether α and η follow the data, every `PRIOR_EVERY` iterations.
+    """
+
+    link: Link
+    parameters: Array
+    weights: Array
+
+    def __init__(
+        self,
+        engine: Engine,
+        phi: Array,
+        alpha: NDArray[np.float64],
+        eta: float,
+        *,
+        doc_updates: int,
+        doc_tol: float,
+        learn_priors: bool,
+    ) -> None:
+        self.engine = engine
+        self.alpha = alpha
+        self.eta = eta
+        self.doc_updates = doc_updates
+        self.doc_tol = doc_tol
+        self.learn_priors = learn_priors
+        self.prior_updates: list[int] = []
+        self._iteration = 0
+        self._pass: DocumentPass | None = None
+        self._start(phi)
+
+    def _start(self, phi: Array) -> None:
+        raise NotImplementedError
+
+    def _even_documents(self) -> Array:
+        engine = self.engine
+        shares = (engine.document_lengths / engine.n_topics)[:, None]
+        packed = engine.pack_documents(
+            np.broadcast_to(shares, (engine.n_documents, engine.n_topics))
+        )
+        packed += engine.pack_prior(self.alpha)
+        return packed
+
+    def _update_documents(self) -> float:
+        """Move the documents under the new topics; return the log-likelihood."""
+        self._pass = self.engine.document_pass(
+            self.parameters,
+            self.weights,
+            prior=self.engine.pack_prior(self.alpha),
+            link=self.link,
+            max_updates=self.doc_updates,
+            tol=self.doc_tol,
+            out=None if self._pass is None else self._pass.counts,
+        )
+        return self._pass.loglik
+
+    def start(self) -> float:
+        """Fold the documents into the starting topics."""
+        return self._objective(self._update_documents())
+
+    def iterate(self) -> float:
+        """New topics, then new documents."""
+        self._iteration += 1
+        self._update_topics()
+        return self._objective(self._update_documents())
+
+    def _learns_now(self) -> bool:
+        now = self.learn_priors and self._iteration % PRIOR_EVERY == 0
+        if now:
+            self.prior_updates.append(self._iteration)
+        return now
+
+    def doc_topics(self) -> Array:
+        """Posterior mean mixtures (D, K); uniform where there are no words."""
+        theta = self.engine.mixtures(self.parameters)
+        theta[self.engine.document_lengths == 0] = 1.0 / self.engine.n_topics
+        return theta
+
+    def fingerprint(self) -> dict[str, float]:
+        """Tell this corpus from others."""
+        return corpus_fingerprint(self.engine)
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on from here."""
+        return {
+            "topics": self.engine.unpack_topics(self._packed_topics()),
+            "totals": self.topic_totals(),
+            "documents": self.parameters,
+            "alpha": self.alpha,
+            "eta": self.eta,
+            "iteration": self._iteration,
+            "prior_updates": list(self.prior_updates),
+        }
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        self.alpha, self.eta = state["alpha"], float(state["eta"])
+        self._iteration = int(state["iteration"])
+        self.prior_updates = list(state["prior_updates"])
+        self.parameters = state["documents"]
+        packed = self.engine.pack_topics(state["topics"])
+        self._set_topics(packed, state["totals"])
+        doc_updates, self.doc_updates = self.doc_updates, 0
+        try:
+            loglik = self._update_documents()
+        finally:
+            self.doc_updates = doc_updates
+        return self._objective(loglik)
+
+    def _packed_topics(self) -> Array:
+        """What the topics are made of: themselves, or counts."""
+        raise NotImplementedError
+
+    def _set_topics(self, packed: Array, totals: NDArray[np.float64]) -> None:
+        raise NotImplementedError
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        self._pass = None
+
+    def topics(self) -> Array:
+        """Topics (K, V), rows on the simplex."""
+        raise NotImplementedError
+
+    def topic_totals(self) -> NDArray[np.float64]:
+        """Tokens of each topic, its prior's included."""
+        raise NotImplementedError
+
+    def _update_topics(self) -> None:
+        raise NotImplementedError
+
+    def _objective(self, loglik: float) -> float:
+        raise NotImplementedError
+
+
+class Cvb0(_LdaEM):
+    """Collapsed variational Bayes of order zero, the token's own count kept in.
+
+    Dropping the per-token exclusion makes the update the EM step for the posterior
+    mode under Dirichlet(α + 1) and Dirichlet(η + 1) (Asuncion et al. 2009), so
+
+        ℒ + Σ_dk α_k log θ_dk + η Σ_kw log φ_kw
+
+    never falls while the priors stay as they are. With a φ-step other than the plain
+    one (orthogonal topics), it works on N_wk + η and its value is added.
+    """
+
+    phi_step: PhiStep | None = None
+
+    link: Link = "identity"
+
+    def _start(self, phi: Array) -> None:
+        self.weights = self.engine.pack_topics(phi)
+        self._spare = np.empty_like(self.weights)
+        self.parameters = self._even_documents()
+        tokens = self.engine.document_lengths.sum()
+        self._totals = np.full(self.engine.n_topics, tokens / self.engine.n_topics)
+
+    def _update_topics(self) -> None:
+        engine = self.engine
+        if self._pass is None:
+            raise RuntimeError("call start() before iterate()")
+        words = engine.word_pass(self.parameters, self.weights, self._spare)
+        if self._learns_now():
+            self.alpha = alpha_from_counts(engine, self._pass.counts, self.alpha)
+            self.eta = eta_from_counts(engine, words, self.eta)
+        self._totals = engine.topic_totals(words) + self.eta * engine.n_terms
+        topics = self._topics_from(words)
+        self._spare, self.weights = self.weights, topics
+        # The joint M-step: documents move by the same responsibilities.
+        np.add(self._pass.counts, engine.pack_prior(self.alpha), out=self.parameters)
+
+    def _packed_topics(self) -> Array:
+        return self.weights
+
+    def _set_topics(self, packed: Array, totals: NDArray[np.float64]) -> None:
+        self.weights, self._totals = packed, totals
+
+    def with_phi_step(self, phi_step: PhiStep) -> Self:
+        """Let `phi_step` make the topics; returns self."""
+        self.phi_step = phi_step
+        self._context = StepContext(self.engine, self.weights)
+        phi_step.prepare(self._context)
+        return self
+
+    def _topics_from(self, words: Array) -> Array:
+        if self.phi_step is None:
+            return self.engine.normalize_topics(words, self.eta, words)
+        words[:, : self.engine.n_topics] += words.dtype.type(self.eta)
+        return self.phi_step.update(words, self.weights, self._context)
+
+    def _objective(self, loglik: float) -> float:
+        if self.phi_step is not None:
+            loglik += self.phi_step.value(self.weights, self._context)
+        engine = self.engine
+        log_theta = engine.log_totals(self.parameters, 0.0)
+        log_norm = np.log(engine.document_lengths + self.alpha.sum()).sum()
+        value = loglik + self.alpha @ (log_theta - log_norm)
+        return float(value + self.eta * engine.log_totals(self.weights, 0.0).sum())
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        super().free_scratch()
+        self._spare = np.empty((0, 0), self.engine.dtype)
+
+    def topics(self) -> Array:
+        """Topics (K, V)."""
+        return normalize_rows(self.engine.unpack_topics(self.weights))
+
+    def topic_totals(self) -> NDArray[np.float64]:
+        """Σ_w N_wk + η."""
+        return self._totals
+
+
+class Variational(_LdaEM):
+    """Batch variational Bayes (Blei et al. 2003); the objective is the ELBO.
+
+    The bound never falls, also when the priors are learned: they maximise it.
+    """
+
+    link: Link = "digamma"
+
+    def _start(self, phi: Array) -> None:
+        engine = self.engine
+        tokens_per_topic = engine.document_lengths.sum() / engine.n_topics
+        self.counts = engine.pack_topics(phi)
+        self.counts *= engine.dtype.type(tokens_per_topic)
+        self.weights = engine.expected_log_topics(
+            self.counts, self.eta, np.empty_like(self.counts)
+        )
+        self.parameters = self._even_documents()
+
+    def topic_totals(self) -> NDArray[np.float64]:
+        """Σ_w λ_kw."""
+        prior = self.eta * self.engine.n_terms
+        return self.engine.topic_totals(self.counts) + prior
+
+    def _update_topics(self) -> None:
+        engine = self.engine
+        engine.word_pass(self.parameters, self.weights, self.counts)
+        if self._learns_now():
+            self._learn_priors()
+        engine.expected_log_topics(self.counts, self.eta, self.weights)
+
+    def _packed_topics(self) -> Array:
+        return self.counts
+
+    def _set_topics(self, packed: Array, totals: NDArray[np.float64]) -> None:
+        self.counts = packed
+        self.engine.expected_log_topics(packed, self.eta, self.weights)
+
+    def _learn_priors(self) -> None:
+        engine = self.engine
+        totals = engine.document_lengths + self.alpha.sum()
+        mean_log_theta = (
+            engine.digamma_totals(self.parameters, 0.0) - psi(totals).sum()
+        ) / engine.n_documents
+        self.alpha = dirichlet_from_mean_log(mean_log_theta, self.alpha)
+        log_phi = engine.digamma_totals(self.counts, self.eta) - (
+            engine.n_terms * psi(self.topic_totals())
+        )
+        mean_log_phi = float(log_phi.sum()) / (engine.n_topics * engine.n_terms)
+        self.eta = symmetric_from_mean_log(mean_log_phi, engine.n_terms, self.eta)
+
+    def _objective(self, loglik: float) -> float:
+        engine = self.engine
+        prior = engine.pack_prior(self.alpha)
+        documents = engine.document_bound(self.parameters, prior)
+        return loglik + documents + engine.topic_bound(self.counts, self.eta)
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        super().free_scratch()
+        self.weights = np.empty((0, 0), self.engine.dtype)
+
+    def topics(self) -> Array:
+        """Posterior mean topics (K, V)."""
+        topics = self.engine.unpack_topics(self.counts)
+        topics += topics.dtype.type(self.eta)
+        return normalize_rows(topics)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The EM driver: iterate, record the objective, ask the callbacks, stop in time."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError, FitInterruptedWarning
+
+if TYPE_CHECKING:
+    from topicfold.learn.callbacks import Callback
+
+_logger = logging.getLogger("topicfold")
+
+
+class Algorithm(Protocol):
+    """What the driver needs of a learning algorithm.
+
+    Experimental: what is asked of an algorithm of your own may grow.
+    """
+
+    def start(self) -> float:
+        """Prepare the first iteration; return the objective at the start."""
+
+    def iterate(self) -> float:
+        """Do one iteration; return the objective afterwards."""
+
+    def topics(self) -> Array:
+        """Current topics (K, V), rows on the simplex."""
+
+    def doc_topics(self) -> Array:
+        """Current topic mixtures (D, K), rows on the simplex."""
+
+
+@dataclass
+class IterationState:
+    """What a callback sees. Parameters are fetched only when asked for."""
+
+    algorithm: Algorithm
+    max_iter: int
+    iteration: int = 0
+    seconds: float = 0.0
+    history: list[float] = field(default_factory=list)
+
+    @property
+    def objective(self) -> float:
+        """Objective after the last iteration."""
+        return self.history[-1]
+
+    def topics(self) -> Array:
+        """Topics (K, V) as they are now."""
+        return self.algorithm.topics()
+
+    def doc_topics(self) -> Array:
+        """Topic mixtures (D, K) as they are now."""
+        return self.algorithm.doc_topics()
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """How a fit went: one more objective than iterations, the start's first."""
+
+    history: tuple[float, ...]
+    n_iter: int
+    converged: bool
+    interrupted: bool
+
+
+def run_em(
+    algorithm: Algorithm,
+    *,
+    max_iter: int,
+    tol: float,
+    callbacks: Sequence[Callback] = (),
+) -> FitResult:
+    """Iterate until the objective changes by at most `tol` of itself.
+
+    A callback that returns True ends the fit. Ctrl-C ends it after the iteration
+    under way: the parameters reached stay, with a warning instead of a traceback. A
+    second Ctrl-C aborts at once.
+    """
+    _check_callbacks(callbacks)
+    state = IterationState(algorithm, max_iter)
+    began = time.perf_counter()
+    converged = False
+    with _DeferredInterrupt() as interrupt:
+        try:
+            state.history.append(algorithm.start())
+            for callback in callbacks:
+                callback.on_start(state)
+            while state.iteration < max_iter and not interrupt.asked:
+                objective = algorithm.iterate()
+                previous = state.objective
+                state.history.append(objective)
+                state.iteration += 1
+                state.seconds = time.perf_counter() - began
+                wants_stop = [callback.on_iteration(state) for callback in callbacks]
+                converged = abs(objective - previous) <= tol * abs(previous)
+                if converged or any(wants_stop):
+                    break
+        finally:
+            for callback in callbacks:
+                callback.on_end(state)
+    if interrupt.asked:
+        warnings.warn(
+            f"The fit was interrupted after {state.iteration} of {max_iter} "
+            "iterations; the model holds the parameters reached by then.",
+            FitInterruptedWarning,
+            stacklevel=4,
+        )
+    return FitResult(tuple(state.history), state.iteration, converged, interrupt.asked)
+
+
+def _check_callbacks(callbacks: Sequence[Callback]) -> None:
+    for callback in callbacks:
+        asked = ("on_start", "on_iteration", "on_end")
+        missing = [name for name in asked if not hasattr(callback, name)]
+        if missing:
+            raise DataError(
+                f"The callback {callback!r} has no {', '.join(missing)}. Derive its "
+                "class from topicfold.learn.Callback; for a function of the state use "
+                "topicfold.learn.MetricTracker(function)."
+            )
+
+
+class _DeferredInterrupt:
+    """Note the first Ctrl-C instead of raising it; let the second through.
+
+    Signals reach the main thread only; elsewhere this does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._previous: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.getsignal(signal.SIGINT)
+            if callable(self._previous):
+                signal.signal(signal.SIGINT, self._note)
+            else:
+                self._previous = None
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.asked:
+            self._previous(number, frame)
+        self.asked = True
+        _logger.warning(
+            "Ctrl-C: stopping after this iteration; press it again to abort at once"
+        )
+
+    def __exit__(self, *error: object) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Learning of MedLDA: variational LDA whose documents are pulled by a margin.
+
+See docs/math.md §8.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import Engine
+from topicfold.learn.medlda_dual import MarginDual
+from topicfold.learn.medlda_kernels import margin_weights
+
+Float64 = NDArray[np.float64]
+
+# How near to its optimum the dual is brought in an iteration, and by how many sweeps;
+# it goes on from there in the next one.
+DUAL_TOL = 1e-2
+DUAL_SWEEPS = 10
+
+
+class MedLdaLearning:
+    """Alternate topics, mixtures and the margin, for the EM driver.
+
+    With q the variational posterior, ``z̄_d = N_dk / n_d`` and slacks ξ as in
+    :class:`~topicfold.learn.medlda_dual.MarginDual` the objective is
+
+        ELBO(q) − ½ Σ_y ‖η_y‖² − C Σ_d ξ_d(z̄_d, η)
+
+    Topics maximise it. Given η, a document's token weights get the factor
+    ``exp δ_dk`` with ``δ_d = (1/n_d) Σ_y a_dy η_y``, the slope of the margin at its
+    multipliers: it maximises a bound of the objective that touches it at the old z̄
+    from above, so an iteration may lower the objective, and with a large C·ℓ does.
+
+    Parameters
+    ----------
+    engine : Engine
+        The corpus.
+    phi : ndarray of shape (K, V)
+        Start of the topics.
+    dual : MarginDual
+        The margin, with the labels.
+    alpha : ndarray of shape (K,)
+        Prior of the documents.
+    eta : float
+        Prior of the topics.
+    doc_updates : int
+        Updates of a document in an iteration.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        phi: Array,
+        dual: MarginDual,
+        alpha: Float64,
+        eta: float,
+        *,
+        doc_updates: int,
+    ) -> None:
+        self.engine = engine
+        self.dual = dual
+        self.alpha = alpha
+        self.eta = eta
+        self.doc_updates = doc_updates
+        self.lengths = np.maximum(engine.document_lengths, 1e-30)[:, None]
+        self.topic_counts = engine.pack_topics(phi)
+        tokens = engine.document_lengths.sum() / engine.n_topics
+        self.topic_counts *= engine.dtype.type(tokens)
+        self.weights = engine.expected_log_topics(
+            self.topic_counts, eta, np.empty_like(self.topic_counts)
+        )
+        shape = (engine.n_documents, engine.n_topics)
+        self.slopes = np.zeros(shape)
+        self.counts = np.broadcast_to(self.lengths / engine.n_topics, shape)
+
+    def start(self) -> float:
+        """Fold the documents into the starting topics."""
+        return self._update_documents()
+
+    def iterate(self) -> float:
+        """New topics, new documents, a new margin; return the objective."""
+        engine = self.engine
+        engine.word_pass(self._packed, self.weights, self.topic_counts)
+        engine.expected_log_topics(self.topic_counts, self.eta, self.weights)
+        return self._update_documents()
+
+    def _update_documents(self) -> float:
+        engine = self.engine
+        for _ in range(self.doc_updates):
+            self.gamma = self.counts + self.alpha
+            weights, log_scale = self._document_weights()
+            self._packed = engine.pack_documents(weights)
+            result = engine.document_pass(self._packed, self.weights)
+            self.counts = engine.unpack_documents(result.counts).astype(np.float64)
+        bound = self._bound(result.loglik, weights.sum(axis=1), log_scale)
+        self.solve_margin(DUAL_TOL, DUAL_SWEEPS)
+        return bound - self.dual.objective(self.mean_assignments())
+
+    def _document_weights(self) -> tuple[Float64, Float64]:
+        """Return ``exp(ψ(γ) + δ)``, rows scaled, and the logarithms of the scales."""
+        weights = np.empty_like(self.gamma)
+        log_scale = np.empty(len(weights))
+        margin_weights(self.gamma, self.slopes, weights, log_scale)
+        return weights, log_scale
+
+    def _bound(self, loglik: float, sums: Float64, log_scale: Float64) -> float:
+        """Return the evidence lower bound at the last document pass."""
+        engine = self.engine
+        # The engine normalises weights: what it took away comes back, without δ.
+        norm = np.log(sums) + log_scale - psi(self.gamma.sum(axis=1))
+        tokens = loglik + float(engine.document_lengths @ norm)
+        tokens -= float((self.counts * self.slopes).sum())
+        documents = engine.document_bound(
+            engine.pack_documents(self.gamma), engine.pack_prior(self.alpha)
+        )
+        return tokens + documents + engine.topic_bound(self.topic_counts, self.eta)
+
+    def solve_margin(self, tol: float, max_sweeps: int) -> float:
+        """Move classifier and multipliers towards their best for these mixtures.
+
+        Returns the violation of the optimality condition, see `MarginDual.solve`.
+        """
+        dual = self.dual
+        violation = dual.solve(self.mean_assignments(), tol=tol, max_sweeps=max_sweeps)
+        self.slopes = dual.duals @ dual.weights / self.lengths
+        return violation
+
+    def mean_assignments(self) -> Float64:
+        """Mean topic assignments z̄ (D, K); zero rows for documents without words."""
+        assignments: Float64 = self.counts / self.lengths
+        return assignments
+
+    def topics(self) -> Array:
+        """Posterior mean topics (K, V)."""
+        topics = self.engine.unpack_topics(self.topic_counts)
+        topics += topics.dtype.type(self.eta)
+        return normalize_rows(topics)
+
+    def topic_totals(self) -> Float64:
+        """Σ_w λ_kw."""
+        prior = self.eta * self.engine.n_terms
+        return self.engine.topic_totals(self.topic_counts) + prior
+
+    def doc_topics(self) -> Array:
+        """Posterior mean mixtures (D, K), with the margin's pull; uniform if empty."""
+        theta = normalize_rows(self.counts + self.alpha).astype(self.engine.dtype)
+        theta[self.engine.document_lengths == 0] = 1.0 / self.engine.n_topics
+        return theta

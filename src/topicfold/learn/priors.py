@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Learning LDA's priors by fixed points: asymmetric α, symmetric η."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, polygamma, psi
+
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import Engine
+
+SMALLEST_PRIOR = 1e-4
+Vector = NDArray[np.float64]
+
+
+def alpha_from_counts(
+    engine: Engine, counts: Array, alpha: Vector, n_steps: int = 3
+) -> Vector:
+    """Minka's fixed point for α of a Dirichlet-multinomial with counts N_dk.
+
+    ``α_k ← α_k Σ_d[ψ(N_dk + α_k) − ψ(α_k)] / Σ_d[ψ(n_d + α_0) − ψ(α_0)]``
+    """
+    n = engine.n_documents
+    for _ in range(n_steps):
+        above = engine.digamma_totals(counts, alpha) - n * psi(alpha)
+        total = alpha.sum()
+        below = psi(engine.document_lengths + total).sum() - n * psi(total)
+        alpha = np.maximum(alpha * above / max(below, 1e-300), SMALLEST_PRIOR)
+    return alpha
+
+
+def eta_from_counts(
+    engine: Engine, counts: Array, eta: float, n_steps: int = 3
+) -> float:
+    """The same for the symmetric η of the topics with counts N_wk."""
+    n_topics, n_terms = engine.n_topics, engine.n_terms
+    totals = engine.topic_totals(counts)
+    for _ in range(n_steps):
+        above = engine.digamma_totals(counts, eta).sum()
+        above -= n_topics * n_terms * psi(eta)
+        below = psi(totals + n_terms * eta).sum() - n_topics * psi(n_terms * eta)
+        eta = max(eta * above / max(n_terms * below, 1e-300), SMALLEST_PRIOR)
+    return float(eta)
+
+
+def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
+    """Maximum likelihood Dirichlet with given mean of log θ, by Newton's method.
+
+    Minka (2000): the Hessian is a diagonal plus a constant, so a step costs O(K). A
+    step that leaves the domain or lowers the likelihood is halved.
+    """
+    alpha = start.astype(np.float64).copy()
+
+    def likelihood(alpha: Vector) -> float:
+        sizes = gammaln(alpha.sum()) - gammaln(alpha).sum()
+        return float(sizes + (alpha - 1.0) @ mean_log)
+
+    for _ in range(100):
+        total = alpha.sum()
+        gradient = psi(total) - psi(alpha) + mean_log
+        diagonal = -polygamma(1, alpha)
+        constant = polygamma(1, total)
+        offset = (gradient / diagonal).sum() / (1.0 / constant + (1.0 / diagonal).sum())
+        step = (gradient - offset) / diagonal
+        size = 1.0
+        least = likelihood(alpha)
+        least -= 1e-12 * abs(least)  # rounding is no fall
+        while size > 1e-6:
+            moved = alpha - size * step
+            if (moved > SMALLEST_PRIOR / 10).all() and likelihood(moved) >= least:
+                break
+            size *= 0.5
+        alpha = np.maximum(alpha - size * step, SMALLEST_PRIOR)
+        if np.abs(size * step).max() <= 1e-8 * alpha.max():
+            break
+    return alpha
+
+
+def symmetric_from_mean_log(mean_log: float, size: int, start: float) -> float:
+    """Maximum likelihood η of a symmetric Dirichlet over `size` words."""
+    log_eta = np.log(start)
+    for _ in range(100):
+        eta = np.exp(log_eta)
+        gradient = psi(size * eta) - psi(eta) + mean_log
+        curvature = size * polygamma(1, size * eta) - polygamma(1, eta)
+        # Newton on log η, where the likelihood is concave enough to behave.
+        slope = gradient * eta
+        bend = curvature * eta**2 + slope
+        step = -slope / bend if bend < 0 else np.sign(slope)
+        log_eta += float(np.clip(step, -1.0, 1.0))
+        if abs(step) < 1e-10:
+            break
+    return float(max(np.exp(log_eta), SMALLEST_PRIOR))

@@ -1,7 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""Singular value decompositions of sparse matrices, and their updating."""
-
-from topicfold.linalg.svd import TruncatedSVD, truncated_svd
-from topicfold.linalg.updating import RotatedBasis, RowUpdate, add_rows
-
-__all__ = ["RotatedBasis", "RowUpdate", "TruncatedSVD", "add_rows", "truncated_svd"]

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Comparisons and the number of topics."""
+
+import dataclasses
+import itertools
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from protocols_support import planted_corpus
+from scipy import sparse
+
+import topicfold
+from topicfold import FSTM, PLSA, TwoPhase, compare, select_n_components
+from topicfold.choosing.comparing import _PILOT, _TO_COMPILE, LABELLED_MODELS
+from topicfold.choosing.comparison import Comparison, ModelScore
+from topicfold.choosing.recommending import recommend
+from topicfold.exceptions import (
+    DataError,
+    FitInterruptedWarning,
+    MissingDependencyError,
+)
+
+NAN = float("nan")
+
+
+def score(model, accuracy=NAN, coherence=0.1, **more):
+    values = {"perplexity": 100.0, "diversity": 0.5, "stability": NAN, **more}
+    return ModelScore(
+        model=model,
+        n_components=None if model == "tf-idf" else 5,
+        accuracy=accuracy,
+        coherence=coherence,
+        seconds=1.0,
+        memory_mb=2.0,
+        **values,
+    )
+
+
+def test_compare_with_labels(corpus):
+    seen = []
+    found = compare(
+        corpus,
+        n_components=4,
+        on_progress=lambda model, done, total, seconds: seen.append((model, done)),
+    )
+    assert [s.model for s in found.scores] == list(LABELLED_MODELS)
+    assert seen == [(m, i) for i, m in enumerate(LABELLED_MODELS, 1)]
+    by_name = {s.model: s for s in found.scores}
+    assert by_name["LDA"].accuracy > 0.8
+    assert 1 < by_name["LDA"].perplexity < 30
+    assert np.isnan(by_name["tf-idf"].coherence)
+    assert found.n_test == 12
+    assert found.recommendation.startswith("Take ")
+    table = found.to_markdown()
+    assert "| LDA | 4 |" in table
+    assert table.count("\n| ") == len(LABELLED_MODELS)
+
+
+def test_compare_without_labels(corpus):
+    found = compare(sparse.csr_matrix(corpus.counts), ["PLSA", "LDA"], n_components=3)
+    assert found.columns() == ["perplexity", "coherence", "diversity", "stability"]
+    for s in found.scores:
+        assert np.isnan(s.accuracy)
+        assert 0 <= s.stability <= 1
+    # One class says as much as none.
+    labels = ["x"] * corpus.n_documents
+    same = compare((corpus.counts, labels), ["PLSA", "LDA"], n_components=3)
+    assert [s.perplexity for s in same.scores] == [s.perplexity for s in found.scores]
+
+
+def test_partly_labelled_documents_count(corpus):
+    y, _ = corpus.encoded_labels()
+    y = np.where(np.arange(60) % 3 == 0, -1, y)
+    found = compare((corpus.counts, y), ["PLSA", "FSTM^c", "MedLDA"], n_components=4)
+    assert found.left_out == ()
+    assert min(s.accuracy for s in found.scores) > 0.7
+
+
+def test_models_without_time_are_left_out(corpus, monkeypatch):
+    seconds = {"PLSA": 0.0, "LDA": 1e6}
+    monkeypatch.setattr(
+        "topicfold.choosing.comparing._expected_seconds",
+        lambda data, cell: seconds[cell["model"]],
+    )
+    found = compare(corpus, ["LDA", "PLSA"], n_components=2, time_budget=100)
+    assert [s.model for s in found.scores] == ["PLSA"]
+    assert found.left_out == ("LDA: no time left for it (about 1000000 s)",)
+    assert "left out: LDA" in found.to_markdown()
+    with pytest.raises(DataError, match="no model could be compared"):
+        compare(corpus, ["LDA"], n_components=2, time_budget=100)
+
+
+def test_time_is_foreseen_from_a_few_documents(corpus, monkeypatch):
+    """A large corpus is tried on a sample first; a small one is quick enough."""
+    sizes, fit = [], PLSA.fit
+
+    def watched(self, X, y=None):
+        sizes.append(X.shape[0])
+        return fit(self, X, y)
+
+    monkeypatch.setattr(PLSA, "fit", watched)
+    large = planted_corpus(per_class=300)
+    found = compare(large, ["PLSA"], n_components=3, time_budget=1e5)
+    assert found.left_out == ()
+    assert sizes == [_PILOT, _PILOT, 720]  # the first may compile
+    sizes.clear()
+    compare(corpus, ["PLSA"], n_components=3, time_budget=1e5)
+    assert sizes == [_TO_COMPILE, 48]
+
+
+def test_what_is_known_takes_no_time(corpus, monkeypatch, tmp_path):
+    """Scores that were kept count whatever time is left, and nothing is fitted."""
+    first = compare(corpus, ["PLSA"], n_components=3, results=tmp_path / "r.jsonl")
+    clock = itertools.count(step=1000)
+    monkeypatch.setattr(
+        "topicfold.choosing.comparing.time.monotonic", lambda: next(clock)
+    )
+    monkeypatch.delattr(PLSA, "fit")
+    again = compare(
+        corpus, ["PLSA"], n_components=3, time_budget=1, results=tmp_path / "r.jsonl"
+    )
+    assert again.left_out == ()
+    # One fit has no stability: NaN, which equals itself only for `assert_equal`.
+    assert len(first.scores) == 1
+    np.testing.assert_equal(
+        dataclasses.asdict(again.scores[0]), dataclasses.asdict(first.scores[0])
+    )
+
+
+def test_a_model_that_fails_on_a_few_documents_is_told_too(monkeypatch):
+    def broken(self, X, y=None):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(PLSA, "fit", broken)
+    large = planted_corpus(per_class=300)
+    found = compare(large, ["tf-idf", "PLSA"], n_components=2, time_budget=1e5)
+    assert [s.model for s in found.scores] == ["tf-idf"]
+    assert "out of luck" in found.left_out[0]
+
+
+def test_an_interrupt_on_a_few_documents_ends_it(corpus, monkeypatch):
+    def interrupted(self, X, y=None):
+        warnings.warn("interrupted", FitInterruptedWarning, stacklevel=1)
+
+    monkeypatch.setattr(PLSA, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compare(corpus, ["PLSA"], n_components=2)
+
+
+def test_failures_are_told(corpus, monkeypatch, caplog):
+    def broken(self, X, y=None):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(PLSA, "fit", broken)
+    found = compare(corpus, ["tf-idf", "PLSA"], n_components=2)
+    assert "out of luck" in found.left_out[0]
+    assert "out of luck" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        (
+            [score("tf-idf", 0.7, NAN), score("LDA", 0.9)],
+            r"Take LDA.*\+0.200 to plain tf-idf\)",
+        ),
+        ([score("tf-idf", 0.89, NAN), score("LDA", 0.9)], "may be chance"),
+        ([score("tf-idf", 0.91, NAN), score("LDA", 0.9)], "Take LDA.*can be read"),
+        (
+            [score("tf-idf", 0.95, NAN), score("LDA", 0.6)],
+            "Take tf-idf if only accuracy",
+        ),
+        ([score("tf-idf", 0.95, NAN)], "Take tf-idf"),
+    ],
+)
+def test_recommendation_with_labels(scores, expected):
+    import re
+
+    assert re.search(expected, recommend(scores, 100))
+    assert recommend(scores, 100).count(". ") == 0  # one sentence
+
+
+def test_recommendation_without_labels():
+    a = score("LDA", perplexity=90.0, coherence=0.3, stability=0.9)
+    b = score("PLSA", perplexity=80.0, coherence=0.2, stability=0.8)
+    text = recommend([a, b], None)
+    assert text.startswith("Take LDA")
+    assert "coherence and diversity and stability" in text
+    assert "only one" in recommend([a], None)
+    bare = dataclasses.replace(a, perplexity=NAN, coherence=NAN, diversity=NAN)
+    bare = dataclasses.replace(bare, stability=NAN)
+    assert "look at the topics" in recommend([bare, bare], None)
+
+
+def test_pictures(corpus, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    scores = (score("LDA", 0.9), score("tf-idf", 0.8, NAN))
+    found = Comparison(scores, "Take LDA.", (), 10)
+    panels = found.plot(tmp_path / "compare.svg").axes
+    assert [len(axes.patches) for axes in panels] == [2] * len(panels)  # in line
+    assert len({axes.get_ylim() for axes in panels}) == 1
+    assert "<svg" in (tmp_path / "compare.svg").read_text()
+    chosen = select_n_components(PLSA(), corpus.counts, [2, 3], n_restarts=1)
+    chosen.plot(tmp_path / "topics.png")
+    assert (tmp_path / "topics.png").stat().st_size > 1000
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingDependencyError, match=r"topicfold\[plot\]"):
+        chosen.plot()
+
+
+def test_selection_finds_the_planted_number(corpus):
+    seen = []
+    found = select_n_components(
+        PLSA(),
+        corpus.counts,
+        [6, 2, 3],
+        n_words=6,
+        n_restarts=3,
+        on_progress=lambda done, total: seen.append((done, total)),
+    )
+    assert [r.n_components for r in found.records] == [2, 3, 6]
+    assert seen == [(i, 9) for i in range(1, 10)]
+    assert found.best("coherence") == 3
+    assert found.best("stability") == 3
+    assert found.suggested() == 3
+    assert "accuracy" not in found.to_markdown()
+    assert found.to_markdown().splitlines()[0].startswith("| topics | perplexity |")
+    with pytest.raises(DataError, match="accuracy is not defined"):
+        found.best("accuracy")
+    with pytest.raises(DataError, match=r"no score 'beauty'. Scores: perplexity"):
+        found.best("beauty")
+
+
+def test_selection_with_labels_goes_by_accuracy(corpus):
+    found = select_n_components(
+        PLSA(), corpus.counts, [1, 3], corpus.labels, n_restarts=1, test_size=0.3
+    )
+    one, three = found.records
+    assert three.accuracy > 0.9 > one.accuracy
+    assert found.suggested() == 3
+    assert np.isnan(one.stability)  # one start
+    partly = [label if i % 4 else "" for i, label in enumerate(corpus.labels)]
+    nested = select_n_components(
+        TwoPhase(FSTM()), corpus.counts, [3], partly, n_restarts=1, test_size=0.3
+    )
+    assert nested.records[0].accuracy > 0.5
+
+
+def test_selection_leaves_the_model_alone(corpus):
+    model = PLSA(7)
+    first = select_n_components(model, corpus.counts, [2], n_restarts=2)
+    assert model.n_components == 7
+    assert not hasattr(model, "components_")
+    again = select_n_components(model, corpus.counts, [2], n_restarts=2)
+    assert first.records[0].perplexity == again.records[0].perplexity
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: select_n_components(PLSA(), X, []), "candidates"),
+        (lambda X: select_n_components(PLSA(), X, [0]), "1 or more"),
+        (lambda X: select_n_components(PLSA(), X, [2], n_restarts=0), "n_restarts"),
+        (lambda X: select_n_components(PLSA(), X, [2], test_size=1), "test_size=1"),
+        (lambda X: select_n_components(PLSA(), X[:2], [2]), "too few"),
+        (lambda X: select_n_components(PLSA(), X, [2], [-1] * 60), "no known label"),
+        (lambda X: select_n_components(TwoPhase(), X, [2]), r"TwoPhase\(FSTM\(\)\)"),
+        (lambda X: compare(X, time_budget=0), "time_budget=0"),
+        (lambda X: compare(X, ["k-means"]), "does not fit"),
+        (lambda X: compare(X, ["FSTM^c"]), "learns from labels"),
+        (lambda X: compare(X, ["PLSA"], test_size=3), "test_size=3"),
+        (lambda X: compare(X[:5]), "5 documents are too few"),
+        (lambda X: compare("corpus.txt"), "Read it first"),
+    ],
+)
+def test_errors(corpus, call, message):
+    with pytest.raises(DataError, match=message):
+        call(sparse.csr_matrix(corpus.counts))
+
+
+def test_they_are_public():
+    assert topicfold.compare is compare
+    assert "select_n_components" in dir(topicfold)

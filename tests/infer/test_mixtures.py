@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fold-in and document completion against plain NumPy from the equations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import psi
+
+from topicfold.core.simplex import OuterSum, normalize_rows
+from topicfold.corpus.splits import complete_split
+from topicfold.infer.completion import document_completion
+from topicfold.infer.fold_in import fold_in
+
+PRIOR = np.array([0.3, 0.05, 1.5])
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(4)
+    X = rng.poisson(0.8, size=(12, 15)).astype(float)
+    X[3] = 0
+    X[5] *= 7
+    return sparse.csr_matrix(X), rng.dirichlet(np.full(15, 0.5), size=3)
+
+
+def plain_fold_in(X, topics, prior, n_updates, start, weights_of=lambda P: P):
+    """``P ← N + prior`` as often as said, then rows on the simplex."""
+    P = start.copy()
+    for _ in range(n_updates):
+        A = weights_of(P)
+        ratio = X / np.maximum(A @ topics, 1e-300)
+        P = A * (ratio @ topics.T) + prior
+    theta = P / np.where(P.sum(axis=1, keepdims=True) > 0, P.sum(1, keepdims=True), 1)
+    theta[X.sum(axis=1) == 0] = 1 / len(topics)
+    return theta
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.2, PRIOR], ids=["none", "number", "array"])
+@pytest.mark.parametrize("n_updates", [1, 2, 7])
+def test_fold_in_is_em_from_the_uniform_mixture(problem, prior, n_updates):
+    X, topics = problem
+    found = fold_in(
+        X, topics, prior=prior, max_iter=n_updates, tol=0.0, dtype=np.float64
+    )
+    start = np.full((12, 3), 1.0)
+    expected = plain_fold_in(X.toarray(), topics, prior, n_updates, start)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_updates", [1, 2, 7])
+def test_fold_in_with_digammas_is_variational_inference(problem, n_updates):
+    """It starts with as many pseudo-counts as the posterior will have."""
+    X, topics = problem
+    options = {"max_iter": n_updates, "tol": 0.0, "dtype": np.float64}
+    found = fold_in(X, topics, prior=PRIOR, link="digamma", **options)
+    counts = X.toarray()
+    start = counts.sum(axis=1, keepdims=True) / 3 + PRIOR
+    expected = plain_fold_in(
+        counts, topics, PRIOR, n_updates, start, lambda P: np.exp(psi(P))
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_fold_in_stops_when_the_mixture_moves_less_than_tol(problem):
+    X, topics = problem
+    counts, start = X.toarray(), np.full((12, 3), 1 / 3)
+    path = [plain_fold_in(counts, topics, 0.0, n, start) for n in range(40)]
+    moved = np.abs(np.diff(path, axis=0)).sum(axis=2)
+    for tol in (0.5, 0.1, 0.02, 0.004):
+        # The first update that moves a row by at most tol is its last.
+        last = np.argmax(moved <= tol, axis=0) + 1
+        expected = np.array([path[n][d] for d, n in enumerate(last)])
+        found = fold_in(X, topics, tol=tol, dtype=np.float64)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert len(set(last)) > 2  # not all stop together
+
+
+def test_fold_in_is_single_precision_unless_told(problem):
+    X, topics = problem
+    assert fold_in(X, topics).dtype == np.float32
+    np.testing.assert_allclose(
+        fold_in(X, topics), fold_in(X, topics, dtype=np.float64), atol=2e-3
+    )
+
+
+def by_hand(X, topics, background, random_state=0, **options):
+    """Perplexity of the held-out half from its definition."""
+    observed, held_out = complete_split(X, random_state=random_state)
+    theta = fold_in(observed, options.pop("topic_weights", topics), **options)
+    n_terms = topics.shape[1]
+    background = 0.999 * background / background.sum() + 0.001 / n_terms
+    p = 0.99 * theta @ topics + 0.01 * background
+    held_out = held_out.toarray()
+    return np.exp(-(held_out * np.log(p)).sum() / held_out.sum())
+
+
+def test_completion_is_the_perplexity_of_the_other_half(problem):
+    X, topics = problem
+    topics = topics.copy()
+    topics[:, 4] = 0  # a word that only the background knows
+    topics /= topics.sum(axis=1, keepdims=True)
+    frequencies = np.arange(15.0)  # its first word is in nothing but the uniform share
+    options = {"prior": 0.1, "dtype": np.float64}
+    found = document_completion(X, topics, background=frequencies, **options)
+    assert found == pytest.approx(by_hand(X, topics, frequencies, **options), rel=1e-9)
+    found = document_completion(X, topics, random_state=3, **options)
+    mean = topics.mean(axis=0)
+    assert found == pytest.approx(by_hand(X, topics, mean, 3, **options), rel=1e-9)
+    assert found != document_completion(X, topics, random_state=0, **options)
+
+
+def test_completion_folds_in_with_other_weights_and_scores_with_topics(problem):
+    X, topics = problem
+    options = {"topic_weights": topics**2, "dtype": np.float64}
+    found = document_completion(X, topics, **options)
+    expected = by_hand(X, topics, topics.mean(axis=0), **options)
+    assert found == pytest.approx(expected, rel=1e-9)
+    assert found != pytest.approx(document_completion(X, topics, dtype=np.float64))
+
+
+def test_rows_of_zeros_become_uniform_and_others_keep_proportions():
+    rows = np.array([[1.0, 3.0, 4.0], [0.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
+    found = normalize_rows(rows)
+    assert found is rows
+    np.testing.assert_allclose(
+        found, [[0.125, 0.375, 0.5], [1 / 3, 1 / 3, 1 / 3], [1, 0, 0]]
+    )
+
+
+def test_outer_sum_is_the_sum_of_both_where_it_is_read():
+    documents, topics = np.array([1.0, 2.0, 4.0]), np.array([0.5, 0.25])
+    lazy = OuterSum(documents, topics)
+    assert len(lazy) == 3
+    np.testing.assert_array_equal(lazy, documents[:, None] + topics)
+    np.testing.assert_array_equal(lazy[1:], [[2.5, 2.25], [4.5, 4.25]])
+    assert np.asarray(lazy, dtype=np.float32).dtype == np.float32

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import gammaln, psi
+
+from topicfold.engine.cpu import CpuEngine
+from topicfold.learn.priors import (
+    SMALLEST_PRIOR,
+    alpha_from_counts,
+    dirichlet_from_mean_log,
+    eta_from_counts,
+    symmetric_from_mean_log,
+)
+
+
+def test_dirichlet_from_mean_log_finds_the_parameters():
+    rng = np.random.default_rng(0)
+    alpha = np.array([0.3, 1.0, 2.5])
+    samples = rng.dirichlet(alpha, size=50_000)
+    found = dirichlet_from_mean_log(np.log(samples).mean(axis=0), np.ones(3))
+    np.testing.assert_allclose(found, alpha, rtol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_newton_climbs_from_anywhere(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 30))
+    samples = rng.dirichlet(10 ** rng.uniform(-1, 1.5, size), size=50)
+    mean_log = np.log(np.maximum(samples, 1e-30)).mean(axis=0)
+    start = 10 ** rng.uniform(-2, 1.5, size)
+
+    def likelihood(alpha):
+        return gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ mean_log
+
+    found = dirichlet_from_mean_log(mean_log, start)
+    assert likelihood(found) >= likelihood(start)
+    slope = psi(found.sum()) - psi(found) + mean_log
+    assert np.abs(slope[found > SMALLEST_PRIOR]).max() < 1e-5
+
+
+def test_symmetric_from_mean_log_is_the_maximum():
+    mean_log, size = -9.0, 50
+
+    def loss(log_eta):
+        eta = np.exp(log_eta[0])
+        return -(gammaln(size * eta) - size * gammaln(eta) + size * eta * mean_log)
+
+    best = np.exp(minimize(loss, [0.0], method="Nelder-Mead", tol=1e-12).x[0])
+    for start in (1e-3, 0.1, 10.0):
+        found = symmetric_from_mean_log(mean_log, size, start)
+        assert found == pytest.approx(best, rel=1e-4)
+
+
+def dirichlet_multinomial(counts, alpha):
+    total = gammaln(alpha.sum()) - gammaln(alpha).sum()
+    value = gammaln(counts + alpha).sum() + len(counts) * total
+    return value - gammaln(counts.sum(axis=1) + alpha.sum()).sum()
+
+
+def test_fixed_points_raise_the_likelihood():
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet([0.2, 0.5, 2.0], size=200)
+    counts = np.array([rng.multinomial(30, p) for p in theta]).astype(float)
+    engine = CpuEngine(sparse.csr_matrix(counts), 3, dtype=np.float64)
+    alpha = np.full(3, 1.0)
+    values = [dirichlet_multinomial(counts, alpha)]
+    for _ in range(40):
+        alpha = alpha_from_counts(engine, counts, alpha)
+        values.append(dirichlet_multinomial(counts, alpha))
+    assert (np.diff(values) >= -1e-9).all()
+    np.testing.assert_allclose(alpha, [0.2, 0.5, 2.0], rtol=0.3)
+
+
+def test_eta_fixed_point_raises_the_likelihood():
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(40, 0.3), size=3)
+    counts = np.array([rng.multinomial(400, p) for p in topics]).astype(float)
+    engine = CpuEngine(sparse.csr_matrix(np.ones((2, 40))), 3, dtype=np.float64)
+    packed = engine.pack_topics(counts)
+    eta, values = 1.0, []
+    for _ in range(30):
+        eta = eta_from_counts(engine, packed, eta)
+        values.append(dirichlet_multinomial(counts, np.full(40, eta)))
+    assert (np.diff(values) >= -1e-9).all()
+    assert eta == pytest.approx(0.3, rel=0.4)
