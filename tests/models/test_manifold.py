@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from topicfold import load
+from topicfold.core.labels import encode_labels
 from topicfold.exceptions import DataError
 from topicfold.graph import document_graph
-from topicfold.models.graph_base import encode_labels
 from topicfold.models.manifold import (
     DiscriminativePLSA,
     LaplacianPLSA,

@@ -344,7 +344,7 @@ def _training_part(n: int, test_size: float, seed: int) -> NDArray[np.bool_]:
 
 
 def _labels(y: Any, train: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-    from topicfold.models.graph_base import encode_labels
+    from topicfold.core.labels import encode_labels
 
     if y is None:
         return None

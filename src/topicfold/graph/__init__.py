@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Document graphs: similarities, exact and approximate neighbours, label edges."""
 
-from topicfold.graph.build import GraphInfo, document_graph
+from topicfold.graph.build import GraphInfo, NeighborGraph, document_graph
 from topicfold.graph.neighbors import (
     NeighborIndex,
     document_neighbors,
@@ -11,6 +11,7 @@ from topicfold.graph.user_graph import check_graph
 
 __all__ = [
     "GraphInfo",
+    "NeighborGraph",
     "NeighborIndex",
     "check_graph",
     "document_graph",

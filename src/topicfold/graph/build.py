@@ -5,22 +5,29 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from topicfold.core.labels import encode_labels
 from topicfold.exceptions import DataError
 from topicfold.graph._blocked import Similarity
 from topicfold.graph._validation import (
     check_choice,
     check_count_parameter,
+    check_counts,
     check_labels,
 )
 from topicfold.graph.approximate import approximate_neighbors
 from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges, symmetrized
 from topicfold.graph.neighbors import NeighborIndex, document_neighbors
+from topicfold.graph.user_graph import check_graph
+from topicfold.graph.weighting import SIMILARITIES
 
 LARGE_CORPUS = 200_000  # documents from which approximate neighbours are suggested
 _logger = logging.getLogger("topicfold")
@@ -181,11 +188,147 @@ def _check_label_options(
 
 def _join(near: NDArray[np.int64], values: NDArray[np.float64]) -> sp.csr_array:
     """Return the graph of neighbour lists, symmetrised by "or"."""
-    found = near >= 0
-    n_documents = len(near)
-    indptr = np.r_[0, np.cumsum(found.sum(axis=1))]
-    directed = sp.csr_array(
-        (values[found], near[found], indptr), shape=(n_documents, n_documents)
-    )
+    directed = _directed(near, values, len(near))
     directed.sort_indices()
     return symmetrized(directed)
+
+
+def _directed(
+    near: NDArray[np.int64], values: NDArray[np.float64], n_documents: int
+) -> sp.csr_array:
+    """Return neighbour lists (-1: none) as a matrix, each row in its list's order."""
+    found = near >= 0
+    indptr = np.r_[0, np.cumsum(found.sum(axis=1))]
+    return sp.csr_array(
+        (values[found], near[found], indptr), shape=(len(near), n_documents)
+    )
+
+
+class NeighborGraph(BaseEstimator):
+    """How a model joins its documents: the options of a nearest-neighbour graph.
+
+    Give it to a graph model as ``graph=NeighborGraph(n_neighbors=5)``; a grid search
+    varies ``graph__n_neighbors``. It holds options only and learns nothing.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours per document; cut to one less than there are documents.
+    metric : {"cosine", "intersection", "kl"} or callable, default="cosine"
+        Which documents are near, the `similarity` of `NeighborIndex`.
+    edge_weights : {"binary", "similarity"}, default="similarity"
+        Every edge weighs 1, as in the papers, or the similarity; label edges weigh 1.
+    sublinear_tf : bool, default=True
+        Compare ``log(1 + count)`` instead of counts.
+
+    Examples
+    --------
+    >>> X = [[2, 1, 0], [2, 0, 0], [0, 1, 3], [0, 0, 1]]
+    >>> graph = NeighborGraph(1, edge_weights="binary").build(X)
+    >>> graph.toarray().astype(int).tolist()
+    [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    """
+
+    _unsaved_parameters = ("metric",)  # a callable has no place in a file
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions(set(SIMILARITIES)), callable],
+        "edge_weights": [StrOptions({"binary", "similarity"})],
+        "sublinear_tf": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        metric: str | Similarity = "cosine",
+        edge_weights: str = "similarity",
+        sublinear_tf: bool = True,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.edge_weights = edge_weights
+        self.sublinear_tf = sublinear_tf
+
+    def build(
+        self, X: Any, y: Any = None, *, given: Any = None, n_jobs: int | None = None
+    ) -> sp.csr_array:
+        """Return the graph of documents, with label edges where `y` has labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,) or None, default=None
+            Labels: integers from 0 or names; -1, "" and None mean unknown. Documents
+            of one class are joined, those of different classes are parted.
+        given : sparse matrix, edge list, networkx graph or None, default=None
+            The documents' own graph instead of nearest neighbours (`check_graph`);
+            the options then count only for the label edges of large classes.
+        n_jobs : int or None, default=None
+            Threads, as in scikit-learn; no effect on the result.
+
+        Returns
+        -------
+        csr_array of shape (n_documents, n_documents)
+            Symmetric, as `document_graph` returns it.
+        """
+        counts = self._compared(X)
+        n_documents = counts.shape[0]
+        labels = encode_labels(y, n_documents)
+        n_neighbors = max(1, min(self.n_neighbors, n_documents - 1))
+        if given is None:
+            graph: sp.csr_array = document_graph(
+                counts,
+                n_neighbors,
+                similarity=self.metric,
+                weights=self.edge_weights,
+                labels=labels,
+                n_jobs=n_jobs,
+            )
+            return graph
+        graph = check_graph(given, n_documents)
+        if labels is None:
+            return graph
+        index = NeighborIndex(counts, similarity=self.metric)
+        return add_label_edges(
+            graph, labels, index, n_neighbors, MAX_LABEL_EDGES, n_jobs
+        ).graph
+
+    def index(self, X: Any) -> NeighborIndex:
+        """Return the index in which `near` searches neighbours of new documents."""
+        return NeighborIndex(self._compared(X), similarity=self.metric)
+
+    def near(
+        self, index: NeighborIndex, X: Any, *, n_jobs: int | None = None
+    ) -> sp.csr_array:
+        """Return the weights of new documents' edges to their nearest index documents.
+
+        Parameters
+        ----------
+        index : NeighborIndex
+            What `index` returned for the training documents.
+        X : {array-like, sparse matrix} of shape (n_new, n_terms)
+            Counts of new documents.
+        n_jobs : int or None, default=None
+            Threads, as in scikit-learn; no effect on the result.
+
+        Returns
+        -------
+        csr_array of shape (n_new, n_documents)
+            Nearest first in every row.
+        """
+        found, similar = index.query(self._compared(X), self.n_neighbors, n_jobs=n_jobs)
+        if self.edge_weights == "binary":
+            similar = np.ones_like(similar)
+        return _directed(found, similar, index.n_documents)
+
+    def _compared(self, X: Any) -> sp.csr_array:
+        """Return what neighbours are searched by."""
+        self._validate_params()
+        counts = check_counts(X, "X")
+        if not self.sublinear_tf:
+            return counts
+        if getattr(X, "dtype", None) == np.float32:
+            counts = counts.astype(np.float32)  # logarithms in the precision of X
+        return counts.log1p()

@@ -11,9 +11,9 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from topicfold.core.labels import encode_labels
 from topicfold.exceptions import DataError
 from topicfold.infer.two_phase import indicator_members
-from topicfold.models.graph_base import encode_labels
 
 
 def encode_classes(

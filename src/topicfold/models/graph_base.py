@@ -14,9 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
-from topicfold.graph import NeighborIndex, check_graph, document_graph
-from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges
+from topicfold.graph import NeighborGraph, NeighborIndex
 from topicfold.learn import Callback
 from topicfold.models.neighbor_fold_in import compared_counts, neighbor_fold_in
 from topicfold.models.plsa import PLSA
@@ -243,52 +241,10 @@ def build_graph(
     options : GraphOptions
         How neighbours are searched.
     """
-    labels = encode_labels(y, X.shape[0])
-    n_neighbors = max(1, min(options.n_neighbors, X.shape[0] - 1))
-    compared = compared_counts(X, options.sublinear_tf)
-    if graph is None:
-        return document_graph(
-            compared,
-            n_neighbors,
-            similarity=options.similarity,
-            weights=options.edge_weights,
-            labels=labels,
-            n_jobs=options.n_jobs,
-        )
-    given = check_graph(graph, X.shape[0])
-    if labels is None:
-        return given
-    index = NeighborIndex(compared, similarity=options.similarity)
-    return add_label_edges(
-        given, labels, index, n_neighbors, MAX_LABEL_EDGES, options.n_jobs
-    ).graph
-
-
-def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
-    """Return classes from 0 with -1 for unknown; None without any known label.
-
-    Examples
-    --------
-    >>> encode_labels(["b", None, "a", -1], 4).tolist()
-    [1, -1, 0, -1]
-    """
-    if y is None:
-        return None
-    names = np.asarray(y, dtype=object).ravel()
-    if len(names) != n_documents:
-        raise DataError(
-            f"y has {len(names)} labels for {n_documents} documents. Give one label "
-            "per document, -1 where it is unknown."
-        )
-    known = np.array(
-        [not (n is None or n == "" or n == -1 or n != n) for n in names.tolist()],
-        dtype=bool,
+    neighbors = NeighborGraph(
+        options.n_neighbors,
+        metric=options.similarity,
+        edge_weights=options.edge_weights,
+        sublinear_tf=options.sublinear_tf,
     )
-    if not known.any():
-        return None
-    labels = np.full(n_documents, -1, dtype=np.int64)
-    values = names[known].tolist()
-    if len({isinstance(value, str) for value in values}) > 1:
-        values = [str(value) for value in values]
-    labels[known] = np.unique(np.asarray(values), return_inverse=True)[1]
-    return labels
+    return neighbors.build(X, y, given=graph, n_jobs=options.n_jobs)
