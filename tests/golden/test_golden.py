@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What version 0.1.0 fitted, saved and wrote is what this version gives."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from golden.golden_fits import arrays, command_outputs, corpus, fits, run_command
+
+import topicfold
+
+OLD = Path(__file__).parent / "v0_1"
+# Sums are made in another order on other machines; a few iterations carry it on.
+TOLERANCE = {"rtol": 1e-4, "atol": 1e-6}
+
+
+@pytest.fixture(scope="module")
+def stored():
+    with np.load(OLD / "fits.npz") as file:
+        return dict(file)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fits()
+
+
+def names():
+    return sorted(path.name for path in OLD.iterdir() if path.is_dir())
+
+
+def test_every_model_is_here(fitted):
+    assert names() == sorted(fitted)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_fit_gives_what_it_gave(fitted, stored, name):
+    for key, array in arrays(name, fitted[name]).items():
+        np.testing.assert_allclose(array, stored[key], **TOLERANCE, err_msg=key)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_file_of_version_0_1_loads_and_transforms(stored, name):
+    model = topicfold.load(OLD / name)
+    np.testing.assert_allclose(
+        model.components_, stored[f"{name}/components_"], rtol=1e-7
+    )
+    np.testing.assert_allclose(
+        model.transform(corpus()), stored[f"{name}/transform"], **TOLERANCE
+    )
+
+
+def test_a_command_opens_a_file_that_the_commands_of_version_0_1_saved(tmp_path):
+    old = json.loads((OLD / "commands.json").read_text(encoding="utf-8"))
+    line = f"topics {OLD / 'command.safetensors'} -n 4 -f json"
+    assert json.loads(run_command(line, tmp_path)) == json.loads(old["topics.json"])
+
+
+def test_commands_write_what_they_wrote(tmp_path):
+    old = json.loads((OLD / "commands.json").read_text(encoding="utf-8"))
+    new = command_outputs(tmp_path)
+    assert new["counts"] == old["counts"]
+    assert new["counts.vocab"] == old["counts.vocab"]
+    old_topics = json.loads(old["topics.json"])
+    new_topics = json.loads(new["topics.json"])
+    assert [sorted(t) for t in new_topics] == [sorted(t) for t in old_topics]
+    for new_topic, old_topic in zip(new_topics, old_topics, strict=True):
+        for key, value in old_topic.items():
+            if isinstance(value, float):
+                assert new_topic[key] == pytest.approx(value, rel=1e-3)
+            else:
+                assert new_topic[key] == value
+    assert _table(new["transform.csv"]) == pytest.approx(
+        _table(old["transform.csv"]), abs=1e-4
+    )
+
+
+def _table(text):
+    lines = text.strip().splitlines()
+    return np.array(
+        [[float(cell) for cell in line.split(",")[1:]] for line in lines[1:]]
+    )
