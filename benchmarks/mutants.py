@@ -12,7 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/topicfold"
-ROOMS = ("steps", "inference", "graph")
+ROOMS = ("steps", "infer", "graph")
 # Operators are replaced within a family: a float that is shifted dies by itself.
 FAMILIES = (
     {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"},
@@ -58,7 +58,7 @@ KERNELS = {
     ],
 }
 MIXTURES = [f"{INFERENCE}/test_mixtures.py", f"{MODELS}/test_plsa.py"]
-GIBBS = [f"{INFERENCE}/test_fixed_topics.py", f"{INFERENCE}/test_left_to_right.py"]
+GIBBS = ["tests/gibbs/test_fixed_topics.py", "tests/gibbs/test_left_to_right.py"]
 GRAPH_STEPS = [
     "tests/steps/test_graph_operator.py",
     "tests/steps/test_pareto_step.py",
@@ -80,12 +80,11 @@ TESTS = {
     "steps/dirichlet.py": ["tests/steps/test_dirichlet_steps.py", *MIXTURES[1:]],
     "steps/orthogonal.py": [*ORTHOGONAL, f"{MODELS}/test_orthogonal.py"],
     "steps/orthogonal_kernels.py": ORTHOGONAL,
-    "inference": FRANK_WOLFE,
+    "infer": FRANK_WOLFE,
     "infer/class_words.py": TWO_PHASE,
     "infer/completion.py": MIXTURES,
     "infer/fold_in.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
-    "infer/gibbs.py": [*GIBBS, f"{INFERENCE}/test_gibbs_parts.py"],
-    "infer/left_to_right.py": GIBBS,
+    "gibbs/fixed_topics.py": [*GIBBS, "tests/gibbs/test_gibbs_parts.py"],
     "core/simplex.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
     "infer/two_phase.py": TWO_PHASE,
     "graph": ["tests/graph"],

@@ -72,8 +72,8 @@ def left_to_right_log_likelihood(
     >>> left_to_right_log_likelihood([[2, 0, 0]], topics, 0.5, n_particles=500).round(1)
     array([-2.4])
     """
+    from topicfold.gibbs.fixed_topics import left_to_right
     from topicfold.gibbs.tokens import check_whole
-    from topicfold.infer.left_to_right import left_to_right
 
     phi = checked_rows(topics, "topics")
     counts = checked_counts(X, "X")

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
 from topicfold.infer.completion import document_completion
-from topicfold.infer.gibbs import gibbs_mixtures
 from topicfold.learn import Callback, run_em
 from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
 from topicfold.models.held_out import LeftToRightMixin

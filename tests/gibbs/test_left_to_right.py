@@ -10,8 +10,8 @@ from scipy import sparse
 from topicfold import LDA
 from topicfold.corpus.splits import complete_split
 from topicfold.exceptions import DataError
+from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.reference import left_to_right as plain_left_to_right
-from topicfold.infer.gibbs import gibbs_mixtures
 from topicfold.metrics import completion_perplexity, left_to_right_log_likelihood
 
 ALPHA = np.array([0.4, 0.7, 0.2])
@@ -106,7 +106,7 @@ def test_does_not_depend_on_threads_batches_or_other_documents(monkeypatch):
     np.testing.assert_array_equal(whole, threaded)
     part = left_to_right_log_likelihood(X[[9, 2]], topics, 0.1, n_particles=7)
     np.testing.assert_array_equal(part, whole[[9, 2]])
-    monkeypatch.setattr("topicfold.infer.left_to_right._AT_ONCE", 200)
+    monkeypatch.setattr("topicfold.gibbs.fixed_topics._AT_ONCE", 200)
     batched = left_to_right_log_likelihood(X, topics, 0.1, n_particles=7)
     np.testing.assert_array_equal(batched, whole)
     other = left_to_right_log_likelihood(X, topics, 0.1, n_particles=7, random_state=1)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.infer import left_to_right as module
-from topicfold.infer.gibbs import FixedTopics, gibbs_mixtures
-from topicfold.infer.left_to_right import left_to_right
+from topicfold.gibbs import fixed_topics as module
+from topicfold.gibbs.fixed_topics import FixedTopics, gibbs_mixtures, left_to_right
 
 TOPICS = np.array([[0.7, 0.1, 0.2, 0.0], [0.1, 0.6, 0.3, 0.0]])
 ALPHA = np.array([0.5, 2.0])

@@ -11,10 +11,10 @@ from scipy.stats import kstest
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError
 from topicfold.gibbs import priors
+from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.priors import alpha_from_pairs, eta_from_histogram
 from topicfold.gibbs.random import content_keys, stream_key, uniform
 from topicfold.gibbs.tokens import Tokens, check_whole
-from topicfold.infer.gibbs import gibbs_mixtures
 from topicfold.learn.priors import alpha_from_counts, eta_from_counts
 
 
