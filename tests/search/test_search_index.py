@@ -130,24 +130,26 @@ def test_documents_are_added_without_refitting():
         np.testing.assert_array_equal(one.scores, other.scores)
 
 
-def test_a_large_index_answers_by_codes(tmp_path, monkeypatch):
-    monkeypatch.setattr("topicfold.search.documents.MIN_ROWS", 100)
+def test_an_index_grows_and_is_loaded_without_a_change(tmp_path):
     rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((400, 2))
-    index = TopicIndex(LSI(2).fit(COUNTS), vocabulary=WORDS)
+    vectors = 1e3 * rng.standard_normal((400, 2))
+    index = TopicIndex(LSI(2).fit(COUNTS), vocabulary=WORDS, measure="inner")
     for start, stop in ((0, 60), (60, 110), (110, 400)):
         index.add(vectors=vectors[start:stop])
-        coarse = index.documents.coarse
-        assert (coarse is None) == (stop < 100)
-    assert len(coarse) == 400
     index.save(tmp_path / "index")
     loaded = TopicIndex.load(tmp_path / "index")
-    np.testing.assert_array_equal(loaded.documents.coarse.codes, coarse.codes)
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    for query in rng.standard_normal((5, 2)):
-        expected = np.argsort(-(unit @ query))[:10]
-        for each in (index, loaded):
+    longest = np.linalg.norm(vectors, axis=1).max()
+    for each in (index, loaded):
+        np.testing.assert_allclose(each.documents.longest, longest, rtol=1e-6)
+        for query in rng.standard_normal((5, 2)):
+            expected = np.argsort(-(vectors @ query))[:10]
             np.testing.assert_array_equal(each.query(vector=query).rows, expected)
+
+
+def test_vectors_beyond_float32_are_refused():
+    index = TopicIndex(LSI(2).fit(COUNTS), measure="inner")
+    with pytest.raises(DataError, match="beyond 1e\\+35, too large for an index"):
+        index.add(vectors=[[1e300, 1.0]])
 
 
 def test_the_model_may_be_updated_with_documents_added_to_the_index():

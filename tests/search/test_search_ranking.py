@@ -4,101 +4,77 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from topicfold.search.coarse import CoarseRows
 from topicfold.search.lexical import LexicalScores, mixed
 from topicfold.search.measures import latent_form, query_form, stored_form
-from topicfold.search.ranking import best_of_scores, find_best
+from topicfold.search.ranking import best_of_scores, exact_scores, find_best
 
 
-def coded(vectors):
-    coarse = CoarseRows(vectors.shape[1])
-    # In two parts: the second does not fit and makes the arrays grow.
-    coarse.extend(vectors[:10])
-    coarse.extend(vectors[10:])
-    return coarse
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Several blocks, the last of them short."""
+    monkeypatch.setattr("topicfold.search.ranking._BLOCK", 900)
+    monkeypatch.setattr("topicfold.search.ranking._EXACT_BLOCK", 70)
 
 
 @pytest.mark.parametrize("n", [1, 7, 300, 5000])
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("by_codes", [False, True], ids=["rows", "codes"])
-def test_equals_a_stable_sort(n, threads, by_codes):
+def test_equals_a_stable_sort(n, threads):
     rng = np.random.default_rng(0)
     # Small integers: many equal scores, all exact.
     vectors = rng.integers(0, 4, (4000, 5)).astype(np.float32)
     query = rng.integers(0, 4, 5).astype(float)
     exact = vectors.astype(float) @ query
-    coarse = coded(vectors) if by_codes else None
     for skip in (-1, int(np.argmax(exact))):
         order = np.argsort(-exact, kind="stable")
         expected = order[order != skip][:n]
-        rows, scores = find_best(
-            vectors, query, n, skip=skip, threads=threads, coarse=coarse
-        )
+        rows, scores = find_best(vectors, query, n, skip=skip, threads=threads)
         np.testing.assert_array_equal(rows, expected)
         np.testing.assert_array_equal(scores, exact[expected])
 
 
-@pytest.mark.parametrize("k", [1, 16, 17, 100])
-@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
-def test_codes_bound_every_score(k, size):
-    rng = np.random.default_rng(k)
-    vectors = (size * rng.standard_normal((500, k))).astype(np.float32)
-    vectors[::7, : k // 2] *= 1e-4
-    coarse, query = coded(vectors), rng.standard_normal(k) ** 3
-    exact = vectors.astype(float) @ query
-    code = coarse.encode_query(query)
-    sums = coarse.codes.astype(np.int64) @ code.code.astype(np.int64)
-    assert np.abs(sums).max() < 2**31
-    near = coarse.scales.astype(float) * (code.step * sums)
-    room = coarse.errors * code.length + coarse.scales.astype(float) * code.error
-    assert (np.abs(near - exact) <= room).all()
-    # And closely: the bounds are of use.
-    lengths = np.linalg.norm(vectors.astype(float), axis=1)
-    assert (room <= 0.05 * lengths * np.linalg.norm(query)).all()
-
-
-def test_the_largest_codes_do_not_overflow():
-    vectors = np.ones((300, 700), np.float32)
-    vectors[7] = 1.5
-    rows, scores = find_best(vectors, np.ones(700), 2, coarse=coded(vectors))
-    assert (rows.tolist(), scores.tolist()) == ([7, 0], [1050, 700])
-
-
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("spread", [1e-5, 1.0], ids=["near ties", "spread"])
-def test_codes_change_nothing(threads, spread):
+@pytest.mark.parametrize("spread", [1e-7, 1e-5, 1.0])
+@pytest.mark.parametrize("size", [1e-42, 1e-30, 1.0, 1e30])
+def test_rounding_of_the_first_scan_changes_nothing(threads, spread, size):
     rng = np.random.default_rng(4)
-    vectors = (1 + spread * rng.standard_normal((3000, 33))).astype(np.float32)
+    vectors = 1 + spread * rng.standard_normal((3000, 33))
+    vectors = (size * vectors).astype(np.float32)
     vectors[1000:1003] = 0.0
-    vectors[1003] = 1e-44
-    coarse = coded(vectors)
-    for query in rng.standard_normal((5, 33)):
-        plain = find_best(vectors, query, 10, threads=threads)
-        quick = find_best(vectors, query, 10, threads=threads, coarse=coarse)
-        np.testing.assert_array_equal(plain, quick)
-    zero = find_best(vectors, np.zeros(33), 3, coarse=coarse)
+    for query in rng.standard_normal((5, 33)) * np.array(
+        [[1e-200], [1], [1], [1], [9]]
+    ):
+        exact = exact_scores(vectors, query)
+        rows, scores = find_best(vectors, query, 10, threads=threads)
+        np.testing.assert_array_equal(rows, np.argsort(-exact, kind="stable")[:10])
+        np.testing.assert_array_equal(scores, exact[rows])
+    zero = find_best(vectors, np.zeros(33), 3)
     assert zero[0].tolist() == [0, 1, 2]
 
 
-def test_rows_that_are_no_numbers_are_looked_at():
-    vectors = np.ones((40, 2), np.float32)
-    vectors[30, 0] = np.inf
-    rows, scores = find_best(vectors, np.ones(2), 1, coarse=coded(vectors))
-    assert (rows.tolist(), scores.tolist()) == ([30], [np.inf])
-
-
-def test_rows_with_a_low_bound_are_not_read():
+def test_few_rows_are_scored_twice(monkeypatch):
     rng = np.random.default_rng(6)
     vectors = rng.standard_normal((5000, 20)).astype(np.float32)
-    query = rng.standard_normal(20)
-    coarse, (expected, scores) = coded(vectors), find_best(vectors, query, 5)
-    low = np.flatnonzero(vectors @ query < scores[-1] * 0.5)
-    low = low[low >= 500]
-    assert len(low) > 3000
-    vectors[low] = 1e6 * query
-    np.testing.assert_array_equal(
-        find_best(vectors, query, 5, coarse=coarse)[0][:5], expected
-    )
+    seen = []
+
+    def spy(vectors, query, rows):
+        seen.append(len(rows))
+        return exact_scores(vectors, query, rows)
+
+    monkeypatch.setattr("topicfold.search.ranking.exact_scores", spy)
+    find_best(vectors, rng.standard_normal(20), 5)
+    assert 5 <= seen[0] <= 7
+
+
+def test_a_row_scores_the_same_wherever_it_lies():
+    rng = np.random.default_rng(8)
+    row, query = rng.standard_normal(101).astype(np.float32), rng.standard_normal(101)
+    one = exact_scores(row[None], query)[0]
+    room = np.empty(1000 * 101 + 16, np.float32)
+    for offset in range(16):
+        vectors = room[offset : offset + 1000 * 101].reshape(1000, 101)
+        vectors[:] = row
+        assert (exact_scores(vectors, query) == one).all()
+        assert (exact_scores(vectors, query, np.array([3, 998])) == one).all()
 
 
 def test_small_and_empty():

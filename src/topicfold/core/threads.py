@@ -8,15 +8,18 @@ threads nor the cut into ranges changes a bit of the result.
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 RANGES_PER_THREAD = 8
 
@@ -114,3 +117,43 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 # A forked child has none of its parent's threads: it makes a pool of its own.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+class _OneBlasThread:
+    """The limit of the whole process, shared by all threads that ask for it.
+
+    Each setting it by itself, the last to leave would bring back what the first had
+    set: one thread, for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._users += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Keep BLAS and LAPACK to one thread, so that sums have one order."""
+    return _ONE_BLAS_THREAD
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401 - a controller knows the libraries loaded so far
+
+    return ThreadpoolController()

@@ -8,19 +8,18 @@ single-threaded BLAS, and sums over chunks have a fixed order.
 
 from __future__ import annotations
 
-import threading
-from contextlib import AbstractContextManager
-from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
-from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
+from topicfold.core.threads import (
+    RANGES_PER_THREAD,
+    balanced_ranges,
+    one_blas_thread,
+    run_ranges,
+)
 from topicfold.core.typing import Doubles
 from topicfold.lsi._vector_rows import WIDTH
 from topicfold.lsi.kernels import add_to_rows, multiply_rows
@@ -163,43 +162,3 @@ class TallPanels:
             target[start:stop] += (target[start:stop] @ left) @ right
 
         run_ranges(task, self.ranges, self.threads)
-
-
-class _OneBlasThread:
-    """The limit of the whole process, shared by all threads that ask for it.
-
-    Each setting it by itself, the last to leave would bring back what the first had
-    set: one thread, for good.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._users += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.restore_original_limits()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Keep BLAS and LAPACK to one thread, so that sums have one order."""
-    return _ONE_BLAS_THREAD
-
-
-@lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    # It finds the libraries that are loaded: SciPy's are by now.
-    assert scipy.linalg is not None
-    return ThreadpoolController()

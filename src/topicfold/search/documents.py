@@ -12,7 +12,7 @@ from scipy import sparse
 
 from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
-from topicfold.search.coarse import MIN_ROWS, CoarseRows
+from topicfold.search.ranking import longest_row
 
 
 class DocumentStore:
@@ -29,6 +29,8 @@ class DocumentStore:
     ----------
     mass : ndarray of shape (n_components,)
         Sum of the absolute latent coordinates of all documents.
+    longest : float
+        Length of the longest vector.
     """
 
     def __init__(self, n_components: int, n_terms: int, *, counts: bool) -> None:
@@ -37,7 +39,7 @@ class DocumentStore:
         self.keeps_counts = counts
         self.mass = np.zeros(n_components)
         self._vectors = np.empty((0, n_components), np.float32)
-        self._coarse = CoarseRows(n_components)
+        self.longest = 0.0
         self._size = 0
         self._parts: list[sparse.csr_matrix] = []
         self._ids: list[str] | None = None
@@ -50,11 +52,6 @@ class DocumentStore:
     def vectors(self) -> NDArray[np.float32]:
         """Stored vectors of all documents."""
         return self._vectors[: self._size]
-
-    @property
-    def coarse(self) -> CoarseRows | None:
-        """The vectors in whole numbers; None where they are too few to need them."""
-        return self._coarse if len(self._coarse) else None
 
     @property
     def counts(self) -> sparse.csr_matrix:
@@ -91,8 +88,7 @@ class DocumentStore:
         if part is not None:
             self._parts.append(part)
         self._size += new
-        if self._size >= MIN_ROWS:
-            self._coarse.extend(self.vectors[len(self._coarse) :])
+        self.longest = max(self.longest, longest_row(vectors))
         self.mass = self.mass + mass
 
     def names(self, rows: NDArray[np.int64]) -> tuple[str, ...]:

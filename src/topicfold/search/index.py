@@ -18,13 +18,15 @@ from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
 from topicfold.search import storage
 from topicfold.search.documents import DocumentStore
-from topicfold.search.hits import Hits
 from topicfold.search.lexical import LEXICAL, LexicalScores, mixed
 from topicfold.search.measures import (
     check_measure,
+    is_probabilistic,
     latent_form,
     query_form,
     stored_form,
+    term_vectors,
+    word_vector,
 )
 from topicfold.search.queries import (
     check_counts_row,
@@ -32,16 +34,14 @@ from topicfold.search.queries import (
     cutting_options,
     find_word,
 )
-from topicfold.search.ranking import all_scores, best_of_scores, find_best
-from topicfold.search.terms import is_probabilistic, term_vectors, word_vector
+from topicfold.search.ranking import Hits, best_of_scores, exact_scores, find_best
 
 
 class TopicIndex:
     """Find documents by meaning: by a model's latent vectors, not by shared words.
 
-    A query is one exact pass over all documents, O(D·K) in time. Memory is 4 bytes a
-    number of D × K, from 20,000 documents on about 5.2: a coarse copy says which need a
-    closer look. Scores by words need the counts, too.
+    A query is one exact pass over all documents, O(D·K) in time. Memory is 4 bytes per
+    number of D × K; scores by words need the counts, too.
 
     Parameters
     ----------
@@ -228,13 +228,13 @@ class TopicIndex:
         threads = n_threads(self.n_jobs)
         vectors = self.documents.vectors
         if mix > 0:
-            latent_scores = all_scores(vectors, factor, threads=threads) + constant
+            latent_scores = exact_scores(vectors, factor, threads=threads) + constant
             scores = mixed(latent_scores, self._lexical_scores().score(counts), mix)
             rows = best_of_scores(scores, n, skip=skip)
             return self._hits(rows, scores[rows])
-        coarse = self.documents.coarse
+        longest = self.documents.longest
         rows, scores = find_best(
-            vectors, factor, n, skip=skip, threads=threads, coarse=coarse
+            vectors, factor, n, longest=longest, skip=skip, threads=threads
         )
         return self._hits(rows, scores + constant)
 

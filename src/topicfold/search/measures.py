@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Similarities of latent vectors, each brought to an inner product.
+"""Points of the latent space and their similarities, each an inner product.
 
 ==========  ============================  ===================  ====================
 measure     score of document d           what is stored       what is multiplied
@@ -17,17 +17,21 @@ a topic of the query is far away but not infinitely. The last two are for distri
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
+from topicfold.models.lsi import LSI
 
 Measure = Literal["cosine", "inner", "hellinger", "kl"]
 MEASURES: tuple[str, ...] = get_args(Measure)
 KL_FLOOR = 1e-3
+# Lengths of rows with as many as a million such entries fit in float32.
+LARGEST = 1e35
 
 
 def check_measure(measure: str | None, *, probabilistic: bool) -> str:
@@ -62,6 +66,11 @@ def stored_form(vectors: NDArray[np.floating], measure: str) -> NDArray[np.float
         rows = np.sqrt(rows)
     elif measure == "kl":
         rows = np.log((1 - KL_FLOOR) * rows + KL_FLOOR / rows.shape[1])
+    if np.abs(rows).max(initial=0.0) > LARGEST:
+        raise DataError(
+            f"vectors have entries beyond {LARGEST:g}, too large for an index. Divide "
+            "them by a constant, or choose cosine."
+        )
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
@@ -103,3 +112,47 @@ def _check_sign(vectors: Doubles, measure: str) -> None:
             f"measure={measure!r} compares distributions, but the vectors have "
             "negative entries. Give mixtures of topics, or choose cosine or inner."
         )
+
+
+def is_probabilistic(model: Any) -> bool:
+    """Tell whether the model's vectors are distributions over topics."""
+    return not isinstance(model, LSI)
+
+
+def term_vectors(model: Any, mass: Doubles) -> Doubles:
+    """Return the points of all terms: ``V Σ`` of LSI, or ``p(k|w)``.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    mass : ndarray of shape (n_components,)
+        Share of every topic, up to a factor; all zero means equal shares.
+
+    Returns
+    -------
+    ndarray of shape (n_terms, n_components)
+        A term that no topic has gets the shares of the topics.
+    """
+    if isinstance(model, LSI):
+        return np.asarray(model.components_.T * model.singular_values_)
+    shares = mass if mass.any() else np.ones(len(mass))
+    joint = np.asarray(model.components_, dtype=np.float64).T * shares
+    joint[joint.sum(axis=1) <= 0] = shares
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
+def word_vector(model: Any, mass: Doubles, column: int) -> Doubles:
+    """Return the query of one word: see `TopicIndex.query`."""
+    if isinstance(model, LSI):
+        n_terms = model.n_features_in_
+        one = sparse.csr_matrix(([1.0], ([0], [column])), shape=(1, n_terms))
+        vector: Doubles = model.transform(one)[0]
+        if not vector.any():
+            raise DataError("the word has no weight in the model.")
+        return vector
+    topics = np.asarray(model.components_[:, column], dtype=np.float64)
+    joint = topics * (mass if mass.any() else 1.0)
+    if joint.sum() <= 0:
+        raise DataError("no topic has the word. Choose another one.")
+    return np.asarray(joint / joint.sum())

@@ -1,47 +1,80 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The best rows for a query: exact, in one pass, the same for any number of threads."""
+"""The best rows for a query: exact, and the same for any number of threads.
+
+BLAS scores all rows in float32, a few bits off. The rows that may be among the best in
+spite of that are scored again in float64, each by itself, and these scores count.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.threads import run_ranges
-from topicfold.search.coarse import CoarseRows
-from topicfold.search.kernels import best_rows, best_rows_by_codes, score_rows
+from topicfold.core.threads import one_blas_thread, run_ranges
+from topicfold.core.typing import Doubles
 
-# Up to so many results a sorted list beside the scan is quickest.
-SHORT_LIST = 256
-_RANGES_PER_THREAD = 4
+Rows = NDArray[np.int64]
+# Rows per call of BLAS; the cut does not depend on the number of threads.
+_BLOCK = 1 << 15
+# Rows in float64 at once: they stay in the cache.
+_EXACT_BLOCK = 1 << 10
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """What a query found, best first.
+
+    Iterating gives pairs of name and score.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Rows of the documents in the index, or columns of the terms.
+    scores : ndarray of float64
+        Similarities; larger is better.
+    names : tuple of str
+        Names of the documents, or the terms.
+    """
+
+    rows: Rows
+    scores: Doubles
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return zip(self.names, self.scores.tolist(), strict=True)
 
 
 def find_best(
     vectors: NDArray[np.float32],
-    query: NDArray[np.float64],
+    query: Doubles,
     n: int,
     *,
+    longest: float | None = None,
     skip: int = -1,
     threads: int = 1,
-    coarse: CoarseRows | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Rows, Doubles]:
     """Return the `n` rows with the largest inner product, and the products.
 
     Parameters
     ----------
     vectors : ndarray of shape (n_rows, k)
-        C-contiguous.
+        C-contiguous, finite.
     query : ndarray of shape (k,)
         Products are added up in float64.
     n : int
         Most rows to return.
+    longest : float, optional
+        The length of the longest row, or more; found out if it is not given.
     skip : int, default=-1
         A row to leave out.
     threads : int, default=1
         Threads; no effect on the result.
-    coarse : CoarseRows, optional
-        The same rows in whole numbers; no effect on the result but that it is quicker.
 
     Returns
     -------
@@ -54,50 +87,56 @@ def find_best(
     >>> find_best(vectors, np.array([2.0, 1.0]), 2)
     (array([2, 0]), array([3., 2.]))
     """
-    if n > SHORT_LIST:
-        scores = all_scores(vectors, query, threads=threads)
-        rows = best_of_scores(scores, n, skip=skip)
-        return rows, scores[rows]
-    ranges = _ranges(len(vectors), threads)
-    starts = {start: place for place, (start, _) in enumerate(ranges)}
-    scores = np.empty((len(ranges), n))
-    rows = np.empty((len(ranges), n), np.int64)
-    found = np.zeros(len(ranges), np.int64)
-
-    codes = None if coarse is None else coarse.encode_query(query)
-
-    def task(start: int, stop: int) -> None:
-        place = starts[start]
-        exact = vectors, query, skip, scores[place], rows[place]
-        if coarse is None or codes is None:
-            found[place] = best_rows(start, stop, *exact)
-        else:
-            arrays = coarse.codes, coarse.scales, coarse.errors
-            found[place] = best_rows_by_codes(start, stop, *arrays, *codes, *exact)
-
-    run_ranges(task, ranges, threads)
-    filled = np.arange(n) < found[:, None]
-    some_rows, some_scores = rows[filled], scores[filled]
-    order = np.lexsort((some_rows, -some_scores))[:n]
-    return some_rows[order], some_scores[order]
+    n = min(n, len(vectors) - (skip >= 0))
+    if n <= 0:
+        return np.empty(0, np.int64), np.empty(0)
+    if longest is None:
+        longest = longest_row(vectors)
+    rough = _rough_scores(vectors, query, threads)
+    if skip >= 0:
+        rough[skip] = -np.inf
+    floor = float(np.partition(rough, len(rough) - n)[len(rough) - n])
+    # Rounding of the query, of k products and of their sum, twice: here and there.
+    slack = (len(query) + 4) * (2.0**-22 * longest + 2.0**-148)
+    lowest = np.nextafter(np.float32(floor - slack), np.float32(-np.inf))
+    candidates = np.flatnonzero(rough >= lowest)
+    candidates = candidates[candidates != skip]
+    scores = exact_scores(vectors, query, candidates)
+    order = np.argsort(-scores, kind="stable")[:n]
+    return candidates[order].astype(np.int64), scores[order]
 
 
-def all_scores(
-    vectors: NDArray[np.float32], query: NDArray[np.float64], *, threads: int = 1
-) -> NDArray[np.float64]:
-    """Return the inner product of every row with the query, in float64."""
-    scores = np.empty(len(vectors))
+def exact_scores(
+    vectors: NDArray[np.float32],
+    query: Doubles,
+    rows: NDArray[np.integer] | None = None,
+    *,
+    threads: int = 1,
+) -> Doubles:
+    """Return the inner products of all or of some rows with the query, in float64."""
+    scores = np.empty(len(vectors) if rows is None else len(rows))
 
     def task(start: int, stop: int) -> None:
-        score_rows(start, stop, vectors, query, scores)
+        for first in range(start, stop, _EXACT_BLOCK):
+            part = slice(first, min(first + _EXACT_BLOCK, stop))
+            block = vectors[part] if rows is None else vectors[rows[part]]
+            # Not BLAS: a row's sum must not depend on the rows beside it.
+            np.einsum("ij,j->i", block.astype(np.float64), query, out=scores[part])
 
-    run_ranges(task, _ranges(len(vectors), threads), threads)
+    run_ranges(task, _blocks(len(scores)), threads)
     return scores
 
 
-def best_of_scores(
-    scores: NDArray[np.float64], n: int, *, skip: int = -1
-) -> NDArray[np.int64]:
+def longest_row(vectors: NDArray[np.float32]) -> float:
+    """Return at least the length of the longest row."""
+    longest = 0.0
+    for start, stop in _blocks(len(vectors)):
+        block = vectors[start:stop].astype(np.float64)
+        longest = max(longest, float(np.einsum("ij,ij->i", block, block).max()))
+    return float(np.sqrt(longest)) * (1 + 1e-9)
+
+
+def best_of_scores(scores: Doubles, n: int, *, skip: int = -1) -> Rows:
     """Return the places of the `n` best scores; equal ones in their order.
 
     Examples
@@ -105,21 +144,36 @@ def best_of_scores(
     >>> best_of_scores(np.array([0.5, 0.9, 0.9, 0.1]), 2)
     array([1, 2])
     """
-    if skip >= 0:
-        scores = scores.copy()
-        scores[skip] = -np.inf
     n = min(n, len(scores) - (skip >= 0))
     if n <= 0:
         return np.empty(0, np.int64)
+    if skip >= 0:
+        scores = scores.copy()
+        scores[skip] = -np.inf
     threshold = np.partition(scores, len(scores) - n)[len(scores) - n]
     candidates = np.flatnonzero(scores >= threshold)
-    if skip >= 0:
-        candidates = candidates[candidates != skip]
+    candidates = candidates[candidates != skip]
     order = np.argsort(-scores[candidates], kind="stable")[:n]
     return candidates[order].astype(np.int64)
 
 
-def _ranges(n_rows: int, threads: int) -> list[tuple[int, int]]:
-    n_ranges = 1 if threads == 1 else threads * _RANGES_PER_THREAD
-    cuts = sorted({n_rows * place // n_ranges for place in range(n_ranges + 1)})
-    return list(pairwise(cuts))
+def _rough_scores(
+    vectors: NDArray[np.float32], query: Doubles, threads: int
+) -> NDArray[np.float32]:
+    """Return the products with the query at length one, which cannot overflow."""
+    largest = float(np.abs(query).max(initial=0.0))
+    unit = query / largest if largest > 0 else query
+    unit = (unit / max(float(np.linalg.norm(unit)), 1.0)).astype(np.float32)
+    scores = np.empty(len(vectors), np.float32)
+
+    def task(start: int, stop: int) -> None:
+        np.matmul(vectors[start:stop], unit, out=scores[start:stop])
+
+    with one_blas_thread():
+        run_ranges(task, _blocks(len(vectors)), threads)
+    return scores
+
+
+def _blocks(n_rows: int) -> list[tuple[int, int]]:
+    starts = range(0, n_rows, _BLOCK)
+    return [(start, min(start + _BLOCK, n_rows)) for start in starts]
