@@ -137,8 +137,8 @@ def test_only_folders_of_blocks_are_overwritten(tmp_path):
         (sparse.csr_matrix((0, 3)), "block 0 is empty: it has no documents"),
         (sparse.csc_matrix([[1.0]]), "block 0 is a csc matrix, not a CSR"),
         (np.ones((2, 2)), "not a CSR matrix"),
-        (sparse.csr_matrix([[-1.0]]), "negative, NaN or infinite .* row 0, column 0"),
-        (sparse.csr_matrix([[np.nan]]), "negative, NaN or infinite"),
+        (sparse.csr_matrix([[-1.0]]), "1 negative entry .* row 0, column 0"),
+        (sparse.csr_matrix([[np.nan]]), "1 NaN entry"),
     ],
     ids=["empty", "csc", "dense", "negative", "nan"],
 )

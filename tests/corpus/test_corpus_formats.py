@@ -197,7 +197,7 @@ MM = "%%MatrixMarket matrix coordinate integer general\n"
         ("t.svm", "1 1:1\n2:1\n", "line 2: .* does not have the form"),
         ("t.svm", "1 qid:3 1:1\n", "line 1"),
         ("t.svm", "1 1:-1\n", "negative"),
-        ("t.svm", "1 1:1e999\n", "not finite"),
+        ("t.svm", "1 1:1e999\n", "1 infinite entry"),
         ("t.mallet", "alone\n", "line 1: 'alone' does not have the form"),
         ("t.npz", "no archive", "not a sparse matrix"),
     ],

@@ -102,7 +102,7 @@ def test_bad_fraction(fraction):
     [
         ([[1]], "sparse"),
         (sparse.csr_array([[-1]]), "negative"),
-        (sparse.csr_array([[np.inf]]), "not finite"),
+        (sparse.csr_array([[np.inf]]), "1 infinite entry"),
         (sparse.csr_array(np.array([[2**25]], dtype=np.float32)), "int64"),
     ],
 )

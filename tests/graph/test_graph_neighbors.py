@@ -194,7 +194,7 @@ def test_callable_may_return_sparse_similarities():
         ),
         (
             lambda: NeighborIndex([[0, np.nan]]),
-            r"1 NaN or infinite entry \(first at row 0, column 1\)",
+            r"1 NaN entry \(first at row 0, column 1\)",
         ),
         (
             lambda: NeighborIndex([[1]], similarity="cosin"),

@@ -362,7 +362,7 @@ ALL = np.ones((1, 3), bool)
         ({"U": np.ones((1, 2))}, "sparse"),
         ({"U": sp.csr_array([[1.0, -2.0]])}, "row 0, column 1"),
         ({"U": sp.csr_array([[1.0], [np.nan]])}, "columns"),
-        ({"U": sp.csr_array([[1.0, np.nan]])}, "not finite"),
+        ({"U": sp.csr_array([[1.0, np.nan]])}, "1 NaN entry"),
         ({"U": sp.csr_array((0, 2))}, "no documents"),
         ({"topics_word_major": np.ones(2)}, "shape"),
         ({"topics_word_major": np.ones((2, 0))}, "shape"),

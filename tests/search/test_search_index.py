@@ -260,7 +260,7 @@ def test_a_file_does_not_choose_the_function_that_cuts(tmp_path):
         ({"query": "zebra motr"}, r"none of the words .*'zebra', 'motr'.*'motor'\?"),
         ({"query": np.zeros(len(WORDS))}, "all its counts are zero"),
         ({"query": np.ones(3)}, r"shape \(1, 3\)"),
-        ({"query": -np.ones(len(WORDS))}, "not negative"),
+        ({"query": -np.ones(len(WORDS))}, "the query has .* negative entries"),
         ({"query": ["car"]}, "neither a text nor counts"),
         ({"word": "motr"}, "'motr' is not known. Did you mean 'motor'"),
         ({"topic": 2}, "no topic 2; give 0 to 1"),

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.exceptions import DataError
 
 # Blocks that one mini-batch is drawn from: documents of one source are often next to
@@ -213,18 +214,4 @@ def clean_block(
         )
     if dtype is None:
         dtype = np.float64 if block.dtype == np.float64 else np.float32
-    block = sparse.csr_matrix(block, dtype=dtype)
-    wrong = ~(block.data >= 0) | np.isinf(block.data)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        row = int(np.searchsorted(block.indptr, at, side="right")) - 1
-        raise DataError(
-            f"{where} has {int(wrong.sum())} negative, NaN or infinite entries (first "
-            f"at its row {row}, column {int(block.indices[at])}). Counts or other "
-            "non-negative weights are needed."
-        )
-    if not block.has_canonical_format or (block.data == 0).any():
-        block = block.copy()
-        block.sum_duplicates()
-        block.eliminate_zeros()
-    return block
+    return check_counts(block, where, dtype=dtype)

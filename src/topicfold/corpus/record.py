@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.corpus.vectorizing import vectorize
 from topicfold.exceptions import DataError
 
@@ -68,7 +68,7 @@ class Corpus:
     name: str = ""
 
     def __post_init__(self) -> None:
-        counts = _checked_counts(self.counts)
+        counts = check_counts(self.counts, "counts")
         n_documents, n_terms = counts.shape
         words = _strings(self.vocabulary) or []
         problems = _word_problems(words, n_terms)
@@ -220,31 +220,6 @@ class Corpus:
             raise DataError(
                 f"rows does not fit a corpus of {self.n_documents} documents: {error}."
             ) from error
-
-
-def _checked_counts(counts: Any) -> Any:
-    """Return `counts` as canonical CSR; the input is never changed."""
-    try:
-        matrix = sparse.csr_matrix(counts)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"counts of type {type(counts).__name__} is no matrix: {error}. "
-            "Give a SciPy sparse matrix, documents in rows."
-        ) from error
-    if matrix.dtype.kind not in "biuf":
-        raise DataError(f"counts has type {matrix.dtype}; give integers or floats.")
-    if not matrix.has_canonical_format or not matrix.data.all():
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
-    if len(bad):
-        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"counts has {len(bad)} negative or not finite entries (first at row "
-            f"{row}, column {matrix.indices[bad[0]]}). Counts are zero or more."
-        )
-    return matrix
 
 
 def _strings(values: Iterable[Any] | None) -> list[str] | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from topicfold.core.counts import check_counts
 from topicfold.corpus.record import Corpus
 from topicfold.exceptions import DataError
 
@@ -133,13 +134,8 @@ def _checked_csr(X: Any) -> Any:
             f"X is a {type(X).__name__}. Give a SciPy sparse matrix, for instance "
             "scipy.sparse.csr_array(X)."
         )
-    X = X.tocsr()
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if not np.isfinite(X.data).all() or (X.data < 0).any():
-        raise DataError("X has negative or not finite entries; counts are 0 or more.")
-    return X
+    csr = sparse.csr_array if isinstance(X, sparse.sparray) else sparse.csr_matrix
+    return csr(check_counts(X, "X"))
 
 
 def _check_exact(X: Any) -> None:

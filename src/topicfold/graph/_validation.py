@@ -10,55 +10,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from topicfold.core.counts import bad_values
+from topicfold.core.counts import check_counts as counts_of
 from topicfold.exceptions import DataError
 
 
 def check_counts(X: Any, name: str) -> sp.csr_array:
     """Return a document-term matrix as canonical float64 CSR, never changing `X`."""
-    try:
-        if sp.issparse(X):
-            counts = sp.csr_array(X).astype(np.float64)
-        else:
-            dense = np.asarray(X, dtype=np.float64)
-            if dense.ndim != 2:
-                raise DataError(
-                    f"{name} has {dense.ndim} dimensions. Give a matrix with one row "
-                    "per document and one column per term."
-                )
-            counts = sp.csr_array(dense)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{name} is not a matrix of numbers ({error}). Give a sparse or dense "
-            "document-term matrix of counts."
-        ) from error
-    if not counts.has_canonical_format or (counts.data == 0).any():
-        counts = counts.copy()
-        counts.sum_duplicates()
-        counts.eliminate_zeros()
+    counts = counts_of(X, name, dtype=np.float64)
     if not counts.shape[0]:
         raise DataError(
             f"{name} has no documents. Give a matrix with at least one row."
         )
-    check_entries(counts, name, "Give raw counts or other non-negative weights.")
-    return counts
+    return sp.csr_array(counts)
 
 
 def check_entries(matrix: sp.csr_array, name: str, advice: str) -> None:
     """Raise if an entry is negative, NaN or infinite; say where the first one is."""
-    for bad, what in (
-        (~np.isfinite(matrix.data), "NaN or infinite"),
-        (matrix.data < 0, "negative"),
-    ):
-        if bad.any():
-            first = int(np.argmax(bad))
-            row = int(np.searchsorted(matrix.indptr, first, side="right")) - 1
-            n_bad = int(bad.sum())
-            raise DataError(
-                f"{name} has {n_bad} {what} entr{'y' if n_bad == 1 else 'ies'} (first "
-                f"at row {row}, column {matrix.indices[first]}). {advice}"
-            )
+    found = bad_values(matrix)
+    if found:
+        raise DataError(f"{name} has {found}. {advice}")
 
 
 def check_count_parameter(value: Any, name: str, caller: str) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from topicfold.core.counts import check_structure
 from topicfold.exceptions import DataError
 from topicfold.graph._validation import check_entries
 from topicfold.graph.labels import symmetrized
@@ -43,6 +44,7 @@ def check_graph(graph: Any, n_documents: int) -> sp.csr_array:
     [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
     if sp.issparse(graph):
+        check_structure(graph, "graph")
         matrix = _check_matrix(sp.csr_array(graph), n_documents)
     elif type(graph).__module__.partition(".")[0] == "networkx":
         matrix = _from_networkx(graph, n_documents)

@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from topicfold.core.counts import bad_values, check_structure
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
     balanced_ranges,
@@ -298,6 +299,7 @@ def _check_documents(U: Any, n_words: int) -> sp.csr_array:
             f"U is a {type(U).__name__}. Pass a SciPy sparse matrix: "
             "scipy.sparse.csr_array(U)."
         )
+    check_structure(U, "U")
     U = sp.csr_array(U)
     if U.shape[1] != n_words:
         raise DataError(
@@ -306,13 +308,9 @@ def _check_documents(U: Any, n_words: int) -> sp.csr_array:
         )
     if U.shape[0] == 0:
         raise DataError("U has no documents (0 rows). Pass at least one.")
-    bad = np.flatnonzero(~(np.isfinite(U.data) & (U.data >= 0)))
-    if len(bad):
-        row = int(np.searchsorted(U.indptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"U has {len(bad)} entries that are negative or not finite (first at row "
-            f"{row}, column {U.indices[bad[0]]}). Weights are counts or the like."
-        )
+    found = bad_values(U)
+    if found:
+        raise DataError(f"U has {found}. Weights are counts or the like.")
     return U
 
 

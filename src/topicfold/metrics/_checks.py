@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.exceptions import DataError
 
 # Rows of float32 distributions sum to 1 no better than this on large vocabularies.
@@ -50,24 +51,4 @@ def checked_rows(values: ArrayLike, name: str) -> NDArray[np.floating]:
 
 def checked_counts(X: Any, name: str) -> Any:
     """Return X as canonical CSR without stored zeros; the input is not changed."""
-    try:
-        matrix = sparse.csr_array(X)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} of type {type(X).__name__} is no matrix: {error}. Give a SciPy "
-            "sparse matrix, documents in rows."
-        ) from error
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise DataError(
-            f"{name} has shape {matrix.shape} and type {matrix.dtype}. Give a "
-            "documents × terms matrix of numbers."
-        )
-    if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
-        raise DataError(
-            f"{name} has negative or not finite entries. Counts are zero or more."
-        )
-    if not matrix.has_canonical_format or not matrix.data.all():
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    return matrix
+    return sparse.csr_array(check_counts(X, name))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
 
+from topicfold.core.counts import check_counts as counts_of
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.validation import check_counts
 
@@ -37,19 +37,15 @@ def check_documents(
 
 def check_new_terms(model: Any, X: Any) -> sparse.csr_matrix:
     """Return the counts of new terms in the documents that the model has seen."""
-    counts = sparse.csr_matrix(
-        check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
-    )
-    counts.sum_duplicates()
-    counts.eliminate_zeros()
+    counts = counts_of(X, "X", advice="LSI needs counts.")
+    if counts.dtype != np.float32:
+        counts = counts.astype(np.float64)
     if counts.shape[0] != model.n_documents_seen_:
         raise DataError(
             f"X has {counts.shape[0]} rows, but the model has seen "
             f"{model.n_documents_seen_} documents. Give the counts of the new terms "
             "in all of them, in their order."
         )
-    if (counts.data < 0).any():
-        raise DataError("X has negative entries. LSI needs counts.")
     if counts.nnz and not hasattr(model, "doc_topics_"):
         raise DataError(
             "terms that old documents have need the documents' coordinates. Fit "

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from topicfold.core.counts import bad_values, canonical, check_structure
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.block_input import arrives_in_blocks, check_blocks
 
@@ -45,7 +46,10 @@ def check_counts(
         _check_not_empty(X, allow_empty)
         _warn_empty(X)
         return X
-    _refuse_text(X)
+    if sparse.issparse(X):
+        check_structure(X, "X")  # before any compiled code walks along its arrays
+    else:
+        _refuse_text(X)
     X = validate_data(
         estimator,
         X,
@@ -60,10 +64,7 @@ def check_counts(
         X = X.astype(np.float32)
     X = sparse.csr_matrix(X)
     _check_values(X, type(estimator).__name__)
-    if not X.has_canonical_format or (X.data == 0).any():
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
+    X = canonical(X)
     _check_not_empty(X, allow_empty)
     _warn_empty(X)
     return X
@@ -79,16 +80,11 @@ def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
 
 
 def _refuse_text(X: Any) -> None:
-    if sparse.issparse(X) or hasattr(X, "__dataframe__"):
-        return
     first = X
-    if isinstance(X, list | tuple | np.ndarray):
-        values = np.asarray(X, dtype=object) if isinstance(X, np.ndarray) else X
-        first = (
-            values.flat[0]
-            if isinstance(values, np.ndarray) and values.size
-            else (values[0] if len(values) else None)
-        )
+    if isinstance(X, np.ndarray):
+        first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
+    elif isinstance(X, list | tuple):
+        first = X[0] if X else None
     if isinstance(first, str):
         raise DataError(
             "X holds strings, but a matrix of word counts is needed. Turn texts into "
@@ -98,28 +94,16 @@ def _refuse_text(X: Any) -> None:
 
 
 def _check_values(X: sparse.csr_matrix, name: str) -> None:
-    problems = []
-    for what, wrong in (
-        ("NaN", np.isnan(X.data)),
-        ("infinite (inf)", np.isinf(X.data)),
-        ("negative", X.data < 0),
-    ):
-        n_wrong = int(wrong.sum())
-        if n_wrong:
-            where = int(np.argmax(wrong))
-            row = int(np.searchsorted(X.indptr, where, side="right")) - 1
-            entries = "entry" if n_wrong == 1 else "entries"
-            problems.append(
-                f"{n_wrong} {what} {entries} (first at row {row}, column "
-                f"{int(X.indices[where])})"
-            )
-    if problems:
+    found = bad_values(X)
+    if "negative" in found:
         raise DataError(
-            f"Negative values in data passed to {name}: X has {' and '.join(problems)}."
-            f" {name} needs counts or other non-negative weights."
-            if "negative" in problems[-1]
-            else f"Input X contains NaN or infinity: X has {' and '.join(problems)}. "
-            "Replace or remove them before fitting."
+            f"Negative values in data passed to {name}: X has {found}. {name} needs "
+            "counts or other non-negative weights."
+        )
+    if found:
+        raise DataError(
+            f"Input X contains NaN or infinity: X has {found}. Replace or remove them "
+            "before fitting."
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.corpus import words_of
 from topicfold.corpus.vectorizing import saved_options, vectorize_known
 from topicfold.exceptions import DataError
@@ -97,16 +98,12 @@ def check_counts_row(counts: Any, n_terms: int) -> sparse.csr_matrix:
                 "the query is neither a text nor counts of words. Give a string, or a "
                 f"row of {n_terms} counts."
             )
-    row = sparse.csr_matrix(counts, dtype=np.float32)
+    row = check_counts(counts, "the query", dtype=np.float32)
     if row.shape != (1, n_terms):
         raise DataError(
             f"the query has shape {row.shape}, but one row of {n_terms} counts is "
             "needed. Give coordinates in the latent space as vector=."
         )
-    row.sum_duplicates()
-    row.eliminate_zeros()
-    if not np.isfinite(row.data).all() or (row.data < 0).any():
-        raise DataError("the query's counts must be finite and not negative.")
     if row.nnz == 0:
         raise DataError("the query is empty: all its counts are zero.")
     return row

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one check of count matrices, from files and from callers.
+
+Compiled code trusts the arrays of a sparse matrix: a row pointer that falls or an index
+beyond the columns makes it read and write foreign memory. So every sparse array from
+outside passes `checked_csr` (raw arrays of a file) or `check_structure` (a matrix that
+a caller built) before SciPy or a kernel works with it. `check_counts` also checks the
+values and brings a matrix into canonical form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from topicfold.exceptions import DataError
+
+_NUMBERS = "biuf"
+_FILE_ADVICE = "The file is damaged; write or copy it again."
+_MATRIX_ADVICE = (
+    "Build it again with scipy.sparse.csr_matrix((values, (rows, columns)), shape)."
+)
+_NO_MATRIX = (
+    "Give a sparse or dense matrix with one row per document and one column per term."
+)
+_COUNTS_ADVICE = "Counts or other non-negative weights are needed."
+
+
+def checked_csr(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    shape: Any,
+    source: str,
+    *,
+    signed: bool = False,
+    advice: str = _FILE_ADVICE,
+    error: type[Exception] = DataError,
+) -> sparse.csr_matrix:
+    """Return the CSR matrix of raw arrays that were checked before SciPy sees them.
+
+    Parameters
+    ----------
+    data, indices, indptr : array
+        Values, columns and row pointers, in any real and integer types.
+    shape : pair of int
+        Rows and columns.
+    source : str
+        File or argument, which begins the error message.
+    signed : bool, default=False
+        Whether negative values are allowed. NaN and infinity never are.
+    advice : str
+        What to do, which ends the error message.
+    error : exception class, default=DataError
+        What is raised.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> checked_csr(one, np.array([7]), np.array([0, 1]), (1, 3), "neg.npz")
+    Traceback (most recent call last):
+    topicfold.exceptions.DataError: neg.npz has an entry in column 7 of ...
+    """
+    arrays = {"data": data, "indices": indices, "indptr": indptr}
+    problem = _types_problem(arrays) or _shape_problem(shape)
+    if problem is None:
+        n_rows, n_columns = (int(size) for size in shape)
+        problem = _compressed_problem(indices, indptr, n_rows, n_columns, len(data))
+    if problem is not None:
+        raise error(f"{source} {problem}. {advice}")
+    fits = max(n_columns, len(data)) < 2**31
+    index = np.int32 if fits else np.int64
+    matrix = sparse.csr_matrix(
+        (data, indices.astype(index, copy=False), indptr.astype(index, copy=False)),
+        shape=(n_rows, n_columns),
+    )
+    found = bad_values(matrix, signed=signed)
+    if found:
+        raise error(f"{source} has {found}. {advice}")
+    return matrix
+
+
+def check_structure(X: Any, name: str) -> None:
+    """Raise if the arrays of a sparse matrix, of any format, lead outside of it."""
+    if X.ndim != 2:
+        raise DataError(f"{name} has {X.ndim} dimensions. {_NO_MATRIX}")
+    problem = None
+    if X.format in ("csr", "csc", "bsr"):
+        blocks = X.blocksize if X.format == "bsr" else (1, 1)
+        n_rows, n_columns = (n // b for n, b in zip(X.shape, blocks, strict=True))
+        row, column = "row", "column"
+        if X.format == "csc":
+            n_rows, n_columns, row, column = n_columns, n_rows, column, row
+        problem = _types_problem({"indices": X.indices, "indptr": X.indptr})
+        if problem is None and X.format != "bsr" and X.data.ndim != 1:
+            problem = "has values that are not one-dimensional"
+        problem = problem or _compressed_problem(
+            X.indices, X.indptr, n_rows, n_columns, len(X.data), row, column
+        )
+    elif X.format == "coo":
+        problem = _coordinates_problem(X)
+    else:  # lists, keys and diagonals are Python objects, and SciPy converts them
+        check_structure(X.tocsr(), name)
+    if problem is not None:
+        raise DataError(f"{name} {problem}. {_MATRIX_ADVICE}")
+
+
+def check_counts(
+    X: Any,
+    name: str,
+    *,
+    dtype: DTypeLike | None = None,
+    advice: str = _COUNTS_ADVICE,
+) -> sparse.csr_matrix:
+    """Return a matrix of counts as canonical CSR, or say what is wrong with it.
+
+    Indices are sorted, repeated entries are summed and stored zeros are left out; X
+    itself is never changed.
+
+    Parameters
+    ----------
+    X : sparse matrix of any format, or two-dimensional array-like
+        The counts, one row per document.
+    name : str
+        Name of the argument or file, which begins the error message.
+    dtype : dtype, optional
+        Type of the result; by default that of X.
+    advice : str
+        What to do about bad values, which ends the error message.
+
+    Examples
+    --------
+    >>> check_counts([[0, 2], [1, 0]], "X").toarray()
+    array([[0, 2],
+           [1, 0]])
+    >>> check_counts(sparse.csr_matrix([[1.0, -2.0]]), "X")
+    Traceback (most recent call last):
+    topicfold.exceptions.DataError: X has 1 negative entry (first at row 0, column 1)...
+    """
+    if sparse.issparse(X):
+        check_structure(X, name)
+    else:
+        X = _dense(X, name)
+    if X.dtype.kind not in _NUMBERS:
+        raise DataError(f"{name} is not a matrix of numbers ({X.dtype}). {_NO_MATRIX}")
+    matrix = sparse.csr_matrix(X)
+    found = bad_values(matrix)
+    if found:
+        raise DataError(f"{name} has {found}. {advice}")
+    return canonical(matrix if dtype is None else matrix.astype(dtype, copy=False))
+
+
+def canonical(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return a matrix with sorted indices, no repeated entries and no stored zeros."""
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def bad_values(matrix: Any, *, signed: bool = False) -> str:
+    """Return which values are NaN, infinite or negative and where; "" if none is.
+
+    Examples
+    --------
+    >>> bad_values(sparse.csr_matrix([[np.nan, 1.0, -1.0]]))
+    '1 NaN entry (first at row 0, column 0) and 1 negative entry (first at row 0, ...'
+    """
+    data = matrix.data
+    if not data.size or data.dtype.kind == "b":
+        return ""
+    # Two passes without a temporary array; a NaN makes both comparisons false.
+    low, high = data.min(), data.max()
+    if (signed or low >= 0) and np.isfinite(low) and np.isfinite(high):
+        return ""
+    kinds = {"NaN": np.isnan(data), "infinite": np.isinf(data)}
+    if not signed:
+        kinds["negative"] = data < 0
+    found = []
+    for what, wrong in kinds.items():
+        n_wrong = int(np.count_nonzero(wrong))
+        if n_wrong:
+            at = int(np.argmax(wrong))
+            row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+            entries = "entry" if n_wrong == 1 else "entries"
+            found.append(
+                f"{n_wrong} {what} {entries} (first at row {row}, column "
+                f"{int(matrix.indices[at])})"
+            )
+    return " and ".join(found)
+
+
+def _types_problem(arrays: dict[str, Any]) -> str | None:
+    for name, array in arrays.items():
+        kinds = _NUMBERS if name == "data" else "iu"
+        wanted = "real numbers" if name == "data" else "whole numbers"
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            return f"has an array {name} that is not one-dimensional"
+        if array.dtype.kind not in kinds:
+            return f"has an array {name} of type {array.dtype} instead of {wanted}"
+    return None
+
+
+def _shape_problem(shape: Any) -> str | None:
+    sizes = np.asarray(shape)
+    if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or (sizes < 0).any():
+        return f"has the shape {shape}, which is no number of rows and of columns"
+    return None
+
+
+def _compressed_problem(
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    n_rows: int,
+    n_columns: int,
+    n_values: int,
+    row: str = "row",
+    column: str = "column",
+) -> str | None:
+    """Say what is wrong with row pointers and indices; CSC swaps the two words."""
+    if len(indptr) != n_rows + 1:
+        return f"has {len(indptr)} {row} pointers (indptr) for {n_rows} {row}s"
+    if indptr[0] != 0:
+        return f"has {row} pointers (indptr) that start at {indptr[0]} instead of 0"
+    falling = indptr[1:] < indptr[:-1]
+    if falling.any():
+        at = int(np.argmax(falling))
+        return f"has {row} pointers (indptr) that fall at {row} {at}"
+    if not int(indptr[-1]) == len(indices) == n_values:
+        return (
+            f"has {row} pointers (indptr) that end at {indptr[-1]} for {n_values} "
+            f"values and {len(indices)} indices"
+        )
+    if len(indices) and (indices.min() < 0 or indices.max() >= n_columns):
+        at = int(np.argmax((indices < 0) | (indices >= n_columns)))
+        place = int(np.searchsorted(indptr, at, side="right")) - 1
+        return (
+            f"has an entry in {column} {indices[at]} of {row} {place}, but only "
+            f"{n_columns} {column}s"
+        )
+    return None
+
+
+def _coordinates_problem(X: Any) -> str | None:
+    for places, size, what in zip(
+        (X.row, X.col), X.shape, ("row", "column"), strict=True
+    ):
+        if len(places) != len(X.data):
+            return f"has {len(places)} {what} numbers for {len(X.data)} values"
+        if len(places) and not 0 <= places.min() <= places.max() < size:
+            at = int(np.argmax((places < 0) | (places >= size)))
+            return f"has the {what} {places[at]}, but {size} {what}s"
+    return None
+
+
+def _dense(X: Any, name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} is not a matrix of numbers ({error}). {_NO_MATRIX}"
+        ) from error
+    if array.ndim != 2:
+        raise DataError(f"{name} has {array.ndim} dimensions. {_NO_MATRIX}")
+    return array

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one check of count matrices: nothing that leads outside reaches native code."""
+
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from topicfold import LSI, PLSA
+from topicfold.core.counts import bad_values, check_counts, check_structure, checked_csr
+from topicfold.corpus import BlockWriter, Corpus, complete_split
+from topicfold.exceptions import DataError, ModelFileError
+from topicfold.graph import NeighborIndex
+from topicfold.infer.frank_wolfe import frank_wolfe
+from topicfold.metrics import npmi_coherence
+
+GOOD = {
+    "data": np.array([1.0, 2.0, 3.0]),
+    "indices": np.array([0, 2, 1]),
+    "indptr": np.array([0, 2, 2, 3]),
+    "shape": (3, 3),
+}
+
+
+def test_good_arrays_make_the_matrix():
+    matrix = checked_csr(**GOOD, source="x.npz")
+    assert_array_equal(matrix.toarray(), [[1, 0, 2], [0, 0, 0], [0, 3, 0]])
+    unsigned = {name: GOOD[name].astype(np.uint16) for name in ("indices", "indptr")}
+    again = checked_csr(**{**GOOD, **unsigned}, source="x.npz")
+    assert again.indices.dtype == np.int32
+    assert (again != matrix).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"indptr": np.array([0, 2, 2, -3])}, "fall at row 2"),
+        ({"indptr": np.array([0, 2, 1, 3])}, "fall at row 1"),
+        ({"indptr": np.array([1, 2, 2, 3])}, "start at 1 instead of 0"),
+        ({"indptr": np.array([0, 2, 2, 4])}, "end at 4 for 3 values and 3 indices"),
+        ({"indptr": np.array([0, 2, 2, 2])}, "end at 2 for 3 values and 3 indices"),
+        ({"indptr": np.array([0, 3])}, "2 row pointers (indptr) for 3 rows"),
+        ({"indptr": np.empty(0, int)}, "0 row pointers"),
+        ({"indptr": np.array([0.0, 2.0, 2.0, 3.0])}, "type float64 instead of whole"),
+        ({"indptr": np.zeros((2, 2), int)}, "indptr that is not one-dimensional"),
+        ({"indices": np.array([0, 3, 1])}, "column 3 of row 0, but only 3 columns"),
+        ({"indices": np.array([0, 2, -1])}, "column -1 of row 2"),
+        ({"indices": np.array([0, 2])}, "end at 3 for 3 values and 2 indices"),
+        ({"indices": np.array(["0", "2", "1"])}, "indices of type <U1"),
+        ({"data": np.array([1.0, 2.0])}, "end at 3 for 2 values"),
+        ({"data": np.array([1.0, 2.0, 3.0j])}, "type complex128 instead of real"),
+        ({"data": np.array([1.0, np.nan, 2.0])}, "1 NaN entry (first at row 0, column"),
+        (
+            {"data": np.array([1.0, 2.0, np.inf])},
+            "1 infinite entry (first at row 2, co",
+        ),
+        ({"data": np.array([1.0, -2.0, -1.0])}, "2 negative entries (first at row 0,"),
+        ({"data": "abc"}, "data that is not one-dimensional"),
+        ({"shape": (-1, 3)}, "the shape (-1, 3)"),
+        ({"shape": (3,)}, "the shape (3,)"),
+        ({"shape": np.array([3.0, 3.0])}, "the shape [3. 3.]"),
+        ({"shape": None}, "the shape None"),
+        ({"shape": (2, 3)}, "4 row pointers (indptr) for 2 rows"),
+    ],
+)
+def test_arrays_that_lead_outside_are_named(change, problem):
+    with pytest.raises(DataError, match=f"^x.npz has .*{re.escape(problem)}"):
+        checked_csr(**{**GOOD, **change}, source="x.npz")
+
+
+def test_signed_values_and_other_errors():
+    signed = {**GOOD, "data": np.array([1.0, -2.0, 3.0])}
+    assert checked_csr(**signed, source="x", signed=True).sum() == 2.0
+    with pytest.raises(
+        ModelFileError, match=r"x has 1 NaN entry .*\. Save it again\.$"
+    ):
+        checked_csr(
+            **{**GOOD, "data": np.array([1.0, np.nan, -3.0])},
+            source="x",
+            signed=True,
+            error=ModelFileError,
+            advice="Save it again.",
+        )
+
+
+def hand_made(format: str) -> sparse.spmatrix:
+    """Return a matrix that SciPy took for good, changed afterwards."""
+    X = sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]).asformat(format)
+    if format == "coo":
+        X.col[0] = 10**6
+    elif format == "lil":
+        X.rows[0][0] = 10**6
+    else:
+        X.indices[0] = 10**6
+    return X
+
+
+FORMATS = ("csr", "csc", "bsr", "coo", "lil")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_hand_made_matrices_are_refused_by_every_room(format, tmp_path):
+    X = hand_made(format)
+    for take in (
+        lambda: check_counts(X, "X"),
+        lambda: Corpus(X, ["a", "b"]),
+        lambda: complete_split(X),
+        lambda: NeighborIndex(X),
+        lambda: npmi_coherence(np.full((1, 2), 0.5), X, n_words=2),
+        lambda: frank_wolfe(X, np.full((2, 1), 0.5)),
+        lambda: PLSA(1).fit(X),
+        lambda: LSI(1).fit(X),
+    ):
+        with pytest.raises(DataError, match=r"1000000"):
+            take()
+    if format == "csr":
+        with pytest.raises(DataError, match=r"^block 0 has .* 1000000"):
+            BlockWriter(tmp_path / "blocks").append(X)
+
+
+def test_falling_row_pointers_are_refused():
+    X = sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]])
+    X.indptr = np.array([0, 2, -1], X.indptr.dtype)
+    with pytest.raises(DataError, match=r"X has row pointers .* fall at row 1"):
+        PLSA(1).fit(X)
+    X = sparse.csc_matrix([[1.0, 2.0], [0.0, 3.0]])
+    X.indptr = np.array([0, 2, -1], X.indptr.dtype)
+    with pytest.raises(DataError, match=r"X has column pointers .* fall at column 1"):
+        PLSA(1).fit(X)
+
+
+def test_counts_become_canonical_and_x_stays():
+    X = sparse.csr_matrix(
+        (np.array([1, 2, 3, 0]), np.array([2, 0, 2, 1]), np.array([0, 4])), shape=(1, 3)
+    )
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    found = check_counts(X, "X")
+    assert found.indices.tolist() == [0, 2]
+    assert found.data.tolist() == [2, 4]
+    for kept, part in zip(before, (X.data, X.indices, X.indptr), strict=True):
+        assert_array_equal(kept, part)
+    assert np.shares_memory(check_counts(found, "X").data, found.data)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+def test_every_format_is_taken(format, kind):
+    dense = np.array([[0.0, 2.0, 1.0], [3.0, 0.0, 0.0]])
+    X = kind(dense).asformat(format)
+    check_structure(X, "X")
+    assert_array_equal(check_counts(X, "X").toarray(), dense)
+    assert_array_equal(check_counts(dense.tolist(), "X").toarray(), dense)
+
+
+@pytest.mark.parametrize(
+    ("X", "problem"),
+    [
+        ([1, 2], "X has 1 dimensions"),
+        ([[1, 2], [3]], "X is not a matrix of numbers"),
+        ([["a"]], "X is not a matrix of numbers"),
+        (object(), "X is not a matrix of numbers"),
+        (np.array([["a", None]], object), "X is not a matrix of numbers"),
+        (sparse.csr_matrix([[1j]]), "X is not a matrix of numbers"),
+        (sparse.coo_array([1.0, 2.0]), "X has 1 dimensions"),
+    ],
+)
+def test_what_is_no_matrix_is_said(X, problem):
+    with pytest.raises(DataError, match=problem):
+        check_counts(X, "X")
+
+
+def test_all_bad_values_are_counted_at_once():
+    X = sparse.csr_matrix([[0, np.nan, -1.0], [np.inf, -np.inf, 1.0]])
+    assert bad_values(X) == (
+        "1 NaN entry (first at row 0, column 1) and 2 infinite entries (first at row "
+        "1, column 0) and 2 negative entries (first at row 0, column 2)"
+    )
+    assert "negative" not in bad_values(X, signed=True)
+    assert bad_values(sparse.csr_matrix([[True, False]])) == ""
+
+
+def test_a_dense_array_costs_no_python_objects():
+    X = np.zeros((500, 2000))
+    X[:, 0] = 1.0
+    model = PLSA(1, max_iter=1)
+    model.fit(X[:5])
+    tracemalloc.start()
+    try:
+        model.fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A Python object per entry would take four times as much as the array.
+    assert peak < X.nbytes
