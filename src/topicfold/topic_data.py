@@ -9,6 +9,7 @@ after it is made, and is saved without pickle.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -17,19 +18,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.simplex import simplex_problems
 from topicfold.exceptions import DataError, ModelFileError
-from topicfold.persistence._topic_fields import (
-    PER_DOCUMENT,
-    find_problems,
-    normalise_field,
-    pack_fields,
-    unpack_fields,
+from topicfold.persistence.bundle import (
+    Bundle,
+    from_jsonable,
+    read_bundle,
+    to_jsonable,
+    write_bundle,
 )
-from topicfold.persistence.bundle import read_bundle, write_bundle
 
 KIND = "topic_data"
 # The value that readers told topics apart by best (Sievert and Shirley, 2014).
 NAME_RELEVANCE = 0.6
+_PER_DOCUMENT = ("doc_topics", "doc_lengths", "labels", "doc_ids", "texts", "times")
+_ARRAY_FIELDS = ("topics", "doc_topics", "doc_lengths", "times")
+_TEXT_FIELDS = ("vocabulary", "doc_ids", "texts", "topic_names")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -106,12 +110,12 @@ class TopicData:
                     problems.append(f"{item.name} is missing")
                 continue
             try:
-                usable[item.name] = normalise_field(item.name, value)
+                usable[item.name] = _normalise(item.name, value)
             except (TypeError, ValueError) as error:
                 problems.append(f"{item.name} cannot be used: {error}")
             else:
                 object.__setattr__(self, item.name, usable[item.name])
-        problems += find_problems(usable)
+        problems += _problems(usable)
         if problems:
             lines = "\n".join(f"- {problem}" for problem in problems)
             raise DataError(
@@ -138,7 +142,7 @@ class TopicData:
     @property
     def n_documents(self) -> int:
         """Number of documents; 0 if nothing is known of documents."""
-        known = (getattr(self, name) for name in PER_DOCUMENT)
+        known = (getattr(self, name) for name in _PER_DOCUMENT)
         return next((len(value) for value in known if value is not None), 0)
 
     def topic_sizes(self) -> NDArray[np.float64]:
@@ -307,7 +311,7 @@ class TopicData:
             The file written.
         """
         content = {item.name: getattr(self, item.name) for item in fields(self)}
-        return write_bundle(path, kind=KIND, **pack_fields(content))
+        return write_bundle(path, kind=KIND, **_pack(content))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -325,7 +329,7 @@ class TopicData:
         """
         bundle = read_bundle(path, kind=KIND)
         try:
-            return cls(**unpack_fields(bundle))
+            return cls(**_unpack(bundle))
         except (ValueError, TypeError, LookupError) as error:
             raise ModelFileError(
                 f"{Path(path)} has no valid TopicData: {error}. Save it again, with "
@@ -355,3 +359,143 @@ def _rank(
     candidates = np.flatnonzero(score >= threshold)
     best = np.argsort(-score[candidates], kind="stable")[:n]
     return candidates[best]
+
+
+def _normalise(name: str, value: Any) -> Any:
+    """Return the field in its one form, or raise TypeError or ValueError."""
+    if name in ("topics", "doc_topics"):
+        return _frozen(_numbers(value, "f"))
+    if name == "doc_lengths":
+        return _frozen(_numbers(value, "iuf"))
+    if name == "times":
+        array = np.asarray(value)
+        if array.dtype.kind in "UO":
+            array = array.astype("datetime64")
+        return _frozen(array if array.dtype.kind == "M" else _numbers(array, "iuf"))
+    if name == "history":
+        return tuple(float(x) for x in value)
+    if name == "settings":
+        return from_jsonable(to_jsonable(dict(value), "settings"))
+    return _texts(value, optional=name == "labels")
+
+
+def _numbers(value: Any, kinds: str) -> NDArray[Any]:
+    """Return an array of one of the kinds of dtype; others become float64."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"its dtype is {array.dtype}; give numbers")
+    if array.dtype.kind in kinds and array.dtype.itemsize <= 8:
+        return array
+    return array.astype(np.float64)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only array that nobody else can write to."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if array.flags.writeable or owner.flags.writeable:
+        array = np.array(array, order="C")
+        array.flags.writeable = False
+    return array
+
+
+def _texts(items: Iterable[Any], *, optional: bool) -> tuple[str | None, ...]:
+    if isinstance(items, str):
+        raise TypeError("it is one str, not a sequence of str")
+    texts = tuple(items)
+    for place, item in enumerate(texts):
+        if not isinstance(item, str) and not (optional and item is None):
+            raise TypeError(
+                f"item {place} is {item!r}, of type {type(item).__name__}; use str"
+                + (" or None" if optional else "")
+            )
+    return tuple(None if item is None else str(item) for item in texts)
+
+
+def _problems(usable: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with fields in their one form, all of it."""
+    topics, doc_topics = usable.get("topics"), usable.get("doc_topics")
+    n_topics = n_terms = None
+    if topics is not None:
+        yield from simplex_problems("topics", topics)
+        if topics.ndim == 2:
+            n_topics, n_terms = topics.shape
+            if topics.size == 0:
+                yield f"topics are empty, of shape {topics.shape}"
+    if doc_topics is not None:
+        yield from simplex_problems("doc_topics", doc_topics)
+        if doc_topics.ndim == 2 and n_topics not in (None, doc_topics.shape[1]):
+            yield (
+                f"doc_topics have {doc_topics.shape[1]} columns, but there are "
+                f"{n_topics} topics"
+            )
+    for name, wanted in {"vocabulary": n_terms, "topic_names": n_topics}.items():
+        if name in usable and wanted not in (None, len(usable[name])):
+            yield f"{name} has {len(usable[name])} items; topics need {wanted}"
+    first: dict[str, int] = {}
+    repeated = [
+        (term, place)
+        for place, term in enumerate(usable.get("vocabulary", ()))
+        if first.setdefault(term, place) != place
+    ]
+    if repeated:
+        term, place = repeated[0]
+        yield (
+            f"vocabulary has {len(repeated)} repeated terms (first: {term!r} at "
+            f"{first[term]} and {place}); merge their columns"
+        )
+    yield from _document_problems(usable)
+
+
+def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
+    sizes = {}
+    for name in _PER_DOCUMENT:
+        value = usable.get(name)
+        if name in ("doc_lengths", "times") and value is not None and value.ndim != 1:
+            yield f"{name} must have one dimension, but has shape {value.shape}"
+        # Never an array of texts: it has room for the longest in every place.
+        elif isinstance(value, tuple) or (value is not None and value.ndim > 0):
+            sizes[name] = len(value)
+    if len(set(sizes.values())) > 1:
+        counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        yield f"the number of documents differs: {counts}"
+    lengths, times = usable.get("doc_lengths"), usable.get("times")
+    if lengths is not None and not (np.isfinite(lengths) & (lengths >= 0)).all():
+        yield "doc_lengths must be finite and not negative"
+    if times is not None and np.isinf(times).any():
+        yield "times must be finite (NaN or NaT if unknown)"
+
+
+def _pack(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `write_bundle` for the fields of a `TopicData`."""
+    given = {name: value for name, value in content.items() if value is not None}
+    arrays = {name: given[name] for name in _ARRAY_FIELDS if name in given}
+    arrays["history"] = np.array(given["history"], dtype=np.float64)
+    strings = {name: given[name] for name in _TEXT_FIELDS if name in given}
+    meta: dict[str, Any] = {"settings": given["settings"]}
+    if "times" in given and given["times"].dtype.kind == "M":
+        meta["times_dtype"] = given["times"].dtype.name
+        arrays["times"] = given["times"].view(np.int64)
+    if "labels" in given:
+        strings["labels"] = [label or "" for label in given["labels"]]
+        known = [label is not None for label in given["labels"]]
+        arrays["labels_known"] = np.array(known, dtype=bool)
+    return {"arrays": arrays, "strings": strings, "meta": meta}
+
+
+def _unpack(bundle: Bundle) -> dict[str, Any]:
+    """Return the fields in a file, ready for the constructor."""
+    content: dict[str, Any] = {**bundle.arrays, **bundle.strings}
+    content["history"] = bundle.arrays["history"].tolist()
+    content["settings"] = bundle.meta["settings"]
+    if "times_dtype" in bundle.meta:
+        dtype = np.dtype(bundle.meta["times_dtype"])
+        if dtype.kind != "M":
+            raise ValueError(f"times cannot have the dtype {dtype}")
+        content["times"] = bundle.arrays["times"].view(dtype)
+    if "labels" in content:
+        known = content.pop("labels_known").tolist()
+        pairs = zip(content["labels"], known, strict=True)
+        content["labels"] = [label if is_known else None for label, is_known in pairs]
+    return content

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from topicfold.exceptions import DataError
-from topicfold.persistence._atomic import write_atomically
+from topicfold.persistence.atomic import write_atomically
 
 COLUMNS = (
     "protocol",

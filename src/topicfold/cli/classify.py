@@ -194,7 +194,7 @@ def _predict(
     output: str,
 ) -> None:
     from topicfold.cli.inputs import read_new_documents
-    from topicfold.persistence._atomic import write_atomically
+    from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
 
     saved = load_model_folder(folder)

@@ -209,7 +209,7 @@ def report_fit(
 
 def read_times(values: Sequence[str] | None) -> Any:
     """Return times as numbers or dates; None, with a note, if they are neither."""
-    from topicfold.corpus.times import parse_times
+    from topicfold.core.times import parse_times
 
     found = parse_times(values)
     first = next((value for value in values or () if value.strip()), None)

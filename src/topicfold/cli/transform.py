@@ -106,7 +106,7 @@ def _csv_lines(rows: Any) -> str:
 
 
 def _write_csv(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    from topicfold.persistence._atomic import write_atomically
+    from topicfold.persistence.atomic import write_atomically
 
     def write(temporary: Path) -> None:
         with temporary.open("w", encoding="utf-8", newline="") as stream:
@@ -118,7 +118,7 @@ def _write_csv(file: Path, names: Sequence[str], mixtures: Any) -> None:
 def _write_npz(file: Path, names: Sequence[str], mixtures: Any) -> None:
     import numpy as np
 
-    from topicfold.persistence._atomic import write_atomically
+    from topicfold.persistence.atomic import write_atomically
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as stream:
@@ -141,7 +141,7 @@ def _pyarrow() -> Any:
 
 
 def _write_parquet(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    from topicfold.persistence._atomic import write_atomically
+    from topicfold.persistence.atomic import write_atomically
 
     pyarrow = _pyarrow()
     columns = {f"topic{k}": mixtures[:, k] for k in range(mixtures.shape[1])}

@@ -13,7 +13,7 @@ import numpy as np
 
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn.callbacks import Callback, check_every
-from topicfold.persistence._atomic import write_atomically
+from topicfold.persistence.atomic import write_atomically
 from topicfold.persistence.bundle import read_bundle, write_bundle
 
 if TYPE_CHECKING:

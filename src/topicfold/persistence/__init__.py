@@ -10,6 +10,7 @@ from topicfold.persistence.bundle import (
 )
 from topicfold.persistence.estimators import (
     SavedEstimator,
+    check_saveable,
     load_estimator,
     read_estimator,
     save_estimator,
@@ -20,6 +21,7 @@ __all__ = [
     "Bundle",
     "SavedEstimator",
     "bundle_file",
+    "check_saveable",
     "load_estimator",
     "read_bundle",
     "read_estimator",

@@ -8,27 +8,32 @@ is one JSON text in the file's metadata under the key ``topicfold``: format name
 version, topicfold's version, the kind of thing saved, its `meta`, a checksum for
 every tensor and one for the JSON itself. Nothing in the file is code, and reading
 one runs none: a file from a stranger is safe to open.
+
+JSON has no NaN and no infinity: a non-finite float is the object ``{"$float": "nan" |
+"inf" | "-inf"}``. A dictionary that has a key starting with ``$`` is wrapped as
+``{"$dict": {...}}``, so that no user's dictionary is ever mistaken for such an object.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from topicfold._version import __version__
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence._atomic import write_atomically
-from topicfold.persistence._json import dump_json, from_jsonable, to_jsonable
-from topicfold.persistence._tensors import checksum, pack_tensors, unpack_tensors
+from topicfold.persistence.atomic import write_atomically
 
 FORMAT_NAME = "topicfold"
 FORMAT_VERSION = 1
@@ -37,6 +42,8 @@ FILE_NAME = "model.safetensors"
 # safetensors refuses to read a header above 100 MB; tensors' names need some of it.
 MAX_HEADER_BYTES = 100_000_008
 MAX_JSON_CHARS = 40_000_000
+MAX_DEPTH = 200
+_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _BAD_JSON = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -193,6 +200,202 @@ def bundle_file(path: str | os.PathLike[str]) -> Path:
     return file if file.suffix == SUFFIX else file / FILE_NAME
 
 
+def is_bundle(file: Path) -> bool:
+    """Tell whether a file was written by topicfold, from its header alone."""
+    try:
+        with safe_open(file, framework="np") as stream:
+            return FORMAT_NAME in (stream.metadata() or {})
+    except (SafetensorError, OSError):
+        return False
+
+
+def checksum(data: Any, start: int = 0) -> int:
+    """Return the CRC-32 of text, or of an array's dtype, shape and bytes.
+
+    Examples
+    --------
+    >>> checksum(np.zeros(2, np.int32)) == checksum(np.zeros(1, np.int64))
+    False
+    """
+    if isinstance(data, str):
+        return zlib.crc32(data.encode("utf-8", "surrogatepass"), start)
+    start = zlib.crc32(f"{data.dtype.name}{data.shape}".encode(), start)
+    return zlib.crc32(np.ascontiguousarray(data).reshape(-1).view(np.uint8), start)
+
+
+# JSON
+
+
+def to_jsonable(value: Any, where: str = "meta", depth: int = 0) -> Any:
+    """Return `value` as None, bool, int, finite float, str, list and dict.
+
+    Tuples become lists and NumPy scalars Python's; `where` names the value in errors.
+
+    Examples
+    --------
+    >>> to_jsonable({"shape": (2, np.int64(3)), "best": float("inf")})
+    {'shape': [2, 3], 'best': {'$float': 'inf'}}
+    """
+    if depth > MAX_DEPTH:
+        raise ModelFileError(
+            f"{where[:80]} is nested more than {MAX_DEPTH} levels deep (does it "
+            "contain itself?). Flatten it."
+        )
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$float": repr(float(value))}
+    if isinstance(value, list | tuple):
+        return [to_jsonable(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
+    if not isinstance(value, Mapping):
+        raise ModelFileError(
+            f"{where} is of type {type(value).__name__}, which JSON cannot hold. Use "
+            "None, bool, int, float, str, lists or dictionaries of these; give arrays "
+            "as arrays."
+        )
+    for key in value:
+        if not isinstance(key, str):
+            raise ModelFileError(
+                f"{where} has the key {key!r} of type {type(key).__name__}; keys must "
+                "be strings."
+            )
+    items = {
+        str(k): to_jsonable(v, f"{where}[{k!r}]", depth + 1) for k, v in value.items()
+    }
+    return {"$dict": items} if any(k.startswith("$") for k in items) else items
+
+
+def from_jsonable(value: Any) -> Any:
+    """Undo `to_jsonable`.
+
+    Examples
+    --------
+    >>> from_jsonable({"best": {"$float": "-inf"}, "own": {"$dict": {"$float": 1}}})
+    {'best': -inf, 'own': {'$float': 1}}
+    """
+    if isinstance(value, list):
+        return [from_jsonable(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if any(key.startswith("$") for key in value):
+        if len(value) != 1:
+            raise ModelFileError(f"Damaged JSON: unexpected keys {sorted(value)[:5]}.")
+        tag, content = next(iter(value.items()))
+        if tag == "$float" and isinstance(content, str) and content in _FLOATS:
+            return _FLOATS[content]
+        if tag != "$dict" or not isinstance(content, dict):
+            raise ModelFileError(f"Damaged JSON: unknown tag {tag!r}.")
+        value = content
+    return {key: from_jsonable(item) for key, item in value.items()}
+
+
+def _dump(jsonable: Any) -> str:
+    return json.dumps(jsonable, allow_nan=False, separators=(",", ":"))
+
+
+# Tensors
+
+
+def pack_tensors(
+    arrays: Mapping[str, NDArray[Any]], strings: Mapping[str, Sequence[str]]
+) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a file.
+
+    Examples
+    --------
+    >>> tensors = pack_tensors({"a": np.eye(2)}, {"words": ["ab", "c"]})
+    >>> list(tensors), tensors["strings/words/offsets"].tolist()
+    (['arrays/a', 'strings/words/utf8', 'strings/words/offsets'], [0, 2, 3])
+    """
+    tensors = {f"arrays/{name}": _plain(name, array) for name, array in arrays.items()}
+    for name, items in strings.items():
+        encoded = []
+        for place, item in enumerate(items):
+            if not isinstance(item, str):
+                raise ModelFileError(
+                    f"The strings {name!r} have a {type(item).__name__} at position "
+                    f"{place}; all must be str."
+                )
+            # Lone surrogates (from undecodable file names) must not stop a save.
+            encoded.append(item.encode("utf-8", "surrogatepass"))
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(item) for item in encoded], out=offsets[1:])
+        tensors[f"strings/{name}/utf8"] = np.frombuffer(b"".join(encoded), np.uint8)
+        tensors[f"strings/{name}/offsets"] = offsets
+    return tensors
+
+
+def unpack_tensors(
+    tensors: Mapping[str, NDArray[Any]],
+) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
+    """Undo `pack_tensors`: return the arrays and the lists of strings."""
+    arrays: dict[str, NDArray[Any]] = {}
+    strings: dict[str, list[str]] = {}
+    for tensor_name, tensor in tensors.items():
+        group, _, name = tensor_name.partition("/")
+        if group == "arrays":
+            arrays[name] = tensor
+        elif tensor_name.endswith("/utf8"):
+            name = name.removesuffix("/utf8")
+            try:
+                offsets = tensors[f"strings/{name}/offsets"]
+                strings[name] = _split_strings(tensor, offsets)
+            except (KeyError, ValueError) as error:
+                raise ModelFileError(f"strings {name!r}: {error}") from error
+    return arrays, strings
+
+
+def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array C-contiguous and in native byte order, 0-d ones as they are."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise ModelFileError(
+            f"The array {name!r} is of type {type(array).__name__}; give a NumPy array."
+        )
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise ModelFileError(
+            f"The array {name!r} has dtype {array.dtype}; a file holds bool, int and "
+            "float up to 64 bits. Convert it, or give text as strings."
+        )
+    return np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+
+def _split_strings(blob: NDArray[Any], offsets: NDArray[Any]) -> list[str]:
+    if blob.dtype != np.uint8 or offsets.dtype != np.int64:
+        raise ValueError("wrong dtype")
+    if blob.ndim != 1 or offsets.ndim != 1 or len(offsets) == 0:
+        raise ValueError("wrong shape")
+    if offsets[0] != 0 or offsets[-1] != len(blob) or (np.diff(offsets) < 0).any():
+        raise ValueError("wrong offsets")
+    data, cuts = blob.tobytes(), offsets.tolist()
+    return [
+        data[start:stop].decode("utf-8", "surrogatepass")
+        for start, stop in pairwise(cuts)
+    ]
+
+
+def _read_tensors(
+    stream: Any, checksums: dict[str, Any], file: Path
+) -> dict[str, NDArray[Any]]:
+    """Return the tensors in the order they were given, their checksums verified."""
+    odd = sorted(set(stream.keys()) ^ checksums.keys())
+    if odd:
+        raise _damaged(file, f"missing or unexpected tensors: {', '.join(odd[:5])}")
+    tensors = {name: stream.get_tensor(name) for name in checksums}
+    wrong = [name for name in tensors if checksum(tensors[name]) != checksums[name]]
+    if wrong:
+        raise _damaged(file, f"wrong checksum of {', '.join(wrong[:5])}")
+    return tensors
+
+
+# The header
+
+
 def _seal(
     kind: str, meta: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]
 ) -> str:
@@ -206,7 +409,7 @@ def _seal(
         "checksums": {name: checksum(tensor) for name, tensor in tensors.items()},
     }
     try:
-        text = dump_json({**body, "crc32": zlib.crc32(dump_json(body).encode())})
+        text = _dump({**body, "crc32": checksum(_dump(body))})
     except ValueError as error:  # an int of more digits than Python converts
         raise ModelFileError(f"meta cannot be written as JSON: {error}.") from error
     if len(text) > MAX_JSON_CHARS:
@@ -227,13 +430,14 @@ def _unseal(text: str | None, file: Path) -> dict[str, Any]:
         header = json.loads(text)
         _check_version(header, file)
         crc32 = header.pop("crc32")
-        whole = crc32 == zlib.crc32(dump_json(header).encode())
-        typed = (
-            isinstance(header["kind"], str)
-            and isinstance(header["topicfold_version"], str)
-            and isinstance(header["meta"], dict)
-            and isinstance(header["checksums"], dict)
-        )
+        whole = crc32 == checksum(_dump(header))
+        types = {
+            "kind": str,
+            "topicfold_version": str,
+            "meta": dict,
+            "checksums": dict,
+        }
+        typed = all(isinstance(header[name], kind) for name, kind in types.items())
     except ModelFileError:
         raise
     except _BAD_JSON as error:
@@ -315,20 +519,6 @@ def _check_extent(file: Path) -> None:
             f"{file} is truncated: it has {size:,} of {needed:,} bytes. Copy or "
             "download it again, or save the model again."
         )
-
-
-def _read_tensors(
-    stream: Any, checksums: dict[str, Any], file: Path
-) -> dict[str, NDArray[Any]]:
-    """Return the tensors in the order they were given, their checksums verified."""
-    odd = sorted(set(stream.keys()) ^ checksums.keys())
-    if odd:
-        raise _damaged(file, f"missing or unexpected tensors: {', '.join(odd[:5])}")
-    tensors = {name: stream.get_tensor(name) for name in checksums}
-    wrong = [name for name in tensors if checksum(tensors[name]) != checksums[name]]
-    if wrong:
-        raise _damaged(file, f"wrong checksum of {', '.join(wrong[:5])}")
-    return tensors
 
 
 def _damaged(file: Path, detail: str) -> ModelFileError:

@@ -24,16 +24,19 @@ All of them are optional: what ``model.save(folder)`` writes is a model folder t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from topicfold.corpus.times import parse_times
+from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence.bundle import FORMAT_NAME, bundle_file
+from topicfold.persistence.atomic import is_temporary, remove_leftovers
+from topicfold.persistence.bundle import bundle_file, is_bundle
 from topicfold.persistence.estimators import read_estimator, save_estimator
-from topicfold.topic_data import TopicData
+
+if TYPE_CHECKING:
+    from topicfold.topic_data import TopicData
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
 _STRINGS = ("vocabulary", *_PER_DOCUMENT)
@@ -148,20 +151,24 @@ def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
     return save_model_folder(rest.pop("model"), path, **rest)
 
 
-def load_model_folder(path: str | os.PathLike[str]) -> ModelFolder:
+def load_model_folder(
+    path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()
+) -> ModelFolder:
     """Load a model with what was saved beside it.
 
     Parameters
     ----------
     path : str or path
         The folder, or the file.
+    trusted : iterable of str or class, default=()
+        Classes of your own that the file may use; see `topicfold.load`.
 
     Raises
     ------
     ModelFileError
         If it cannot be read, is damaged, or its parts do not fit together.
     """
-    saved = read_estimator(path)
+    saved = read_estimator(path, trusted=trusted)
     model = saved.model
     if not hasattr(model, "components_"):
         raise ModelFileError(
@@ -170,7 +177,10 @@ def load_model_folder(path: str | os.PathLike[str]) -> ModelFolder:
         )
     text, corpus = saved.meta.get("text"), saved.meta.get("corpus", "")
     if not isinstance(text, dict | None) or not isinstance(corpus, str):
-        raise ModelFileError(f"{Path(path)} is damaged: its text settings are none.")
+        raise ModelFileError(
+            f"{Path(path)} is damaged: its text options make no sense. Save the model "
+            "again."
+        )
     folder = ModelFolder(
         model=model,
         text=text,
@@ -183,6 +193,8 @@ def load_model_folder(path: str | os.PathLike[str]) -> ModelFolder:
 
 def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) -> None:
     """Refuse a place where a model cannot or should not be saved, before the work.
+
+    What a killed process left there half-written is removed.
 
     Parameters
     ----------
@@ -201,28 +213,31 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
     file = bundle_file(place)
     if place != file and place.exists() and not place.is_dir():
         raise ModelFileError(f"{place} is a file. Choose a new folder for the model.")
+    remove_leftovers(file.parent)
     if file.exists():
-        if not is_topicfold_file(file):
+        if not is_bundle(file):
             raise ModelFileError(
-                f"{file} is there already and is not topicfold's. Choose another place."
+                f"{file} exists and is not a file of topicfold. Choose another place."
             )
         if not replace:
             raise ModelFileError(
-                f"{place} holds a topicfold model already. Replace it with --force "
-                "(replace=True in Python), or choose another place."
+                f"{place} holds a topicfold model already. Allow it to be replaced, or "
+                "choose another place."
             )
-    elif place != file and place.is_dir() and any(place.iterdir()):
-        raise ModelFileError(
-            f"the folder {place} is not empty and holds no topicfold model. Choose a "
-            "new or an empty folder."
-        )
+    elif place != file and place.is_dir():
+        others = [p for p in place.iterdir() if not is_temporary(p)]
+        if others:
+            raise ModelFileError(
+                f"The folder {place} holds {others[0].name} and no topicfold model. "
+                "Choose a new or an empty folder."
+            )
     parent = file.absolute().parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise ModelFileError(
-            f"{place} cannot be written: {parent} is no folder, or is read-only for "
-            "you. Choose another place."
+            f"{place} cannot be written: {parent} is not a folder, or you may not "
+            "write to it. Choose another place."
         )
 
 
@@ -245,14 +260,3 @@ def _check_lengths(folder: ModelFolder, path: Path) -> None:
                 f"{path} is damaged: {name} has {len(values)} entries for {length}. "
                 "Save the model again."
             )
-
-
-def is_topicfold_file(file: Path) -> bool:
-    """Tell whether a file was written by topicfold, from its header alone."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(file, framework="np") as stream:
-            return FORMAT_NAME in (stream.metadata() or {})
-    except (SafetensorError, OSError):
-        return False

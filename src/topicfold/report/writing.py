@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from topicfold.exceptions import DataError
-from topicfold.persistence._atomic import write_atomically
+from topicfold.persistence.atomic import write_atomically
 from topicfold.report.content import PageContent, page_content
 from topicfold.report.packing import pack_clean_strings
 from topicfold.report.page import render_page

@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import secrets
 import stat
+import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+
+_PREFIX, _SUFFIX = ".topicfold-", ".tmp"
+_DAY = 86_400.0
 
 
 def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file, then put it in the place of `file`.
 
-    The temporary file lies in the same folder, is flushed to the disk before it
+    The temporary file is in the same folder, is flushed to the disk before it
     replaces `file`, and is removed after any failure, an interrupt included; an old
     `file` stays whole until the new one is complete. Missing folders are made. The
     new file has the permissions of the old one, or those of any new file. A symbolic
@@ -38,7 +44,8 @@ def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
     """
     file = file.resolve()
     file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.parent / f".topicfold-{secrets.token_hex(8)}.tmp"
+    name = f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
+    temporary = file.parent / name
     try:
         temporary.touch(exist_ok=False)
         # safetensors may write for the owner only: keep what the umask gave.
@@ -52,11 +59,11 @@ def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(file.parent)
+    sync_folder(file.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Flush the folder's entry for the new name, where the system can."""
+def sync_folder(folder: Path) -> None:
+    """Flush the folder's entry for a new name, where the system can."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError):  # some network file systems refuse it
@@ -65,3 +72,35 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def is_temporary(path: Path) -> bool:
+    """Tell whether `write_atomically` made this file, and has not finished it."""
+    return path.name.startswith(_PREFIX) and path.name.endswith(_SUFFIX)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of processes that were killed while they wrote."""
+    for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with contextlib.suppress(OSError):  # somebody else may have removed it
+            if not _in_use(path):
+                path.unlink()
+
+
+def _in_use(path: Path) -> bool:
+    host, _, rest = path.name.removeprefix(_PREFIX).partition("-")
+    process = rest.partition("-")[0]
+    if os.name == "posix" and host == _host() and process.isdecimal():
+        try:
+            os.kill(int(process), 0)  # signal 0 asks only whether the process exists
+        except ProcessLookupError:
+            return False
+        except (OSError, OverflowError):
+            return True
+        return True
+    # Another machine's, or another version's: an old one has no writer any more.
+    return time.time() - path.stat().st_mtime < _DAY
+
+
+def _host() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
