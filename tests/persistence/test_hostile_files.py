@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from topicfold import LDA, PLSA, GibbsLDA
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import (
     load_estimator,
@@ -41,6 +42,7 @@ def hostile(path, **changes):
         "topicfold._dummy:NoParams",
         "topicfold._dummy:function",
         "topicfold._dummy:PCA",
+        "topicfold.cli.main:app",
         "topicfold._dummy:sys",
         "topicfold._dummy:sys.exit",
         "topicfold._dummy:Missing",
@@ -154,4 +156,100 @@ def test_parameters_of_later_versions_have_their_default(tmp_path):
 def test_other_kinds_are_refused(tmp_path):
     write_bundle(tmp_path, kind="topic_data")
     with pytest.raises(ModelFileError, match="saved 'topic_data', not a 'estimator'"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("container", ["csr_array", "csc_array"])
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        ("indptr", np.array([0, 1, -1], np.int32)),
+        ("indptr", np.array([1, 1, 2], np.int32)),
+        ("indptr", np.array([0, 2, 1], np.int32)),
+        ("indptr", np.array([0.0, 1.0, 2.0])),
+        ("indices", np.array([0, 2**40])),
+        ("data", np.array([1.0, np.nan])),
+        ("data", np.ones(1)),
+    ],
+    ids=str,
+)
+def test_sparse_arrays_are_checked_before_scipy_sees_them(
+    tmp_path, dummy, container, part, values
+):
+    save_estimator(dummy.Model(getattr(sparse, container)(np.eye(2))), tmp_path)
+    bundle = read_bundle(tmp_path)
+    bundle.arrays[f"params/value/{part}"] = values
+    write_bundle(tmp_path, kind="estimator", arrays=bundle.arrays, meta=bundle.meta)
+    with pytest.raises(ModelFileError, match=r"Cannot load .* A sparse array"):
+        load_estimator(tmp_path)
+
+
+def changed_model(path, model, *, params=None, arrays=None):
+    """Save a model, change its parameters and arrays behind its back."""
+    model.save(path)
+    bundle = read_bundle(path)
+    bundle.meta["model"]["params"].update(params or {})
+    bundle.arrays.update({f"fitted/{name}": a for name, a in (arrays or {}).items()})
+    return write_bundle(
+        path,
+        kind="estimator",
+        arrays=bundle.arrays,
+        strings=bundle.strings,
+        meta=bundle.meta,
+    )
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return np.random.default_rng(0).poisson(1.0, size=(20, 8))
+
+
+@pytest.mark.parametrize(
+    ("model", "params"),
+    [
+        (GibbsLDA(2, max_iter=2), {"doc_samples": 2**62}),
+        (GibbsLDA(2, max_iter=2), {"doc_burn_in": 2**62}),
+        (LDA(2, max_iter=2), {"max_doc_updates": 2**62}),
+        (PLSA(2, max_iter=2), {"doc_tol": -1.0}),
+        (PLSA(2, max_iter=2), {"device": "tpu"}),
+        (PLSA(2, max_iter=2), {"n_components": 3}),
+    ],
+    ids=str,
+)
+def test_parameters_of_a_file_pass_the_bounds(tmp_path, counts, model, params):
+    changed_model(tmp_path, model.fit(counts), params=params)
+    with pytest.raises(
+        ModelFileError, match=f"not consistent.*{next(iter(params))}|3, "
+    ):
+        load_estimator(tmp_path)
+
+
+def test_more_threads_than_a_machine_has_are_refused(tmp_path, counts):
+    model = PLSA(2, max_iter=2).fit(counts)
+    changed_model(tmp_path, model, params={"n_jobs": 2**40})
+    with pytest.raises(ValueError, match="more than 1024 threads"):
+        load_estimator(tmp_path).transform(counts)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"components_": np.full((2, 8), np.nan, np.float32)}, "not finite"),
+        ({"components_": np.full((2, 8), 0.5, np.float32)}, "do not sum to 1"),
+        ({"components_": np.eye(2, 8) * 2 - np.eye(2, 8, 1)}, "negative"),
+        ({"components_": np.ones((2, 7)) / 7}, "shape"),
+        ({"doc_topics_": np.ones((20, 2))}, "doc_topics_ has 20 rows"),
+        ({"doc_topics_": np.ones((20, 3)) / 3}, "doc_topics_ has shape"),
+        ({"doc_lengths_": np.ones(3)}, "doc_lengths_ has shape"),
+        ({"word_frequencies_": -np.ones(8)}, "word_frequencies_ has negative"),
+        ({"doc_topic_prior_": np.ones(9)}, "doc_topic_prior_ has shape"),
+        ({"topic_totals_": np.array([1.0, np.inf])}, "not finite"),
+    ],
+    ids=str,
+)
+def test_fitted_arrays_that_give_nonsense_are_refused(
+    tmp_path, counts, arrays, message
+):
+    changed_model(tmp_path, LDA(2, max_iter=2).fit(counts), arrays=arrays)
+    with pytest.raises(ModelFileError, match=message):
         load_estimator(tmp_path)

@@ -3,6 +3,8 @@
 
 import collections
 import functools
+import importlib
+import sys
 import types
 
 import numpy as np
@@ -11,14 +13,19 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
+from topicfold import PLSA
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import (
     SavedEstimator,
+    check_saveable,
     load_estimator,
     read_bundle,
     read_estimator,
     save_estimator,
+    write_bundle,
 )
+from topicfold.persistence.estimators import RENAMED_CLASSES, resolve_class
+from topicfold.steps import ThetaStep
 
 
 def round_trip(model, path):
@@ -245,3 +252,111 @@ def test_classes_outside_topicfold_are_not_saved(tmp_path, dummy):
     with pytest.raises(ModelFileError, match="another object has that name"):
         save_estimator(Local(), tmp_path / "x")
     assert not list(tmp_path.iterdir())
+
+
+OWN_STEP = """
+import numpy as np
+from topicfold.steps import ThetaStep
+
+print("imported")
+
+class Sharper(ThetaStep):
+    def __init__(self, power=1.1):
+        self.power = power
+
+    def update(self, counts, theta, context):
+        np.power(counts, self.power, out=counts)
+        counts /= np.maximum(counts.sum(axis=1, keepdims=True), 1e-30)
+        return counts
+"""
+
+
+@pytest.fixture
+def own_step(tmp_path, monkeypatch):
+    (tmp_path / "own_steps.py").write_text(OWN_STEP)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("own_steps").Sharper
+    sys.modules.pop("own_steps", None)
+
+
+def test_a_class_of_the_users_own_is_loaded_only_when_it_is_trusted(
+    tmp_path, own_step, capsys
+):
+    model = PLSA(2, theta_step=own_step(1.3), max_iter=2, random_state=0)
+    file = save_estimator(model, tmp_path / "own.safetensors")
+    sys.modules.pop("own_steps")
+    capsys.readouterr()
+    for trusted in ([], ["own_steps:Other"], ["os:system"]):
+        with pytest.raises(ModelFileError, match=r"trusted=\['own_steps:Sharper'\]"):
+            load_estimator(file, trusted=trusted)
+    assert capsys.readouterr().out == ""
+    assert "own_steps" not in sys.modules
+    back = load_estimator(file, trusted=["own_steps:Sharper"])
+    assert back.theta_step.power == 1.3
+    cls = type(back.theta_step)
+    assert load_estimator(file, trusted=[cls]).theta_step.power == 1.3
+    with pytest.raises(ModelFileError, match=r"use \['own_steps:Sharper'\]"):
+        load_estimator(file, trusted="own_steps:Sharper")
+    (tmp_path / "own_steps.py").unlink()
+    sys.modules.pop("own_steps")
+    importlib.invalidate_caches()
+    with pytest.raises(ModelFileError, match="cannot be imported"):
+        load_estimator(file, trusted=["own_steps:Sharper"])
+
+
+def test_trust_does_not_reach_what_is_no_estimator(tmp_path, dummy):
+    save_estimator(dummy.Model(), tmp_path)
+    bundle = read_bundle(tmp_path)
+    for name in ("subprocess:Popen", "os:system", "sklearn.decomposition:PCA"):
+        bundle.meta["model"]["class"] = name
+        write_bundle(tmp_path, kind="estimator", meta=bundle.meta)
+        with pytest.raises(ModelFileError, match="refused"):
+            load_estimator(tmp_path, trusted=[name])
+
+
+def test_what_cannot_be_saved_is_known_before_the_fit(dummy):
+    check_saveable(dummy.Model([1, "a"], callback=len))
+    with pytest.raises(ModelFileError, match="parameter 'hook' of Model"):
+        check_saveable(dummy.Model(hook=len))
+
+    class Local(ThetaStep):
+        pass
+
+    with pytest.raises(ModelFileError, match="Move it into such a module"):
+        check_saveable(PLSA(2, theta_step=Local()))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "models.classifier:TopicClassifier",
+        "models.fstm:FSTM",
+        "models.gibbs_lda:GibbsLDA",
+        "models.lda:LDA",
+        "models.linear_rule:LinearRule",
+        "models.lsi:LSI",
+        "models.manifold:DiscriminativePLSA",
+        "models.manifold:LaplacianPLSA",
+        "models.manifold:LocallyConsistentPLSA",
+        "models.medlda:MedLDA",
+        "models.orthogonal:OrthogonalPLSA",
+        "models.plsa:PLSA",
+        "models.two_phase:TwoPhase",
+        "steps.base:PhiStep",
+        "steps.base:ThetaStep",
+        "steps.dirichlet:DirichletPhi",
+        "steps.dirichlet:DirichletTheta",
+        "steps.laplacian:LaplacianTheta",
+        "steps.locally_consistent:LocallyConsistentTheta",
+        "steps.orthogonal:OrthogonalPhi",
+        "steps.pareto:ParetoTheta",
+    ],
+)
+def test_classes_that_version_0_1_saved_are_found(name):
+    assert resolve_class(f"topicfold.{name}").__name__ == name.partition(":")[2]
+
+
+def test_a_class_that_moved_is_found_by_its_old_name(monkeypatch):
+    old, new = "topicfold.models.gone:Gone", "topicfold.models.plsa:PLSA"
+    monkeypatch.setitem(RENAMED_CLASSES, old, new)
+    assert resolve_class(old) is PLSA

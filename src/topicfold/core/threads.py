@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 RANGES_PER_THREAD = 8
+# More than any machine has cores; a pool of millions would bring the machine down.
+MAX_THREADS = 1024
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -35,6 +37,11 @@ def n_threads(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning. Use None, 1 or -1.")
     if n_jobs is None or n_jobs > 0:
+        if (n_jobs or 1) > MAX_THREADS:
+            raise ValueError(
+                f"n_jobs={n_jobs} is more than {MAX_THREADS} threads. Use -1 for one "
+                "thread per core."
+            )
         return n_jobs or 1
     # Not joblib's effective_n_jobs: it means processes, and allows a worker process
     # only one, with a warning.

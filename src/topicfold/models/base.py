@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.simplex import simplex_problems
 from topicfold.core.typing import Array
 from topicfold.infer.completion import document_completion
 from topicfold.infer.fold_in import fold_in
@@ -24,6 +25,9 @@ from topicfold.learn import Callback, FitResult, ProgressBar
 from topicfold.models.validation import check_counts
 from topicfold.topic_data import TopicData
 
+# More updates of one document than this take minutes in compiled code, which Ctrl-C
+# cannot end.
+MAX_UPDATES = 1_000_000
 # Parameters that mean the same in every model.
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -198,18 +202,34 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Refuse a saved model whose arrays do not fit together."""
         if not hasattr(self, "components_"):
             return  # saved before it was fitted
-        if self.components_.ndim != 2:
-            raise ValueError("components_ is not a matrix")
-        n_topics, n_terms = self.components_.shape
-        if n_terms != self.n_features_in_:
-            raise ValueError(
-                f"components_ has {n_terms} columns for {self.n_features_in_} terms"
-            )
-        theta = getattr(self, "doc_topics_", None)
-        if theta is not None and theta.shape[1:] != (n_topics,):
-            raise ValueError(
-                f"doc_topics_ has shape {theta.shape} for {n_topics} topics"
-            )
+        n_topics, n_terms = len(self.components_), self.n_features_in_
+        n_topics = self.get_params(deep=False).get("n_components", n_topics)
+        n_documents = len(getattr(self, "doc_topics_", ()))
+        expected: dict[str, tuple[int, ...]] = {
+            "components_": (n_topics, n_terms),
+            "word_frequencies_": (n_terms,),
+            "word_weights_": (n_terms,),
+            "doc_topic_prior_": (n_topics,),
+            "topic_totals_": (n_topics,),
+        }
+        if hasattr(self, "doc_topics_"):
+            expected["doc_topics_"] = (n_documents, n_topics)
+            expected["doc_lengths_"] = (n_documents,)
+        problems: list[str] = []
+        for name, shape in expected.items():
+            array = getattr(self, name, None)
+            if array is None:
+                continue
+            if array.shape != shape:
+                problems.append(f"{name} has shape {array.shape}, not {shape}")
+            elif array.ndim == 2:
+                problems += simplex_problems(name, array)
+            elif not (array >= 0).all():
+                problems.append(f"{name} has negative entries")
+        if not getattr(self, "topic_word_prior_", 1.0) > 0:
+            problems.append("topic_word_prior_ is not positive")
+        if problems:
+            raise ValueError("; ".join(problems))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,7 +22,7 @@ from topicfold.learn.blocked_fstm import dense_mixtures, expected_counts, learni
 from topicfold.learn.fstm import InferenceOptions
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
-from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.models.validation import check_counts
 
 
@@ -105,7 +105,7 @@ class FSTM(TopicModel):
         **COMMON_CONSTRAINTS,
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
         "pairwise": ["boolean"],
-        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],

@@ -22,7 +22,7 @@ from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
 from topicfold.infer.completion import document_completion
 from topicfold.learn import Callback, run_em
-from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.models.held_out import LeftToRightMixin
 from topicfold.models.priors import checked_doc_topic_prior
 from topicfold.models.validation import check_counts
@@ -141,8 +141,8 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
         "burn_in": [Interval(Integral, 0, None, closed="left"), None],
         "sample_every": [Interval(Integral, 1, None, closed="left")],
         "n_blocks": [Interval(Integral, 1, None, closed="left")],
-        "doc_burn_in": [Interval(Integral, 0, None, closed="left")],
-        "doc_samples": [Interval(Integral, 1, None, closed="left")],
+        "doc_burn_in": [Interval(Integral, 0, MAX_UPDATES, closed="both")],
+        "doc_samples": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
     }
 
     device = "cpu"  # not a choice: there is no sampler elsewhere

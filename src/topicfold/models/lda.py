@@ -24,7 +24,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
-from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.models.held_out import LeftToRightMixin
 from topicfold.models.priors import checked_doc_topic_prior, expected_log_weights
 from topicfold.models.validation import check_counts
@@ -153,8 +153,8 @@ class LDA(LeftToRightMixin, TopicModel):
         "learn_priors": ["boolean", None],
         "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like", None],
-        "doc_updates": [Interval(Integral, 0, None, closed="left")],
-        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "doc_updates": [Interval(Integral, 0, MAX_UPDATES, closed="both")],
+        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from topicfold.learn import Callback
 from topicfold.learn.plsa import PlsaEM
+from topicfold.models.base import MAX_UPDATES
 from topicfold.models.graph_base import GraphPLSA, documented
 from topicfold.steps.base import PhiStep, ThetaStep
 from topicfold.steps.laplacian import LaplacianTheta
@@ -73,7 +74,7 @@ class LaplacianPLSA(GraphPLSA):
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
         "step": [Interval(Real, 0, 1, closed="right")],
-        "max_smoothings": [Interval(Integral, 1, None, closed="left")],
+        "max_smoothings": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
     }
 
     def __init__(

@@ -25,7 +25,7 @@ from topicfold.learn import Callback, run_em
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MedLdaLearning
 from topicfold.learn.medlda_dual import MarginDual
-from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.models.class_labels import class_numbers
 from topicfold.models.priors import expected_log_weights
 from topicfold.models.validation import check_counts
@@ -147,8 +147,8 @@ class MedLDA(ClassifierMixin, TopicModel):
         "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
         "unknown_label": "no_validation",
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "doc_updates": [Interval(Integral, 1, None, closed="left")],
-        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
+        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
     }
 

@@ -19,7 +19,7 @@ from topicfold.learn import Callback, run_em
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import COMMON_CONSTRAINTS, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.models.block_input import refuse_blocks
 from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep, ThetaStep
@@ -116,7 +116,7 @@ class PLSA(TopicModel):
         "theta_step": [ThetaStep, None],
         "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "max_doc_updates": [Interval(Integral, 1, None, closed="left")],
+        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],

@@ -461,14 +461,22 @@ class _Reader:
 
     def _decode_sparse(self, node: Mapping[str, Any]) -> Any:
         cls = _SPARSE[node["format"]]
-        parts = [self.decode(node["parts"][part]) for part in _SPARSE_PARTS]
+        data, indices, indptr = (
+            self.decode(node["parts"][part]) for part in _SPARSE_PARTS
+        )
         rows, columns = (int(size) for size in node["shape"])
         compressed = (columns, rows) if "csc" in node["format"] else (rows, columns)
         # SciPy and compiled code trust these arrays: never before they are checked.
         checked_csr(
-            *parts, compressed, "A sparse array", signed=True, error=ModelFileError
+            data,
+            indices,
+            indptr,
+            compressed,
+            "A sparse array",
+            signed=True,
+            error=ModelFileError,
         )
-        return cls(tuple(parts), shape=(rows, columns))
+        return cls((data, indices, indptr), shape=(rows, columns))
 
 
 def class_name(cls: type) -> str:
@@ -525,8 +533,9 @@ def resolve_class(name: str, trusted: frozenset[str] = frozenset()) -> Any:
 
 
 def _is_ours(module_name: str) -> bool:
-    parts = module_name.split(".")
-    return parts[0] == PACKAGE and not any(part.startswith("__") for part in parts)
+    parts = [*module_name.split("."), ""]
+    dunder = any(part.startswith("__") for part in parts)
+    return parts[0] == PACKAGE and parts[1] != "cli" and not dunder
 
 
 def _trusted_names(trusted: Iterable[str | type]) -> frozenset[str]:
