@@ -137,7 +137,7 @@ class OnlineFit:
         return self._objective()
 
     def _objective(self) -> float:
-        theta = self._mixtures(self.sample)
+        theta = self.model._mixtures(self.sample)
         rows = np.repeat(np.arange(self.sample.shape[0]), np.diff(self.sample.indptr))
         total = 0.0
         phi = np.ascontiguousarray(self.model.components_.T)
@@ -173,20 +173,13 @@ class OnlineFit:
         )
         return self._objective()
 
-    def _mixtures(self, X: sparse.csr_matrix) -> Array:
-        from topicfold.infer.fold_in import fold_in
-
-        options = self.model._fold_in_options()
-        weights = options.pop("topic_weights", self.model.components_)
-        return fold_in(X, weights, dtype=X.dtype, **options)
-
     def topics(self) -> Array:
         """Topics (K, V)."""
         return self.model.components_
 
     def doc_topics(self) -> Array:
         """Mixtures (D, K) of the whole corpus, folded in."""
-        return self._mixtures(self.X)
+        return self.model._mixtures(self.X)
 
 
 def batches_of(X: Any, size: int, rng: np.random.RandomState) -> Iterator[Any]:

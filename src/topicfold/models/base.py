@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all topic models share: checks, transform, score, perplexity, saving."""
+"""What all topic models share: a fit's frame, transform, perplexity, saving.
+
+A model fits like this: `_start_fit` checks X and forgets the last fit, the model sets
+up its learning algorithm, `_learn` runs it and keeps the result. Documents become
+mixtures in one place, `_mixtures`, which `transform` and `perplexity` share.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.simplex import simplex_problems
 from topicfold.core.typing import Array
+from topicfold.engine import make_engine
 from topicfold.infer.completion import document_completion
 from topicfold.infer.fold_in import fold_in
-from topicfold.learn import Callback, FitResult, ProgressBar
+from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.models.validation import check_counts
 from topicfold.topic_data import TopicData
 
@@ -44,10 +50,12 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators. A model sets `components_` and the training θ.
 
-    Sub-classes override `_fold_in_options` when their inference is not PLSA's.
+    Sub-classes override `_fold_in_options` or `_mixtures` when their inference is not
+    PLSA's, and `_seen` when they look at other weights than the counts they are given.
     """
 
     _unsaved_parameters = ("callbacks", "random_state", "init")
+    _takes_blocks = True  # `fit` and `transform` take a corpus in blocks
 
     def transform(self, X: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
@@ -63,10 +71,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Deterministic, and the same for a document whatever batch it is in.
         """
         check_is_fitted(self, "components_")
-        X = check_counts(self, X, reset=False, allow_empty=True, blocks=True)
-        options = self._fold_in_options()
-        topics = options.pop("topic_weights", self.components_)
-        return fold_in(X, topics, dtype=X.dtype, **options)
+        X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
+        return self._mixtures(self._seen(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the held-out log-likelihood per token (higher is better).
@@ -85,8 +91,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def perplexity(self, X: Any, *, random_state: int = 0) -> float:
         """Return the held-out perplexity by document completion (lower is better).
 
-        Half of each document's tokens are folded in, the other half is scored, with
-        one hundredth of the training word frequencies mixed in.
+        Half of each document's tokens give its mixture, as in `transform`; the other
+        half is scored, with one hundredth of the training word frequencies mixed in.
 
         Parameters
         ----------
@@ -96,14 +102,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Seed of the split into halves.
         """
         check_is_fitted(self, "components_")
-        X = check_counts(self, X, reset=False)
+        X = self._seen(self._counts(X))
         return document_completion(
             X,
             self.components_,
             background=self.word_frequencies_,
             random_state=random_state,
-            dtype=X.dtype,
-            **self._fold_in_options(),
+            infer=self._mixtures,
         )
 
     def save(self, path: Any) -> None:
@@ -165,6 +170,38 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             **documents,
         )
 
+    def _counts(
+        self,
+        X: Any,
+        *,
+        reset: bool = False,
+        allow_empty: bool = False,
+        blocks: bool = False,
+    ) -> Any:
+        """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""
+        return check_counts(
+            self, X, reset=reset, allow_empty=allow_empty, blocks=blocks
+        )
+
+    def _start_fit(self, X: Any) -> Any:
+        """Return X checked, and forget every attribute of the last fit."""
+        counts = self._counts(X, reset=True, blocks=self._takes_blocks)
+        for name in list(vars(self)):
+            of_X = name in ("n_features_in_", "feature_names_in_")
+            if name.endswith("_") and not name.startswith("_") and not of_X:
+                delattr(self, name)
+        return counts
+
+    def _seen(self, X: Any) -> Any:
+        """Return checked documents as the model sees them."""
+        return X
+
+    def _mixtures(self, X: Any) -> Array:
+        """Return the mixtures of documents as seen: the one way of inference."""
+        options = self._fold_in_options()
+        topics = options.pop("topic_weights", self.components_)
+        return fold_in(X, topics, dtype=X.dtype, **options)
+
     def _fold_in_options(self) -> dict[str, Any]:
         """How this model infers mixtures: arguments of ``fold_in``."""
         return {
@@ -174,25 +211,35 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             "n_jobs": self.n_jobs,
         }
 
-    def _all_callbacks(self) -> list[Callback]:
+    def _engine(self, X: Any) -> Any:
+        return make_engine(
+            X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
+        )
+
+    def _learn(self, algorithm: Any, *, tol: float | None = None) -> Self:
+        """Run a learning algorithm; keep its topics, mixtures and history."""
         bar = [ProgressBar(type(self).__name__)] if self.verbose else []
-        return [*bar, *(self.callbacks or ())]
-
-    def _store_corpus(self, X: sparse.csr_matrix) -> None:
-        """Keep what perplexity and TopicData need of the training matrix."""
-        self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-        counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
-        self.word_frequencies_ = counts / counts.sum()
-        self.__dict__.pop("n_batches_", None)  # of a stream before
-
-    def _store_result(self, result: FitResult) -> Self:
-        for edited in ("topic_names_", "edits_"):
-            if hasattr(self, edited):
-                delattr(self, edited)  # of topics that are no more
+        callbacks: list[Callback] = [*bar, *(self.callbacks or ())]
+        result = run_em(
+            algorithm,
+            max_iter=self.max_iter,
+            tol=self.tol if tol is None else tol,
+            callbacks=callbacks,
+        )
+        if hasattr(algorithm, "free_scratch"):
+            algorithm.free_scratch()
+        self.doc_topics_ = algorithm.doc_topics()
+        self.components_ = algorithm.topics()
         self.objective_history_ = list(result.history)
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         return self
+
+    def _store_corpus(self, X: Any) -> None:
+        """Keep what perplexity and TopicData need of the training matrix."""
+        self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+        self.word_frequencies_ = counts / counts.sum()
 
     @property
     def _n_features_out(self) -> int:

@@ -15,15 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
-from topicfold.infer.completion import document_completion
 from topicfold.infer.frank_wolfe import frank_wolfe
-from topicfold.learn import Callback, run_em
+from topicfold.learn import Callback
 from topicfold.learn.blocked_fstm import dense_mixtures, expected_counts, learning_of
 from topicfold.learn.fstm import InferenceOptions
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
-from topicfold.models.validation import check_counts
 
 
 class FSTM(TopicModel):
@@ -158,21 +156,11 @@ class FSTM(TopicModel):
         y : None
             Ignored, for scikit-learn's conventions.
         """
-        counts = check_counts(self, X, reset=True, blocks=True)
+        counts = self._start_fit(X)
         rng = check_random_state(self.random_state)
         topics = initial_topics(counts, self.n_components, self.init, rng)
         self._store_corpus(counts)
-        self.__dict__.pop("topic_totals_", None)  # of a stream before
-        learning = learning_of(counts, topics, self._inference())
-        result = run_em(
-            learning,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callbacks=self._all_callbacks(),
-        )
-        self.doc_topics_ = learning.doc_topics()
-        self.components_ = learning.topics()
-        return self._store_result(result)
+        return self._learn(learning_of(counts, topics, self._inference()))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -187,32 +175,11 @@ class FSTM(TopicModel):
         y : None
             Ignored.
         """
-        first = not hasattr(self, "components_")
-        X = check_counts(self, X, reset=first, blocks=True)
+        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
         online = OnlineStatistics.resume(self, X, self.init)
         counts, _ = expected_counts(X, self._word_major(X.dtype), self._inference())
         online.blend(np.ascontiguousarray(counts.T), prior=0.0)
         return self
-
-    def transform(self, X: Any) -> Array:
-        """Return the topic mixtures of documents by Frank-Wolfe, rows on the simplex.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in; most
-            entries are exactly 0. A document without words is uniform.
-        """
-        check_is_fitted(self, "components_")
-        X = check_counts(self, X, reset=False, allow_empty=True, blocks=True)
-        topics = self._word_major(X.dtype)
-        theta: Array = dense_mixtures(X, topics, self._inference())
-        return theta
 
     def sparse_transform(self, X: Any) -> sparse.csr_array:
         """Return the same mixtures as `transform` as a sparse array.
@@ -228,34 +195,12 @@ class FSTM(TopicModel):
             The topics a document has; memory is linear in their number.
         """
         check_is_fitted(self, "components_")
-        return self._mixtures(check_counts(self, X, reset=False, allow_empty=True))
+        counts = self._counts(X, allow_empty=True)
+        topics = self._word_major(counts.dtype)
+        return frank_wolfe(counts, topics, **self._inference()._asdict())
 
-    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
-        """Return the held-out perplexity by document completion (lower is better).
-
-        Half of each document's tokens give its mixture by Frank-Wolfe, the other
-        half is scored, with one hundredth of the training word frequencies mixed in.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
-        random_state : int, default=0
-            Seed of the split into halves.
-        """
-        check_is_fitted(self, "components_")
-        X = check_counts(self, X, reset=False)
-        return document_completion(
-            X,
-            self.components_,
-            background=self.word_frequencies_,
-            random_state=random_state,
-            infer=lambda seen: self._mixtures(seen.astype(X.dtype)).toarray(),
-        )
-
-    def _mixtures(self, X: sparse.csr_matrix) -> sparse.csr_array:
-        topics = self._word_major(X.dtype)
-        return frank_wolfe(X, topics, **self._inference()._asdict())
+    def _mixtures(self, X: Any) -> Array:
+        return dense_mixtures(X, self._word_major(X.dtype), self._inference())
 
     def _word_major(self, dtype: Any) -> Array:
         return np.ascontiguousarray(self.components_.T, dtype=dtype)

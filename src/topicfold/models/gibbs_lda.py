@@ -10,28 +10,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
-from topicfold.infer.completion import document_completion
-from topicfold.learn import Callback, run_em
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
-from topicfold.models.held_out import LeftToRightMixin
-from topicfold.models.priors import checked_doc_topic_prior
-from topicfold.models.validation import check_counts
+from topicfold.learn import Callback
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES
+from topicfold.models.lda import DirichletTopics, checked_doc_topic_prior
 
 _SHARED = ("n_components", "max_iter", "random_state", "n_jobs", "callbacks", "verbose")
 _INSTEAD = "use LDA, whose algorithms take any weights"
 
 
-class GibbsLDA(LeftToRightMixin, TopicModel):
+class GibbsLDA(DirichletTopics):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``, θ and φ
@@ -146,6 +141,7 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
     }
 
     device = "cpu"  # not a choice: there is no sampler elsewhere
+    _takes_blocks = False
     doc_topic_prior_: NDArray[np.float64]
     topic_word_prior_: float
 
@@ -195,9 +191,8 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
         """
         from topicfold.gibbs.sampler import CollapsedGibbs
 
-        counts = check_counts(self, X, reset=True)
+        counts = self._start_fit(X)
         del X
-        check_whole(counts, type(self).__name__, _INSTEAD)
         burn_in = self.burn_in
         if burn_in is None:
             burn_in = 3 * self.max_iter // 4
@@ -221,42 +216,21 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
             n_jobs=self.n_jobs,
         )
         del counts  # the sampler has its own arrangement
-        result = run_em(
-            sampler,
-            max_iter=self.max_iter,
-            tol=-math.inf,  # a chain that stands still for a sweep has not converged
-            callbacks=self._all_callbacks(),
-        )
-        self.doc_topics_ = sampler.doc_topics()
-        self.components_ = sampler.topics()
+        # A chain that stands still for a sweep has not converged.
+        self._learn(sampler, tol=-math.inf)
         self.topic_totals_ = sampler.topic_totals()
         self.doc_topic_prior_ = sampler.alpha
         self.topic_word_prior_ = sampler.eta
         self.prior_updates_ = sampler.prior_updates
         self.n_samples_ = sampler.n_samples
-        return self._store_result(result)
+        return self
 
-    def transform(self, X: Any) -> Array:
-        """Return the topic mixtures of documents, rows on the simplex.
-
-        By sampling with the topics fixed, `doc_samples` states averaged.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Whole counts, in the columns of `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
-        """
-        check_is_fitted(self, "components_")
-        counts = check_counts(self, X, reset=False, allow_empty=True)
+    def _counts(self, X: Any, **options: Any) -> Any:
+        counts = super()._counts(X, **options)
         check_whole(counts, type(self).__name__, _INSTEAD)
-        return self._mixtures(counts)
+        return counts
 
-    def _mixtures(self, X: sparse.csr_matrix) -> Array:
+    def _mixtures(self, X: Any) -> Array:
         return gibbs_mixtures(
             X,
             self.components_,
@@ -265,30 +239,6 @@ class GibbsLDA(LeftToRightMixin, TopicModel):
             n_samples=self.doc_samples,
             seed=self.seed_,
             n_jobs=self.n_jobs,
-        )
-
-    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
-        """Return the held-out perplexity by document completion (lower is better).
-
-        Half of each document's tokens are folded in by sampling, the other half is
-        scored, with one hundredth of the training word frequencies mixed in.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
-        random_state : int, default=0
-            Seed of the split into halves.
-        """
-        check_is_fitted(self, "components_")
-        counts = check_counts(self, X, reset=False)
-        check_whole(counts, type(self).__name__, _INSTEAD)
-        return document_completion(
-            counts,
-            self.components_,
-            background=self.word_frequencies_,
-            random_state=random_state,
-            infer=self._mixtures,
         )
 
     def _fold_in_options(self) -> dict[str, Any]:

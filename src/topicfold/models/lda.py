@@ -14,20 +14,19 @@ from scipy.special import psi
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.simplex import OuterSum
 from topicfold.core.typing import Array
-from topicfold.engine import Link, make_engine
+from topicfold.engine import Link
 from topicfold.exceptions import DataError
-from topicfold.learn import Callback, run_em
+from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
+from topicfold.metrics.left_to_right import left_to_right_log_likelihood
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
-from topicfold.models.held_out import LeftToRightMixin
-from topicfold.models.priors import checked_doc_topic_prior, expected_log_weights
-from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep
 
 DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (1.0, 1.0)}
@@ -35,7 +34,56 @@ DEFAULT_INIT = {"cvb0": "random", "variational": "svd"}
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
-class LDA(LeftToRightMixin, TopicModel):
+class DirichletTopics(TopicModel):
+    """What LDA by any algorithm shares: α, and the likelihood that it gives."""
+
+    doc_topic_prior_: NDArray[np.float64]
+    n_jobs: int | None
+
+    def left_to_right(
+        self,
+        X: Any,
+        *,
+        n_particles: int = 20,
+        n_sweeps: int = 1,
+        random_state: int = 0,
+    ) -> NDArray[np.float64]:
+        """Return the log-likelihood of each document, by left-to-right sampling.
+
+        Whole documents are scored, with α = `doc_topic_prior_`; see
+        :func:`topicfold.metrics.left_to_right_log_likelihood`. Time grows with the
+        square of a document's length.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Whole counts of documents that were not fitted.
+        n_particles : int, default=20
+            Independent walks over each document; more of them, less noise.
+        n_sweeps : int, default=1
+            How often the tokens before a token are drawn anew.
+        random_state : int, default=0
+            Seed.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Natural logarithms; perplexity is ``exp(-sum / tokens)``.
+        """
+        check_is_fitted(self, "components_")
+        counts = self._counts(X)
+        return left_to_right_log_likelihood(
+            counts,
+            self.components_,
+            self.doc_topic_prior_,
+            n_particles=n_particles,
+            n_sweeps=n_sweeps,
+            random_state=random_state,
+            n_jobs=self.n_jobs,
+        )
+
+
+class LDA(DirichletTopics):
     """Latent Dirichlet allocation.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
@@ -223,13 +271,14 @@ class LDA(LeftToRightMixin, TopicModel):
         y : None
             Ignored, for scikit-learn's conventions.
         """
-        counts = check_counts(self, X, reset=True, blocks=True)
+        counts = self._start_fit(X)
         del X
         self._start_priors()
         self._check_combination()
         self._store_corpus(counts)
         if self.batch_size is not None:
-            return self._fit_online(counts)
+            self.prior_updates_: list[int] = []
+            return self._learn(OnlineFit(self, counts, self._init(), self._learn_batch))
         rng = check_random_state(self.random_state)
         algorithm = ALGORITHMS[self.algorithm](
             self._engine(counts),
@@ -243,20 +292,12 @@ class LDA(LeftToRightMixin, TopicModel):
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, Cvb0) and self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
-        result = run_em(
-            algorithm,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callbacks=self._all_callbacks(),
-        )
-        algorithm.free_scratch()
-        self.doc_topics_ = algorithm.doc_topics()
-        self.components_ = algorithm.topics()
+        self._learn(algorithm)
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         self.topic_word_prior_ = algorithm.eta
-        self.prior_updates_: list[int] = algorithm.prior_updates
-        return self._store_result(result)
+        self.prior_updates_ = algorithm.prior_updates
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -271,8 +312,7 @@ class LDA(LeftToRightMixin, TopicModel):
         y : None
             Ignored.
         """
-        first = not hasattr(self, "components_")
-        X = check_counts(self, X, reset=first, blocks=True)
+        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
         if not hasattr(self, "doc_topic_prior_"):
             self._start_priors()
         if self.phi_step is not None:
@@ -321,26 +361,6 @@ class LDA(LeftToRightMixin, TopicModel):
         size = self.n_components * engine.n_terms
         best_eta = symmetric_from_mean_log(log_phi.sum() / size, engine.n_terms, eta)
         self.topic_word_prior_ = (1 - rho) * eta + rho * best_eta
-
-    def _fit_online(self, X: sparse.csr_matrix) -> Self:
-        for name in ("components_", "topic_totals_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        algorithm = OnlineFit(self, X, self._init(), self._learn_batch)
-        result = run_em(
-            algorithm,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callbacks=self._all_callbacks(),
-        )
-        self.prior_updates_ = []
-        self.doc_topics_ = algorithm.doc_topics()
-        return self._store_result(result)
-
-    def _engine(self, X: sparse.csr_matrix) -> Any:
-        return make_engine(
-            X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
-        )
 
     def _start_priors(self) -> None:
         alpha, eta = DEFAULT_PRIORS[self.algorithm]
@@ -392,3 +412,25 @@ class LDA(LeftToRightMixin, TopicModel):
             "link": self._link(),
             "topic_weights": self._topic_weights(),
         }
+
+
+def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64]:
+    """Return α as one positive number per topic."""
+    prior = np.asarray(given, dtype=np.float64)
+    if prior.ndim and prior.shape != (n_components,):
+        raise DataError(
+            f"doc_topic_prior has shape {prior.shape}; give one number or "
+            f"n_components={n_components} of them."
+        )
+    if not np.isfinite(prior).all() or (prior <= 0).any():
+        raise DataError("doc_topic_prior must be finite and positive everywhere.")
+    return np.broadcast_to(prior, (n_components,)).copy()
+
+
+def expected_log_weights(
+    topics: NDArray[np.floating], totals: NDArray[np.float64]
+) -> NDArray[np.floating]:
+    """Return ``exp E[log φ]`` of Dirichlets with these means and concentrations."""
+    lam = topics.astype(np.float64) * totals[:, None]
+    log_weights = psi(np.maximum(lam, 1e-30)) - psi(totals)[:, None]
+    return np.exp(log_weights).astype(topics.dtype)

@@ -16,19 +16,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
-from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.infer.class_words import class_word_weights, weighted_words
-from topicfold.infer.completion import document_completion
-from topicfold.infer.fold_in import fold_in
-from topicfold.learn import Callback, run_em
+from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MedLdaLearning
 from topicfold.learn.medlda_dual import MarginDual
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.models.class_labels import class_numbers
-from topicfold.models.priors import expected_log_weights
-from topicfold.models.validation import check_counts
+from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
 FINAL_TOL = 1e-3
@@ -152,6 +148,7 @@ class MedLDA(ClassifierMixin, TopicModel):
         "doc_tol": [Interval(Real, 0, None, closed="left")],
     }
 
+    _takes_blocks = False
     word_weights_: NDArray[np.float64]
 
     def __init__(
@@ -211,25 +208,16 @@ class MedLDA(ClassifierMixin, TopicModel):
                 "MedLDA requires y to be passed, but the target y is None. Give a "
                 "label per document, or use LDA, which needs none."
             )
-        counts = check_counts(self, X, reset=True)
+        counts = self._start_fit(X)
         codes, self.classes_ = class_numbers(
             y, counts.shape[0], self.unknown_label, "a margin"
         )
-        if hasattr(self, "word_weights_"):
-            del self.word_weights_
         if self.word_weights is not None:
             members = codes[:, None] == np.arange(len(self.classes_))
             self.word_weights_ = class_word_weights(counts, members)
         counts = self._seen(counts)
         self._store_corpus(counts)
         rng = check_random_state(self.random_state)
-        engine = make_engine(
-            counts,
-            self.n_components,
-            dtype=counts.dtype,
-            device=self.device,
-            n_jobs=self.n_jobs,
-        )
         dual = MarginDual(
             codes,
             len(self.classes_),
@@ -238,74 +226,22 @@ class MedLDA(ClassifierMixin, TopicModel):
             loss=self.loss,
         )
         learning = MedLdaLearning(
-            engine,
+            self._engine(counts),
             initial_topics(counts, self.n_components, self.init, rng),
             dual,
             np.full(self.n_components, float(self.doc_topic_prior)),
             float(self.topic_word_prior),
             doc_updates=self.doc_updates,
         )
-        result = run_em(
-            learning,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callbacks=self._all_callbacks(),
-        )
+        self._learn(learning)
         self.margin_violation_ = learning.solve_margin(FINAL_TOL, FINAL_SWEEPS)
         self.coef_ = dual.weights.astype(counts.dtype)
-        self.doc_topics_ = learning.doc_topics()
-        self.components_ = learning.topics()
         self.topic_totals_ = learning.topic_totals()
-        return self._store_result(result)
+        return self
 
-    def transform(self, X: Any) -> Array:
-        """Return the topic mixtures of documents, rows on the simplex.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
-        """
-        check_is_fitted(self, "components_")
-        return self._mixtures(check_counts(self, X, reset=False, allow_empty=True))
-
-    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
-        """Return the held-out perplexity by document completion (lower is better).
-
-        Of the weighted words, with `word_weights`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
-        random_state : int, default=0
-            Seed of the split into halves.
-        """
-        check_is_fitted(self, "components_")
-        X = self._seen(check_counts(self, X, reset=False))
-        return document_completion(
-            X,
-            self.components_,
-            background=self.word_frequencies_,
-            random_state=random_state,
-            dtype=X.dtype,
-            **self._fold_in_options(),
-        )
-
-    def _seen(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
-        """Return documents as the model sees them."""
+    def _seen(self, X: Any) -> Any:
         weights = getattr(self, "word_weights_", None)
         return X if weights is None else weighted_words(X, weights)
-
-    def _mixtures(self, X: sparse.csr_matrix) -> Array:
-        options = self._fold_in_options()
-        weights = options.pop("topic_weights")
-        return fold_in(self._seen(X), weights, dtype=X.dtype, **options)
 
     def decision_function(self, X: Any) -> Array:
         """Return ``w_y·z̄`` of every class, or the second less the first of two.
@@ -321,14 +257,15 @@ class MedLDA(ClassifierMixin, TopicModel):
             The class with the largest value is predicted.
         """
         check_is_fitted(self, "coef_")
-        X = check_counts(self, X, reset=False, allow_empty=True)
+        X = self._counts(X, allow_empty=True)
         values: Array = self._mean_assignments(X) @ self.coef_.T
         return values if len(self.classes_) > 2 else values[:, 1] - values[:, 0]
 
     def _mean_assignments(self, X: sparse.csr_matrix) -> Array:
         """Return z̄: mixtures without what the prior put in; uniform if empty."""
-        theta = self._mixtures(X)
-        lengths = np.asarray(self._seen(X).sum(axis=1, dtype=np.float64))
+        seen = self._seen(X)
+        theta = self._mixtures(seen)
+        lengths = np.asarray(seen.sum(axis=1, dtype=np.float64))
         prior = self.doc_topic_prior
         counts = theta * (lengths + prior * self.n_components) - prior
         assignments = np.where(lengths > 0, counts / np.maximum(lengths, 1e-30), theta)

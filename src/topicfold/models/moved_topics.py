@@ -49,5 +49,5 @@ def set_topics(
 def plain_mixtures(base: Any, X: sparse.csr_matrix) -> Array:
     """Return mixtures by the base's inference, without a graph model's neighbours."""
     if isinstance(base, FSTM):
-        return base.transform(X)
-    return TopicModel.transform(base, X)
+        return base._mixtures(X)
+    return TopicModel._mixtures(base, X)

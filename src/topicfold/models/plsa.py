@@ -14,14 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from topicfold.core.typing import Array
-from topicfold.engine import make_engine
-from topicfold.learn import Callback, run_em
+from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.models.block_input import refuse_blocks
-from topicfold.models.validation import check_counts
 from topicfold.steps.base import PhiStep, ThetaStep
 
 
@@ -171,7 +169,7 @@ class PLSA(TopicModel):
         y : array-like of shape (n_documents,) or None, default=None
             Labels for steps that use them, -1 for unknown; plain PLSA ignores them.
         """
-        self._fit_counts(check_counts(self, X, reset=True, blocks=True), y)
+        self._fit_counts(self._start_fit(X), y)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -191,29 +189,13 @@ class PLSA(TopicModel):
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
         phi = initial_topics(X, self.n_components, self.init, rng)
-        engine = make_engine(
-            X,
-            self.n_components,
-            dtype=X.dtype,
-            device=self.device,
-            n_jobs=self.n_jobs,
-        )
+        engine = self._engine(X)
         self._store_corpus(X)
-        self.__dict__.pop("topic_totals_", None)  # of a stream before
         theta_step = self._theta_step()
         graph = self._document_graph(X, y) if theta_step.needs_graph else None
         algorithm = PlsaEM(engine, phi, theta_step, self._phi_step(), graph=graph)
         del X, phi  # the engine has its own arrangement of both
-        result = run_em(
-            algorithm,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callbacks=self._all_callbacks(),
-        )
-        algorithm.free_scratch()
-        self.doc_topics_ = algorithm.doc_topics()
-        self.components_ = algorithm.topics()
-        self._store_result(result)
+        self._learn(algorithm)
         self._fitted_algorithm(algorithm)
 
     def _theta_step(self) -> ThetaStep:
@@ -248,12 +230,9 @@ class PLSA(TopicModel):
             Ignored.
         """
         self._refuse_steps_of_whole_corpus()
-        first = not hasattr(self, "components_")
-        X = check_counts(self, X, reset=first, blocks=True)
+        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
         online = OnlineStatistics.resume(self, X, self.init)
-        engine = make_engine(
-            X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
-        )
+        engine = self._engine(X)
         ones = np.broadcast_to(np.ones(1), (X.shape[0], self.n_components))
         parameters = engine.pack_documents(ones)
         topics = engine.pack_topics(self.components_)
