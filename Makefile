@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CORPORA ?= $(TOPICFOLD_CORPORA)
 
-.PHONY: demo test coverage test-oldest test-release test-gpu lint docs bench bench-gpu clean
+.PHONY: demo test fuzz coverage test-oldest test-release test-gpu lint docs bench bench-gpu clean
 
 demo: $(VENV)/.installed
 	$(BIN)/topicfold demo --output demo
@@ -30,6 +30,12 @@ test-oldest:
 	$(OLDEST_PYTHON) .ci/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt -e ".[dev,ann]"
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+# Spoiled files for every reader, for SECONDS; a finding ends it with an error.
+SECONDS ?= 120
+
+fuzz: $(VENV)/.installed-dev
+	cd tests && PYTHONPATH=. $(abspath $(BIN))/python -m fuzz.runner --seconds $(SECONDS) $(FUZZ_ARGS)
 
 # Builds dist/ and runs the demo from the wheel and from the sources in empty environments.
 test-release:

@@ -1,0 +1,497 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is fuzzed: for each kind of file a sound one, how it is spoiled, how it is read.
+
+A target's `use` reads the spoiled file and uses what it read as a user would. It
+returns a digest of the content, which `expected` gets by another way where there is
+one: another program's reader, or what was written for files that carry checksums.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import shutil
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import scipy.io
+from fuzz import mutations as m
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+import topicfold
+from topicfold import corpus as tf_corpus
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.editing import apply_edits
+from topicfold.learn import Resume
+from topicfold.persistence import load_estimator
+from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.search import TopicIndex
+
+Spoil = Callable[[bytes, Random], bytes]
+
+
+class MisreadError(Exception):
+    """A file was read without a word, and its content is not what it says."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of file.
+
+    Attributes
+    ----------
+    name : str
+        For `--targets`.
+    write : callable
+        Writes a sound file or folder at a path.
+    spoil : tuple of callables
+        Ways to change the bytes of a file.
+    use : callable
+        Reads the path and uses the content; returns a digest.
+    expected : callable or None
+        The digest by another way; raises what it likes if it cannot tell.
+    """
+
+    name: str
+    write: Callable[[Path], None]
+    spoil: tuple[Spoil, ...]
+    use: Callable[[Path], Any]
+    expected: Callable[[Path], Any] | None = None
+
+    def prepare(self, folder: Path, seed: int) -> tuple[Path, Path | None]:
+        """Write a spoiled copy of the sound file; return both places.
+
+        The second is None for a forgery: changed content with the right checksums.
+        """
+        sound = folder / "sound" / self.name
+        if not sound.exists():
+            sound.parent.mkdir(exist_ok=True)
+            self.write(sound)
+        place = folder / "spoiled" / self.name
+        if place.is_dir():
+            shutil.rmtree(place)
+        draw = Random(f"{self.name}:{seed}")
+        place.parent.mkdir(exist_ok=True)
+        if sound.is_dir():
+            shutil.copytree(sound, place)
+            files = sorted(p for p in place.rglob("*") if p.is_file())
+            file = draw.choice(files)
+            if draw.random() < 0.05:
+                file.unlink()
+                return place, sound
+        else:
+            shutil.copy2(sound, place)
+            file = place
+        content = file.read_bytes()
+        file.unlink()  # it may be a link to the sound one
+        spoil = draw.choice(self.spoil)
+        try:
+            content = spoil(content, draw)
+        except (ValueError, KeyError, OSError):  # not a file of that structure
+            content = m.spoil_bytes(content, draw)
+        file.write_bytes(content)
+        return place, None if spoil is spoil_bundle else sound
+
+
+# What is written
+
+
+def _corpus() -> Any:
+    rng = np.random.default_rng(0)
+    counts = sparse.csr_matrix(rng.poisson(0.4, (12, 9)))
+    words = [f"word{i}" for i in range(8)] + ["φίλος"]
+    return tf_corpus.Corpus(
+        counts,
+        words,
+        labels=[f"c{d % 2}" for d in range(12)],
+        ids=[f"d{d}" for d in range(12)],
+    )
+
+
+def _write_corpus(suffix: str) -> Callable[[Path], None]:
+    return lambda path: (tf_corpus.write(_corpus(), path, format=suffix), None)[1]
+
+
+def _write_rows(text: str) -> Callable[[Path], None]:
+    return lambda path: (path.write_text(text, encoding="utf-8", newline=""), None)[1]
+
+
+ROWS = [
+    ("d1", "the red fox, and the blue sky", "a", "2001-02-03"),
+    ("d2", 'a "quoted" text', "b", "2002"),
+    ("d3", "several\nlines of text", "a", ""),
+    ("d4", "φίλος and friends; more words", "", "2004-01-01"),
+]
+
+
+def _table(delimiter: str) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter=delimiter)
+    writer.writerow(["id", "text", "label", "time"])
+    writer.writerows(ROWS)
+    return stream.getvalue()
+
+
+JSON_LINES = "".join(
+    json.dumps({"id": i, "text": t, "label": c, "time": w}) + "\n"
+    for i, t, c, w in ROWS
+)
+
+
+def _write_model(make: Callable[[], Any]) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        model = make()
+        model.save(path)
+
+    return write
+
+
+def _fitted(name: str) -> Any:
+    X, y = _corpus().counts, np.arange(12) % 2
+    few: dict[str, Any] = {"max_iter": 3, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        match name:
+            case "plsa":
+                return topicfold.PLSA(3, **few).fit(X)
+            case "lda":
+                return topicfold.LDA(3, **few).fit(X)
+            case "gibbs":
+                return topicfold.GibbsLDA(3, **few).fit(X)
+            case "fstm":
+                return topicfold.FSTM(3, **few).fit(X)
+            case "lsi":
+                return topicfold.LSI(3, random_state=0).fit(X)
+            case "ltm":
+                model = topicfold.LocallyConsistentPLSA(
+                    3, transform_neighbors=True, **few
+                )
+                return model.fit(X)
+            case "medlda":
+                return topicfold.MedLDA(3, **few).fit(X, y)
+            case "classifier":
+                base = topicfold.PLSA(3, **few)
+                return topicfold.TopicClassifier(base).fit(X, y)
+    raise ValueError(name)
+
+
+def _write_index(path: Path) -> None:
+    data = _corpus()
+    index = TopicIndex(_fitted("plsa"), vocabulary=data.vocabulary, lexical="bm25")
+    index.add(data.counts, ids=data.ids).save(path)
+
+
+def _write_blocks(path: Path) -> None:
+    BlockMatrix.write(path, _corpus().counts.astype(np.float64), block_size=5)
+
+
+def _resume_fit(path: Path, max_iter: int) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = topicfold.PLSA(
+            3, max_iter=max_iter, random_state=0, tol=0, callbacks=[Resume(path)]
+        )
+        return model.fit(_corpus().counts)
+
+
+EDITS = [
+    {"action": "rename", "topic": 1, "name": "space"},
+    {"action": "merge", "topics": [0, 2], "name": ""},
+    {"action": "split", "topic": 0, "n_topics": 2},
+]
+
+
+# How it is spoiled
+
+
+def spoil_bundle(content: bytes, draw: Random, *, folder: Path | None = None) -> bytes:
+    """Change arrays, strings or JSON of a bundle and seal it again."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        file = Path(work, "b.safetensors")
+        file.write_bytes(content)
+        bundle = read_bundle(file)
+        arrays, strings = dict(bundle.arrays), dict(bundle.strings)
+        meta = bundle.meta
+        which = draw.random()
+        if arrays and which < 0.6:
+            key = draw.choice(sorted(arrays))
+            if draw.random() < 0.05:
+                del arrays[key]
+            else:
+                arrays[key] = m.spoil_array(arrays[key], draw)
+        elif strings and which < 0.7:
+            key = draw.choice(sorted(strings))
+            strings[key] = strings[key][: draw.randrange(len(strings[key]) + 1)]
+        else:
+            meta = m.spoil_json(meta, draw)
+            if not isinstance(meta, dict):
+                meta = {"meta": meta}
+        try:
+            write_bundle(
+                file, kind=bundle.kind, arrays=arrays, strings=strings, meta=meta
+            )
+        except topicfold.exceptions.ModelFileError:
+            return m.spoil_bytes(content, draw)
+        return file.read_bytes()
+
+
+def spoil_gzip(content: bytes, draw: Random) -> bytes:
+    """Spoil the text inside, or the compressed bytes."""
+    if draw.random() < 0.5:
+        return m.spoil_bytes(content, draw)
+    return gzip.compress(m.spoil_text(gzip.decompress(content), draw), 1)
+
+
+# How it is read and used
+
+
+def _matrix_digest(matrix: Any) -> Any:
+    matrix = sparse.csr_matrix(matrix)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    data = [round(float(v), 9) for v in matrix.data]
+    return matrix.shape, matrix.indptr.tolist(), matrix.indices.tolist(), data
+
+
+def _use_counts(kind: str) -> Callable[[Path], Any]:
+    def use(path: Path) -> Any:
+        found = tf_corpus.read(path, format=kind)
+        if len(found.vocabulary) != found.counts.shape[1]:
+            raise MisreadError("vocabulary and counts differ in length")
+        if found.counts.shape[0] < 5000 and found.counts.shape[1] < 5000:
+            topicfold.PLSA(2, max_iter=1, random_state=0).fit(found.counts)
+            return _matrix_digest(found.counts)
+        return None
+
+    return use
+
+
+def _use_texts(kind: str | None) -> Callable[[Path], Any]:
+    def use(path: Path) -> Any:
+        found = tf_corpus.read_texts(path, format=kind)
+        for part in (found.labels, found.ids, found.times):
+            if part is not None and len(part) != len(found.texts):
+                raise MisreadError("fields differ in length")
+        if found.texts:
+            tf_corpus.vectorize(found.texts, min_df=1, max_df=1.0)
+        return list(found.texts)
+
+    return use
+
+
+def _use_model(path: Path) -> None:
+    model = load_estimator(path)
+    X = _corpus().counts
+    if isinstance(model, topicfold.TopicClassifier):
+        model.predict(X)
+        return
+    mixtures = np.asarray(model.transform(X))
+    if not np.isfinite(mixtures).all():
+        raise MisreadError("a loaded model gives NaN")
+    if not isinstance(model, topicfold.LSI):
+        sums = mixtures.sum(axis=1)
+        if (mixtures < 0).any() or not np.allclose(sums, 1, atol=1e-3):
+            raise MisreadError("a loaded model gives rows off the simplex")
+
+
+def _use_index(path: Path) -> Any:
+    index = TopicIndex.load(path)
+    index.query("word1 word2", n=3)
+    return None
+
+
+def _use_blocks(path: Path) -> Any:
+    matrix = BlockMatrix.open(path)
+    model = topicfold.PLSA(2, max_iter=1, random_state=0).fit(matrix)
+    if not np.isfinite(model.components_).all():
+        raise MisreadError("NaN in topics")
+    return model.components_.tolist()
+
+
+def _use_state(path: Path) -> Any:
+    return _resume_fit(path, 5).components_.tolist()
+
+
+def _use_edits(path: Path) -> Any:
+    from topicfold.cli.edit import read_edits
+
+    edits = read_edits(path)
+    X = _corpus().counts
+    edited = apply_edits(_fitted("plsa"), edits, X=X)
+    edited.transform(X)
+    return None
+
+
+# The same by another way
+
+
+def _mm_by_scipy(path: Path) -> Any:
+    matrix = scipy.io.mmread(path)
+    return _matrix_digest(matrix)
+
+
+def _svmlight_by_sklearn(path: Path) -> Any:
+    X, _ = load_svmlight_file(str(path), zero_based=False)
+    return _matrix_digest(X)
+
+
+def _npz_by_scipy(path: Path) -> Any:
+    matrix = sparse.load_npz(path).tocsr()
+    matrix.check_format(full_check=True)
+    return _matrix_digest(matrix)
+
+
+def _ldac_by_hand(path: Path) -> Any:
+    rows = []
+    for line in path.read_bytes().decode("utf-8").split("\n"):
+        cells = line.split()
+        if not cells:
+            continue
+        pairs = [cell.split(":") for cell in cells[1:]]
+        if int(cells[0]) != len(pairs):
+            raise ValueError("count")
+        rows.append([(int(w), float(x)) for w, x in pairs])
+    entries: dict[tuple[int, int], float] = {}
+    for d, row in enumerate(rows):
+        for w, x in row:
+            entries[d, w] = entries.get((d, w), 0.0) + x
+    return sorted((d, w, x) for (d, w), x in entries.items() if x)
+
+
+def _uci_by_hand(path: Path) -> Any:
+    numbers = [int(cell) for cell in path.read_bytes().decode("ascii").split()]
+    (n_rows, n_columns, nnz), rest = numbers[:3], numbers[3:]
+    if len(rest) != 3 * nnz:
+        raise ValueError("count")
+    d, w, x = np.array(rest).reshape(-1, 3).T
+    return _matrix_digest(sparse.coo_matrix((x, (d - 1, w - 1)), (n_rows, n_columns)))
+
+
+def _table_by_csv(delimiter: str) -> Callable[[Path], Any]:
+    def read(path: Path) -> Any:
+        text = path.read_bytes().decode("utf-8")
+        if "\0" in text or "\r" in text.replace("\r\n", ""):
+            raise ValueError("ways of reading these differ")
+        rows = list(
+            csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        )
+        at = rows[0].index("text")
+        return [row[at].replace("\r\n", "\n") for row in rows[1:] if any(row)]
+
+    return read
+
+
+def _json_lines_by_hand(path: Path) -> Any:
+    lines = path.read_bytes().decode("utf-8").split("\n")
+    return [json.loads(line)["text"] for line in lines if line.strip()]
+
+
+TEXT = (m.spoil_text, m.spoil_text, m.spoil_text, m.spoil_bytes)
+BUNDLE = (spoil_bundle, spoil_bundle, spoil_bundle, m.spoil_bytes)
+MODELS = ("plsa", "lda", "gibbs", "fstm", "lsi", "ltm", "medlda", "classifier")
+TARGETS = {
+    target.name: target
+    for target in (
+        Target(
+            "c.ldac", _write_corpus("ldac"), TEXT, _use_counts("ldac"), _ldac_by_hand
+        ),
+        Target("c.uci", _write_corpus("uci"), TEXT, _use_counts("uci"), _uci_by_hand),
+        Target("c.mtx", _write_corpus("mm"), TEXT, _use_counts("mm"), _mm_by_scipy),
+        Target(
+            "c.svmlight",
+            _write_corpus("svmlight"),
+            TEXT,
+            _use_counts("svmlight"),
+            _svmlight_by_sklearn,
+        ),
+        Target("c.mallet", _write_corpus("mallet"), TEXT, _use_counts("mallet")),
+        Target(
+            "c.npz",
+            _write_corpus("npz"),
+            (m.spoil_npz, m.spoil_npz, m.spoil_bytes),
+            _use_counts("npz"),
+            _npz_by_scipy,
+        ),
+        Target(
+            "folder",
+            _write_corpus("folder"),
+            (m.spoil_text, m.spoil_npz, m.spoil_bytes),
+            _use_counts("folder"),
+        ),
+        Target(
+            "blocks",
+            _write_blocks,
+            (m.spoil_npz, m.spoil_json_text, m.spoil_bytes),
+            _use_blocks,
+        ),
+        Target(
+            "t.csv",
+            _write_rows(_table(",")),
+            TEXT,
+            _use_texts("csv"),
+            _table_by_csv(","),
+        ),
+        Target(
+            "t.tsv",
+            _write_rows(_table("\t")),
+            TEXT,
+            _use_texts("tsv"),
+            _table_by_csv("\t"),
+        ),
+        Target(
+            "t.jsonl",
+            _write_rows(JSON_LINES),
+            (m.spoil_json_lines, *TEXT),
+            _use_texts("jsonl"),
+            _json_lines_by_hand,
+        ),
+        Target(
+            "t.txt",
+            _write_rows("one line\nanother line\nφ\n"),
+            TEXT,
+            _use_texts("lines"),
+        ),
+        Target(
+            "t.csv.gz",
+            lambda path: (path.write_bytes(gzip.compress(_table(",").encode())), None)[
+                1
+            ],
+            (spoil_gzip,),
+            _use_texts(None),
+        ),
+        *(
+            Target(
+                f"model-{name}.safetensors",
+                _write_model(lambda name=name: _fitted(name)),
+                BUNDLE,
+                _use_model,
+            )
+            for name in MODELS
+        ),
+        Target("index.safetensors", _write_index, BUNDLE, _use_index),
+        Target(
+            "state",
+            lambda path: (_resume_fit(path, 3), None)[1],
+            (*BUNDLE, m.spoil_json_text),
+            _use_state,
+        ),
+        Target(
+            "edits.json",
+            _write_rows(
+                json.dumps({"format": "topicfold-edits", "version": 1, "edits": EDITS})
+            ),
+            (m.spoil_json_text, m.spoil_text),
+            _use_edits,
+        ),
+    )
+}

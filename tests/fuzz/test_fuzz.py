@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A short round of `make fuzz`: spoiled files end in topicfold's errors.
+
+The round runs in a process of its own: its children are forked, and a process with
+threads cannot be forked safely.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def fuzz(*options):
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "fuzz.runner", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+def test_spoiled_files_are_refused_or_read_as_others_read_them():
+    done = fuzz("--most", "25", "--jobs", "2", "--seconds", "600")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "spoiled files" in done.stdout
+
+
+def test_the_runner_finds_what_it_is_for(tmp_path):
+    # A reader that crashes, one that hangs, one with a foreign error, one that lies.
+    code = """
+import ctypes, sys, time
+from pathlib import Path
+import fuzz.runner as runner
+from fuzz.mutations import spoil_bytes
+from fuzz.targets import Target
+
+runner.HANG_SECONDS = 1.0
+def target(name, use, expected=None):
+    write = lambda path: path.write_bytes(b"sound")
+    quiet = lambda path: use(path) if path.parent.name == "spoiled" else None
+    return Target(name, write, (spoil_bytes,), quiet, expected)
+
+targets = [
+    target("crash", lambda path: ctypes.string_at(0)),
+    target("hang", lambda path: time.sleep(60)),
+    target("foreign", lambda path: 1 / 0),
+    target("misread", lambda path: "one", lambda path: "other"),
+    target("sound", lambda path: "same", lambda path: "same"),
+]
+found = runner.run_round(targets, most=2, jobs=2)
+print(sorted((p["target"], p["kind"], p["seed"]) for p in found.problems))
+print(found.inputs["sound"], found.compared["sound"])
+"""
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    problems, counts = done.stdout.strip().splitlines()
+    kinds = ("crash", "foreign", "hang", "misread")
+    assert problems == str([(k, k, seed) for k in kinds for seed in (0, 1)])
+    assert counts == "2 2"
