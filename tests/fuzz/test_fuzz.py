@@ -27,12 +27,6 @@ def fuzz(*options):
     )
 
 
-def test_spoiled_files_are_refused_or_read_as_others_read_them():
-    done = fuzz("--most", "25", "--jobs", "2", "--seconds", "600")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "spoiled files" in done.stdout
-
-
 def test_the_runner_finds_what_it_is_for(tmp_path):
     # A reader that crashes, one that hangs, one with a foreign error, one that lies.
     code = """
