@@ -29,8 +29,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
+from benchmarks.papers.experiments.baselines import naive_bayes_em, spread_labels
 from topicfold import LDA, PLSA
-from topicfold.choosing.baselines import naive_bayes_em, spread_labels
 from topicfold.corpus import load_folder, vectorize
 from topicfold.models.graph_base import GraphOptions, build_graph
 from topicfold.models.manifold import (

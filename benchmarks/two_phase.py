@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from benchmarks.papers.common import load
 from benchmarks.papers.sdr import N_TOPICS, PAPER, SETTING
 from topicfold import FSTM, MedLDA, TwoPhase
-from topicfold.choosing.supervised import draw_split
+from topicfold.choosing.evaluation import draw_split
 
 RESULTS = Path(__file__).parent / "results"
 SCALE_TOPICS = 40
@@ -63,7 +63,7 @@ def measure_corpora(names, jobs):
     for name in names:
         corpus = load(name)
         y, _ = corpus.encoded_labels()
-        train = draw_split(y, "classes", 0.2, 0)
+        train = draw_split(y, 0.2, 0)
         X = sp.csr_matrix(corpus.counts, dtype=np.float32)[train]
         models = {
             "FSTM^c": lambda: TwoPhase(FSTM(N_TOPICS, random_state=0), **SETTING),

@@ -32,8 +32,7 @@ MODULES = (
     "topicfold.engine.dask",
     "topicfold.metrics",
     "topicfold.choosing",
-    "topicfold.choosing.comparison",
-    "topicfold.choosing.selection",
+    "topicfold.registry",
     "topicfold.editing",
     "topicfold.search",
     "topicfold.report",
@@ -49,8 +48,6 @@ SHOWN = {
         "load_model_folder",
         "save_model_folder",
     ),
-    "topicfold.choosing.comparison": ("Comparison", "ModelScore"),
-    "topicfold.choosing.selection": ("Selection", "SelectionRecord"),
 }
 
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import topicfold
 from topicfold.cli.main import COMMANDS, app
-from topicfold.cli.registry import MODELS
+from topicfold.registry import models
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = sorted(
@@ -141,7 +141,7 @@ def test_every_command_and_option_is_on_the_page(generate):
 
 def test_every_model_is_in_the_tables():
     text = (DOCS / "guide/which_model.md").read_text(encoding="utf-8")
-    for entry in MODELS:
+    for entry in models():
         assert f"`{entry.name}`" in text
         assert f"| `{entry.class_name}" in text
 

@@ -43,7 +43,12 @@ def test_unknown_name_is_an_attribute_error():
     ("old", "new", "name"),
     [
         ("topicfold.em", "topicfold.learn", "Resume"),
-        ("topicfold.protocols", "topicfold.choosing", "few_labels"),
+        ("topicfold.protocols", "topicfold.choosing", "compare"),
+        (
+            "topicfold.protocols.comparison",
+            "topicfold.choosing.comparison",
+            "Comparison",
+        ),
         ("topicfold.selection", "topicfold.choosing.selection", "Selection"),
     ],
 )
@@ -53,3 +58,10 @@ def test_modules_that_moved_still_answer_with_a_warning(old, new, name):
     assert found is getattr(importlib.import_module(new), name)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = importlib.import_module(old).nonsense
+
+
+def test_experiments_that_left_the_package_say_where_they_are():
+    with pytest.raises(ImportError, match="benchmarks/papers/experiments"):
+        exec("from topicfold.protocols import few_labels")
+    with pytest.raises(ImportError, match="benchmarks/papers/experiments"):
+        _ = importlib.import_module("topicfold.protocols").ResultFile

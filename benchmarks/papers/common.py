@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from topicfold.choosing import ResultFile
+from benchmarks.papers.experiments import ResultFile
 from topicfold.corpus import Corpus, load_folder, vectorize
 
 RESULTS = Path(__file__).parent.parent / "results" / "papers"

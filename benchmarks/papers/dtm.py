@@ -7,8 +7,8 @@ Writes ``results/papers/dtm.md``; goes on where it was interrupted.
 """
 
 from benchmarks.papers import common
-from topicfold.choosing import available_methods, choose_options, few_labels
-from topicfold.choosing import sensitivity as vary
+from benchmarks.papers.experiments import available_methods, choose_options, few_labels
+from benchmarks.papers.experiments import sensitivity as vary
 
 LABELS = (1, 3, 5, 10)
 PAPER = ("tf-idf", "PCA", "NMF", "PLSA", "LDA", "LapPLSI", "LTM", "DTM")

@@ -9,9 +9,9 @@ Writes ``results/papers/lapplsi.md``; goes on where it was interrupted.
 import numpy as np
 
 from benchmarks.papers import common
+from benchmarks.papers.experiments import clustering
+from benchmarks.papers.experiments import sensitivity as vary
 from topicfold import LDA, PLSA, LaplacianPLSA
-from topicfold.choosing import clustering
-from topicfold.choosing import sensitivity as vary
 
 CORPORA = ("tdt2_dengcai", "reuters21578_dengcai")
 MODELS = ("k-means", "NMF", "spectral", "PLSA", "LDA", "LapPLSI", "LTM", "DTM")

@@ -8,7 +8,7 @@ Writes ``results/papers/otm.md``; goes on where it was interrupted.
 
 from benchmarks.papers import common
 from benchmarks.papers.dtm import tune
-from topicfold.choosing import available_methods, few_labels
+from benchmarks.papers.experiments import available_methods, few_labels
 
 LABELS = (10, 20, 40)
 TOPICS = (20, 50, 100)

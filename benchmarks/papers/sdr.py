@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers import common
+from benchmarks.papers.experiments import runtime, supervised
+from benchmarks.papers.experiments import sensitivity as vary
 from topicfold import FSTM, TwoPhase
-from topicfold.choosing import runtime, supervised
-from topicfold.choosing import sensitivity as vary
 
 MODELS = (
     *("tf-idf", "PLSA", "LDA", "FSTM", "DTM", "PLSA^c", "LDA^c", "FSTM^c", "MedLDA"),

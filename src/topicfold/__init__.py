@@ -8,47 +8,19 @@ from __future__ import annotations
 
 from topicfold._version import __version__
 from topicfold.core.lazy import lazy_names
+from topicfold.registry import model_classes
 
 _PUBLIC = {
-    "DiscriminativePLSA": "topicfold.models.manifold:DiscriminativePLSA",
-    "FSTM": "topicfold.models.fstm:FSTM",
-    "GibbsLDA": "topicfold.models.gibbs_lda:GibbsLDA",
-    "LDA": "topicfold.models.lda:LDA",
-    "LSI": "topicfold.models.lsi:LSI",
-    "LaplacianPLSA": "topicfold.models.manifold:LaplacianPLSA",
-    "LocallyConsistentPLSA": "topicfold.models.manifold:LocallyConsistentPLSA",
-    "MedLDA": "topicfold.models.medlda:MedLDA",
+    **model_classes(),
     "NeighborGraph": "topicfold.graph.build:NeighborGraph",
-    "OrthogonalPLSA": "topicfold.models.orthogonal:OrthogonalPLSA",
-    "PLSA": "topicfold.models.plsa:PLSA",
     "TopicClassifier": "topicfold.models.classifier:TopicClassifier",
     "TopicData": "topicfold.topic_data:TopicData",
-    "TwoPhase": "topicfold.models.two_phase:TwoPhase",
-    "compare": "topicfold.choosing.comparing:compare",
+    "compare": "topicfold.choosing.comparison:compare",
     "load": "topicfold.persistence:load_estimator",
     "select_n_components": "topicfold.choosing.selection:select_n_components",
 }
 
-__all__ = [
-    "FSTM",
-    "LDA",
-    "LSI",
-    "PLSA",
-    "DiscriminativePLSA",
-    "GibbsLDA",
-    "LaplacianPLSA",
-    "LocallyConsistentPLSA",
-    "MedLDA",
-    "NeighborGraph",
-    "OrthogonalPLSA",
-    "TopicClassifier",
-    "TopicData",
-    "TwoPhase",
-    "__version__",
-    "compare",
-    "load",
-    "select_n_components",
-]
+__all__ = ["__version__", *sorted(_PUBLIC)]
 
 __getattr__ = lazy_names(__name__, _PUBLIC)
 

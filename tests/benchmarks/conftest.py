@@ -4,6 +4,14 @@
 import sys
 from pathlib import Path
 
+import pytest
+from protocols_support import planted_corpus
+
 _ROOT = str(Path(__file__).resolve().parents[2])
 if _ROOT not in sys.path:
     sys.path.append(_ROOT)
+
+
+@pytest.fixture(scope="session")
+def corpus():
+    return planted_corpus()

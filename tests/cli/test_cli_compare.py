@@ -6,8 +6,9 @@ import pytest
 from protocols_support import planted_corpus
 
 from topicfold import PLSA
+from topicfold.choosing.candidates import find_candidate
 from topicfold.choosing.comparison import Comparison, ModelScore
-from topicfold.cli.compare import _method_name, _show
+from topicfold.cli.compare import _show
 
 SMALL = ("--jobs", "1", "-k", "3")
 
@@ -45,7 +46,7 @@ def test_scores_are_kept(cli, folder, tmp_path, monkeypatch):
     first = cli(*arguments)
     assert first.exit_code == 0, first.output
     size = file.stat().st_size
-    monkeypatch.setattr("topicfold.choosing.comparing.measure", None)
+    monkeypatch.setattr("topicfold.choosing.comparison.measure", None)
     second = cli(*arguments)
     assert second.exit_code == 0, second.output
     assert file.stat().st_size == size
@@ -110,7 +111,7 @@ def test_a_model_that_fails_is_told(cli, folder, monkeypatch):
     ],
 )
 def test_models_have_their_names_of_fit_too(given, found):
-    assert _method_name(given) == found
+    assert find_candidate(given).name == found
 
 
 def test_quiet_is_only_the_table(cli, folder):

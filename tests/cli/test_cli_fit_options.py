@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import topicfold
-from topicfold.cli.registry import MODELS
+from topicfold.registry import models
 
 LAND = ["red", "fox", "wolf", "run", "forest", "deer", "bear", "tree", "leaf"]
 SEA = ["blue", "fish", "swim", "deep", "sea", "water", "wave", "salt", "whale"]
@@ -42,7 +42,7 @@ def fit(cli, labelled, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", models(), ids=lambda entry: entry.name)
 def test_every_model(fit, tmp_path, entry):
     result = fit("--model", entry.name)
     assert result.exit_code == 0, result.stderr

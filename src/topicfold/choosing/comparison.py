@@ -1,14 +1,71 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a comparison of models found: a table, a sentence, a picture."""
+"""Which model for my corpus? Several of them, in the time there is, in one table."""
 
 from __future__ import annotations
 
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-METRICS = ("accuracy", "perplexity", "coherence", "diversity", "stability")
+from topicfold.choosing.candidates import (
+    Candidate,
+    candidates,
+    capped,
+    find_candidate,
+    powered,
+)
+from topicfold.choosing.cells import (
+    Cell,
+    ResultFile,
+    cell_key,
+    data_fingerprint,
+    describe,
+    quiet,
+    run_cell,
+)
+from topicfold.choosing.evaluation import (
+    COSTS,
+    check_sizes,
+    draw_split,
+    linear_svm,
+    read_counts,
+    read_labels,
+)
+from topicfold.exceptions import DataError, MissingDependencyError
+
+__all__ = ["Comparison", "ModelScore", "compare", "format_score", "recommend"]
+
+logger = logging.getLogger(__name__)
+
+UNLABELLED_MODELS = ("PLSA", "LDA", "FSTM", "OTM", "LTM")
+LABELLED_MODELS = ("tf-idf", "LSI", "LDA", "FSTM", "LTM", "FSTM^c", "LDA^c", "MedLDA")
+METRICS = ("accuracy", "perplexity", "coherence", "diversity", "copies", "stability")
+# A fit on this many documents tells how long one on all takes; on fewer it compiles.
+_PILOT = 300
+_TO_COMPILE = 30
+# The SVM that judges features learns from at most this many documents.
+_MOST_FOR_SVM = 4000
+# A topic is a copy of an earlier one if they share more of their ten top words.
+_SHARED_WORDS = 0.5
+# What topics need so that a person can read them; see `_unreadable`.
+_LEAST_COHERENCE = -0.5
+_COHERENCE_BEHIND = 0.1
+_LEAST_SHARE_OF_DIVERSITY = 0.5
+_MOST_COPIES = 0.1
+# Metric, and whether more is better.
+_RANKED = (
+    ("perplexity", False),
+    ("coherence", True),
+    ("diversity", True),
+    ("stability", True),
+)
+Progress = Callable[[str, int, int, float], None]
 
 
 @dataclass(frozen=True)
@@ -31,6 +88,9 @@ class ModelScore:
         Time to learn.
     memory_mb : float
         Peak of memory above what was there before.
+    copies : float
+        Number of topics that share most of their ten top words with an earlier topic;
+        lower is better.
     """
 
     model: str
@@ -42,6 +102,7 @@ class ModelScore:
     stability: float
     seconds: float
     memory_mb: float
+    copies: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -55,7 +116,8 @@ class Comparison:
     recommendation : str
         One sentence.
     left_out : tuple of str
-        Models that did not fit into the time, or failed, with the reason.
+        Models that did not fit into the time, failed, or have nothing to score, with
+        the reason.
     n_test : int
         Test documents.
     """
@@ -91,7 +153,7 @@ class Comparison:
         return "\n".join(lines)
 
     def plot(self, path: Any = None) -> Any:
-        """Draw a bar a model for each metric, and the seconds.
+        """Draw one bar per model for each metric and for the seconds.
 
         Parameters
         ----------
@@ -102,8 +164,6 @@ class Comparison:
         -------
         matplotlib.figure.Figure
         """
-        from topicfold.choosing.selection import load_figure
-
         names = [*self.columns(), "seconds"]
         height = 1 + 0.35 * len(self.scores)
         figure = load_figure()(figsize=(2.6 * len(names), height), layout="constrained")
@@ -117,11 +177,22 @@ class Comparison:
                 range(len(models)), models if place == 1 else [""] * len(models)
             )
             axes.set_ylim(len(models) - 0.5, -0.5)
-            lower = " (less is better)" if name in ("perplexity", "seconds") else ""
-            axes.set_title(f"{name}{lower}", fontsize=9)
+            less = name in ("perplexity", "copies", "seconds")
+            axes.set_title(name + " (less is better)" * less, fontsize=9)
         if path is not None:
             figure.savefig(path)
         return figure
+
+
+def load_figure() -> Any:
+    """Return matplotlib's Figure, which needs no display."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            "a picture needs matplotlib: pip install 'topicfold[plot]'."
+        ) from error
+    return Figure
 
 
 def format_score(name: str, value: float | None) -> str:
@@ -134,4 +205,424 @@ def format_score(name: str, value: float | None) -> str:
     """
     if value is None or np.isnan(value):
         return ""
-    return f"{value:,.0f}" if name in ("perplexity", "memory") else f"{value:.3f}"
+    whole = name in ("perplexity", "memory", "copies")
+    return f"{value:,.0f}" if whole else f"{value:.3f}"
+
+
+def compare(
+    corpus: Any,
+    models: Iterable[str] | None = None,
+    *,
+    n_components: int | None = None,
+    time_budget: float = 300.0,
+    test_size: float = 0.2,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    results: Any = None,
+    on_progress: Progress | None = None,
+    seed: int | None = None,
+) -> Comparison:
+    """Fit several models on a corpus and say which to take.
+
+    Some documents are held out for the scores. Every model is first fitted on a few
+    documents; one that would not end in the time left is left out, with the reason.
+
+    Parameters
+    ----------
+    corpus : Corpus or (X, y) or X
+        The documents. With labels (at least two classes) accuracy decides among the
+        models whose topics can be read and those without topics; without labels, the
+        mean rank in perplexity, coherence, diversity and stability.
+    models : iterable of str, optional
+        Names of models (see `topicfold.registry.models`), or ``"tf-idf"``, ``"PCA"``
+        and ``"NMF"``; default: some quick and good ones.
+    n_components : int, optional
+        Number of topics; default: between 10 and 100, by the number of documents.
+    time_budget : float, default=300.0
+        Seconds.
+    test_size : float, default=0.2
+        Share of test documents.
+    random_state : int, default=0
+        Seed of the split and the starts.
+    n_jobs : int or None, default=None
+        Threads of a model.
+    results : str or path, optional
+        File in which each model's scores are kept as they come.
+    on_progress : callable, optional
+        Called with (model, models done, models in all, seconds of the model).
+    seed : int, optional
+        Old name of `random_state`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import compare
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.poisson(np.kron(np.eye(2) * 2 + 0.1, np.ones((30, 8))))
+    >>> found = compare(X, ["PLSA", "LDA"], n_components=2)
+    >>> [score.model for score in found.scores]
+    ['PLSA', 'LDA']
+    """
+    began = time.monotonic()
+    if seed is not None:
+        warnings.warn(
+            "compare(seed=) is now random_state=; the old name will be removed in "
+            "version 0.3.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        random_state = seed
+    if not time_budget > 0:
+        raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
+    name, X, y = _read(corpus)
+    train = _training_part(X.shape[0], y, test_size, random_state)
+    if models is None:
+        models = UNLABELLED_MODELS if y is None else LABELLED_MODELS
+    chosen, left_out = _chosen(models, y)
+    k = _default_topics(X.shape[0]) if n_components is None else n_components
+    shared = {
+        "protocol": "compare",
+        "corpus": name,
+        "seed": int(random_state),
+        "data": data_fingerprint(X, *(() if y is None else (y,)), train),
+        "n_jobs": n_jobs,
+        "n_components": check_sizes(k, "n_components")[0],
+    }
+    store = results if isinstance(results, ResultFile) else ResultFile(results)
+    scores = []
+    for number, candidate in enumerate(chosen, 1):
+        started = time.monotonic()
+        left = time_budget - (started - began)
+        score, reason = _scored(candidate, (X, y, train), shared, store, left)
+        if score is None:
+            left_out.append(reason)
+            continue
+        scores.append(score)
+        if on_progress is not None:
+            seconds = time.monotonic() - started
+            on_progress(candidate.name, number, len(chosen), seconds)
+    if not scores:
+        raise DataError(
+            f"no model could be compared: {'; '.join(left_out)}. Give more time, fewer "
+            "topics or other models."
+        )
+    labelled = None if y is None else int((~train & (y >= 0)).sum())
+    sentence = recommend(scores, labelled)
+    return Comparison(tuple(scores), sentence, tuple(left_out), int((~train).sum()))
+
+
+def measure(data: Any, cell: Cell) -> list[dict[str, Any]]:
+    """Fit one model (without labels twice), and score it in every way there is."""
+    X, y, train = data
+    candidate = find_candidate(cell["model"])
+    model, seconds = _fit(
+        candidate, X[train], None if y is None else y[train], cell, cell["seed"]
+    )
+    scores: dict[str, float] = {}
+    if candidate.kind == "topics":
+        from topicfold.metrics import npmi_coherence, topic_diversity, topic_stability
+
+        topics = model.components_
+        words = min(10, topics.shape[1])
+        if words > 1:
+            coherence = npmi_coherence(topics, X[train], n_words=words)
+            if np.isfinite(coherence).any():
+                scores["coherence"] = float(np.nanmean(coherence))
+        scores["diversity"] = topic_diversity(topics, min(25, topics.shape[1]))
+        scores["copies"] = _copies(topics)
+        if hasattr(model, "perplexity"):
+            scores["perplexity"] = float(model.perplexity(X[~train]))
+        if y is None:
+            again, _ = _fit(candidate, X[train], None, cell, cell["seed"] + 1)
+            scores["stability"] = topic_stability([topics, again.components_])
+    if y is not None:
+        scores["accuracy"] = _accuracy(candidate, model, X, y, train)
+    return [
+        {"metric": name, "value": value, "seconds": seconds}
+        for name, value in scores.items()
+    ]
+
+
+def recommend(scores: Sequence[ModelScore], n_test: int | None) -> str:
+    """Say which model to take, in one sentence.
+
+    A model whose topics cannot be read is never recommended. With labels accuracy
+    decides: a topic model that is no worse than the best by more than chance (two
+    standard errors of a share of the test documents) is preferred to features that
+    nobody can read. Without labels the mean rank in all other metrics decides.
+
+    Parameters
+    ----------
+    scores : sequence of ModelScore
+        At least one.
+    n_test : int or None
+        Labelled test documents; None without labels.
+
+    Returns
+    -------
+    str
+    """
+    reasons = {score.model: _unreadable(score, scores) for score in scores}
+    usable = [score for score in scores if not reasons[score.model]]
+    if not usable:
+        text = "; ".join(f"{model}: {reason}" for model, reason in reasons.items())
+        return f"Take none of these, since their topics cannot be read ({text})."
+    known = [score for score in usable if not np.isnan(score.accuracy)]
+    if not (n_test and known):
+        return _by_ranks(usable)
+    text, taken = _by_accuracy(known, n_test)
+    better = [
+        f"{s.model} ({s.accuracy:.3f}) is no choice, as its topics cannot be read: "
+        f"{reasons[s.model]}"
+        for s in scores
+        if reasons[s.model] and s.accuracy > taken
+    ]
+    return "; ".join([text, *better]) + "."
+
+
+def _unreadable(score: ModelScore, scores: Sequence[ModelScore]) -> str:
+    """Return why the topics of a model cannot be read; "" if they can, or it has none.
+
+    Diversity is judged against the best model here, since few words or many topics
+    lower that of all models; so is coherence, which is low on short texts.
+    """
+    if np.isnan(score.coherence):
+        return ""
+    reasons = []
+    best = max(s.coherence for s in scores if not np.isnan(s.coherence))
+    behind = score.coherence < min(0.0, best - _COHERENCE_BEHIND)
+    if behind or score.coherence < _LEAST_COHERENCE:
+        reasons.append(f"coherence {score.coherence:.2f}")
+    widest = max(s.diversity for s in scores if not np.isnan(s.diversity))
+    if score.diversity < _LEAST_SHARE_OF_DIVERSITY * widest:
+        reasons.append(f"diversity {score.diversity:.2f}")
+    if score.copies > _MOST_COPIES * (score.n_components or 1):
+        reasons.append(
+            f"{score.copies:.0f} of {score.n_components} topics are copies of others"
+        )
+    return ", ".join(reasons)
+
+
+def _by_accuracy(scores: Sequence[ModelScore], n_test: int) -> tuple[str, float]:
+    """Return the recommendation without its full stop, and the accuracy it takes."""
+    best = max(scores, key=lambda score: score.accuracy)
+    share = np.sqrt(best.accuracy * (1 - best.accuracy) / n_test)
+    margin = 2 * np.sqrt(2) * share
+    value = f"accuracy {best.accuracy:.3f} ± {2 * share:.3f}"
+    readable = [s for s in scores if not np.isnan(s.coherence)]
+    words = next((s for s in scores if s.model == "tf-idf"), None)
+    if best in readable:
+        text = f"Take {best.model}: {value}, the best here"
+        if words is not None:
+            gain = best.accuracy - words.accuracy
+            clear = "" if gain > margin else ", a difference that may be chance"
+            text += f" ({gain:+.3f} to plain tf-idf{clear})"
+        return text, best.accuracy
+    if not readable:
+        return f"Take {best.model}: {value}, the best here", best.accuracy
+    near = max(readable, key=lambda score: score.accuracy)
+    if best.accuracy - near.accuracy <= margin:
+        return (
+            f"Take {near.model}: accuracy {near.accuracy:.3f} ± {2 * share:.3f} in "
+            f"{near.n_components} topics that can be read, no worse than {best.model} "
+            f"({best.accuracy:.3f}) by more than chance"
+        ), near.accuracy
+    return (
+        f"Take {best.model} if only accuracy counts ({best.accuracy:.3f} ± "
+        f"{2 * share:.3f}), {near.model} ({near.accuracy:.3f}) if the "
+        f"{near.n_components} dimensions are to be read"
+    ), near.accuracy
+
+
+def _by_ranks(scores: Sequence[ModelScore]) -> str:
+    if len(scores) == 1:
+        return f"Take {scores[0].model}: it is the only one to choose from."
+    ranks: dict[str, NDArray[np.float64]] = {}
+    for name, higher in _RANKED:
+        values = np.array([getattr(score, name) for score in scores])
+        if np.isnan(values).any():
+            continue
+        values = np.round(-values if higher else values, 9)
+        ranks[name] = np.array(
+            [1 + (values < v).sum() + 0.5 * ((values == v).sum() - 1) for v in values]
+        )
+    if not ranks:
+        return "No score is defined for all models: look at the topics themselves."
+    means = np.mean(list(ranks.values()), axis=0)
+    first, second = np.argsort(means, kind="stable")[:2]
+    ahead = [name for name, values in ranks.items() if values[first] == values.min()]
+    lead = f", the best in {' and '.join(ahead)}" if ahead else ""
+    close = ", too close to tell apart" if means[second] - means[first] < 0.5 else ""
+    return (
+        f"Take {scores[first].model}: best mean rank in {', '.join(ranks)}{lead} "
+        f"({means[first]:.1f}; next is {scores[second].model} with "
+        f"{means[second]:.1f}{close})."
+    )
+
+
+def _scored(
+    candidate: Candidate, data: Any, shared: Cell, store: ResultFile, left: float
+) -> tuple[ModelScore | None, str]:
+    """Return the score of a model, or None and the reason why it is left out."""
+    cell = {**shared, "model": candidate.name}
+    if not candidate.sized:
+        cell["n_components"] = None
+    key = cell_key(cell)
+    rows = store.get(key)
+    if rows is None:
+        expected = _expected_seconds(data, cell) if left > 0 else np.inf
+        if expected > left:
+            need = "" if expected == np.inf else f" (about {expected:.0f} s)"
+            return None, f"{candidate.name}: no time left for it{need}"
+        found, error = run_cell(cell, measure, data)
+        if error is not None:
+            logger.warning("%s failed: %s", describe(cell), error)
+            return None, f"{describe(cell)}: {error}"
+        rows = store.add(key, found)
+    values = {row["metric"]: row["value"] for row in rows}
+    memory = rows[0]["peak_memory_mb"]
+    return ModelScore(
+        model=rows[0]["model"],
+        n_components=rows[0]["n_components"],
+        seconds=rows[0]["seconds"],
+        memory_mb=float("nan") if memory is None else memory,
+        **{name: float(values.get(name, np.nan)) for name in METRICS},
+    ), ""
+
+
+def _fit(
+    candidate: Candidate, X: Any, y: NDArray[np.int64] | None, cell: Cell, seed: int
+) -> tuple[Any, float]:
+    options = {"unknown_label": -1} if candidate.predicts else {}
+    n_components = capped(cell["n_components"], X, candidate)
+    model = candidate.make(n_components, seed, n_jobs=cell["n_jobs"], **options)
+    began = time.perf_counter()
+    model = model.fit(X, y) if candidate.labels == "must" else model.fit(X)
+    return model, time.perf_counter() - began
+
+
+def _accuracy(
+    candidate: Candidate,
+    model: Any,
+    X: Any,
+    y: NDArray[np.int64],
+    train: NDArray[np.bool_],
+) -> float:
+    learn, test = train & (y >= 0), ~train & (y >= 0)
+    if candidate.predicts:
+        return float(np.mean(model.predict(X[test]) == y[test]))
+    seen, new = (powered(candidate, model.transform(X[r]), 0.5) for r in (learn, test))
+    few = np.random.default_rng(0).permutation(seen.shape[0])[:_MOST_FOR_SVM]
+    classifier = linear_svm("cv", y[learn][few], COSTS[candidate.kind])
+    classifier.fit(seen[few], y[learn][few])
+    return float(np.mean(classifier.predict(new) == y[test]))
+
+
+def _copies(topics: NDArray[np.floating]) -> float:
+    """Return the number of topics that share most top words with an earlier one."""
+    from topicfold.metrics.words import top_columns
+
+    seen: list[set[int]] = []
+    copies = 0
+    for columns in top_columns(np.asarray(topics), 10, least=1):
+        words = set(columns.tolist())
+        copies += any(
+            len(words & other) > _SHARED_WORDS * max(len(words), len(other))
+            for other in seen
+        )
+        seen.append(words)
+    return float(copies)
+
+
+def _read(corpus: Any) -> tuple[str, Any, NDArray[np.int64] | None]:
+    """Return counts, and classes from 0 with -1 for unknown, or None without labels."""
+    name, X = read_counts(corpus)
+    if X.shape[0] < 10:
+        raise DataError(f"{X.shape[0]} documents are too few to compare models on.")
+    y, classes = read_labels(corpus, X.shape[0])
+    if len(classes) < 2:
+        logger.info("compared without labels: there are %d classes", len(classes))
+        return name, X, None
+    return name, X, y
+
+
+def _chosen(names: Any, y: Any) -> tuple[list[Candidate], list[str]]:
+    """Return the candidates, and the reasons for those that cannot be scored."""
+    chosen = [
+        find_candidate(name) for name in ([names] if isinstance(names, str) else names)
+    ]
+    if not chosen:
+        known = ", ".join(candidate.name for candidate in candidates())
+        raise DataError(f"no models were given. Give at least one of {known}.")
+    for candidate in chosen:
+        candidate.load()
+    if y is not None:
+        return chosen, []
+    need = [candidate.name for candidate in chosen if candidate.labels == "must"]
+    if need:
+        raise DataError(
+            f"{', '.join(need)} learns from labels, and the corpus has none (at least "
+            "two classes are needed). Leave it out."
+        )
+    left_out = [
+        f"{candidate.name}: it has no topics, and without labels nothing else can be "
+        "scored"
+        for candidate in chosen
+        if candidate.kind != "topics"
+    ]
+    return [c for c in chosen if c.kind == "topics"], left_out
+
+
+def _training_part(
+    n_documents: int, y: NDArray[np.int64] | None, test_size: float, seed: int
+) -> NDArray[np.bool_]:
+    """Return the training documents: of each class its share, the unknown one too."""
+    groups = np.zeros(n_documents, dtype=np.int64) if y is None else y
+    train = draw_split(groups, test_size, seed)
+    if y is not None and (
+        len(np.unique(y[train & (y >= 0)])) < 2 or not (~train & (y >= 0)).any()
+    ):
+        raise DataError(
+            "too few documents have labels to hold some out. Give more, or leave the "
+            "labels out."
+        )
+    return train
+
+
+def _default_topics(n_documents: int) -> int:
+    return int(np.clip(round(np.sqrt(n_documents / 2)), 10, 100))
+
+
+def _expected_seconds(data: Any, cell: Cell) -> float:
+    """Return how long a cell will take, from fits on a few documents.
+
+    They are also where kernels are compiled, which is no part of a model's seconds.
+    """
+    X, y, train = data
+    rows = np.flatnonzero(train)
+    judged = len(rows) > 2 * _PILOT
+    n_few = min(_PILOT if judged else _TO_COMPILE, len(rows))
+    few = np.sort(np.random.default_rng(0).choice(rows, n_few, replace=False))
+    labels = None if y is None else y[few]
+    if labels is not None and len(np.unique(labels[labels >= 0])) < 2:
+        return 0.0
+    candidate = find_candidate(cell["model"])
+    small = dict(cell)
+    if candidate.sized:
+        small["n_components"] = max(1, min(cell["n_components"], n_few // 3))
+    try:
+        with quiet():
+            for _ in range(2 if judged else 1):
+                _, seconds = _fit(candidate, X[few], labels, small, 0)
+    except Exception:
+        logger.debug("%s failed on a few documents", candidate.name, exc_info=True)
+        return 0.0  # the fit on all of them will say what is wrong
+    if not judged:
+        return 0.0
+    work = X[rows].nnz / max(1, X[few].nnz)
+    fits = 2 if y is None and candidate.kind == "topics" else 1
+    return float(seconds * work * fits)

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from topicfold.choosing.inputs import check_sizes
-from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.choosing.cells import quiet
+from topicfold.choosing.comparison import load_figure
+from topicfold.choosing.evaluation import check_sizes
+from topicfold.exceptions import DataError
 from topicfold.metrics import npmi_coherence, topic_diversity, topic_stability
 from topicfold.metrics._checks import checked_counts
 
@@ -234,17 +236,6 @@ def select_n_components(
     return Selection(tuple(records), type(model).__name__)
 
 
-def load_figure() -> Any:
-    """Return matplotlib's Figure, which needs no display."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "a picture needs matplotlib: pip install 'topicfold[plot]'."
-        ) from error
-    return Figure
-
-
 def _score(
     model: Any,
     X: Any,
@@ -254,8 +245,6 @@ def _score(
     seed: int,
     n_words: int,
 ) -> dict[str, Any]:
-    from topicfold.choosing.runner import quiet
-
     fitted = _with(model, size, seed)
     known = labels is not None
     if labels is not None and (labels < 0).any() and hasattr(fitted, "unknown_label"):

@@ -15,6 +15,7 @@ from topicfold.cli import text_options as texts
 from topicfold.cli.console import show_fact, show_next
 from topicfold.cli.messages import CommandError
 from topicfold.cli.topics import ModelArgument
+from topicfold.exceptions import DataError
 
 HELP = """Classify documents by their topics.
 
@@ -129,12 +130,15 @@ def _train(
     show_corpus(corpus)
     labels = checked_labels(corpus.labels)
     if check:
-        from topicfold.choosing.held_out import held_out_accuracy
+        from topicfold.choosing.evaluation import held_out_accuracy
 
-        with working("Measuring on held-out documents …"):
-            accuracy, n_test = held_out_accuracy(
-                classifier, corpus.counts, labels, unknown_label=""
-            )
+        try:
+            with working("Measuring on held-out documents …"):
+                accuracy, n_test = held_out_accuracy(
+                    classifier, corpus.counts, labels, unknown_label=""
+                )
+        except DataError as error:
+            raise CommandError(f"{error} --no-check trains without it.") from error
         show_fact(
             "Accuracy", f"{accuracy:.1%} of {n_test:,} documents held out for the test"
         )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from topicfold.cli import text_options as texts
 from topicfold.cli.console import show_fact, stdout_console, working
 from topicfold.cli.inputs import in_memory, read_corpus
 from topicfold.cli.messages import CommandError, printable, tell
+from topicfold.registry import model_names
 
 if TYPE_CHECKING:
     from topicfold.choosing.comparison import Comparison
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 HELP = """Try several models on documents, and say which one to take.
 
 INPUT is as in topicfold fit. With labels, a fifth of the documents is held out and
-accuracy decides; without, perplexity, coherence, diversity and stability do.
+accuracy decides among models whose topics can be read; without, perplexity, coherence,
+diversity and stability do.
 
 \b
 [bold]Examples[/bold]
@@ -39,12 +40,16 @@ _LEGEND = {
     "perplexity": "perplexity (of unseen words): lower is better",
     "coherence": "coherence (NPMI, -1 to 1): higher is better",
     "diversity": "diversity (0 to 1): higher is better",
+    "copies": "copies (topics with the top words of another): lower is better",
     "stability": "stability (0 to 1, between two starts): higher is better",
 }
 _Models = Annotated[
     str | None,
     typer.Option(
-        "--models", "-m", metavar="NAMES", help="Models, separated by commas."
+        "--models",
+        "-m",
+        metavar="NAMES",
+        help=f"Models, separated by commas: tf-idf, pca, nmf, {model_names()}.",
     ),
 ]
 _Topics = Annotated[
@@ -91,12 +96,12 @@ def compare(
     format: str | None,
 ) -> None:
     """Try several models on documents."""
-    from topicfold.choosing.comparing import compare as compare_models
+    from topicfold.choosing.comparison import compare as compare_models
     from topicfold.cli.fitting import show_corpus
 
     names = None
     if models is not None:
-        names = [_method_name(name) for name in models.split(",") if name.strip()]
+        names = [name.strip() for name in models.split(",") if name.strip()]
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
     read, _ = read_corpus(source, options, format, quiet=quiet)
@@ -114,7 +119,7 @@ def compare(
             names,
             n_components=topics,
             time_budget=budget,
-            seed=seed,
+            random_state=seed,
             n_jobs=jobs,
             results=output,
             on_progress=on_progress,
@@ -122,21 +127,6 @@ def compare(
     _show(found)
     if plot is not None or not quiet:
         _draw(found, plot)
-
-
-def _method_name(name: str) -> str:
-    """Return the name of a method in the table, also by its name in topicfold fit."""
-    from topicfold.choosing.methods import find_method
-    from topicfold.cli.registry import MODELS
-    from topicfold.exceptions import DataError
-
-    wanted = name.strip().lower()
-    for entry in MODELS:
-        if wanted in (entry.name, *entry.aliases):
-            for other in (entry.name, *entry.aliases):
-                with contextlib.suppress(DataError):
-                    return find_method(other).name
-    return find_method(name).name
 
 
 def _show(found: Comparison) -> None:

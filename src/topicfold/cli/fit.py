@@ -12,7 +12,8 @@ from topicfold.cli import text_options as texts
 from topicfold.cli.console import show_fact, show_next
 from topicfold.cli.inputs import read_corpus, read_links
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
-from topicfold.cli.registry import find_model, make_model, model_names
+from topicfold.cli.registry import make_model
+from topicfold.registry import find_model, model_names
 
 if TYPE_CHECKING:
     from topicfold.cli.fitting import FitReport

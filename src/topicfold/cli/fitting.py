@@ -10,7 +10,7 @@ from typing import Any
 
 from topicfold.cli.console import counted, progress_callbacks, show_fact, working
 from topicfold.cli.messages import CommandError
-from topicfold.cli.registry import ModelEntry
+from topicfold.registry import ModelEntry
 
 _FEW = 30
 # Loading what was compiled before takes less.
@@ -95,7 +95,7 @@ def compile_kernels(model: Any, X: Any) -> None:
     """
     from sklearn.base import clone
 
-    from topicfold.choosing.runner import quiet
+    from topicfold.choosing.cells import quiet
 
     few = clone(model).set_params(n_components=2, max_iter=1)
     began = time.perf_counter()

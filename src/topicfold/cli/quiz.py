@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 HELP = """Test how clear the topics of a saved model are to a person.
 
-Each question shows the top words of a topic and one that is not of it (or the top
-topics of a document and one that it has not). Who finds the intruder has understood
-the topic. Answer with its number, s to skip, q to end.
+Each question shows the top words of a topic and one word of another topic (or the top
+topics of a document and one that it does not have). If you can find the intruder, the
+topic makes sense. Answer with its number, s to skip, q to end.
 
 \b
 [bold]Examples[/bold]

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What others would do: features, predictions and clusters without topics.
-
-They are functions on a count matrix; `topicfold.choosing.methods` gives them names.
-"""
+"""What others would do: predictions and clusters without topics."""
 
 from __future__ import annotations
 
@@ -13,41 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Labels = NDArray[np.int64]
-
-
-def word_features(n_components: int | None, seed: int, **options: Any) -> Any:
-    """Return tf-idf with logarithmic counts, rows of length 1; nothing reduced."""
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    return TfidfTransformer(**{"sublinear_tf": True, **options})
-
-
-def pca_features(n_components: int | None, seed: int, **options: Any) -> Any:
-    """Return principal components of tf-idf, rows of length 1."""
-    from sklearn.decomposition import PCA
-
-    chosen = {"svd_solver": "arpack", "random_state": seed, **options}
-    return _on_words(PCA(n_components, **chosen))
-
-
-def lsi_features(n_components: int | None, seed: int, **options: Any) -> Any:
-    """Return topicfold's LSI with its own weighting of words, rows of length 1."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import Normalizer
-
-    from topicfold.models.lsi import LSI
-
-    accepted = LSI._get_param_names()
-    start = {"random_state": seed} if "random_state" in accepted else {}
-    return make_pipeline(LSI(n_components or 100, **{**start, **options}), Normalizer())
-
-
-def nmf_features(n_components: int | None, seed: int, **options: Any) -> Any:
-    """Return non-negative factors of tf-idf, rows of length 1."""
-    from sklearn.decomposition import NMF
-
-    chosen = {"init": "nndsvda", "max_iter": 60, "random_state": seed, **options}
-    return _on_words(NMF(n_components, **chosen))
 
 
 def spread_labels(
@@ -181,10 +143,3 @@ def spectral_clusters(X: Any, n_clusters: int, seed: int, **options: Any) -> Lab
     chosen = {"assign_labels": "kmeans", "random_state": seed, **options}
     model = SpectralClustering(n_clusters, affinity="precomputed", **chosen)
     return np.asarray(model.fit_predict(graph))
-
-
-def _on_words(reduction: Any) -> Any:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import Normalizer
-
-    return make_pipeline(word_features(None, 0), reduction, Normalizer())

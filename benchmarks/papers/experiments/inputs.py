@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.choosing.results import data_fingerprint
-from topicfold.corpus import Corpus
+from topicfold.choosing.cells import data_fingerprint
+from topicfold.choosing.evaluation import read_counts, read_labels
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_counts
 
 logger = logging.getLogger(__name__)
 
@@ -45,19 +44,6 @@ class Task(NamedTuple):
     fingerprint: str
 
 
-def check_counts_of(corpus: Any) -> tuple[str, sparse.csr_matrix]:
-    """Return the name and counts of a corpus or of a pair (counts, labels)."""
-    if isinstance(corpus, Corpus):
-        return corpus.name, sparse.csr_matrix(corpus.counts)
-    X = corpus[0] if isinstance(corpus, tuple) and len(corpus) == 2 else corpus
-    if isinstance(X, str | bytes) or hasattr(X, "__fspath__"):
-        raise DataError(
-            f"the corpus is a {type(X).__name__}. Read it first, for instance with "
-            "topicfold.corpus.load_folder."
-        )
-    return "", sparse.csr_matrix(checked_counts(X, "X"))
-
-
 def check_task(corpus: Any, *, unlabelled: str = "error", least: int = 2) -> Task:
     """Return counts and classes of a corpus, or of a pair (counts, labels).
 
@@ -72,8 +58,8 @@ def check_task(corpus: Any, *, unlabelled: str = "error", least: int = 2) -> Tas
     """
     if unlabelled not in UNLABELLED:
         raise DataError(f"unlabelled={unlabelled!r} must be one of {UNLABELLED}.")
-    name, X = check_counts_of(corpus)
-    y, classes = _encoded(corpus, X.shape[0])
+    name, X = read_counts(corpus)
+    y, classes = read_labels(corpus, X.shape[0])
     n_unknown = int((y < 0).sum())
     if n_unknown == len(y):
         raise DataError(
@@ -95,16 +81,6 @@ def check_task(corpus: Any, *, unlabelled: str = "error", least: int = 2) -> Tas
             "classes are needed."
         )
     return Task(name, X, y, classes, data_fingerprint(X, y))
-
-
-def check_sizes(values: Any, name: str, least: int = 1) -> list[int]:
-    """Return a list of integers, from one or several."""
-    numbers = np.atleast_1d(np.asarray(values))
-    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
-        raise DataError(f"{name}={values!r} must be an integer or a list of integers.")
-    if numbers.min() < least:
-        raise DataError(f"{name}={values!r} must be {least} or more.")
-    return [int(number) for number in numbers]
 
 
 def class_counts(task: Task) -> NDArray[np.int64]:
@@ -139,21 +115,3 @@ def usable_classes(
             "needed. Ask for fewer labels."
         )
     return usable
-
-
-def _encoded(corpus: Any, n_documents: int) -> tuple[NDArray[np.int64], list[str]]:
-    if isinstance(corpus, Corpus):
-        return corpus.encoded_labels()
-    labels = corpus[1] if isinstance(corpus, tuple) else None
-    if labels is None:
-        return np.full(n_documents, -1), []
-    values = np.asarray(labels, dtype=object).ravel().tolist()
-    if len(values) != n_documents:
-        raise DataError(f"there are {len(values)} labels for {n_documents} documents.")
-    names = [
-        "" if v is None or v == -1 or v == "" or v != v else str(v) for v in values
-    ]
-    classes = sorted(set(names) - {""})
-    code = {name: number for number, name in enumerate(classes)}
-    y = np.array([code.get(name, -1) for name in names], dtype=np.int64)
-    return y, classes

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The experiments on a planted corpus: scores, draws, and what they must not see."""
 
+import doctest
 import importlib
 
 import numpy as np
 import pytest
-from protocols_support import planted_corpus
-from scipy import sparse
-
-from topicfold.choosing import (
-    METHODS,
+from benchmarks.papers import common
+from benchmarks.papers.experiments import (
+    ResultFile,
     available_methods,
     choose_options,
     clustering,
@@ -19,14 +18,24 @@ from topicfold.choosing import (
     sensitivity,
     supervised,
 )
-from topicfold.choosing.baselines import naive_bayes_em, spread_labels
-from topicfold.choosing.few_labels import draw_labels
+from benchmarks.papers.experiments.baselines import naive_bayes_em, spread_labels
+from benchmarks.papers.experiments.few_labels import draw_labels
+from protocols_support import planted_corpus
+from scipy import sparse
+
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError
 
-PREDICT = [m.name for m in METHODS if m.kind == "predict"]
-CLUSTER = [m.name for m in METHODS if m.kind == "cluster"]
+PREDICT = available_methods("predict")
+CLUSTER = available_methods("cluster")
 EMBED = [m for m in available_methods() if m not in PREDICT + CLUSTER]
+MODULES = [
+    f"benchmarks.papers.experiments.{name}"
+    for name in (
+        *("baselines", "clustering", "few_labels", "inputs", "methods", "results"),
+        *("runtime", "sensitivity", "supervised"),
+    )
+]
 QUICK = {"n_components": 4, "n_draws": 1, "labels": 3}
 
 
@@ -49,7 +58,7 @@ def test_supervised_finds_planted_classes(corpus, model):
 
 
 @pytest.mark.parametrize(
-    "model", CLUSTER + [m for m in EMBED if find_method(m).labels != "yes"]
+    "model", CLUSTER + [m for m in EMBED if find_method(m).labels != "must"]
 )
 def test_clustering_finds_planted_classes(corpus, model):
     results = clustering(corpus, [model], n_clusters=2, n_draws=1)
@@ -62,7 +71,7 @@ def test_labels_of_test_documents_are_never_seen(corpus, edges, monkeypatch):
     """Other labels on test documents change the score, not the predictions."""
     y, _ = corpus.encoded_labels()
     known = np.concatenate([np.flatnonzero(y == c)[:4] for c in range(3)])
-    module = importlib.import_module("topicfold.choosing.few_labels")
+    module = importlib.import_module("benchmarks.papers.experiments.few_labels")
     monkeypatch.setattr(module, "draw_labels", lambda *args: known)
     swapped = (y + 1) % 3
     swapped[known] = y[known]
@@ -204,9 +213,8 @@ def test_baselines_follow_the_labels():
 def test_names_of_the_papers():
     wanted = ["tf-idf", "PCA", "LSI", "NMF", "PLSA", "LDA", "LapPLSI", "LTM", "DTM"]
     wanted += ["OTM", "FSTM", "PLSA^c", "LDA^c", "FSTM^c", "MedLDA"]
-    names = [method.name for method in METHODS]
-    assert names[:15] == wanted
-    assert names[15:] == ["label spreading", "naive Bayes EM", "k-means", "spectral"]
+    wanted += ["label spreading", "naive Bayes EM", "k-means", "spectral"]
+    assert set(wanted) <= set(available_methods())
     assert find_method("LSA").name == "LSI"
 
 
@@ -329,3 +337,22 @@ def test_small_classes_can_give_fewer():
     # 7 of the large class and 2 of the small one are left.
     ninths = found.mean("accuracy") * 9
     assert ninths == pytest.approx(round(ninths))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("paper", ["dtm", "lapplsi", "otm", "sdr"])
+def test_stored_cells_are_still_read(paper):
+    """A file of cells that were run before: whole, and of methods that exist."""
+    module = importlib.import_module(f"benchmarks.papers.{paper}")
+    stored = common.RESULTS / f"{paper}.jsonl"
+    before = stored.read_bytes()
+    cells = ResultFile(stored, frozen=True)._cells
+    assert stored.read_bytes() == before
+    assert len(cells) > 100
+    for model in {row["model"] for rows in cells.values() for row in rows}:
+        assert find_method(model).name == model
+    assert module.__doc__

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from topicfold.choosing.inputs import check_counts_of, check_sizes, check_task
-from topicfold.choosing.methods import (
+from benchmarks.papers.experiments.inputs import check_task
+from benchmarks.papers.experiments.methods import (
     check_methods,
     find_method,
     fit_all,
     method_cells,
     split_options,
 )
-from topicfold.choosing.results import Results, Row, data_fingerprint
-from topicfold.choosing.runner import Cell, Progress, run_cells
+from benchmarks.papers.experiments.results import Progress, Results, run_cells
+from topicfold.choosing.cells import Cell, Row, data_fingerprint
+from topicfold.choosing.evaluation import check_sizes, read_counts
 from topicfold.exceptions import DataError
 
 DEFAULT_MODELS = ("PLSA", "LDA", "FSTM", "PLSA^c", "LDA^c", "FSTM^c")
@@ -46,7 +47,7 @@ def runtime(
     corpus : Corpus or (X, y)
         The documents; labels are needed by supervised models only.
     models : iterable of str
-        Names from `topicfold.choosing.METHODS`: topics or features.
+        Names from `available_methods`: topics or features.
     n_components : int or list of int, default=(20, 40, 60, 80, 100, 120)
         Numbers of topics.
     n_repeats : int, default=1
@@ -68,9 +69,9 @@ def runtime(
     """
     chosen = dict(options or {})
     methods = check_methods(models, ("topics", "features"), chosen)
-    name, X = check_counts_of(corpus)
+    name, X = read_counts(corpus)
     y = None
-    if any(method.labels == "yes" for method in methods):
+    if any(method.labels == "must" for method in methods):
         task = check_task(corpus, unlabelled="error")
         y = task.y
     shared = {
@@ -99,7 +100,7 @@ def measure(data: tuple[Any, Any], cell: Cell) -> list[Row]:
         fit_all(
             method,
             X[rows],
-            None if y is None or method.labels != "yes" else y[rows],
+            None if y is None or method.labels != "must" else y[rows],
             cell["n_components"] if len(rows) == X.shape[0] else 2,
             cell["seed"],
             n_jobs=cell["model_jobs"],

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.choosing.baselines import kmeans_clusters
-from topicfold.choosing.inputs import Task, check_sizes, check_task, class_counts
-from topicfold.choosing.methods import (
+from benchmarks.papers.experiments.baselines import kmeans_clusters
+from benchmarks.papers.experiments.inputs import Task, check_task, class_counts
+from benchmarks.papers.experiments.methods import (
     check_methods,
     find_method,
     fit_all,
     method_cells,
     split_options,
 )
-from topicfold.choosing.results import Results, Row
-from topicfold.choosing.runner import Cell, Progress, run_cells
+from benchmarks.papers.experiments.results import Progress, Results, run_cells
+from topicfold.choosing.cells import Cell, Row
+from topicfold.choosing.evaluation import check_sizes
 from topicfold.exceptions import DataError
 from topicfold.metrics import clustering_accuracy, clustering_nmi
 
@@ -52,7 +53,7 @@ def clustering(
     corpus : Corpus or (X, y)
         Documents with labels; those without are left out.
     models : iterable of str
-        Names from `topicfold.choosing.METHODS`: topics, features or clusters.
+        Names from `available_methods`: topics, features or clusters.
     n_clusters : int or list of int, default=2 to 10
         Numbers of classes to draw.
     n_draws : int, default=50
@@ -83,7 +84,7 @@ def clustering(
     task = check_task(corpus, unlabelled="drop")
     chosen = dict(options or {})
     methods = check_methods(models, ("topics", "features", "cluster"), chosen)
-    supervised = [method.name for method in methods if method.labels == "yes"]
+    supervised = [method.name for method in methods if method.labels == "must"]
     if supervised:
         raise DataError(
             f"{', '.join(supervised)} learns from labels, which clustering must not "

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results of experiments: tidy rows, kept in a file as they come."""
+"""Cells of an experiment run in parallel, and their results: tidy rows in a file.
+
+A cell is one model on one draw. Cells run in processes of their own when there are
+several at a time, so that time and memory are theirs; the parent alone writes.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import logging
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from topicfold.exceptions import DataError
+from topicfold.choosing import cells as store_of_cells
+from topicfold.choosing.cells import Cell, Measure, Row, cell_key, describe, run_cell
 from topicfold.persistence.atomic import write_atomically
 
 COLUMNS = (
@@ -30,12 +35,13 @@ COLUMNS = (
     "peak_memory_mb",
     "settings",
 )
-Row = dict[str, Any]
+Progress = Callable[[int, int, Cell], None]
+logger = logging.getLogger(__name__)
 
 
 @dataclass
 class Results:
-    """Rows of an experiment, one a run and metric.
+    """Rows of an experiment, one per run and metric.
 
     Attributes
     ----------
@@ -149,123 +155,116 @@ def mean_and_deviation(values: Sequence[float], digits: int = 3) -> str:
     return text + (f" ± {np.std(values):.{digits}f}" if len(values) > 1 else "")
 
 
-class ResultFile:
-    """Rows in a file of JSON lines; a cell's rows are there all or none.
-
-    A run that was killed while it wrote leaves a cut line: it is dropped when the file
-    is opened again, with the other rows of its cell, and the cell is done again.
+class ResultFile(store_of_cells.ResultFile):
+    """A file of rows; a protocol that is given a frozen one runs nothing new.
 
     Parameters
     ----------
     path : str, path or None
         The file; it is made if missing. None keeps rows in memory only.
     frozen : bool, default=False
-        A protocol that is given this file runs nothing: it returns what is there.
+        Whether only what is in the file is returned.
     """
 
     def __init__(
         self, path: str | os.PathLike[str] | None, *, frozen: bool = False
     ) -> None:
-        self.path = None if path is None else Path(path)
+        super().__init__(path)
         self.frozen = frozen
-        self._cells: dict[str, list[Row]] = {}
-        if self.path is None:
-            return
-        if self.path.is_dir():
-            raise DataError(f"{self.path} is a folder. Give a file for the results.")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if self.path.is_file():
-            self._load()
-
-    def get(self, cell: str) -> list[Row] | None:
-        """Return the rows of a finished cell."""
-        return self._cells.get(cell)
-
-    def add(self, cell: str, rows: Sequence[Row]) -> list[Row]:
-        """Keep the rows of a cell, on the disk before this returns."""
-        kept = [
-            {**row, "cell": cell, "part": f"{number}/{len(rows)}"}
-            for number, row in enumerate(rows, 1)
-        ]
-        if self.path is not None:
-            text = "".join(f"{_line(row)}\n" for row in kept).encode()
-            with self.path.open("ab") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-        self._cells[cell] = kept
-        return kept
-
-    def _load(self) -> None:
-        assert self.path is not None
-        damaged = False
-        # By part: two runs on one file may have done the same cell.
-        found: dict[str, dict[str, Row]] = {}
-        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                # What is no number in JSON is none here either.
-                row["value"] = math.nan if row["value"] is None else row["value"]
-                int(row["part"].partition("/")[2])
-                found.setdefault(row["cell"], {})[row["part"]] = row
-            except (ValueError, TypeError, KeyError, AttributeError):
-                damaged = True
-                if number == 1 and not line.startswith(b"{"):
-                    raise DataError(
-                        f"{self.path} is not a file of results. Give another file, or "
-                        "remove it."
-                    ) from None
-        for cell, parts in found.items():
-            if len(parts) == int(next(iter(parts)).partition("/")[2]):
-                self._cells[cell] = list(parts.values())
-            else:
-                damaged = True
-        if damaged:
-            self._rewrite()
-
-    def _rewrite(self) -> None:
-        """Leave only finished cells in the file."""
-        assert self.path is not None
-        text = "".join(f"{_line(r)}\n" for rows in self._cells.values() for r in rows)
-        write_atomically(self.path, lambda file: _write_text(file, text))
 
 
-def cell_key(cell: Mapping[str, Any]) -> str:
-    """Return a short name for a cell: the same settings, the same name."""
-    text = json.dumps(cell, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def run_cells(
+    cells: Sequence[Cell],
+    measure: Measure,
+    data: Any,
+    *,
+    results: Any = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    time_budget: float | None = None,
+) -> Results:
+    """Run the cells that are not in the file yet; return the rows of all of them.
+
+    Parameters
+    ----------
+    cells : sequence of dict
+        Settings of each cell; they name it in the file, so they must be all that the
+        result depends on. ``settings`` may be a dict.
+    measure : callable
+        ``measure(data, cell)`` returns rows: dicts with metric, value and whatever is
+        not the same for the whole cell. At the top level of a module.
+    data : object
+        Given to `measure`.
+    results : str, path, ResultFile or None, default=None
+        Where rows are kept; an interrupted run goes on from there. Cells that are not
+        in a frozen file are left out.
+    n_jobs : int or None, default=None
+        Cells at a time; None is 1, -1 all cores.
+    on_progress : callable, optional
+        Called with (cells done, cells in all, the last cell).
+    time_budget : float, optional
+        Seconds after which no further cell is begun.
+
+    Returns
+    -------
+    Results
+        In the order of `cells`.
+    """
+    store = results if isinstance(results, ResultFile) else ResultFile(results)
+    keys = [cell_key(cell) for cell in cells]
+    waiting = [
+        (key, cell)
+        for key, cell in dict(zip(keys, cells, strict=True)).items()
+        if store.get(key) is None and not store.frozen
+    ]
+    failures: list[str] = []
+    done = sum(store.get(key) is not None for key in set(keys))
+    if done:
+        logger.info("%d of %d cells were done before", done, len(set(keys)))
+    for key, cell, rows, error in _outcomes(
+        waiting, measure, data, n_jobs, time_budget
+    ):
+        done += 1
+        if error is not None:
+            failures.append(f"{describe(cell)}: {error}")
+            logger.warning("%s failed: %s", describe(cell), error)
+        else:
+            store.add(key, rows)
+        if on_progress is not None:
+            on_progress(done, len(set(keys)), cell)
+    return Results([row for key in keys for row in store.get(key) or ()], failures)
 
 
-def data_fingerprint(*arrays: Any) -> str:
-    """Return a short name for data: other documents are another experiment."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        parts: Iterable[Any] = [array]
-        if hasattr(array, "indptr"):
-            parts = [np.asarray(array.shape), array.indptr, array.indices, array.data]
-        for part in parts:
-            values = np.ascontiguousarray(part)
-            if values.dtype.kind == "O":
-                values = values.astype(str)
-            # Neither the width of integers nor that of floats is another corpus.
-            kind = {"i": np.int64, "u": np.int64, "f": np.float64}.get(
-                values.dtype.kind
-            )
-            values = values if kind is None else values.astype(kind)
-            digest.update(str(values.shape).encode())
-            digest.update(values.tobytes())
-    return digest.hexdigest()[:12]
+def _outcomes(
+    waiting: list[tuple[str, Cell]],
+    measure: Measure,
+    data: Any,
+    n_jobs: int | None,
+    time_budget: float | None,
+) -> Iterator[tuple[str, Cell, list[Row], str | None]]:
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    end = None if time_budget is None else time.monotonic() + time_budget
+
+    def tasks() -> Iterator[tuple[str, Cell]]:
+        for key, cell in waiting:
+            if end is not None and time.monotonic() > end:
+                logger.warning("time is up: %s and later are left out", describe(cell))
+                return
+            yield key, cell
+
+    if effective_n_jobs(n_jobs) == 1:
+        for key, cell in tasks():
+            yield _run(key, cell, measure, data)
+        return
+    # No memory maps: kernels are compiled for arrays that can be written.
+    pool = Parallel(
+        n_jobs, return_as="generator_unordered", max_nbytes=None, pre_dispatch="n_jobs"
+    )
+    yield from pool(delayed(_run)(key, cell, measure, data) for key, cell in tasks())
 
 
-def _write_text(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8")
-
-
-def _line(row: Row) -> str:
-    clean = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
-    return json.dumps(clean, ensure_ascii=False)
+def _run(
+    key: str, cell: Cell, measure: Measure, data: Any
+) -> tuple[str, Cell, list[Row], str | None]:
+    return key, cell, *run_cell(cell, measure, data)

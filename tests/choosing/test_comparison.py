@@ -13,9 +13,14 @@ from scipy import sparse
 
 import topicfold
 from topicfold import FSTM, PLSA, TwoPhase, compare, select_n_components
-from topicfold.choosing.comparing import _PILOT, _TO_COMPILE, LABELLED_MODELS
-from topicfold.choosing.comparison import Comparison, ModelScore
-from topicfold.choosing.recommending import recommend
+from topicfold.choosing.comparison import (
+    _PILOT,
+    _TO_COMPILE,
+    LABELLED_MODELS,
+    Comparison,
+    ModelScore,
+    recommend,
+)
 from topicfold.exceptions import (
     DataError,
     FitInterruptedWarning,
@@ -60,7 +65,8 @@ def test_compare_with_labels(corpus):
 
 def test_compare_without_labels(corpus):
     found = compare(sparse.csr_matrix(corpus.counts), ["PLSA", "LDA"], n_components=3)
-    assert found.columns() == ["perplexity", "coherence", "diversity", "stability"]
+    columns = ["perplexity", "coherence", "diversity", "copies", "stability"]
+    assert found.columns() == columns
     for s in found.scores:
         assert np.isnan(s.accuracy)
         assert 0 <= s.stability <= 1
@@ -81,7 +87,7 @@ def test_partly_labelled_documents_count(corpus):
 def test_models_without_time_are_left_out(corpus, monkeypatch):
     seconds = {"PLSA": 0.0, "LDA": 1e6}
     monkeypatch.setattr(
-        "topicfold.choosing.comparing._expected_seconds",
+        "topicfold.choosing.comparison._expected_seconds",
         lambda data, cell: seconds[cell["model"]],
     )
     found = compare(corpus, ["LDA", "PLSA"], n_components=2, time_budget=100)
@@ -115,7 +121,7 @@ def test_what_is_known_takes_no_time(corpus, monkeypatch, tmp_path):
     first = compare(corpus, ["PLSA"], n_components=3, results=tmp_path / "r.jsonl")
     clock = itertools.count(step=1000)
     monkeypatch.setattr(
-        "topicfold.choosing.comparing.time.monotonic", lambda: next(clock)
+        "topicfold.choosing.comparison.time.monotonic", lambda: next(clock)
     )
     monkeypatch.delattr(PLSA, "fit")
     again = compare(
@@ -268,7 +274,7 @@ def test_selection_leaves_the_model_alone(corpus):
         (lambda X: select_n_components(PLSA(), X, [2], [-1] * 60), "no known label"),
         (lambda X: select_n_components(TwoPhase(), X, [2]), r"TwoPhase\(FSTM\(\)\)"),
         (lambda X: compare(X, time_budget=0), "time_budget=0"),
-        (lambda X: compare(X, ["k-means"]), "does not fit"),
+        (lambda X: compare(X, ["k-means"]), "no model 'k-means'"),
         (lambda X: compare(X, ["FSTM^c"]), "learns from labels"),
         (lambda X: compare(X, ["PLSA"], test_size=3), "test_size=3"),
         (lambda X: compare(X[:5]), "5 documents are too few"),
@@ -283,3 +289,69 @@ def test_errors(corpus, call, message):
 def test_they_are_public():
     assert topicfold.compare is compare
     assert "select_n_components" in dir(topicfold)
+
+
+def test_seed_is_the_old_name_of_random_state(corpus):
+    new = compare(corpus, ["PLSA"], n_components=3, random_state=4)
+    with pytest.warns(FutureWarning, match=r"compare\(seed=\) is now random_state="):
+        old = compare(corpus, ["PLSA"], n_components=3, seed=4)
+    assert old.scores[0].perplexity == new.scores[0].perplexity
+
+
+def test_labels_of_another_length_are_refused(corpus):
+    with pytest.raises(DataError, match="59 labels for 60 documents"):
+        compare((corpus.counts, corpus.labels[1:]), ["PLSA"], n_components=3)
+
+
+UNREADABLE = score("MedLDA", 0.95, -0.8, diversity=0.19, copies=3.0)
+
+
+def test_unreadable_topics_are_never_recommended():
+    others = [score("tf-idf", 0.7, NAN), score("LDA", 0.6, copies=0.0)]
+    text = recommend([UNREADABLE, *others], 1000)
+    assert text.startswith("Take tf-idf if only accuracy counts (0.700 ± 0.029), LDA")
+    assert "MedLDA (0.950) is no choice, as its topics cannot be read" in text
+    assert "coherence -0.80, diversity 0.19, 3 of 5 topics are copies" in text
+    alone = recommend([UNREADABLE], 1000)
+    assert alone.startswith("Take none of these, since their topics cannot be read")
+    ranked = dataclasses.replace(UNREADABLE, accuracy=NAN, perplexity=1.0)
+    readable = score("LDA", copies=0.0, perplexity=50.0)
+    assert recommend([ranked, readable], None).startswith("Take LDA")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"coherence": -0.6},
+        {"coherence": -0.05},  # the other model has 0.1
+        {"diversity": 0.2},  # the other has 0.5
+        {"copies": 1.0},
+    ],
+)
+def test_each_measure_of_readability_counts(change):
+    good = score("LDA", 0.6, copies=0.0)
+    other = dataclasses.replace(score("OTM", 0.9, copies=0.0), **change)
+    assert recommend([good, other], 100).startswith("Take LDA")
+    fine = score("OTM", 0.9, copies=0.0)
+    assert recommend([good, fine], 100).startswith("Take OTM")
+
+
+def test_low_coherence_of_all_models_is_that_of_the_texts():
+    pair = [score("LDA", 0.6, -0.2), score("PLSA", 0.7, -0.25)]
+    assert recommend(pair, 100).startswith("Take PLSA")
+
+
+def test_copies_are_counted():
+    from topicfold.choosing.comparison import _copies
+
+    own = np.eye(6)[[0, 1, 2]].repeat(5, axis=1)
+    assert _copies(own) == 0
+    assert _copies(own[[0, 1, 0, 0]]) == 2
+
+
+def test_a_close_decision_says_so():
+    a = score("LDA", perplexity=90.0, coherence=0.3, stability=0.9)
+    b = score("PLSA", perplexity=80.0, coherence=0.4, stability=0.8)
+    assert "too close to tell apart" in recommend([a, b], None)
+    clear = score("PLSA", perplexity=95.0, coherence=0.2, stability=0.8)
+    assert "too close" not in recommend([a, clear], None)

@@ -14,19 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.choosing.inputs import check_counts_of, check_sizes, check_task
-from topicfold.choosing.methods import (
+from benchmarks.papers.experiments.inputs import check_task
+from benchmarks.papers.experiments.methods import (
     Method,
-    capped,
     check_methods,
+    classification_scores,
     find_method,
     method_cells,
-    powered,
     split_options,
 )
-from topicfold.choosing.results import Results, Row, data_fingerprint
-from topicfold.choosing.runner import Cell, Progress, run_cells
-from topicfold.choosing.scoring import COSTS, classification_scores, linear_svm
+from benchmarks.papers.experiments.results import Progress, Results, run_cells
+from topicfold.choosing.candidates import capped, powered
+from topicfold.choosing.cells import Cell, Row, data_fingerprint
+from topicfold.choosing.evaluation import (
+    COSTS,
+    check_sizes,
+    draw_split,
+    linear_svm,
+    read_counts,
+)
 from topicfold.exceptions import DataError
 
 DEFAULT_MODELS = ("tf-idf", "PLSA", "LDA", "FSTM", "DTM", "PLSA^c", "LDA^c", "FSTM^c")
@@ -64,7 +70,7 @@ def supervised(
         Documents. For ``target="multilabel"`` y is a matrix of 0 and 1, or each label
         of the corpus is a list separated by commas; for ``"regression"`` numbers.
     models : iterable of str
-        Names from `topicfold.choosing.METHODS`.
+        Names from `available_methods`.
     target : {"classes", "multilabel", "regression"}, default="classes"
         What y is.
     n_components : int or list of int, default=120
@@ -152,8 +158,8 @@ def measure(
         return _rows(target, y[~train], predicted, seconds)
     n_components = capped(cell["n_components"], X[train], method)
     model = method.make(n_components, cell["seed"], n_jobs=cell["model_jobs"], **own)
-    known = (y[train],) if method.labels == "yes" else ()
-    if method.labels == "edges" or method.predicts:
+    known = (y[train],) if method.labels == "must" else ()
+    if method.labels == "may" or method.predicts:
         # Fitted mixtures are smoothed over the graph, or know the class: the test
         # documents' are not, so both parts are inferred alike.
         model.fit(X[train], *known)
@@ -225,7 +231,7 @@ def _check_target(methods: list[Method], target: str) -> None:
         for method in methods
         if method.kind == "predict"
         or method.predicts
-        or (target == "regression" and method.labels == "yes")
+        or (target == "regression" and method.labels == "must")
     ]
     if wrong:
         raise DataError(
@@ -240,7 +246,7 @@ def _read_target(
     if target == "classes":
         task = check_task(corpus, unlabelled=unlabelled)
         return task.name, task.X, task.y
-    name, X = check_counts_of(corpus)
+    name, X = read_counts(corpus)
     y: NDArray[Any]
     if target == "multilabel":
         y = _indicators(corpus, X.shape[0])
@@ -320,10 +326,9 @@ def _splits(
             )
         masks = [mask]
     else:
-        if not 0 < test_size < 1:
-            raise DataError(f"test_size={test_size} must be between 0 and 1.")
         n_splits = check_sizes(n_splits, "n_splits")[0]
-        masks = [draw_split(y, target, test_size, seed + i) for i in range(n_splits)]
+        groups = y if target == "classes" else np.zeros(len(y), dtype=np.int64)
+        masks = [draw_split(groups, test_size, seed + i) for i in range(n_splits)]
     if target == "classes":
         for mask in masks:
             if len(np.unique(y[mask])) < 2:
@@ -332,20 +337,3 @@ def _splits(
                     "smaller test_size."
                 )
     return masks
-
-
-def draw_split(
-    y: NDArray[Any], target: str, test_size: float, seed: int
-) -> NDArray[np.bool_]:
-    """Draw test documents, of each class its share; a class of one is for training."""
-    rng = np.random.default_rng([seed, 2])
-    test = np.zeros(len(y), dtype=bool)
-    groups = [np.arange(len(y))]
-    if target == "classes":
-        groups = [np.flatnonzero(y == c) for c in np.unique(y).tolist()]
-    for members in groups:
-        count = min(round(test_size * len(members)), len(members) - 1)
-        test[rng.choice(members, count, replace=False)] = True
-    if not test.any():
-        raise DataError("there are no test documents. Give a larger test_size.")
-    return ~test

@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from topicfold.choosing.methods import CLASSIFIER_OPTIONS, find_method
-from topicfold.choosing.results import Results
+from benchmarks.papers.experiments.methods import CLASSIFIER_OPTIONS, find_method
+from benchmarks.papers.experiments.results import Results
 from topicfold.exceptions import DataError
 
 
@@ -52,7 +52,7 @@ def sensitivity(
     Examples
     --------
     >>> import numpy as np
-    >>> from topicfold.choosing import few_labels
+    >>> from benchmarks.papers.experiments import few_labels
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.poisson(np.where(y[:, None] == np.arange(8) % 2, 2.0, 0.2))

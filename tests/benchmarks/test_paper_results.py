@@ -7,12 +7,16 @@ import signal
 
 import numpy as np
 import pytest
+from benchmarks.papers.experiments.results import (
+    COLUMNS,
+    ResultFile,
+    Results,
+    run_cells,
+)
 from scipy import sparse
 
 from topicfold import PLSA
-from topicfold.choosing import ResultFile, Results
-from topicfold.choosing.results import COLUMNS, data_fingerprint
-from topicfold.choosing.runner import run_cells
+from topicfold.choosing.cells import data_fingerprint
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 

@@ -14,24 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.choosing.inputs import (
+from benchmarks.papers.experiments.inputs import (
     Task,
-    check_sizes,
     check_task,
     class_counts,
     usable_classes,
 )
-from topicfold.choosing.methods import (
+from benchmarks.papers.experiments.methods import (
     check_methods,
+    classification_scores,
     find_method,
     fit_all,
     method_cells,
-    powered,
     split_options,
 )
-from topicfold.choosing.results import Results, Row, data_fingerprint
-from topicfold.choosing.runner import Cell, Progress, run_cells
-from topicfold.choosing.scoring import classification_scores, linear_svm
+from benchmarks.papers.experiments.results import Progress, Results, run_cells
+from topicfold.choosing.candidates import powered
+from topicfold.choosing.cells import Cell, Row, data_fingerprint
+from topicfold.choosing.evaluation import check_sizes, linear_svm
 from topicfold.exceptions import DataError
 
 DEFAULT_MODELS = ("tf-idf", "PCA", "NMF", "PLSA", "LDA", "LapPLSI", "LTM", "DTM", "OTM")
@@ -66,7 +66,7 @@ def few_labels(
     corpus : Corpus or (X, y)
         Documents with labels; those without one are seen, and not scored.
     models : iterable of str
-        Names from `topicfold.choosing.METHODS`: topics, features or predictions.
+        Names from `available_methods`: topics, features or predictions.
     n_components : int or list of int, default=100
         Numbers of topics.
     labels : int or list of int, default=(1, 3, 5, 10)
@@ -90,7 +90,7 @@ def few_labels(
     seed : int, default=0
         Other seeds are other draws.
     results, n_jobs, on_progress :
-        See `topicfold.choosing.runner.run_cells`.
+        See `run_cells`.
     model_jobs : int or None, default=None
         Threads of one model.
 
@@ -167,8 +167,8 @@ def measure(
         test[known] = False
         if not may.all():
             test &= ~may
-        needs = method.labels == "yes" or (
-            method.labels == "edges" and settings["label_edges"]
+        needs = method.labels == "must" or (
+            method.labels == "may" and settings["label_edges"]
         )
         if method.kind == "predict":
             began = time.perf_counter()

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One model on one split of the documents: fitted, measured, kept in a file.
+
+Such a run is a cell; the settings of a cell name it in the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from topicfold.exceptions import (
+    DataError,
+    EmptyDocumentWarning,
+    FitInterruptedWarning,
+)
+from topicfold.persistence.atomic import write_atomically
+
+logger = logging.getLogger(__name__)
+
+Row = dict[str, Any]
+Cell = dict[str, Any]
+Measure = Callable[[Any, Cell], list[Row]]
+# Columns of a row that the cell decides.
+_SHARED = ("protocol", "corpus", "model", "n_components", "seed")
+
+
+class ResultFile:
+    """Rows in a file of JSON lines; a cell's rows are there all or none.
+
+    A run that was killed while it wrote leaves a cut line: it is dropped when the file
+    is opened again, with the other rows of its cell, and the cell is done again.
+
+    Parameters
+    ----------
+    path : str, path or None
+        The file; it is made if missing. None keeps rows in memory only.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self.path = None if path is None else Path(path)
+        self._cells: dict[str, list[Row]] = {}
+        if self.path is None:
+            return
+        if self.path.is_dir():
+            raise DataError(f"{self.path} is a folder. Give a file for the results.")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.is_file():
+            self._load()
+
+    def get(self, cell: str) -> list[Row] | None:
+        """Return the rows of a finished cell."""
+        return self._cells.get(cell)
+
+    def add(self, cell: str, rows: Sequence[Row]) -> list[Row]:
+        """Keep the rows of a cell, on the disk before this returns."""
+        kept = [
+            {**row, "cell": cell, "part": f"{number}/{len(rows)}"}
+            for number, row in enumerate(rows, 1)
+        ]
+        if self.path is not None:
+            text = "".join(f"{_line(row)}\n" for row in kept).encode()
+            with self.path.open("ab") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+        self._cells[cell] = kept
+        return kept
+
+    def _load(self) -> None:
+        assert self.path is not None
+        damaged = False
+        # By part: two runs on one file may have done the same cell.
+        found: dict[str, dict[str, Row]] = {}
+        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                # What is no number in JSON is none here either.
+                row["value"] = math.nan if row["value"] is None else row["value"]
+                int(row["part"].partition("/")[2])
+                found.setdefault(row["cell"], {})[row["part"]] = row
+            except (ValueError, TypeError, KeyError, AttributeError):
+                damaged = True
+                if number == 1 and not line.startswith(b"{"):
+                    raise DataError(
+                        f"{self.path} is not a file of results. Give another file, or "
+                        "remove it."
+                    ) from None
+        for cell, parts in found.items():
+            if len(parts) == int(next(iter(parts)).partition("/")[2]):
+                self._cells[cell] = list(parts.values())
+            else:
+                damaged = True
+        if damaged:
+            self._rewrite()
+
+    def _rewrite(self) -> None:
+        """Leave only finished cells in the file."""
+        assert self.path is not None
+        text = "".join(f"{_line(r)}\n" for rows in self._cells.values() for r in rows)
+        write_atomically(self.path, lambda file: _write_text(file, text))
+
+
+def run_cell(cell: Cell, measure: Measure, data: Any) -> tuple[list[Row], str | None]:
+    """Return the rows of ``measure(data, cell)``, or what went wrong in words."""
+    before = _start_memory()
+    began = time.perf_counter()
+    try:
+        with quiet():
+            found = measure(data, cell)
+    except Exception as error:
+        logger.debug("cell failed", exc_info=True)
+        return [], f"{type(error).__name__}: {error}"
+    shared = {name: cell.get(name) for name in _SHARED}
+    shared["settings"] = json.dumps(
+        cell.get("settings") or {}, sort_keys=True, default=str
+    )
+    shared["seconds"] = time.perf_counter() - began
+    shared["peak_memory_mb"] = _peak_memory(before)
+    return [{**shared, **row} for row in found], None
+
+
+def describe(cell: Mapping[str, Any]) -> str:
+    """Return the cell in words.
+
+    Examples
+    --------
+    >>> describe({"corpus": "docs", "model": "LDA", "n_components": 20, "seed": 1})
+    'docs, LDA, K=20, seed 1'
+    """
+    parts = [str(cell.get("corpus") or ""), str(cell.get("model") or "")]
+    if cell.get("n_components"):
+        parts.append(f"K={cell['n_components']}")
+    if cell.get("seed") is not None:
+        parts.append(f"seed {cell['seed']}")
+    return ", ".join(part for part in parts if part)
+
+
+def cell_key(cell: Mapping[str, Any]) -> str:
+    """Return a short name for a cell: the same settings, the same name."""
+    text = json.dumps(cell, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def data_fingerprint(*arrays: Any) -> str:
+    """Return a short name for data: other documents are another experiment."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        parts: Iterable[Any] = [array]
+        if hasattr(array, "indptr"):
+            parts = [np.asarray(array.shape), array.indptr, array.indices, array.data]
+        for part in parts:
+            values = np.ascontiguousarray(part)
+            if values.dtype.kind == "O":
+                values = values.astype(str)
+            # Neither the width of integers nor that of floats is another corpus.
+            kind = {"i": np.int64, "u": np.int64, "f": np.float64}.get(
+                values.dtype.kind
+            )
+            values = values if kind is None else values.astype(kind)
+            digest.update(str(values.shape).encode())
+            digest.update(values.tobytes())
+    return digest.hexdigest()[:12]
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out warnings that a table of hundreds of fits cannot use.
+
+    Ctrl-C in a fit, of which a model would only warn and go on with what it has, ends
+    the run: half a fit must not be a result.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitInterruptedWarning)
+        for category in (ConvergenceWarning, EmptyDocumentWarning):
+            warnings.simplefilter("ignore", category)
+        try:
+            yield
+        except FitInterruptedWarning:
+            raise KeyboardInterrupt from None
+
+
+def _start_memory() -> float:
+    """Return the memory of this process in MB, and start a new peak where Linux can."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return _status("VmRSS")
+
+
+def _peak_memory(before: float) -> float | None:
+    """Return the peak since `_start_memory` in MB, above `before`; None if unknown."""
+    peak = _status("VmHWM")
+    return None if peak == 0 else round(max(peak - before, 0.0), 1)
+
+
+def _status(field: str) -> float:
+    try:
+        text = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0.0
+    for line in text.splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def _write_text(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+def _line(row: Row) -> str:
+    clean = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
+    return json.dumps(clean, ensure_ascii=False)

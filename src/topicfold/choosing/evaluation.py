@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Documents held out, and the linear classifier that judges features on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from topicfold.corpus import Corpus
+from topicfold.exceptions import DataError
+from topicfold.metrics._checks import checked_counts
+
+# Costs to choose from: features of length 1 need a smaller one than √θ.
+COSTS = {"topics": (1.0, 8.0, 64.0), "features": (0.25, 1.0, 4.0)}
+# The cost is chosen on at most this many training documents, in three folds.
+MOST_CROSS_VALIDATED = 4000
+N_FOLDS = 3
+HELD_OUT = 0.2
+
+
+def read_counts(corpus: Any) -> tuple[str, sparse.csr_matrix]:
+    """Return the name and counts of a corpus or of a pair (counts, labels)."""
+    if isinstance(corpus, Corpus):
+        return corpus.name, sparse.csr_matrix(corpus.counts)
+    X = corpus[0] if isinstance(corpus, tuple) and len(corpus) == 2 else corpus
+    if isinstance(X, str | bytes) or hasattr(X, "__fspath__"):
+        raise DataError(
+            f"the corpus is a {type(X).__name__}. Read it first, for instance with "
+            "topicfold.corpus.load_folder."
+        )
+    return "", sparse.csr_matrix(checked_counts(X, "X"))
+
+
+def read_labels(corpus: Any, n_documents: int) -> tuple[NDArray[np.int64], list[str]]:
+    """Return classes from 0, with -1 for unknown (-1, "", None), and their names."""
+    if isinstance(corpus, Corpus):
+        return corpus.encoded_labels()
+    labels = corpus[1] if isinstance(corpus, tuple) else None
+    if labels is None:
+        return np.full(n_documents, -1), []
+    values = np.asarray(labels, dtype=object).ravel().tolist()
+    if len(values) != n_documents:
+        raise DataError(f"there are {len(values)} labels for {n_documents} documents.")
+    names = [
+        "" if v is None or v == -1 or v == "" or v != v else str(v) for v in values
+    ]
+    classes = sorted(set(names) - {""})
+    code = {name: number for number, name in enumerate(classes)}
+    y = np.array([code.get(name, -1) for name in names], dtype=np.int64)
+    return y, classes
+
+
+def check_sizes(values: Any, name: str, least: int = 1) -> list[int]:
+    """Return a list of integers, from one or several."""
+    numbers = np.atleast_1d(np.asarray(values))
+    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
+        raise DataError(f"{name}={values!r} must be an integer or a list of integers.")
+    if numbers.min() < least:
+        raise DataError(f"{name}={values!r} must be {least} or more.")
+    return [int(number) for number in numbers]
+
+
+def draw_split(groups: NDArray[Any], test_size: float, seed: int) -> NDArray[np.bool_]:
+    """Draw training documents, of each group its share; a group of one is training."""
+    if not 0 < test_size < 1:
+        raise DataError(f"test_size={test_size} must be between 0 and 1.")
+    rng = np.random.default_rng([seed, 2])
+    test = np.zeros(len(groups), dtype=bool)
+    for group in np.unique(groups).tolist():
+        members = np.flatnonzero(groups == group)
+        count = min(round(test_size * len(members)), len(members) - 1)
+        test[rng.choice(members, count, replace=False)] = True
+    if not test.any():
+        raise DataError("there are no test documents. Give a larger test_size.")
+    return ~test
+
+
+def linear_svm(
+    c: float | str, y: NDArray[Any], costs: tuple[float, ...] = COSTS["topics"]
+) -> Any:
+    """Return a linear SVM; ``c="cv"`` chooses its cost by cross-validation.
+
+    With fewer than three documents of a class there is nothing to choose on: C is 1.
+
+    Examples
+    --------
+    >>> linear_svm(10.0, np.array([0, 1])).C
+    10.0
+    >>> linear_svm("cv", np.array([0, 1] * 3)).param_grid
+    {'C': (1.0, 8.0, 64.0)}
+    """
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import LinearSVC
+
+    if c != "cv":
+        return LinearSVC(C=c, random_state=0)
+    svm = LinearSVC(random_state=0)
+    if np.unique(y, return_counts=True)[1].min() < N_FOLDS:
+        return svm
+    return GridSearchCV(svm, {"C": costs}, cv=_folds(y))
+
+
+def held_out_accuracy(
+    classifier: Any, X: Any, y: Any, *, unknown_label: Any = None
+) -> tuple[float, int]:
+    """Fit on four fifths of the labelled documents, score on the rest.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Not changed; a copy is fitted.
+    X : sparse matrix of shape (n_documents, n_terms)
+        Counts.
+    y : array-like of shape (n_documents,)
+        Labels. A class with one document is never held out.
+    unknown_label : object, default=None
+        Label of documents whose class is not known: they are fitted, not scored.
+
+    Returns
+    -------
+    accuracy : float
+        Share of the held-out documents whose class was found: 0 to 1.
+    n_documents : int
+        Number of documents held out.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> held_out_accuracy(LinearSVC(), np.eye(2)[[0, 1] * 10], [0, 1] * 10)
+    (1.0, 4)
+    """
+    from sklearn.model_selection import train_test_split
+
+    labels = np.asarray(y)
+    known = np.arange(len(labels))
+    if unknown_label is not None:
+        known = np.flatnonzero(labels != unknown_label)
+    classes, sizes = np.unique(labels[known], return_counts=True)
+    usual = known[np.isin(labels[known], classes[sizes > 1])]
+    n_test = max(int(HELD_OUT * len(usual)), len(classes))
+    if n_test >= len(usual) - len(classes):
+        raise DataError(
+            f"{len(known)} labelled documents are too few to hold any out. Label more."
+        )
+    _, test = train_test_split(
+        usual, test_size=n_test, stratify=labels[usual], random_state=0
+    )
+    training = np.setdiff1d(np.arange(len(labels)), test)
+    fitted = clone(classifier).fit(X[training], labels[training])
+    return float((fitted.predict(X[test]) == labels[test]).mean()), len(test)
+
+
+def _folds(y: NDArray[Any]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return stratified folds of at most `MOST_CROSS_VALIDATED` documents."""
+    from sklearn.model_selection import StratifiedKFold
+
+    # Of every class its share, and enough for the folds.
+    share = min(1.0, MOST_CROSS_VALIDATED / len(y))
+    rng = np.random.default_rng(0)
+    parts = []
+    for members in (np.flatnonzero(y == c) for c in np.unique(y)):
+        count = max(N_FOLDS, round(share * len(members)))
+        parts.append(rng.permutation(members)[:count])
+    rows = np.sort(np.concatenate(parts))
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    return [(rows[a], rows[b]) for a, b in folds.split(rows, y[rows])]

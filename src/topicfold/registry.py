@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one list of models.
+
+The public names of topicfold, the command line, `compare` and the documentation read
+it. A new model is one entry here, or one call of `register` from anywhere else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from topicfold.exceptions import DataError
+
+__all__ = ["ModelEntry", "find_model", "model_names", "models", "register"]
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model.
+
+    Attributes
+    ----------
+    name : str
+        Name on the command line, in lower case.
+    source : str
+        ``"module:Class"``; the module is imported when the model is used.
+    title : str
+        What it is, in a few words.
+    acronym : str
+        Name in the papers, which comparisons show; default: `name`.
+    aliases : tuple of str
+        Other names.
+    labels : {"", "may", "must"}
+        Whether the model can or must learn from labels.
+    graph : bool
+        Whether it learns from neighbours or links of documents.
+    has_topics : bool
+        Whether it has topics, which are distributions of words.
+    classifies : bool
+        Whether the model itself predicts classes.
+    base : str
+        ``"module:Class"`` of the model that a two-phase model refines; the options are
+        those of the base then.
+    options : mapping
+        Parameters that the command line sets for this model.
+    next_command : str
+        What to do with a fitted model; ``{}`` is its folder.
+    """
+
+    name: str
+    source: str
+    title: str
+    acronym: str = ""
+    aliases: tuple[str, ...] = ()
+    labels: Literal["", "may", "must"] = ""
+    graph: bool = False
+    has_topics: bool = True
+    classifies: bool = False
+    base: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    next_command: str = "topicfold topics {}"
+
+    @property
+    def class_name(self) -> str:
+        """Name of the class."""
+        return self.source.partition(":")[2]
+
+    @property
+    def shown(self) -> str:
+        """Name in tables: that of the papers where there is one."""
+        return self.acronym or self.name
+
+    def all_names(self) -> set[str]:
+        """Return every name of the model, in lower case."""
+        names = {self.name, self.shown, *self.aliases}
+        if not self.base:
+            names.add(self.class_name)
+        return {name.lower() for name in names}
+
+    def load(self) -> Any:
+        """Return the class."""
+        return load_class(self.source)
+
+    def load_base(self) -> Any:
+        """Return the class of the base, None without one."""
+        return load_class(self.base) if self.base else None
+
+
+_MODELS = "topicfold.models."
+_BUILT_IN = (
+    ModelEntry("lda", f"{_MODELS}lda:LDA", "latent Dirichlet allocation", "LDA"),
+    ModelEntry(
+        "gibbs",
+        f"{_MODELS}gibbs_lda:GibbsLDA",
+        "LDA by collapsed Gibbs sampling",
+        "GibbsLDA",
+        ("gibbs-lda",),
+    ),
+    ModelEntry(
+        "plsa",
+        f"{_MODELS}plsa:PLSA",
+        "probabilistic latent semantic analysis",
+        "PLSA",
+        ("plsi",),
+    ),
+    ModelEntry(
+        "laplacian",
+        f"{_MODELS}manifold:LaplacianPLSA",
+        "PLSA that keeps neighbours close",
+        "LapPLSI",
+        ("lapplsa", "netplsa"),
+        labels="may",
+        graph=True,
+    ),
+    ModelEntry(
+        "local",
+        f"{_MODELS}manifold:LocallyConsistentPLSA",
+        "PLSA that keeps neighbours similar",
+        "LTM",
+        labels="may",
+        graph=True,
+    ),
+    ModelEntry(
+        "discriminative",
+        f"{_MODELS}manifold:DiscriminativePLSA",
+        "PLSA that also keeps distant documents apart",
+        "DTM",
+        labels="may",
+        graph=True,
+    ),
+    ModelEntry(
+        "orthogonal",
+        f"{_MODELS}orthogonal:OrthogonalPLSA",
+        "PLSA that keeps topics apart",
+        "OTM",
+    ),
+    ModelEntry("fstm", f"{_MODELS}fstm:FSTM", "fully sparse topic model", "FSTM"),
+    *(
+        ModelEntry(
+            f"{name.lower()}-c",
+            f"{_MODELS}two_phase:TwoPhase",
+            f"{name}, then labels",
+            f"{name}^c",
+            labels="must",
+            base=f"{_MODELS}{name.lower()}:{name}",
+        )
+        for name in ("FSTM", "PLSA", "LDA")
+    ),
+    ModelEntry(
+        "medlda",
+        f"{_MODELS}medlda:MedLDA",
+        "LDA with a margin between classes",
+        "MedLDA",
+        labels="must",
+        classifies=True,
+        options={"unknown_label": -1},
+    ),
+    ModelEntry(
+        "lsi",
+        f"{_MODELS}lsi:LSI",
+        "latent semantic indexing, for search",
+        "LSI",
+        ("lsa",),
+        has_topics=False,
+        options={"keep_documents": True},
+        next_command='topicfold search {} "WORDS"',
+    ),
+)
+_registered: list[ModelEntry] = []
+
+
+def models() -> tuple[ModelEntry, ...]:
+    """Return all models: those of topicfold, then those that were registered.
+
+    Examples
+    --------
+    >>> [entry.name for entry in models() if entry.graph]
+    ['laplacian', 'local', 'discriminative']
+    """
+    return (*_BUILT_IN, *_registered)
+
+
+def model_classes() -> dict[str, str]:
+    """Return ``{class name: "module:Class"}`` of topicfold's own models."""
+    return {entry.class_name: entry.source for entry in _BUILT_IN}
+
+
+def model_names() -> str:
+    """Return the names of all models, for help and errors.
+
+    Examples
+    --------
+    >>> model_names()  # doctest: +ELLIPSIS
+    'lda, gibbs, plsa, laplacian, local, discriminative, orthogonal, fstm, ...'
+    """
+    return ", ".join(entry.name for entry in models())
+
+
+def find_model(name: str) -> ModelEntry:
+    """Return the model of a name, an acronym or a class name, in any case.
+
+    Examples
+    --------
+    >>> find_model("PLSI").class_name
+    'PLSA'
+    >>> find_model("lad")
+    Traceback (most recent call last):
+    topicfold.exceptions.DataError: there is no model 'lad'. Did you mean lda? ...
+    """
+    # Of two models with the same class, the first has its name.
+    known = {key: entry for entry in reversed(models()) for key in entry.all_names()}
+    wanted = str(name).strip().lower()
+    if wanted in known:
+        return known[wanted]
+    raise DataError(
+        unknown_model(name, {key: entry.name for key, entry in known.items()})
+    )
+
+
+def unknown_model(name: object, known: Mapping[str, str]) -> str:
+    """Return the sentence for a name that is none of `known`: key → name shown."""
+    wanted = str(name).strip().lower()
+    first = [key for key, shown in known.items() if key == shown.lower()]
+    near = difflib.get_close_matches(wanted, first, n=1)
+    near = near or difflib.get_close_matches(wanted, known, n=1)
+    hint = f" Did you mean {known[near[0]]}?" if near else ""
+    names = ", ".join(dict.fromkeys(reversed(list(known.values()))))
+    return f"there is no model {str(name)!r}.{hint} Models: {names}."
+
+
+def register(entry: ModelEntry) -> ExitStack:
+    """Add a model of your own, for the command line and for `compare`.
+
+    Parameters
+    ----------
+    entry : ModelEntry
+        The model; its class is a scikit-learn estimator with ``components_``, imported
+        by the name in `source`. None of its names may be taken.
+
+    Returns
+    -------
+    contextlib.ExitStack
+        Takes the model out again at the end of a ``with`` block, or by ``close()``.
+
+    Examples
+    --------
+    >>> with register(ModelEntry("tiny", "topicfold.models.plsa:PLSA", "a PLSA")):
+    ...     find_model("tiny").title
+    'a PLSA'
+    """
+    taken = {key: other for other in models() for key in other.all_names()}
+    own = {entry.name.lower(), entry.shown.lower(), *map(str.lower, entry.aliases)}
+    for key in sorted(own & set(taken)):
+        raise DataError(
+            f"the name {key!r} is taken by the model {taken[key].name} "
+            f"({taken[key].source}). Choose another."
+        )
+    entry.load()
+    entry.load_base()
+    _registered.append(entry)
+    undo = ExitStack()
+    undo.callback(_registered.remove, entry)
+    return undo
+
+
+def load_class(source: str) -> Any:
+    """Return what ``"module:Class"`` names."""
+    module, _, attribute = source.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise DataError(
+            f"the model {source!r} cannot be imported ({error}). Give "
+            "'module:Class' of an installed module."
+        ) from error
