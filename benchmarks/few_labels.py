@@ -30,9 +30,8 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from benchmarks.papers.experiments.baselines import naive_bayes_em, spread_labels
-from topicfold import LDA, PLSA
+from topicfold import LDA, PLSA, NeighborGraph
 from topicfold.corpus import load_folder, vectorize
-from topicfold.models.graph_base import GraphOptions, build_graph
 from topicfold.models.manifold import (
     DiscriminativePLSA,
     LaplacianPLSA,
@@ -238,7 +237,7 @@ def run_corpus(name, options, report):
     """Measure every method on one corpus."""
     X, y, train = load_corpus(name)
     protocol = Protocol(X, y, train, options.sizes, options.draws)
-    graph = sp.csr_matrix(build_graph(X, None, None, GraphOptions(n_jobs=options.jobs)))
+    graph = sp.csr_matrix(NeighborGraph().build(X, n_jobs=options.jobs))
     about = (
         f"{X.shape[0]} documents, {X.shape[1]} terms, {len(protocol.classes)} "
         f"classes, {options.draws} draws."

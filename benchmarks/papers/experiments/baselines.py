@@ -46,10 +46,10 @@ def spread_labels(
     int array
         A class for every document; class 0 where no label reaches.
     """
-    from topicfold.models.graph_base import GraphOptions, build_graph
+    from topicfold import NeighborGraph
 
     if graph is None:
-        graph = build_graph(X, None, None, GraphOptions(n_jobs=n_jobs))
+        graph = NeighborGraph().build(X, n_jobs=n_jobs)
     graph = sparse.csr_matrix(graph)
     degree = np.asarray(graph.sum(axis=1)).ravel()
     scale = sparse.diags(1.0 / np.sqrt(np.maximum(degree, 1e-12)))
@@ -133,9 +133,9 @@ def spectral_clusters(X: Any, n_clusters: int, seed: int, **options: Any) -> Lab
     """Return normalised cuts of the document graph that the graph models have."""
     from sklearn.cluster import SpectralClustering
 
-    from topicfold.models.graph_base import GraphOptions, build_graph
+    from topicfold import NeighborGraph
 
-    graph = build_graph(X, None, None, GraphOptions()).astype(np.float64)
+    graph = NeighborGraph().build(X).astype(np.float64)
     # A little of everything: documents without neighbours must be somewhere.
     graph = sparse.csr_matrix(graph + 1e-6 * sparse.identity(X.shape[0]))
     graph.indices = graph.indices.astype(np.int32)
