@@ -35,6 +35,9 @@ class Callback:
     ...         return state.iteration >= 3
     """
 
+    def on_fit(self, model: Any, X: Any) -> None:
+        """Called once before the start, with the estimator and its counts."""
+
     def on_start(self, state: IterationState) -> None:
         """Called once, with the objective of the start in ``state.history``."""
 

@@ -168,6 +168,8 @@ class OnlineFit:
         for name in self.LEARNED:
             setattr(self.model, name, state[name])
         position, has_gauss, gauss = state["rest"]
+        if not 0 <= position <= len(state["keys"]):
+            raise ValueError(f"random numbers have no position {position}")
         self.rng.set_state(
             ("MT19937", state["keys"], int(position), int(has_gauss), gauss)
         )

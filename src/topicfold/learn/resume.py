@@ -1,26 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fit that was killed goes on: only the unfinished pass is lost."""
+"""A fit that was killed goes on: only the unfinished pass is lost.
+
+A state is a folder ``state-<iteration>`` with one bundle and, for a corpus in blocks,
+the blocks' mixtures beside it. ``current.json`` names the folder that counts. The state
+knows the fit it belongs to (model, parameters, corpus, version) and the checksum of
+every file, so neither another fit nor a damaged file is taken up.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import shutil
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
+from topicfold._version import __version__
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn.callbacks import Callback, check_every
-from topicfold.persistence.atomic import write_atomically
-from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.persistence.atomic import remove_leftovers, sync_folder, write_atomically
+from topicfold.persistence.bundle import Bundle, checksum, read_bundle, write_bundle
 
 if TYPE_CHECKING:
     from topicfold.learn.loop import IterationState
 
 KIND = "fit_state"
 POINTER = "current.json"
+# Parameters that may differ when a fit goes on: they do not change an iteration.
+_FREE = ("max_iter", "tol", "n_jobs", "verbose", "callbacks")
+_CHUNK = 2**24
 _logger = logging.getLogger("topicfold")
 
 
@@ -28,7 +41,9 @@ class Resume(Callback):
     """Save the state of a fit every few iterations; go on from it if it is there.
 
     The result is that of a fit that was never stopped, bit for bit. Give the same
-    model, data and random seed again. A finished fit that is started again goes on
+    model, data and random seed again; another corpus, model, parameter or version of
+    topicfold is an error that names the difference. Only `max_iter`, `tol`, `n_jobs`,
+    `verbose` and `callbacks` may change. A finished fit that is started again goes on
     too: with a higher `max_iter` it learns longer.
 
     Parameters
@@ -37,7 +52,8 @@ class Resume(Callback):
         Folder of the state; made when the first state is saved.
     every : int, default=1
         Iterations between two saves. Mixtures on disk are linked, not copied, where
-        the folder is on the same file system as the storage of the corpus.
+        the folder is on the same file system as the storage of the corpus; they are
+        read once for their checksums.
 
     Attributes
     ----------
@@ -61,33 +77,55 @@ class Resume(Callback):
     def __init__(self, path: Any, *, every: int = 1) -> None:
         self.path = Path(path)
         self.every = check_every(every)
+        self._fit: dict[str, str] = {}
+
+    def on_fit(self, model: Any, X: Any) -> None:
+        """Note what the fit is: model, parameters, corpus."""
+        self._fit = {
+            "model": type(model).__name__,
+            **_described_parameters(model),
+            "corpus": _corpus_digest(X),
+        }
 
     def on_start(self, state: IterationState) -> None:
         """Take up a saved state."""
         self.resumed_at_: int | None = None
-        self._saved_at = -1
         algorithm: Any = state.algorithm
         if not hasattr(algorithm, "restore"):
             raise DataError(
                 f"Resume cannot go on with {type(algorithm).__name__}: it is known for "
                 "PLSA, OrthogonalPLSA, LDA and FSTM. Use Checkpoint to keep results."
             )
+        self._identity = {
+            **self._fit,
+            "algorithm": type(algorithm).__name__,
+            **{key: repr(value) for key, value in algorithm.fingerprint().items()},
+        }
+        self._fit = {}
+        started = dict(algorithm.state())  # raises where a state cannot be kept
         folder = self._current()
         if folder is None:
             return
-        bundle = read_bundle(folder / "state.safetensors", kind=KIND)
-        mine, saved = _fingerprint(algorithm), bundle.meta["fingerprint"]
-        if saved != mine:
-            raise DataError(
-                f"{self.path} has the state of another fit: {saved}, not {mine}. "
-                "Remove the folder, or choose another for this fit."
-            )
-        values: dict[str, Any] = {**bundle.meta["values"], **bundle.arrays}
-        if bundle.meta["documents"]:
-            values["documents"] = _load_documents(algorithm.engine, folder)
-        algorithm.restore(values)
-        state.history[:] = bundle.meta["history"]
-        state.iteration = self.resumed_at_ = self._saved_at = bundle.meta["iteration"]
+        try:
+            bundle = read_bundle(folder / "state.safetensors", kind=KIND)
+            self._check_identity(bundle)
+            values = _checked_values(bundle, started)
+            if "documents" in started:
+                values["documents"] = _load_documents(
+                    algorithm.engine, folder, values, bundle, started["documents"]
+                )
+            history = [float(value) for value in bundle.meta["history"]]
+            iteration = int(bundle.meta["iteration"])
+            algorithm.restore(values)
+        except DataError:
+            raise
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise ModelFileError(
+                f"The state in {folder} is damaged ({error}). Remove {self.path} to "
+                "begin anew."
+            ) from error
+        state.history[:] = history
+        state.iteration = self.resumed_at_ = iteration
         _logger.info("the fit goes on after iteration %d", state.iteration)
 
     def on_iteration(self, state: IterationState) -> None:
@@ -101,12 +139,32 @@ class Resume(Callback):
             return None
         try:
             name = json.loads(pointer.read_text(encoding="utf-8"))["state"]
-            folder = self.path / Path(name).name
+            return self.path / Path(name).name
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFileError(
                 f"{pointer} cannot be read: {error}. Remove {self.path} to begin anew."
             ) from error
-        return folder
+
+    def _check_identity(self, bundle: Bundle) -> None:
+        """Refuse the state of another fit, and say what is different."""
+        mine = {"version of topicfold": __version__, **self._identity}
+        saved = {
+            "version of topicfold": bundle.topicfold_version,
+            **bundle.meta.get("fit", {}),
+        }
+        changes = [
+            f"{name} was {saved.get(name, 'not noted')}, is now "
+            f"{mine.get(name, 'not given')}"
+            for name in dict.fromkeys([*mine, *saved])
+            if name != "corpus" and saved.get(name) != mine.get(name)
+        ]
+        if saved.get("corpus") != mine.get("corpus"):
+            changes.append("it was another corpus")
+        if changes:
+            raise DataError(
+                f"{self.path} has the state of another fit: {'; '.join(changes)}. Give "
+                "the same model and data again, or remove the folder to begin anew."
+            )
 
     def _save(self, state: IterationState) -> None:
         algorithm: Any = state.algorithm
@@ -115,49 +173,139 @@ class Resume(Callback):
         folder = self.path / f"state-{state.iteration:06d}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        if documents is not None:
-            _save_documents(algorithm.engine, documents, folder)
-        is_array = {k: isinstance(v, np.ndarray) for k, v in values.items()}
+        arrays = {k: v for k, v in values.items() if isinstance(v, np.ndarray)}
+        files: dict[str, int] = {}
+        if hasattr(documents, "link_to"):
+            documents.link_to(folder)
+            files = {p.name: _file_checksum(p) for p in sorted(folder.iterdir())}
+        elif documents is not None:
+            arrays["documents"] = algorithm.engine.unpack_documents(documents)
         write_bundle(
             folder / "state.safetensors",
             kind=KIND,
-            arrays={k: v for k, v in values.items() if is_array[k]},
+            arrays=arrays,
             meta={
-                "fingerprint": _fingerprint(algorithm),
-                "values": {k: v for k, v in values.items() if not is_array[k]},
+                "fit": self._identity,
+                "values": {k: v for k, v in values.items() if k not in arrays},
                 "history": list(state.history),
                 "iteration": state.iteration,
-                "documents": documents is not None,
+                "files": files,
             },
         )
+        sync_folder(self.path)
         text = json.dumps({"state": folder.name})
         # From this moment on the new state counts; before, the old one does.
         write_atomically(self.path / POINTER, lambda to: _write_text(to, text))
-        self._saved_at = state.iteration
         for old in self.path.glob("state-*"):
             if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
+        remove_leftovers(self.path)
 
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _fingerprint(algorithm: Any) -> dict[str, Any]:
-    known: dict[str, Any] = algorithm.fingerprint()
-    return {"algorithm": type(algorithm).__name__, **known}
+def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a state that have the form of those at the start."""
+    values: dict[str, Any] = {**bundle.meta["values"], **bundle.arrays}
+    missing = sorted(started.keys() - values.keys() - {"documents"})
+    if missing:
+        raise ValueError(f"it has no {', '.join(missing)}")
+    for name, now in started.items():
+        if not isinstance(now, np.ndarray):
+            continue
+        value = values[name]
+        if not isinstance(value, np.ndarray) or value.shape != now.shape:
+            raise ValueError(f"{name} has another shape than {now.shape}")
+        if value.dtype != now.dtype or not _is_plausible(value):
+            raise ValueError(f"{name} has another type, or values that make no sense")
+    return values
 
 
-def _save_documents(engine: Any, documents: Any, folder: Path) -> None:
-    link = getattr(documents, "link_to", None)
-    if link is not None:
-        link(folder)
+def _is_plausible(array: np.ndarray) -> bool:
+    return bool(np.isfinite(array).all() and (array >= 0).all())
+
+
+def _load_documents(
+    engine: Any, folder: Path, values: dict[str, Any], bundle: Bundle, started: Any
+) -> Any:
+    """Return packed documents: those of the bundle, or files beside it."""
+    if not hasattr(started, "link_to"):
+        rows = values["documents"]
+        if rows.shape != (engine.n_documents, engine.n_topics):
+            raise ValueError(f"documents has shape {rows.shape}")
+        if rows.dtype != engine.dtype or not _is_plausible(rows):
+            raise ValueError("documents has values that make no sense")
+        return engine.pack_documents(rows)
+    files = bundle.meta["files"]
+    if len(files) != len(started.blocks):
+        raise ValueError(f"it has {len(files)} of {len(started.blocks)} blocks")
+    for name, block in zip(sorted(files), started.blocks, strict=True):
+        path = folder / Path(name).name
+        if _npy_form(path) != _npy_form(Path(block.path)):
+            raise ValueError(f"{name} has another shape")
+        if _file_checksum(path) != files[name]:
+            raise ValueError(f"{name} has another checksum")
+    return engine.adopt_documents(folder)
+
+
+def _npy_form(path: Path) -> tuple[bytes, int]:
+    """Return the header of a ``.npy`` file as it stands, and the size of the file."""
+    with path.open("rb") as stream:
+        start = stream.read(10)
+        return start + stream.read(int.from_bytes(start[8:10], "little")), (
+            path.stat().st_size
+        )
+
+
+def _file_checksum(path: Path) -> int:
+    crc = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            crc = zlib.crc32(chunk, crc)
+    return crc
+
+
+def _described_parameters(model: Any) -> dict[str, str]:
+    params = model.get_params(deep=True)
+    return {
+        name: _described(value)
+        for name, value in params.items()
+        if name.rpartition("__")[2] not in _FREE
+    }
+
+
+def _described(value: Any) -> str:
+    """Return a short text that is another one for another value."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return f"an array of shape {value.shape} ({checksum(value):08x})"
+    if sparse.issparse(value):
+        return f"a matrix of shape {value.shape} ({_corpus_digest(value.tocsr())})"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_described, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k!r}: {_described(v)}' for k, v in value.items())}}}"
+    if isinstance(value, np.random.RandomState):
+        state: Any = value.get_state(legacy=True)
+        return f"a RandomState ({checksum(repr(state[2:]), checksum(state[1])):08x})"
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return type(value).__name__
+
+
+def _corpus_digest(X: Any) -> str:
+    """Return the checksum of a matrix; of one in blocks, that of what it knows."""
+    if sparse.issparse(X):
+        parts = [X.indptr, X.indices, X.data]
     else:
-        np.save(folder / "documents.npy", engine.unpack_documents(documents))
-
-
-def _load_documents(engine: Any, folder: Path) -> Any:
-    adopt = getattr(engine, "adopt_documents", None)
-    if adopt is not None:
-        return adopt(folder)
-    return engine.pack_documents(np.load(folder / "documents.npy"))
+        parts = [X.block_rows, X.indptr, X.sum(axis=1), X.document_frequencies]
+        parts.append(X.term_totals)
+    crc = 0
+    for part in parts:
+        crc = checksum(np.asarray(part), crc)
+    return f"{crc:08x}"

@@ -236,7 +236,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _store_corpus(self, X: Any) -> None:
-        """Keep what perplexity and TopicData need of the training matrix."""
+        """Keep what perplexity, TopicData and callbacks need of the training matrix."""
+        for callback in getattr(self, "callbacks", None) or ():
+            if hasattr(callback, "on_fit"):
+                callback.on_fit(self, X)
         self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = counts / counts.sum()

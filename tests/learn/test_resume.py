@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A state is taken up by the fit it belongs to, and only when it is whole."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.exceptions import DataError, ModelFileError
+from topicfold.learn import Resume
+from topicfold.learn.resume import POINTER
+from topicfold.persistence import read_bundle, write_bundle
+from topicfold.steps import DirichletPhi
+
+LDA_OPTIONS = {"max_iter": 2, "random_state": 0, "doc_topic_prior": 0.1}
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(0)
+    return sparse.csr_matrix(rng.poisson(1.0, size=(24, 10)).astype(float))
+
+
+def state_of(folder):
+    return folder / json.loads((folder / POINTER).read_text())["state"]
+
+
+def fit(folder, counts, cls=LDA, **options):
+    resume = Resume(folder)
+    model = cls(3, **{**LDA_OPTIONS, "callbacks": [resume], **options}).fit(counts)
+    return model, resume.resumed_at_
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"doc_topic_prior": 0.5}, "doc_topic_prior was 0.1, is now 0.5"),
+        ({"random_state": 1}, "random_state was 0, is now 1"),
+        ({"algorithm": "variational"}, "algorithm was .*, is now "),
+        ({"phi_step": DirichletPhi(1.1)}, "phi_step was None, is now DirichletPhi"),
+        ({"init": np.full((3, 10), 0.1)}, r"init was .*, is now an array of shape"),
+        ({"random_state": np.random.RandomState(0)}, "is now a RandomState"),
+    ],
+    ids=str,
+)
+def test_another_parameter_is_named(tmp_path, counts, changes, difference):
+    fit(tmp_path / "state", counts)
+    expected = f"another fit: .*{difference}.*remove the folder to begin anew"
+    with pytest.raises(DataError, match=expected):
+        fit(tmp_path / "state", counts, **changes)
+
+
+def test_another_model_is_named(tmp_path, counts):
+    options = {"max_iter": 2, "random_state": 0, "callbacks": [Resume(tmp_path / "s")]}
+    PLSA(3, **options).fit(counts)
+    with pytest.raises(DataError, match="model was PLSA, is now OrthogonalPLSA"):
+        OrthogonalPLSA(3, **options).fit(counts)
+
+
+def test_a_parameter_inside_a_step_is_named(tmp_path, counts):
+    fit(tmp_path / "state", counts, phi_step=DirichletPhi(1.1))
+    with pytest.raises(DataError, match=r"phi_step__\w+ was 1.1, is now 1.2"):
+        fit(tmp_path / "state", counts, phi_step=DirichletPhi(1.2))
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+@pytest.mark.parametrize("cls", [LDA, FSTM, PLSA])
+def test_another_corpus_of_the_same_size_is_refused(tmp_path, counts, cls, in_blocks):
+    def corpus(X, name):
+        return BlockMatrix.write(tmp_path / name, X, block_size=10) if in_blocks else X
+
+    options = {"max_iter": 2, "random_state": 0, "callbacks": [Resume(tmp_path / "s")]}
+    cls(3, **options).fit(corpus(counts, "a"))
+    cls(3, **options).fit(corpus(counts, "b"))
+    other = corpus(counts[::-1].tocsr(), "c")
+    with pytest.raises(DataError, match=r"another fit: it was another corpus\."):
+        cls(3, **options).fit(other)
+
+
+def test_what_does_not_change_an_iteration_may_change(tmp_path, counts):
+    fit(tmp_path / "state", counts, tol=0)
+    model, resumed = fit(
+        tmp_path / "state", counts, tol=1e-9, max_iter=5, n_jobs=2, verbose=True
+    )
+    assert resumed == 2
+    whole = LDA(3, **{**LDA_OPTIONS, "max_iter": 5, "tol": 1e-9}).fit(counts)
+    np.testing.assert_array_equal(model.components_, whole.components_)
+    np.testing.assert_array_equal(model.doc_topics_, whole.doc_topics_)
+
+
+def test_the_state_of_another_version_is_refused(tmp_path, counts, monkeypatch):
+    fit(tmp_path / "state", counts)
+    monkeypatch.setattr("topicfold.learn.resume.__version__", "9.9")
+    with pytest.raises(DataError, match=r"version of topicfold was .*, is now 9\.9"):
+        fit(tmp_path / "state", counts)
+
+
+def test_any_flipped_byte_is_found(tmp_path, counts):
+    fit(tmp_path / "state", counts)
+    file = state_of(tmp_path / "state") / "state.safetensors"
+    whole = bytearray(file.read_bytes())
+    for place in [*range(0, len(whole), 97), len(whole) - 1]:
+        whole[place] ^= 1
+        file.write_bytes(whole)
+        with pytest.raises(ModelFileError, match=r"Remove .* to begin anew"):
+            fit(tmp_path / "state", counts)
+        whole[place] ^= 1
+
+
+@pytest.mark.parametrize("damage", ["flip", "shorten", "remove"])
+def test_damaged_mixtures_of_a_block_are_found(tmp_path, counts, damage):
+    blocks = BlockMatrix.write(tmp_path / "blocks", counts, block_size=10)
+    fit(tmp_path / "state", blocks)
+    file = state_of(tmp_path / "state") / "documents-000001.npy"
+    whole = file.read_bytes()
+    file.unlink()
+    if damage == "flip":
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    elif damage == "shorten":
+        file.write_bytes(whole[:-8])
+    with pytest.raises(ModelFileError, match=r"Remove .* to begin anew"):
+        fit(tmp_path / "state", blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("documents", np.ones((3, 3))),
+        ("documents", np.ones((24, 2))),
+        ("documents", np.full((24, 3), np.nan)),
+        ("documents", -np.ones((24, 3))),
+        ("topics", np.ones((3, 9))),
+        ("topics", np.ones((3, 10), np.float32)),
+        ("alpha", np.ones(2)),
+    ],
+    ids=str,
+)
+def test_arrays_of_another_form_do_not_reach_the_kernels(tmp_path, counts, name, value):
+    fit(tmp_path / "state", counts)
+    file = state_of(tmp_path / "state") / "state.safetensors"
+    bundle = read_bundle(file)
+    arrays = {**bundle.arrays, name: value}
+    write_bundle(file, kind=bundle.kind, arrays=arrays, meta=bundle.meta)
+    with pytest.raises(ModelFileError, match=f"damaged .{name} has"):
+        fit(tmp_path / "state", counts)
+
+
+def test_random_numbers_have_a_position(tmp_path, counts):
+    fit(tmp_path / "state", counts, batch_size=8)
+    file = state_of(tmp_path / "state") / "state.safetensors"
+    bundle = read_bundle(file)
+    bundle.meta["values"]["rest"][0] = 10**6
+    write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
+    with pytest.raises(ModelFileError, match="no position 1000000"):
+        fit(tmp_path / "state", counts, batch_size=8)
+
+
+def test_a_state_that_is_gone_says_what_to_do(tmp_path, counts):
+    fit(tmp_path / "state", counts)
+    (state_of(tmp_path / "state") / "state.safetensors").unlink()
+    with pytest.raises(ModelFileError, match=r"no file .* Remove .* to begin anew"):
+        fit(tmp_path / "state", counts)
