@@ -18,7 +18,7 @@ from topicfold import compare
 from topicfold.choosing.candidates import candidates, find_candidate
 from topicfold.cli.main import app
 from topicfold.cli.registry import make_model
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, ModelFileError
 from topicfold.registry import ModelEntry, find_model, models, register
 
 MODELS = Path(topicfold.__file__).parent / "models"
@@ -142,6 +142,39 @@ def test_a_model_from_outside_is_one_entry(toy, tmp_path):
     assert "Take WBT" in shown.output
     helped = CliRunner().invoke(app, ["fit", str(counts), "-m", "tuns", "-o", "x"])
     assert "Did you mean turns?" in helped.output
+
+
+TINY = """
+from topicfold import PLSA
+
+
+class TinyPLSA(PLSA):
+    def __init__(self, n_components=2, *, random_state=None, device="cpu"):
+        super().__init__(n_components, random_state=random_state, max_iter=3)
+        self.device = device
+"""
+
+
+def test_a_model_from_outside_is_fitted_and_opened_again(tmp_path, monkeypatch):
+    (tmp_path / "tiny_plsa.py").write_text(TINY)
+    monkeypatch.syspath_prepend(tmp_path)
+    corpus = planted_corpus()
+    counts, folder = tmp_path / "counts.npz", tmp_path / "model"
+    sparse.save_npz(counts, sparse.csr_matrix(corpus.counts))
+    entry = ModelEntry("tiny", "tiny_plsa:TinyPLSA", "PLSA in three passes")
+    with register(entry):
+        done = CliRunner().invoke(
+            app, ["fit", str(counts), "-m", "tiny", "-k", "3", "-o", str(folder)]
+        )
+        assert done.exit_code == 0, done.output
+        shown = CliRunner().invoke(app, ["topics", str(folder)])
+        assert shown.exit_code == 0, shown.output
+        fitted = topicfold.load(folder / "model.safetensors")
+        assert type(fitted).__name__ == "TinyPLSA"
+        assert fitted.components_.shape == (3, 24)
+    with pytest.raises(ModelFileError, match="'tiny_plsa:TinyPLSA' is refused"):
+        topicfold.load(folder / "model.safetensors")
+    sys.modules.pop("tiny_plsa", None)
 
 
 def test_a_registered_model_goes_when_its_block_ends(toy):

@@ -236,6 +236,8 @@ def unknown_model(name: object, known: Mapping[str, str]) -> str:
 def register(entry: ModelEntry) -> ExitStack:
     """Add a model of your own, for the command line and for `compare`.
 
+    Saved models of its class are trusted: they load without naming it.
+
     Parameters
     ----------
     entry : ModelEntry
@@ -266,6 +268,11 @@ def register(entry: ModelEntry) -> ExitStack:
     undo = ExitStack()
     undo.callback(_registered.remove, entry)
     return undo
+
+
+def is_registered(source: str) -> bool:
+    """Whether ``"module:Class"`` was given to `register` by code of this process."""
+    return any(source in (entry.source, entry.base) for entry in _registered)
 
 
 def load_class(source: str) -> Any:

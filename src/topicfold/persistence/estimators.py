@@ -32,6 +32,7 @@ from topicfold.core.counts import checked_csr
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.atomic import remove_leftovers
 from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.registry import is_registered
 
 KIND = "estimator"
 PACKAGE = "topicfold"
@@ -506,7 +507,7 @@ def resolve_class(name: str, trusted: frozenset[str] = frozenset()) -> Any:
             "top level of a module that can be imported can be saved and loaded. Move "
             "it into such a module."
         )
-    if not _is_ours(module_name) and name not in trusted:
+    if not (_is_ours(module_name) or name in trusted or is_registered(name)):
         raise ModelFileError(
             f"The class {name!r} is refused: it is not one of {PACKAGE}. If you know "
             f"its code and trust it, load the file with trusted=[{name!r}]."
