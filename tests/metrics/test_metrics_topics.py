@@ -112,7 +112,7 @@ def test_trustworthiness_is_scikit_learns(n_neighbors, monkeypatch):
     expected = trustworthiness(np.sqrt(theta), places, n_neighbors=n_neighbors)
     found = map_trustworthiness(theta, places, n_neighbors=n_neighbors)
     assert found == pytest.approx(expected)
-    monkeypatch.setattr("topicfold.metrics.maps._BLOCK", 120)  # two rows at a time
+    monkeypatch.setattr("topicfold.metrics.agreement._BLOCK", 120)  # two rows at a time
     assert map_trustworthiness(theta, places, n_neighbors=n_neighbors) == found
     some = map_trustworthiness(
         theta, places, n_neighbors=n_neighbors, n_documents=25, random_state=0

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How good topics are: fit, coherence, exclusivity, stability, clusters, maps."""
 
-from topicfold.metrics.clustering import clustering_accuracy, clustering_nmi
-from topicfold.metrics.coherence import cv_coherence, umass_coherence
-from topicfold.metrics.exclusive import frex, topic_exclusivity
+from topicfold.metrics.agreement import (
+    clustering_accuracy,
+    clustering_nmi,
+    map_trustworthiness,
+    match_topics,
+    topic_stability,
+)
+from topicfold.metrics.coherence import cv_coherence, npmi_coherence, umass_coherence
 from topicfold.metrics.intrusion import (
     IntrusionItem,
     IntrusionScore,
@@ -12,11 +17,12 @@ from topicfold.metrics.intrusion import (
     word_intrusion,
 )
 from topicfold.metrics.labeling import topic_labels
-from topicfold.metrics.left_to_right import left_to_right_log_likelihood
-from topicfold.metrics.maps import map_trustworthiness
-from topicfold.metrics.perplexity import completion_perplexity, unigram
-from topicfold.metrics.stability import match_topics, topic_stability
-from topicfold.metrics.words import npmi_coherence, top_words, topic_diversity
+from topicfold.metrics.perplexity import (
+    completion_perplexity,
+    left_to_right_log_likelihood,
+    unigram,
+)
+from topicfold.metrics.words import frex, top_words, topic_diversity, topic_exclusivity
 
 __all__ = [
     "IntrusionItem",

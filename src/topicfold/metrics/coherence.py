@@ -1,28 +1,78 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Coherence of topics: do their top words belong together? UMass and C_V.
+"""Coherence of topics: do their top words belong together? NPMI, UMass and C_V.
 
-NPMI on whole documents is in `topicfold.metrics.words`.
+Words are counted together in whole documents, or in windows that slide over the text.
+Windows with the same words are counted at once, so that the cost depends on how often
+the words asked for occur, not on the length of the text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from topicfold.exceptions import DataError
 from topicfold.metrics._checks import checked_array, checked_counts
-from topicfold.metrics.cooccurrence import (
-    pair_counts,
-    window_cooccurrence,
-    word_indicator,
-)
 from topicfold.metrics.words import check_enough, top_columns
 
 # Keeps the logarithm of pairs that never occur together finite (Röder et al.).
 _EPSILON = 1e-12
+# Entries of the runs × words matrix that are multiplied at once.
+_BLOCK = 1 << 20
+
+
+def npmi_coherence(
+    topics: ArrayLike, X: Any, *, n_words: int = 10
+) -> NDArray[np.float64]:
+    """Coherence of every topic: mean NPMI of the pairs of its top words.
+
+    ``NPMI(v, w) = log(p(v, w) / (p(v) p(w))) / -log p(v, w)``, where p is the share of
+    the documents of X that have the word, or both words (boolean, whole documents, no
+    window, no smoothing).
+
+    The conventions where the formula has no value: a pair that never occurs together
+    has -1, the limit; so has a pair with a word that never occurs. A pair of words that
+    are in every document has 0: they say nothing about each other. A topic with fewer
+    than two words of positive weight has no pairs and gets NaN.
+
+    Range: -1 (never together) over 0 (independent) to 1 (only together). Direction:
+    higher is better.
+
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_terms)
+        Weights of the words; any scale.
+    X : sparse matrix of shape (n_documents, n_terms)
+        The reference corpus, in general the training documents.
+    n_words : int, default=10
+        Top words of each topic, at least 2, at most the number of terms.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+
+    References
+    ----------
+    .. [1] G. Bouma, "Normalized (pointwise) mutual information in collocation
+       extraction", GSCL 2009.
+    .. [2] J. H. Lau, D. Newman, T. Baldwin, "Machine reading tea leaves", EACL 2014.
+
+    Examples
+    --------
+    >>> X = [[1, 2, 0], [3, 1, 0], [0, 0, 1], [0, 0, 1]]
+    >>> npmi_coherence([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]], X, n_words=2).tolist()
+    [1.0, -1.0]
+    """
+    pairs, n_documents = _document_pairs(checked_array(topics, "topics"), X, n_words)
+    scores = [
+        np.nan if together is None else _mean_npmi(together, n_documents)
+        for together in pairs
+    ]
+    return np.array(scores)
 
 
 def umass_coherence(
@@ -67,21 +117,15 @@ def umass_coherence(
     >>> umass_coherence([[0.6, 0.3, 0.1]], X, n_words=2).tolist()
     [0.0]
     """
-    weights = checked_array(topics, "topics")
-    check_enough(n_words, weights.shape[1])
     if not (np.isfinite(pseudocount) and pseudocount > 0):
         raise DataError(f"pseudocount={pseudocount} must be a number above 0.")
-    reference = _reference(X, weights.shape[1])
-    columns = top_columns(weights, n_words, least=2)
-    used = np.unique(np.concatenate(columns))
-    has_word = word_indicator(reference, used)
-    worst = np.log(pseudocount / reference.shape[0])
-    scores = np.full(len(columns), np.nan)
-    for number, topic in enumerate(columns):
-        if len(topic) < 2:
+    found, n_documents = _document_pairs(checked_array(topics, "topics"), X, n_words)
+    worst = np.log(pseudocount / n_documents)
+    scores = np.full(len(found), np.nan)
+    for number, together in enumerate(found):
+        if together is None:
             continue
-        together = pair_counts(has_word, np.searchsorted(used, topic))
-        likelier, other = np.triu_indices(len(topic), k=1)
+        likelier, other = np.triu_indices(len(together), k=1)
         frequency = np.diag(together)
         seen = (frequency[likelier] > 0) & (frequency[other] > 0)
         pairs = np.full(len(seen), worst)
@@ -118,7 +162,7 @@ def cv_coherence(
     documents : iterable of str or sequence of str
         The reference corpus as tokens in their order, or as text.
     vocabulary : sequence of str
-        The words, one a column.
+        The words, one per column.
     n_words : int, default=10
         Top words of each topic, at least 2, at most the number of terms.
     window : int, default=110
@@ -168,6 +212,159 @@ def cv_coherence(
     return scores
 
 
+class Cooccurrence(NamedTuple):
+    """Windows that have both words of a pair (diagonal: one word), of `n_units`."""
+
+    together: Any
+    n_units: int
+
+    def block(self, words: ArrayLike) -> NDArray[np.float64]:
+        """Return the dense square of some words."""
+        place = np.asarray(words)
+        return self.together[place][:, place].toarray().astype(np.float64)
+
+
+def window_cooccurrence(
+    documents: Iterable[str | Sequence[str]],
+    words: Sequence[str],
+    *,
+    window: int = 110,
+) -> Cooccurrence:
+    """Count the sliding windows that have a word, and those that have two.
+
+    A document of n tokens has ``max(n - window, 0) + 1`` windows, one at each place; a
+    shorter one is a window by itself, an empty one has none. Time and memory are
+    O(occurrences of `words`), but for the product of the words in one window.
+
+    Examples
+    --------
+    >>> texts = [["a", "b", "x", "a"], ["b"]]
+    >>> counts = window_cooccurrence(texts, ["a", "b"], window=2)
+    >>> counts.together.toarray().tolist(), counts.n_units
+    ([[2, 1], [1, 3]], 4)
+    """
+    if not isinstance(window, int | np.integer) or window < 1:
+        raise DataError(f"window={window!r} must be an integer, 1 or more.")
+    code = {word: number for number, word in enumerate(words)}
+    if len(code) != len(words):
+        raise DataError("words has repetitions. Give each word once.")
+    total = sparse.csr_array((len(words), len(words)), dtype=np.int64)
+    n_units, size = 0, 0
+    pending: list[tuple[Any, ...]] = []
+    for number, document in enumerate(documents):
+        tokens = _tokens(document, number)
+        if not tokens:
+            continue
+        n_windows = max(len(tokens) - int(window), 0) + 1
+        n_units += n_windows
+        runs = _runs(tokens, code, int(window), n_windows)
+        if runs is None:
+            continue
+        pending.append(runs)
+        size += len(runs[0])
+        if size > _BLOCK:
+            total = total + _product(pending, len(words))
+            pending, size = [], 0
+    return Cooccurrence(total + _product(pending, len(words)), n_units)
+
+
+def _tokens(document: str | Sequence[str], number: int) -> Sequence[str]:
+    if isinstance(document, str):
+        from topicfold.corpus import words_of
+
+        return list(words_of(document))
+    if not isinstance(document, Sequence | np.ndarray):
+        raise DataError(
+            f"document {number} is a {type(document).__name__}. Give text, or its "
+            "tokens as a list."
+        )
+    return document
+
+
+def _runs(
+    tokens: Sequence[str], code: dict[str, int], window: int, n_windows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return runs of windows with the same words: run and word of pairs, lengths."""
+    found = [(place, code[t]) for place, t in enumerate(tokens) if t in code]
+    if not found:
+        return None
+    places, words = np.array(found, dtype=np.int64).T
+    first = np.maximum(places - window + 1, 0)
+    # One behind the last window that has the place.
+    behind = np.minimum(places, n_windows - 1) + 1
+    cuts = np.unique(np.concatenate([first, behind]))
+    start, stop = np.searchsorted(cuts, first), np.searchsorted(cuts, behind)
+    repeats = stop - start
+    offsets = np.arange(repeats.sum()) - np.repeat(
+        np.cumsum(repeats) - repeats, repeats
+    )
+    run = np.repeat(start, repeats) + offsets
+    return run, np.repeat(words, repeats), np.append(np.diff(cuts), 0)
+
+
+def _product(pending: list[tuple[Any, ...]], n_words: int) -> Any:
+    if not pending:
+        return sparse.csr_array((n_words, n_words), dtype=np.int64)
+    lengths = [runs[2] for runs in pending]
+    starts = np.cumsum([0, *(len(length) for length in lengths)])
+    rows = np.concatenate(
+        [runs[0] + start for runs, start in zip(pending, starts[:-1], strict=True)]
+    )
+    columns = np.concatenate([runs[1] for runs in pending])
+    shape = (int(starts[-1]), n_words)
+    has_word = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape
+    )
+    has_word.sum_duplicates()
+    has_word.data[:] = 1
+    weights = sparse.dia_array(
+        (np.concatenate(lengths)[None, :], [0]), shape=(shape[0], shape[0])
+    )
+    return sparse.csr_array(has_word.T @ (weights @ has_word))
+
+
+def _document_pairs(
+    topics: NDArray[np.floating], X: Any, n_words: int
+) -> tuple[list[NDArray[np.float64] | None], int]:
+    """Return, for every topic, in how many documents its top words occur together.
+
+    The diagonal has those that have the word; None for a topic without a pair. Also
+    the number of documents.
+    """
+    check_enough(n_words, topics.shape[1])
+    reference = checked_counts(X, "X")
+    if reference.shape[1] != topics.shape[1] or reference.shape[0] == 0:
+        raise DataError(
+            f"X has shape {reference.shape} for topics of {topics.shape[1]} terms. "
+            "Give at least one document, on the vocabulary of the topics."
+        )
+    columns = top_columns(topics, n_words, least=2)
+    used = np.unique(np.concatenate(columns))
+    has_word = reference.tocsc()[:, used].astype(np.int64)
+    has_word.data[:] = 1
+    pairs: list[NDArray[np.float64] | None] = []
+    for topic in columns:
+        block = has_word[:, np.searchsorted(used, topic)]
+        together = (block.T @ block).toarray().astype(np.float64)
+        pairs.append(together if len(topic) > 1 else None)
+    return pairs, reference.shape[0]
+
+
+def _mean_npmi(together: NDArray[np.float64], n_documents: int) -> float:
+    """Mean over pairs; `together` has document frequencies on its diagonal."""
+    first, second = np.triu_indices(len(together), k=1)
+    frequency = np.diag(together).astype(np.float64)
+    joint = together[first, second].astype(np.float64)
+    scores = np.full(len(joint), -1.0)
+    scores[joint == n_documents] = 0.0
+    mixed = (joint > 0) & (joint < n_documents)
+    p = joint[mixed] / n_documents
+    apart = frequency[first[mixed]] * frequency[second[mixed]] / n_documents**2
+    scores[mixed] = np.log(p / apart) / -np.log(p)
+    # Rounding must not leave the range.
+    return float(np.clip(scores, -1.0, 1.0).mean())
+
+
 def _smoothed_npmi(joint: NDArray[np.float64]) -> NDArray[np.float64]:
     """NPMI of all pairs; 0 for words that never occur, and for those always there."""
     p = np.diag(joint)
@@ -185,13 +382,3 @@ def _mean_cosine(vectors: NDArray[np.float64]) -> float:
     cosines = np.zeros(len(vectors))
     np.divide(vectors @ whole, norms, out=cosines, where=norms > 0)
     return float(np.clip(cosines, -1.0, 1.0).mean())
-
-
-def _reference(X: Any, n_terms: int) -> Any:
-    reference = checked_counts(X, "X")
-    if reference.shape[1] != n_terms or reference.shape[0] == 0:
-        raise DataError(
-            f"X has shape {reference.shape} for topics of {n_terms} terms. Give at "
-            "least one document, on the vocabulary of the topics."
-        )
-    return reference

@@ -143,7 +143,7 @@ def topic_intrusion(
     n_items: int = 10,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[IntrusionItem]:
-    """Make topic intrusion questions: the topics of a document, and one it has not.
+    """Make topic intrusion questions: topics of a document, and one it does not have.
 
     Topics are shown by their names, or by their first words. The intruder is drawn
     from the half of the topics that the document has least of.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics of topics as word lists: top words, diversity, NPMI coherence.
+"""Topics as lists of words: top words, diversity, exclusivity, FREX.
 
 The top words of a topic are its words of positive weight by falling weight, ties by
 column. Words of no weight are never listed, so a sparse topic can have fewer than asked
@@ -9,14 +9,13 @@ for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
 
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_array, checked_counts
-from topicfold.metrics.cooccurrence import pair_counts, word_indicator
+from topicfold.metrics._checks import checked_array
 
 
 def top_words(
@@ -29,7 +28,7 @@ def top_words(
     topics : array of shape (n_topics, n_terms)
         Weights of the words; any scale.
     vocabulary : sequence of str
-        The words, one a column.
+        The words, one per column.
     n_words : int, default=10
         Length of the lists; shorter where a topic has fewer words of positive weight.
 
@@ -88,31 +87,21 @@ def topic_diversity(topics: ArrayLike, n_words: int = 25) -> float:
     return len(np.unique(columns)) / len(columns)
 
 
-def npmi_coherence(
-    topics: ArrayLike, X: Any, *, n_words: int = 10
-) -> NDArray[np.float64]:
-    """Coherence of every topic: mean NPMI of the pairs of its top words.
+def topic_exclusivity(topics: ArrayLike, *, n_words: int = 10) -> NDArray[np.float64]:
+    """Share of its top words' weight that each topic has for itself.
 
-    ``NPMI(v, w) = log(p(v, w) / (p(v) p(w))) / -log p(v, w)``, where p is the share of
-    the documents of X that have the word, or both words (boolean, whole documents, no
-    window, no smoothing).
+    The mean over the top words w of topic k of ``φ_kw / Σ_j φ_jw``. A topic without
+    words of positive weight gets NaN.
 
-    The conventions where the formula has no value: a pair that never occurs together
-    has -1, the limit; so has a pair with a word that never occurs. A pair of words that
-    are in every document has 0: they say nothing about each other. A topic with fewer
-    than two words of positive weight has no pairs and gets NaN.
-
-    Range: -1 (never together) over 0 (independent) to 1 (only together). Direction:
-    higher is better.
+    Range: above 0 to 1, 1 / n_topics where all topics are the same. Direction: higher
+    is better; read it beside coherence, since topics of rare words are exclusive.
 
     Parameters
     ----------
     topics : array of shape (n_topics, n_terms)
-        Weights of the words; any scale.
-    X : sparse matrix of shape (n_documents, n_terms)
-        The reference corpus, in general the training documents.
+        Word distributions of the topics, not negative.
     n_words : int, default=10
-        Top words of each topic, at least 2, at most the number of terms.
+        Top words of each topic, at most the number of terms.
 
     Returns
     -------
@@ -120,49 +109,66 @@ def npmi_coherence(
 
     References
     ----------
-    .. [1] G. Bouma, "Normalized (pointwise) mutual information in collocation
-       extraction", GSCL 2009.
-    .. [2] J. H. Lau, D. Newman, T. Baldwin, "Machine reading tea leaves", EACL 2014.
+    .. [1] J. Bischof, E. Airoldi, "Summarizing topical content with word frequency and
+       exclusivity", ICML 2012.
 
     Examples
     --------
-    >>> X = [[1, 2, 0], [3, 1, 0], [0, 0, 1], [0, 0, 1]]
-    >>> npmi_coherence([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]], X, n_words=2).tolist()
-    [1.0, -1.0]
+    >>> topic_exclusivity([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]], n_words=2).tolist()
+    [0.75, 0.75]
     """
-    weights = checked_array(topics, "topics")
+    weights = _checked_weights(topics)
     check_enough(n_words, weights.shape[1])
-    reference = checked_counts(X, "X")
-    if reference.shape[1] != weights.shape[1] or reference.shape[0] == 0:
-        raise DataError(
-            f"X has shape {reference.shape} for topics of {weights.shape[1]} terms. "
-            "Give at least one document, on the vocabulary of the topics."
-        )
-    columns = top_columns(weights, n_words, least=2)
-    used = np.unique(np.concatenate(columns))
-    has_word = word_indicator(reference, used)
-    scores = np.full(len(columns), np.nan)
-    for number, topic in enumerate(columns):
-        if len(topic) < 2:
-            continue
-        together = pair_counts(has_word, np.searchsorted(used, topic))
-        scores[number] = _mean_npmi(together, reference.shape[0])
+    shares = _shares(weights)
+    scores = np.full(len(weights), np.nan)
+    for number, topic in enumerate(top_columns(weights, n_words, least=1)):
+        if len(topic):
+            scores[number] = shares[number, topic].mean()
     return scores
 
 
-def _mean_npmi(together: NDArray[np.float64], n_documents: int) -> float:
-    """Mean over pairs; `together` has document frequencies on its diagonal."""
-    first, second = np.triu_indices(len(together), k=1)
-    frequency = np.diag(together).astype(np.float64)
-    joint = together[first, second].astype(np.float64)
-    scores = np.full(len(joint), -1.0)
-    scores[joint == n_documents] = 0.0
-    mixed = (joint > 0) & (joint < n_documents)
-    p = joint[mixed] / n_documents
-    apart = frequency[first[mixed]] * frequency[second[mixed]] / n_documents**2
-    scores[mixed] = np.log(p / apart) / -np.log(p)
-    # Rounding must not leave the range.
-    return float(np.clip(scores, -1.0, 1.0).mean())
+def frex(topics: ArrayLike, *, weight: float = 0.5) -> NDArray[np.float64]:
+    """FREX of every word in every topic: frequent in the topic, and exclusive to it.
+
+    The weighted harmonic mean of two ranks among the words of the topic: that of its
+    share ``φ_kw / Σ_j φ_jw`` and that of its frequency φ_kw, both as empirical
+    distribution functions. Words of no weight in a topic get 0.
+
+    Range: 0 to 1. Direction: higher says more about the topic. The top words by it
+    are ``top_words(frex(topics), vocabulary)``.
+
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_terms)
+        Word distributions of the topics, not negative.
+    weight : float, default=0.5
+        Of exclusivity, in [0, 1]; the rest is that of frequency.
+
+    Returns
+    -------
+    array of shape (n_topics, n_terms)
+
+    References
+    ----------
+    .. [1] J. Bischof, E. Airoldi, "Summarizing topical content with word frequency and
+       exclusivity", ICML 2012.
+
+    Examples
+    --------
+    >>> frex([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]]).round(2).tolist()
+    [[0.8, 0.8, 0.0], [0.8, 0.0, 0.8]]
+    """
+    weights = _checked_weights(topics)
+    if not 0 <= weight <= 1:
+        raise DataError(f"weight={weight} must be between 0 and 1.")
+    shares = _shares(weights)
+    scores = np.zeros(weights.shape)
+    for topic, (frequency, share) in enumerate(zip(weights, shares, strict=True)):
+        own = rankdata(share, method="max") / len(share)
+        often = rankdata(frequency, method="max") / len(frequency)
+        mean = 1 / (weight / own + (1 - weight) / often)
+        scores[topic] = np.where(frequency > 0, mean, 0.0)
+    return scores
 
 
 def top_columns(
@@ -189,3 +195,19 @@ def check_enough(n_words: int, n_terms: int) -> None:
             f"n_words={n_words} is more than the {n_terms} terms of topics. Give "
             f"n_words={n_terms} or less."
         )
+
+
+def _checked_weights(topics: ArrayLike) -> NDArray[np.float64]:
+    weights = checked_array(topics, "topics").astype(np.float64)
+    if weights.min() < 0:
+        row, column = np.argwhere(weights < 0)[0]
+        raise DataError(
+            f"topics has negative weights (first at row {row}, column {column}). "
+            "Exclusivity is of distributions of words."
+        )
+    return weights
+
+
+def _shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = weights.sum(axis=0)
+    return weights / np.where(total > 0, total, 1.0)

@@ -25,7 +25,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
-from topicfold.metrics.left_to_right import left_to_right_log_likelihood
+from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
 from topicfold.steps.base import PhiStep
 

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Agreement: of clusters with classes, of two runs, of a map with the mixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
+
+from topicfold.exceptions import DataError
+from topicfold.metrics._checks import checked_array, checked_rows
+
+# Distances held at once: 32 MB of float64.
+_BLOCK = 1 << 22
+
+
+def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
+    """AC: share of documents in the right cluster, under the best naming of clusters.
+
+    Each cluster is given at most one class, so that the most documents are right
+    (Hungarian). More clusters than classes leave some unnamed: their documents count
+    as wrong.
+
+    Range: above 0 to 1. Direction: higher is better. The share of the largest class is
+    reached by one single cluster.
+
+    Parameters
+    ----------
+    labels : array of shape (n_documents,)
+        The classes: numbers or strings.
+    clusters : array of shape (n_documents,)
+        The clusters, for instance the largest topic of each document.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] D. Cai, Q. Mei, J. Han, C. Zhai, "Modeling hidden topics on document
+       manifold", CIKM 2008.
+
+    Examples
+    --------
+    >>> clustering_accuracy(["a", "a", "b", "b"], [1, 1, 0, 1])
+    0.75
+    """
+    table = _contingency(labels, clusters)
+    rows, columns = linear_sum_assignment(-table)
+    return float(table[rows, columns].sum() / table.sum())
+
+
+def clustering_nmi(labels: ArrayLike, clusters: ArrayLike) -> float:
+    """Mutual information of classes and clusters, over the larger entropy.
+
+    Two partitions that are both of one part are the same: 1. Where only one of them
+    is, it says nothing of the other: 0.
+
+    Range: 0 (independent) to 1 (the same). Direction: higher is better.
+
+    Parameters
+    ----------
+    labels : array of shape (n_documents,)
+        The classes: numbers or strings.
+    clusters : array of shape (n_documents,)
+        The clusters.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] D. Cai, Q. Mei, J. Han, C. Zhai, "Modeling hidden topics on document
+       manifold", CIKM 2008.
+
+    Examples
+    --------
+    >>> clustering_nmi(["a", "a", "b", "b"], [1, 1, 0, 0])
+    1.0
+    """
+    table = _contingency(labels, clusters).astype(np.float64)
+    joint = table / table.sum()
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    larger = max(_entropy(rows), _entropy(columns))
+    if larger == 0:
+        return 1.0
+    filled = joint > 0
+    ratio = joint[filled] / np.outer(rows, columns)[filled]
+    information = float(joint[filled] @ np.log(ratio))
+    return min(max(information / larger, 0.0), 1.0)
+
+
+class TopicMatch(NamedTuple):
+    """Which topic of one run is which of another.
+
+    Attributes
+    ----------
+    first, second : int arrays of the same length
+        Matched topics; as many as the smaller run has.
+    overlap : array
+        Probability that each pair shares, 0 to 1.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    overlap: NDArray[np.float64]
+
+
+def match_topics(first: ArrayLike, second: ArrayLike) -> TopicMatch:
+    """Match the topics of two runs, each with at most one of the other.
+
+    The similarity of two topics is the probability they share, ``Σ_w min(φ_kw, φ'_jw)``
+    (one less the total variation distance); the matching is the one of greatest sum.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (n_topics, n_terms)
+        Word distributions on the same vocabulary; the numbers of topics may differ.
+
+    Returns
+    -------
+    TopicMatch
+        By the number of the first run's topic.
+
+    Examples
+    --------
+    >>> match = match_topics([[0.9, 0.1], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]])
+    >>> match.second.tolist(), match.overlap.round(2).tolist()
+    ([1, 0], [0.9, 1.0])
+    """
+    a, b = checked_rows(first, "first"), checked_rows(second, "second")
+    if a.shape[1] != b.shape[1]:
+        raise DataError(
+            f"the runs have {a.shape[1]} and {b.shape[1]} terms. Fit them on the same "
+            "vocabulary."
+        )
+    # A row at a time: K × K × V would not fit.
+    overlap = np.stack([np.minimum(row, b).sum(axis=1, dtype=np.float64) for row in a])
+    rows, columns = linear_sum_assignment(-overlap)
+    shared = np.clip(overlap[rows, columns], 0.0, 1.0)
+    return TopicMatch(rows.astype(np.int64), columns.astype(np.int64), shared)
+
+
+def topic_stability(runs: Sequence[ArrayLike]) -> float:
+    """Mean probability that matched topics share, over all pairs of runs.
+
+    Topics are matched by `match_topics`; a topic without a partner counts as 0.
+
+    Range: 0 (no word in common) to 1 (the same topics, in any order). Direction: higher
+    is better. More topics are less stable, and so are topics of few words.
+
+    Parameters
+    ----------
+    runs : sequence of arrays of shape (n_topics, n_terms)
+        At least two: word distributions from fits with other seeds or samples.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] D. Greene, D. O'Callaghan, P. Cunningham, "How many topics? Stability
+       analysis for topic models", ECML PKDD 2014 (there on ranks of top words).
+
+    Examples
+    --------
+    >>> run = [[0.9, 0.1, 0.0], [0.0, 0.2, 0.8]]
+    >>> round(topic_stability([run, run[::-1], [[0.8, 0.2, 0.0], run[1]]]), 4)
+    0.9667
+    """
+    if len(runs) < 2:
+        raise DataError(
+            f"stability is between runs, and there is {len(runs)}. Give the topics of "
+            "at least two fits."
+        )
+    scores = []
+    for i, first in enumerate(runs):
+        for second in runs[i + 1 :]:
+            n_topics = max(len(np.asarray(first)), len(np.asarray(second)))
+            scores.append(match_topics(first, second).overlap.sum() / n_topics)
+    return float(np.mean(scores))
+
+
+def map_trustworthiness(
+    theta: ArrayLike,
+    coordinates: ArrayLike,
+    *,
+    n_neighbors: int = 5,
+    metric: str = "hellinger",
+    n_documents: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> float:
+    """Trustworthiness of a 2-d map: are neighbours on it neighbours in truth?
+
+    ``1 - 2 / (n m (2n - 3m - 1)) Σ_i Σ_{j near i on the map} max(0, r(i, j) - m)``,
+    where r(i, j) is j's rank among the neighbours of i in the space of mixtures and
+    m the number of neighbours. Ties in the ranks go by row.
+
+    Range: 0 to 1; a random map has about 0.5. Direction: higher is better.
+
+    Parameters
+    ----------
+    theta : array of shape (n_documents, n_topics)
+        Mixtures, or any features.
+    coordinates : array of shape (n_documents, 2)
+        Places on the map; more dimensions work too.
+    n_neighbors : int, default=5
+        Neighbours of a document, less than half the number of documents.
+    metric : str, default="hellinger"
+        Distance of mixtures: ``"hellinger"`` or one of scikit-learn's.
+    n_documents : int, optional
+        Documents whose neighbours are looked at, drawn at random; default: all.
+    random_state : int, RandomState or None, default=None
+        Seed of that draw.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Memory is O(n_documents), time O(n_documents²): draw some for large maps.
+
+    References
+    ----------
+    .. [1] J. Venna, S. Kaski, "Neighborhood preservation in nonlinear projection
+       methods", ICANN 2001.
+
+    Examples
+    --------
+    >>> line = np.arange(12.0)[:, None]
+    >>> map_trustworthiness(line, line, n_neighbors=2, metric="euclidean")
+    1.0
+    """
+    high, low = checked_array(theta, "theta"), checked_array(coordinates, "coordinates")
+    n = len(high)
+    if len(low) != n:
+        raise DataError(f"theta has {n} documents, coordinates has {len(low)}.")
+    if not 1 <= n_neighbors < n / 2:
+        raise DataError(
+            f"n_neighbors={n_neighbors} must be at least 1 and less than half of the "
+            f"{n} documents."
+        )
+    if metric == "hellinger":
+        if high.min() < 0:
+            raise DataError(
+                "theta has negative entries, which have no Hellinger distance. Give "
+                "metric='euclidean' or 'cosine'."
+            )
+        high, metric = np.sqrt(high), "euclidean"
+    anchors = np.arange(n)
+    if n_documents is not None and n_documents < n:
+        if n_documents < 1:
+            raise DataError(f"n_documents={n_documents} must be 1 or more.")
+        anchors = check_random_state(random_state).permutation(n)[:n_documents]
+    penalty = 0
+    step = max(1, _BLOCK // n)
+    for start in range(0, len(anchors), step):
+        rows = anchors[start : start + step]
+        penalty += _penalty(high, low, rows, n_neighbors, metric)
+    worst = len(anchors) * n_neighbors * (2 * n - 3 * n_neighbors - 1) / 2
+    return 1.0 - penalty / worst
+
+
+def _entropy(p: NDArray[np.float64]) -> float:
+    p = p[p > 0]
+    return max(float(-(p @ np.log(p))), 0.0)
+
+
+def _contingency(labels: Any, clusters: Any) -> NDArray[np.int64]:
+    classes, groups = np.asarray(labels), np.asarray(clusters)
+    if classes.ndim != 1 or classes.shape != groups.shape or not len(classes):
+        raise DataError(
+            f"labels has shape {classes.shape} and clusters {groups.shape}. Give one "
+            "label and one cluster per document, and at least one document."
+        )
+    row = np.unique(classes, return_inverse=True)[1]
+    column = np.unique(groups, return_inverse=True)[1]
+    table = np.zeros((row.max() + 1, column.max() + 1), dtype=np.int64)
+    np.add.at(table, (row, column), 1)
+    return table
+
+
+def _penalty(
+    high: NDArray[np.floating],
+    low: NDArray[np.floating],
+    rows: NDArray[np.int64],
+    n_neighbors: int,
+    metric: str,
+) -> int:
+    """Sum of how far map neighbours of some rows are from being neighbours."""
+    own = np.arange(len(rows)), rows
+    near = pairwise_distances(low[rows], low)
+    near[own] = np.inf
+    chosen = np.argsort(near, axis=1, kind="stable")[:, :n_neighbors]
+    far = pairwise_distances(high[rows], high, metric=metric)
+    far[own] = -np.inf
+    order = np.argsort(far, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(order.shape[1])[None, :], axis=1)
+    excess = np.take_along_axis(rank, chosen, axis=1) - n_neighbors
+    return int(np.maximum(excess, 0).sum())
