@@ -140,3 +140,15 @@ def test_what_was_done_is_said_in_words(cli, four, tmp_path):
     shown = cli("info", tmp_path / "one").stdout
     assert "Edit     merge: topics [0, 1, 2, 3]\n" in shown
     assert " kB, topicfold" in shown
+
+
+def test_a_report_never_outlives_its_model(cli, four, tmp_path):
+    assert (four / "report.html").is_file()
+    result = cli("edit", four, "-o", four, "--force", "--drop", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "Removed" in result.stdout
+    assert not (four / "report.html").exists()
+    own = tmp_path / "own.safetensors"
+    (tmp_path / "own.report.html").write_text("my page")
+    assert cli("edit", four, "-o", own, "--drop", 1).exit_code == 0
+    assert (tmp_path / "own.report.html").read_text() == "my page"

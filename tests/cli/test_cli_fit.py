@@ -163,9 +163,9 @@ def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
     folder.mkdir()
     (folder / "cat.jpg").touch()
     fit = ("fit", texts, *small, "--force", "-o")
-    check_error(cli(*fit, folder), "not empty", "no topicfold model")
+    check_error(cli(*fit, folder), "cat.jpg", "no topicfold model")
     (folder / "model.safetensors").write_bytes(b"someone else's")
-    check_error(cli(*fit, folder), "not topicfold's")
+    check_error(cli(*fit, folder), "not a file of topicfold")
     check_error(cli(*fit, texts), "is a file")
     check_error(cli(*fit, texts / "below"), "cannot be written")
     assert (folder / "model.safetensors").read_bytes() == b"someone else's"

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from topicfold import PLSA
-from topicfold.cli.report import read_times, report_place
-from topicfold.persistence.model_folder import load_model_folder, save_model_folder
+from topicfold.cli.report import read_times
+from topicfold.persistence.model_folder import (
+    load_model_folder,
+    report_file,
+    save_model_folder,
+)
 
 
 def data_of(file):
@@ -57,7 +61,7 @@ def test_saved_record(cli, bare, tmp_path):
     record = data.save(tmp_path / "data.safetensors")
     result = cli("report", record)
     assert result.exit_code == 0, result.output
-    assert report_place(record) == tmp_path / "data.report.html"
+    assert report_file(record) == tmp_path / "data.report.html"
     assert data_of(tmp_path / "data.report.html")["counts"]["topics"] == 2
 
 
@@ -174,7 +178,7 @@ def test_documents_are_found_by_their_ids(cli, check_error, small, tmp_path):
 def test_files_of_others_are_kept(cli, check_error, bare, tmp_path):
     file = tmp_path / "report.html"
     file.write_text("<html>mine</html>")
-    check_error(cli("report", bare, "-o", file), "no report of topicfold")
+    check_error(cli("report", bare, "-o", file), "not a report of topicfold")
     assert file.read_text() == "<html>mine</html>"
     check_error(cli("report", bare, "-o", tmp_path), "is a folder")
     check_error(cli("report", tmp_path / "nowhere"), "nowhere")

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from topicfold import PLSA
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence import save_estimator
+from topicfold.persistence import atomic, save_estimator
 from topicfold.persistence.model_folder import (
     check_output_folder,
     load_model_folder,
@@ -58,7 +60,7 @@ def test_parts_that_do_not_fit(fitted, tmp_path, extra):
 
 def test_odd_settings(fitted, tmp_path):
     save_estimator(fitted, tmp_path, extra_meta={"text": 3})
-    with pytest.raises(ModelFileError, match="text settings"):
+    with pytest.raises(ModelFileError, match="text options"):
         load_model_folder(tmp_path)
 
 
@@ -72,11 +74,11 @@ def test_output_file(fitted, tmp_path):
     file = tmp_path / "one.safetensors"
     check_output_folder(file)
     save_model_folder(fitted, file)
-    with pytest.raises(ModelFileError, match="--force"):
+    with pytest.raises(ModelFileError, match="Allow it to be replaced"):
         check_output_folder(file)
     check_output_folder(file, replace=True)
     # Beside other files is fine for a file, not for a folder.
-    with pytest.raises(ModelFileError, match="not empty"):
+    with pytest.raises(ModelFileError, match="no topicfold model"):
         check_output_folder(tmp_path)
     check_output_folder(tmp_path / "new" / "folder")
 
@@ -86,7 +88,7 @@ def test_output_file(fitted, tmp_path):
 )
 def test_read_only_place(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(ModelFileError, match="read-only"):
+    with pytest.raises(ModelFileError, match="may not write"):
         check_output_folder(tmp_path / "m")
 
 
@@ -114,3 +116,22 @@ def test_texts_and_times_come_back(fitted, tmp_path, times, expected):
     np.testing.assert_array_equal(
         data.times, np.array([*expected] * repeats)[:n_documents]
     )
+
+
+def test_what_a_killed_writer_left_does_not_block_the_next(tmp_path):
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    host = atomic._host()
+    left = tmp_path / f".topicfold-{host}-{killed.pid}-0123456789abcdef.tmp"
+    mine = tmp_path / f".topicfold-{host}-{os.getpid()}-0123456789abcdef.tmp"
+    foreign = tmp_path / ".topicfold-00000000-1-0123456789abcdef.tmp"
+    old = tmp_path / ".topicfold-0123456789abcdef.tmp"
+    for file in (left, mine, foreign, old):
+        file.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    check_output_folder(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([mine, foreign])
+    check_output_folder(tmp_path)
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(ModelFileError, match=r"holds notes\.txt and no topicfold"):
+        check_output_folder(tmp_path)

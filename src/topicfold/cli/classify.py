@@ -115,15 +115,12 @@ def _train(
     check: bool,
     force: bool,
 ) -> None:
-    from topicfold.cli.console import working
+    from topicfold.cli.console import check_output, working
     from topicfold.cli.fitting import show_corpus
     from topicfold.cli.inputs import in_memory, read_corpus
-    from topicfold.persistence.model_folder import (
-        check_output_folder,
-        save_model_folder,
-    )
+    from topicfold.persistence.model_folder import save_model_folder
 
-    check_output_folder(folder, replace=force)
+    check_output(folder, force=force)
     classifier = make_classifier(**settings)
     found, text = read_corpus(source, options, format)
     corpus = in_memory(found, source)

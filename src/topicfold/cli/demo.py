@@ -65,10 +65,15 @@ class _Score:
 def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) -> None:
     """Fit LDA and PLSA on the built-in corpus, show and save them."""
     from topicfold.cli.fitting import show_corpus
-    from topicfold.cli.report import REPORT_NAME, report_fit
+    from topicfold.cli.report import report_fit
     from topicfold.corpus import load_docs, train_test_documents
-    from topicfold.persistence.model_folder import check_output_folder
+    from topicfold.persistence.model_folder import (
+        check_output_folder,
+        is_report,
+        report_file,
+    )
 
+    place = report_file(output)
     for name in _MODELS:
         check_output_folder(output / name, replace=True)
     show_fact("Read", "the docstrings of NumPy, SciPy and scikit-learn")
@@ -79,6 +84,8 @@ def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) 
     show_fact(
         "Split", f"{train.n_documents:,} to learn from, {test.n_documents:,} to score"
     )
+    if is_report(place):
+        place.unlink()  # of models that are replaced now
     scores = [_score_unigram(train, test)]
     shown: TopicData | None = None
     page: Path | None = None
@@ -87,7 +94,7 @@ def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) 
         scores.append(score)
         if shown is None:
             shown = data
-            page = report_fit(model, train, output / REPORT_NAME)
+            page = report_fit(model, train, place)
     if shown is not None:
         _show_topics(shown)
     _show_scores(scores)

@@ -87,11 +87,11 @@ def edit(
     options: texts.TextOptions,
 ) -> None:
     """Rename, merge, drop or split topics."""
-    from topicfold.cli.console import counted, show_fact, show_next
+    from topicfold.cli.console import check_output, counted, show_fact, show_next
     from topicfold.editing import apply_edits
     from topicfold.persistence.model_folder import (
-        check_output_folder,
         load_model_folder,
+        report_file,
         save_folder,
     )
 
@@ -104,7 +104,7 @@ def edit(
         raise CommandError(
             "no edit. Give --rename, --merge, --drop, --split or --apply."
         )
-    check_output_folder(output, replace=force)
+    check_output(output, force=force)
     saved = load_model_folder(folder)
     needs_documents = any(edit.get("action") == "split" for edit in edits)
     if documents is not None and not needs_documents:
@@ -113,10 +113,14 @@ def edit(
         refuse_unused(options, "--documents")
     X = _training_counts(saved, documents, options) if needs_documents else None
     edited = apply_edits(saved.model, edits, X=X)
+    page = report_file(output)
+    had_report = page.is_file()
     save_folder(dataclasses.replace(saved, model=edited), output)
     n_topics = counted(len(edited.components_), "topic")
     show_fact("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
     show_fact("Saved", str(output))
+    if had_report and not page.is_file():
+        show_fact("Removed", f"{page}, of the model that was replaced")
     show_next("topicfold topics {}", output)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import text_options as texts
-from topicfold.cli.console import show_fact, show_next
+from topicfold.cli.console import check_output, show_fact, show_next
 from topicfold.cli.inputs import read_corpus, read_links
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.registry import make_model
@@ -143,9 +143,9 @@ def fit(
         name_classes,
         show_corpus,
     )
-    from topicfold.persistence.model_folder import check_output_folder
+    from topicfold.persistence import check_saveable
 
-    check_output_folder(output, replace=force)
+    check_output(output, force=force)
     entry = find_model(model)
     with_report = _wants_report(report, entry)
     estimator = make_model(
@@ -164,6 +164,7 @@ def fit(
             "graph": None if graph is None else read_links(graph),
         },
     )
+    check_saveable(estimator)
     corpus, settings = read_corpus(source, options, format, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
@@ -197,9 +198,11 @@ def _save(
     quiet: bool,
 ) -> Path | None:
     """Save a fitted model, then its report; return where the report is."""
-    from topicfold.cli.report import report_fit, report_place
-    from topicfold.persistence.model_folder import save_model_folder
+    from topicfold.cli.report import report_fit
+    from topicfold.persistence.model_folder import report_file, save_model_folder
 
+    place = report_file(output)
+    had_report = place.is_file()
     save_model_folder(
         model,
         output,
@@ -210,14 +213,11 @@ def _save(
         text=text,
         corpus=corpus.name,
     )
-    place = report_place(output)
     page = None
     if report:
         page = report_fit(model, corpus, place, text=text, quiet=quiet)
-    if page is None and place.is_file():
-        place.unlink()
-        if not quiet:
-            show_fact("Removed", f"{place}, of the model that was replaced")
+    if had_report and not place.is_file() and not quiet:
+        show_fact("Removed", f"{place}, of the model that was replaced")
     return page
 
 

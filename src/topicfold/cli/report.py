@@ -37,8 +37,6 @@ topicfold fit writes it too; with --documents it shows the texts of the document
   write_report(data, "report.html", counts=X)
 """
 
-REPORT_NAME = "report.html"
-_OWN_MARK = b'name="generator" content="topicfold '
 _Model = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="Folder of a model, or a saved TopicData."),
@@ -81,7 +79,9 @@ def report(
     options: texts.TextOptions,
 ) -> None:
     """Write the report of a saved model."""
-    file = output or report_place(model)
+    from topicfold.persistence.model_folder import report_file
+
+    file = output or report_file(model)
     check_report_file(file)
     if documents is None:
         refuse_unused(options, "--documents")
@@ -103,21 +103,6 @@ def report(
     show_fact("Report", str(file))
 
 
-def report_place(model: Path) -> Path:
-    """Return where the report of a saved model is by default.
-
-    Examples
-    --------
-    >>> report_place(Path("reviews")).as_posix()
-    'reviews/report.html'
-    >>> report_place(Path("reviews.safetensors")).as_posix()
-    'reviews.report.html'
-    """
-    if model.suffix == ".safetensors":
-        return model.with_suffix(".report.html")
-    return model / REPORT_NAME
-
-
 def report_title(name: str, data: TopicData) -> str | None:
     """Return the title of a report: the corpus and the model; None for the default."""
     if not name:
@@ -129,16 +114,14 @@ def report_title(name: str, data: TopicData) -> str | None:
 
 def check_report_file(file: Path) -> None:
     """Refuse to write over anything but a report, before the work."""
+    from topicfold.persistence.model_folder import is_report
+
     if file.is_dir():
         raise CommandError(f"{file} is a folder. Give the name of a file for --output.")
-    if file.is_file():
-        with file.open("rb") as stream:
-            start = stream.read(4096)
-        if start.strip() and _OWN_MARK not in start:
-            raise CommandError(
-                f"{file} is there already and is no report of topicfold. Choose "
-                "another name."
-            )
+    if file.is_file() and not is_report(file):
+        raise CommandError(
+            f"{file} exists and is not a report of topicfold. Choose another name."
+        )
 
 
 def report_fit(

@@ -19,6 +19,8 @@ name                  kind      meaning
 ====================  ========  ====================================================
 
 All of them are optional: what ``model.save(folder)`` writes is a model folder too.
+The report of the model, ``report.html``, may be beside it; it is removed before another
+model takes the place, so that a page never shows topics that are gone.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
 _STRINGS = ("vocabulary", *_PER_DOCUMENT)
+_REPORT_NAME = "report.html"
+_REPORT_MARK = b'name="generator" content="topicfold '
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +141,9 @@ def save_model_folder(
         "texts": texts,
         "times": None if times is None else [_time_text(time) for time in times],
     }
+    page = report_file(path)
+    if is_report(page):
+        page.unlink()
     return save_estimator(
         model,
         path,
@@ -189,6 +196,31 @@ def load_model_folder(
     )
     _check_lengths(folder, Path(path))
     return folder
+
+
+def report_file(path: str | os.PathLike[str]) -> Path:
+    """Return where the report of a saved model is by default.
+
+    Examples
+    --------
+    >>> report_file("reviews").as_posix()
+    'reviews/report.html'
+    >>> report_file("reviews.safetensors").as_posix()
+    'reviews.report.html'
+    """
+    file = bundle_file(path)
+    if file == Path(path):
+        return file.with_suffix(f".{_REPORT_NAME}")
+    return file.with_name(_REPORT_NAME)
+
+
+def is_report(file: Path) -> bool:
+    """Tell whether a file is a report that topicfold wrote, or is empty."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        start = stream.read(4096)
+    return not start.strip() or _REPORT_MARK in start
 
 
 def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) -> None:
