@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 # How far a row may be from sum 1: float32 rows of many entries add up to that.
 SIMPLEX_TOLERANCE = 1e-3
+# Learned parameters of Dirichlet priors do not fall below this.
+SMALLEST_PRIOR = 1e-4
 
 
 class OuterSum:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from topicfold.learn.priors import SMALLEST_PRIOR
+from topicfold.core.simplex import SMALLEST_PRIOR
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.integer]
