@@ -136,11 +136,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         model = LDA(
             k,
             batch_size=arguments.batch_size,
-            max_doc_updates=arguments.doc_updates,
             n_jobs=jobs,
             callbacks=callbacks,
             **common,
-        ).fit(blocks)
+        )
+        model.max_doc_updates = arguments.doc_updates
+        model.fit(blocks)
         peak = _peak()
     elif how == "dask":
         model, peak = _fit_on_workers(

@@ -24,7 +24,6 @@ from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.steps import LaplacianTheta, StepContext
-from topicfold.steps.apply import prepare_step
 
 
 class CudaRuntimeError(Exception):
@@ -87,7 +86,7 @@ def test_without_cupy_the_error_has_the_install_line(monkeypatch, counts):
         LDA(2, algorithm="variational", device="cuda"),
         LDA(2, batch_size=5, device="cuda"),
         OrthogonalPLSA(2, device="cuda"),
-        LaplacianPLSA(2, n_neighbors=3, device="cuda"),
+        LaplacianPLSA(2, device="cuda"),
         FSTM(2, device="cuda"),
     ],
     ids=["plsa", "cvb0", "variational", "online", "orthogonal", "laplacian", "fstm"],
@@ -350,10 +349,9 @@ def test_a_matrix_larger_than_the_device_is_streamed(monkeypatch, counts):
 
 def test_graph_steps_say_that_they_cannot_stream(counts, tmp_path):
     engine = in_blocks(counts, 2, 5, tmp_path / "x")
-    topics = engine.pack_topics(np.ones((2, 17)))
-    context = StepContext.of(engine, topics, graph=sparse.eye(23, format="csr"))
+    context = StepContext(engine, None, graph=sparse.eye(23, format="csr"))
     with pytest.raises(DataError, match="all documents in one place"):
-        prepare_step(LaplacianTheta(), context)
+        LaplacianTheta().prepare(context)
 
 
 def test_numpy_arrays_are_not_on_a_device():

@@ -83,7 +83,8 @@ def test_a_topic_without_documents_stays():
 def test_mixtures_are_as_likely_as_folded_in_ones_and_sparse(planted):
     X = planted[0].astype(float)
     model = FSTM(8, max_iter=10, random_state=0).fit(X)
-    folded = PLSA(8, init=model.components_, doc_tol=1e-9, max_doc_updates=5000)
+    folded = PLSA(8, init=model.components_, doc_tol=1e-9)
+    folded.max_doc_updates = 5000
     folded.fit(X)
     folded.components_ = model.components_
     best = log_likelihood(X, folded.transform(X), model.components_.T)

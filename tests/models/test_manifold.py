@@ -14,14 +14,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from topicfold import load
 from topicfold.core.labels import encode_labels
 from topicfold.exceptions import DataError
-from topicfold.graph import document_graph
+from topicfold.graph import NeighborGraph, document_graph
 from topicfold.models.manifold import (
     DiscriminativePLSA,
     LaplacianPLSA,
     LocallyConsistentPLSA,
 )
 from topicfold.models.plsa import PLSA
-from topicfold.steps import DirichletPhi, OrthogonalPhi, PhiStep
+from topicfold.steps import DirichletPhi, LaplacianTheta, OrthogonalPhi, PhiStep
 
 MODELS = [LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA]
 TRANSDUCTIVE = (
@@ -79,7 +79,11 @@ def test_two_moons_need_the_graph(moons):
     models = {
         "plsa": PLSA(10),
         "ltm": LocallyConsistentPLSA(10, weight=10.0),
-        "laplacian": LaplacianPLSA(10, weight=100.0, max_smoothings=20),
+        "laplacian": PLSA(
+            10,
+            theta_step=LaplacianTheta(100.0, max_smoothings=20),
+            phi_step=DirichletPhi(1.05),
+        ),
     }
     mean = {
         name: np.mean([few_label_accuracy(model, X, y, seed) for seed in range(5)])
@@ -258,10 +262,11 @@ def test_doubling_the_corpus_changes_nothing(model, planted, how):
     [
         (LaplacianPLSA, {"weight": -1}),
         (LaplacianPLSA, {"step": 0.0}),
-        (LocallyConsistentPLSA, {"n_neighbors": 0}),
-        (DiscriminativePLSA, {"similarity": "euclid"}),
+        (LocallyConsistentPLSA, {"graph": NeighborGraph(n_neighbors=0)}),
+        (DiscriminativePLSA, {"graph": NeighborGraph(metric="euclid")}),
     ],
 )
 def test_parameters_are_checked(model, options, planted):
-    with pytest.raises(ValueError, match=next(iter(options))):
+    name = "NeighborGraph" if "graph" in options else next(iter(options))
+    with pytest.raises(ValueError, match=name):
         model(**options).fit(planted[0])

@@ -265,7 +265,6 @@ def test_errors_say_what_is_wrong(options, y, message):
         {"word_weights": None},
         {"doc_topic_prior": 1.0},
         {"topic_word_prior": 1.0},
-        {"doc_updates": 5},
         {"unknown_label": 0},
         {"init": "svd"},
     ],

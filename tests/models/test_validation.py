@@ -9,7 +9,7 @@ from scipy import sparse
 
 from topicfold import PLSA, MedLDA, TopicClassifier
 from topicfold.exceptions import DataError
-from topicfold.models.validation import check_counts
+from topicfold.models.base import check_counts
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 1]])
 NARROW = [np.bool_, np.int8, np.uint8, np.uint16, np.int32, np.uint32, np.int64]

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.choosing.candidates import candidates, capped, make_candidate
+from topicfold.choosing.candidates import (
+    Candidate,
+    candidates,
+    capped,
+    find_candidate,
+)
 from topicfold.exceptions import DataError
-from topicfold.registry import ModelEntry as Method
-from topicfold.registry import find_model
 
+Method = Candidate
 # Options of the classifier on top, not of the model.
 CLASSIFIER_OPTIONS = {"svm_c": 1.0, "power": 0.5}
 _HERE = "benchmarks.papers.experiments.baselines"
@@ -23,29 +27,19 @@ _BASELINES = (
     Method(
         "label spreading",
         f"{_HERE}:spread_labels",
-        "labels spread on the graph of documents",
         aliases=("label_spreading",),
         **_PREDICT,
     ),
     Method(
-        "naive bayes em",
-        f"{_HERE}:naive_bayes_em",
-        "naive Bayes that learns from unlabelled documents too",
         "naive Bayes EM",
+        f"{_HERE}:naive_bayes_em",
         aliases=("naive bayes", "nb-em"),
         **_PREDICT,
     ),
-    Method(
-        "k-means",
-        f"{_HERE}:kmeans_of_words",
-        "k-means of tf-idf",
-        aliases=("kmeans",),
-        **_CLUSTER,
-    ),
+    Method("k-means", f"{_HERE}:kmeans_of_words", aliases=("kmeans",), **_CLUSTER),
     Method(
         "spectral",
         f"{_HERE}:spectral_clusters",
-        "normalised cuts of the graph of documents",
         aliases=("spectral clustering",),
         **_CLUSTER,
     ),
@@ -62,10 +56,10 @@ def find_method(name: str | Method) -> Method:
 
     Examples
     --------
-    >>> find_method("kmeans").shown
+    >>> find_method("kmeans").name
     'k-means'
     """
-    return name if isinstance(name, Method) else find_model(name, methods())
+    return name if isinstance(name, Method) else find_candidate(name, methods())
 
 
 def available_methods(*kinds: str) -> list[str]:
@@ -81,7 +75,7 @@ def available_methods(*kinds: str) -> list[str]:
     >>> available_methods("cluster")
     ['k-means', 'spectral']
     """
-    return [m.shown for m in methods() if not kinds or m.kind in kinds]
+    return [m.name for m in methods() if not kinds or m.kind in kinds]
 
 
 def check_methods(
@@ -97,7 +91,7 @@ def check_methods(
         method.load()
         if method.kind not in kinds:
             raise DataError(
-                f"{method.shown} does not fit this protocol: it gives {method.kind}. "
+                f"{method.name} does not fit this protocol: it gives {method.kind}. "
                 f"Here are: {', '.join(available_methods(*kinds))}."
             )
     wrong = [name for name in options if find_method(name) not in found]
@@ -156,7 +150,7 @@ def method_cells(
             cells.append(
                 {
                     **shared,
-                    "model": method.shown,
+                    "model": method.name,
                     "n_components": k,
                     "settings": {**settings, **own},
                     "options": own,
@@ -181,9 +175,7 @@ def fit_all(
     Mixtures as they were fitted; for models that learn from labels, as they are
     inferred without, or the labelled documents would not be like the others.
     """
-    model = make_candidate(
-        method, capped(n_components, X, method), seed, n_jobs=n_jobs, **options
-    )
+    model = method.make(capped(n_components, X, method), seed, n_jobs=n_jobs, **options)
     if method.kind == "features" and not only_fit:
         return model, model.fit_transform(X)
     model = model.fit(X, y) if method.labels else model.fit(X)

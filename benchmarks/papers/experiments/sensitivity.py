@@ -56,8 +56,8 @@ def sensitivity(
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.poisson(np.where(y[:, None] == np.arange(8) % 2, 2.0, 0.2))
-    >>> found = sensitivity(few_labels, (X, y), "DTM", "n_neighbors", [2, 5],
-    ...     n_components=2, labels=3, n_draws=1)
+    >>> found = sensitivity(few_labels, (X, y), "DTM", "graph__n_neighbors",
+    ...     [2, 5], n_components=2, labels=3, n_draws=1)
     >>> found.unique("parameter_value")
     [2, 5]
     """
@@ -66,9 +66,7 @@ def sensitivity(
     rows, failures = [], []
     for value in values:
         own = {**(options or {}), parameter: value}
-        found = protocol(
-            corpus, [method.shown], options={method.shown: own}, **settings
-        )
+        found = protocol(corpus, [method.name], options={method.name: own}, **settings)
         extra = {"parameter": parameter, "parameter_value": value}
         rows += [{**row, **extra} for row in found.rows]
         failures += found.failures
@@ -103,7 +101,7 @@ def choose_options(
     **settings
         Further arguments of the protocol.
     """
-    name = find_method(model).shown
+    name = find_method(model).name
     best: dict[str, Any] = {}
     best_score = -float("inf")
     for values in itertools.product(*grid.values()):
@@ -118,10 +116,12 @@ def _check_parameter(method: Any, parameter: str) -> None:
     if parameter in CLASSIFIER_OPTIONS:
         return
     accepted: list[str] = []
-    for loaded in (method.load(), method.load_base()):
-        accepted += getattr(loaded, "_get_param_names", list)()
-    if accepted and parameter not in accepted:
+    for source in (method.source, method.base):
+        if source:
+            loaded = type(method)(method.name, source).load()
+            accepted += getattr(loaded, "_get_param_names", list)()
+    if accepted and parameter.partition("__")[0] not in accepted:
         raise DataError(
-            f"{method.shown} has no parameter {parameter!r}. It has: "
+            f"{method.name} has no parameter {parameter!r}. It has: "
             f"{', '.join(sorted({*accepted, *CLASSIFIER_OPTIONS}))}."
         )

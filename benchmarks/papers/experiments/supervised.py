@@ -24,7 +24,7 @@ from benchmarks.papers.experiments.methods import (
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.candidates import capped, make_candidate, powered
+from topicfold.choosing.candidates import capped, powered
 from topicfold.choosing.cells import Cell, Row, data_fingerprint
 from topicfold.choosing.evaluation import (
     COSTS,
@@ -157,16 +157,14 @@ def measure(
         seconds = time.perf_counter() - began
         return _rows(target, y[~train], predicted, seconds)
     n_components = capped(cell["n_components"], X[train], method)
-    model = make_candidate(
-        method, n_components, cell["seed"], n_jobs=cell["model_jobs"], **own
-    )
+    model = method.make(n_components, cell["seed"], n_jobs=cell["model_jobs"], **own)
     known = (y[train],) if method.labels == "must" else ()
-    if method.labels == "may" or method.classifies:
+    if method.labels == "may" or method.predicts:
         # Fitted mixtures are smoothed over the graph, or know the class: the test
         # documents' are not, so both parts are inferred alike.
         model.fit(X[train], *known)
         seconds = time.perf_counter() - began
-        if method.classifies and target == "classes":
+        if method.predicts and target == "classes":
             return _rows(target, y[~train], model.predict(X[~train]), seconds)
         seen = model.transform(X[train])
     else:
@@ -229,10 +227,10 @@ def _check_target(methods: list[Method], target: str) -> None:
     if target == "classes":
         return
     wrong = [
-        method.shown
+        method.name
         for method in methods
         if method.kind == "predict"
-        or method.classifies
+        or method.predicts
         or (target == "regression" and method.labels == "must")
     ]
     if wrong:

@@ -34,6 +34,7 @@ def make_model(name: str, options: Mapping[str, Any]) -> Any:
     cls = entry.load_base() or entry.load()
     accepted = cls._get_param_names()
     chosen = {key: value for key, value in options.items() if value is not None}
+    beside = _neighbor_options(chosen) if "graph" in accepted else {}
     unknown = {
         key: value
         for key, value in chosen.items()
@@ -46,6 +47,22 @@ def make_model(name: str, options: Mapping[str, Any]) -> Any:
         raise CommandError(f"The model {entry.name} has no option {flags}.")
     kept = {key: value for key, value in chosen.items() if key in accepted}
     model = cls(**{**entry.options, **kept})
+    for key, value in beside.items():
+        setattr(model, key, value)
     # Before a long read of the corpus, not after it.
     model._validate_params()
     return entry.load()(model) if entry.base else model
+
+
+def _neighbor_options(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Make one object of the options of neighbours; return those beside a graph."""
+    from topicfold.graph import NeighborGraph
+
+    names = {"n_neighbors": "n_neighbors", "similarity": "metric"}
+    found = {key: chosen.pop(key) for key in names if key in chosen}
+    if "graph" in chosen:  # there they count for the label edges of large classes
+        return found
+    if found:
+        options = {names[key]: value for key, value in found.items()}
+        chosen["graph"] = NeighborGraph(**options)
+    return {}

@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fold-in: topic mixtures of documents with the topics fixed (docs/math.md §2)."""
+"""Fold-in: topic mixtures of documents with the topics fixed (docs/math.md §2).
+
+Each document by itself, or drawn to the training documents that are nearest to it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.simplex import OuterSum, normalize_rows
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine import Link, make_engine, order_of_topics
+from topicfold.engine import Link, has_room, make_engine, order_of_topics
+from topicfold.engine.arrays import array_module
 from topicfold.engine.block_executor import map_rows
+from topicfold.engine.protocol import Engine
+
+Shares = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 def fold_in(
@@ -110,3 +119,87 @@ def _fold_in(
         dtype=dtype,
         device=device,
     )
+
+
+def neighbor_fold_in(
+    X: sparse.csr_matrix,
+    topics: Array,
+    *,
+    near: Callable[[sparse.csr_matrix], Any],
+    training_theta: Array,
+    neighbor_shares: Shares,
+    max_iter: int,
+    tol: float,
+    device: str,
+    n_jobs: int | None,
+) -> Array:
+    """Fold documents in, each drawn to its nearest training documents.
+
+    Iterates ``θ_d = (1 − g_d) N_d / n_d + g_d m_d`` with m_d the mean of the
+    neighbours' θ, held fixed, and g_d the neighbours' share, which `neighbor_shares`
+    gives for lengths and degrees: the model's own θ-step for one row. `near` returns
+    the weights of documents' edges to training documents. Each document stops by
+    itself.
+    """
+    place = {"dtype": X.dtype, "device": device}
+    parts = []
+    for rows in _parts_with_room(X, len(topics), place):
+        engine = make_engine(
+            rows,
+            len(topics),
+            n_jobs=n_jobs,
+            word_order=order_of_topics(topics),
+            **place,
+        )
+        edges = near(rows)
+        degrees = np.asarray(edges.sum(axis=1)).ravel()
+        means = np.asarray(edges @ training_theta.astype(np.float64))
+        means /= np.maximum(degrees, 1e-300)[:, None]
+        shares = neighbor_shares(engine.document_lengths, degrees)
+        shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)
+        # From the uniform mixture where there is no neighbour, as in plain fold-in.
+        joined = degrees[:, None] > 0
+        start = np.where(joined, 0.5 * means + 0.5 / len(topics), 1 / len(topics))
+        anchors = means * shares[:, None]
+        own = (1.0 - shares) / np.maximum(engine.document_lengths, 1e-30)
+        parts.append(_drawn_fold_in(engine, topics, start, anchors, own, max_iter, tol))
+        del engine  # before there is room for the next
+    return np.concatenate(parts)
+
+
+def _parts_with_room(
+    X: sparse.csr_matrix, n_topics: int, options: dict[str, Any]
+) -> Iterator[sparse.csr_matrix]:
+    """Yield as many rows at a time as the device has room for; one in any case."""
+    middle = X.shape[0] // 2
+    if middle == 0 or has_room(X, n_topics, **options):
+        yield X
+        return
+    yield from _parts_with_room(X[:middle], n_topics, options)
+    yield from _parts_with_room(X[middle:], n_topics, options)
+
+
+def _drawn_fold_in(
+    engine: Engine,
+    topics: Array,
+    start: Array,
+    anchors: Array,
+    own: Array,
+    max_iter: int,
+    tol: float,
+) -> Array:
+    """Iterate ``θ = own · N + anchor`` from `start`; each row stops by itself."""
+    packed = engine.pack_topics(topics)
+    theta, anchors = engine.pack_documents(start), engine.pack_documents(anchors)
+    xp = array_module(anchors)
+    own = xp.asarray(own.astype(engine.dtype))
+    active = xp.ones(len(start), dtype=bool)
+    for _ in range(max_iter):
+        counts = engine.document_pass(theta, packed).counts
+        updated = counts[active] * own[active, None] + anchors[active]
+        change = xp.abs(updated - theta[active]).sum(axis=1)
+        theta[active] = updated
+        active[xp.flatnonzero(active)[change <= tol]] = False
+        if not active.any():
+            break
+    return normalize_rows(engine.unpack_documents(theta))

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from topicfold.core.counts import check_counts as counts_of
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.models.validation import check_counts
+from topicfold.models.base import check_counts
 
 
 def check_documents(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all topic models share: a fit's frame, transform, perplexity, saving.
+"""What all topic models share: what they are given, how they fit and infer.
 
 A model fits like this: `_start_fit` checks X and forgets the last fit, the model sets
 up its learning algorithm, `_learn` runs it and keeps the result. Documents become
@@ -8,8 +8,12 @@ mixtures in one place, `_mixtures`, which `transform` and `perplexity` share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -20,24 +24,49 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from topicfold.core.counts import bad_values, canonical, check_structure
+from topicfold.core.parameters import EarlierParameters
 from topicfold.core.simplex import simplex_problems
 from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
+from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.infer.completion import document_completion
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
-from topicfold.models.validation import check_counts
 from topicfold.topic_data import TopicData
 
 # More updates of one document than this take minutes in compiled code, which Ctrl-C
 # cannot end.
 MAX_UPDATES = 1_000_000
+# What is taken as it comes; anything else becomes float64, the first.
+_NUMBERS = (
+    np.float64,
+    np.float32,
+    np.bool_,
+    *map(np.dtype, np.typecodes["AllInteger"]),
+)
+_BLOCK_FILES = (".npz", ".safetensors")
+
+
+class _Whole(Interval):
+    """An interval of whole numbers; True and False are none of them."""
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+def whole(least: int, most: int | None = None) -> Interval:
+    """Return the constraint that a parameter is a whole number between two."""
+    return _Whole(Integral, least, most, closed="left" if most is None else "both")
+
+
 # Parameters that mean the same in every model.
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_components": [Interval(Integral, 1, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "n_components": [whole(1)],
+    "max_iter": [whole(1)],
     "tol": [Interval(Real, 0, None, closed="left")],
     "random_state": ["random_state"],
     "device": [StrOptions({"cpu", "cuda"})],
@@ -47,14 +76,19 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TopicModel(
+    EarlierParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """Base of the estimators. A model sets `components_` and the training θ.
 
     Sub-classes override `_fold_in_options` or `_mixtures` when their inference is not
     PLSA's, and `_seen` when they look at other weights than the counts they are given.
     """
 
-    _unsaved_parameters = ("callbacks", "random_state", "init")
+    _unsaved_parameters: tuple[str, ...] = ("callbacks", "random_state", "init")
     _takes_blocks = True  # `fit` and `transform` take a corpus in blocks
 
     def transform(self, X: Any) -> Array:
@@ -287,3 +321,186 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def check_counts(
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    reset: bool,
+    allow_empty: bool = False,
+    min_documents: int = 1,
+    blocks: bool = False,
+) -> sparse.csr_matrix:
+    """Return X as a clean CSR matrix of float32 or float64; never change X itself.
+
+    Arrays of integers or bool become float32; of floats float32 stays what it is and
+    the others become float64. Explicit zeros and duplicate entries are folded.
+    Documents without words are warned about once. A corpus in blocks (on disk, or a
+    Dask collection) comes back as a ``BlockCorpus`` where the caller can learn from
+    `blocks`, and is an error elsewhere.
+    """
+    if arrives_in_blocks(X):
+        X = check_blocks(estimator, X, reset=reset, allowed=blocks)
+        _check_not_empty(X, allow_empty)
+        _warn_empty(X)
+        return X
+    if sparse.issparse(X):
+        check_structure(X, "X")  # before any compiled code walks along its arrays
+    else:
+        _refuse_text(X)
+    unnamed = sparse.issparse(X) and not reset
+    with _names_aside(estimator) if unnamed else nullcontext():
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=_NUMBERS,
+            ensure_all_finite=False,
+            ensure_min_samples=min_documents,
+            accept_large_sparse=True,
+        )
+    if X.dtype.kind != "f":
+        X = X.astype(np.float32)
+    X = sparse.csr_matrix(X)
+    _check_values(X, type(estimator).__name__)
+    X = canonical(X)
+    _check_not_empty(X, allow_empty)
+    _warn_empty(X)
+    return X
+
+
+def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
+    if X.nnz == 0 and not allow_empty:
+        raise DataError(
+            f"X ({X.shape[0]} documents × {X.shape[1]} terms) has no non-zero entry. "
+            "Check the vectoriser: min_df, max_df or the stop words may have removed "
+            "every word."
+        )
+
+
+def _refuse_text(X: Any) -> None:
+    first = X
+    if isinstance(X, np.ndarray):
+        first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
+    elif isinstance(X, list | tuple):
+        first = X[0] if X else None
+    if isinstance(first, str):
+        raise DataError(
+            "X holds strings, but a matrix of word counts is needed. Turn texts into "
+            "counts first: sklearn.feature_extraction.text.CountVectorizer()"
+            ".fit_transform(texts)."
+        )
+
+
+def _check_values(X: sparse.csr_matrix, name: str) -> None:
+    found = bad_values(X)
+    if "negative" in found:
+        raise DataError(
+            f"Negative values in data passed to {name}: X has {found}. {name} needs "
+            "counts or other non-negative weights."
+        )
+    if found:
+        raise DataError(
+            f"Input X contains NaN or infinity: X has {found}. Replace or remove them "
+            "before fitting."
+        )
+
+
+def _warn_empty(X: sparse.csr_matrix) -> None:
+    empty = np.flatnonzero(np.diff(X.indptr) == 0)
+    if len(empty) and X.shape[0] > 0:
+        warnings.warn(
+            f"{len(empty)} of {X.shape[0]} documents have no word (first: row "
+            f"{empty[0]}); they get the uniform topic mixture.",
+            EmptyDocumentWarning,
+            stacklevel=_level_of_caller(),
+        )
+
+
+def _level_of_caller() -> int:
+    """Return the `stacklevel` of the line outside topicfold and scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None:
+        room = frame.f_globals.get("__name__", "").partition(".")[0]
+        if room not in ("topicfold", "sklearn"):
+            break
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def arrives_in_blocks(X: Any) -> bool:
+    """Whether X is a corpus in blocks, block files, or a Dask collection."""
+    if isinstance(X, BlockCorpus) or hasattr(X, "__dask_graph__"):
+        return True
+    return (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and all(
+            isinstance(file, Path)
+            or (isinstance(file, str) and file.endswith(_BLOCK_FILES))
+            for file in X
+        )
+    )
+
+
+def check_blocks(
+    estimator: BaseEstimator, X: Any, *, reset: bool, allowed: bool
+) -> BlockCorpus:
+    """Return X as a corpus in blocks that fits the estimator."""
+    if not allowed:
+        refuse_blocks(X, type(estimator).__name__)
+    words = None if reset else getattr(estimator, "feature_names_in_", None)
+    if isinstance(X, BlockCorpus):
+        corpus = X
+    elif hasattr(X, "__dask_graph__"):
+        from topicfold.engine.dask import distribute
+
+        corpus = distribute(X, vocabulary=None if words is None else list(words))
+    else:
+        from topicfold.corpus.blocks import BlockMatrix
+
+        corpus = BlockMatrix.from_files(X)
+    with _names_aside(estimator) as names:
+        validate_data(estimator, corpus, reset=reset, skip_check_array=True)
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        if corpus.vocabulary is not None:
+            estimator.feature_names_in_ = np.asarray(corpus.vocabulary, dtype=object)
+    elif names is not None and corpus.vocabulary is not None:
+        _check_words(names, corpus.vocabulary, type(estimator).__name__)
+    return corpus
+
+
+@contextmanager
+def _names_aside(estimator: Any) -> Iterator[Any]:
+    """Hide the feature names from scikit-learn's check, for X that can have none."""
+    names = vars(estimator).pop("feature_names_in_", None)
+    try:
+        yield names
+    finally:
+        if names is not None:
+            estimator.feature_names_in_ = names
+
+
+def refuse_blocks(X: Any, who: str) -> None:
+    """Raise an error if X is in blocks; `who` needs all documents in one place."""
+    if arrives_in_blocks(X):
+        raise DataError(
+            f"{who} needs all documents in one place (for their graph, or for a split "
+            "of each), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and FSTM learn "
+            "from blocks; for others give a sample that fits into memory as a CSR "
+            "matrix (of a BlockMatrix: blocks[rows])."
+        )
+
+
+def _check_words(names: Any, vocabulary: list[str], who: str) -> None:
+    different = [w for w, (a, b) in enumerate(zip(names, vocabulary)) if a != b]  # noqa: B905
+    if different:
+        column = different[0]
+        raise DataError(
+            f"The words of X are not those that {who} was fitted with: column {column} "
+            f"is {vocabulary[column]!r}, not {names[column]!r}. Vectorise with the "
+            "vocabulary of the fit."
+        )

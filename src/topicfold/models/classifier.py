@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.models.base import TopicModel
+from topicfold.models.base import TopicModel, check_counts
 from topicfold.models.class_labels import class_numbers
 from topicfold.models.linear_rule import LinearRule
 from topicfold.models.two_phase import TwoPhase
-from topicfold.models.validation import check_counts
 from topicfold.topic_data import TopicData
 
 

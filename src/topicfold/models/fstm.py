@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from topicfold.learn.blocked_fstm import dense_mixtures, expected_counts, learni
 from topicfold.learn.fstm import InferenceOptions
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
 
 
 class FSTM(TopicModel):
@@ -45,8 +45,6 @@ class FSTM(TopicModel):
     pairwise : bool, default=True
         Whether an iteration of inference may move mass from one topic to another;
         False is the paper's algorithm, which needs more iterations and topics.
-    max_doc_updates : int, default=1000
-        Most iterations of a document's inference.
     doc_tol : float, default=1e-6
         Relative improvement of a document's log-likelihood that ends its inference.
     learning_decay : float, default=0.7
@@ -99,15 +97,19 @@ class FSTM(TopicModel):
     array([1., 1., 1., 1.], dtype=float32)
     """
 
+    max_doc_updates = 1000  # `doc_tol` ends almost all documents before
+    _earlier_parameters = {  # noqa: RUF012
+        "max_doc_updates": "it stays 1000; doc_tol ends a document's inference"
+    }
     _parameter_constraints: dict = {  # noqa: RUF012
         **COMMON_CONSTRAINTS,
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
         "pairwise": ["boolean"],
-        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
+        "max_doc_updates": [whole(1, MAX_UPDATES)],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
-        "total_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "total_documents": [whole(1), None],
     }
 
     def __init__(
@@ -118,7 +120,6 @@ class FSTM(TopicModel):
         max_iter: int = 100,
         tol: float = 1e-4,
         pairwise: bool = True,
-        max_doc_updates: int = 1000,
         doc_tol: float = 1e-6,
         learning_decay: float = 0.7,
         learning_offset: float = 10.0,
@@ -134,7 +135,6 @@ class FSTM(TopicModel):
         self.max_iter = max_iter
         self.tol = tol
         self.pairwise = pairwise
-        self.max_doc_updates = max_doc_updates
         self.doc_tol = doc_tol
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset

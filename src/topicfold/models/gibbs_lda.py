@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
 from topicfold.learn import Callback
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, whole
 from topicfold.models.lda import DirichletTopics, checked_doc_topic_prior
 
 _SHARED = ("n_components", "max_iter", "random_state", "n_jobs", "callbacks", "verbose")
@@ -53,10 +53,6 @@ class GibbsLDA(DirichletTopics):
         means over the samples.
     n_blocks : int, default=8
         How often in a sweep the word counts are brought up to date, see Notes.
-    doc_burn_in : int, default=10
-        `transform`: sweeps over a document before samples are kept.
-    doc_samples : int, default=40
-        `transform`: samples of a document that are averaged.
     random_state : int, RandomState or None, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -128,16 +124,24 @@ class GibbsLDA(DirichletTopics):
     (2, 4)
     """
 
+    # Of `transform`: sweeps over a document before samples are kept, and samples. With
+    # the topics fixed a document forgets its start in a few sweeps.
+    doc_burn_in = 10
+    doc_samples = 40
+    _earlier_parameters = {  # noqa: RUF012
+        "doc_burn_in": "it stays 10",
+        "doc_samples": "it stays 40",
+    }
     _parameter_constraints: dict = {  # noqa: RUF012
         **{name: COMMON_CONSTRAINTS[name] for name in _SHARED},
         "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
         "learn_priors": ["boolean"],
-        "burn_in": [Interval(Integral, 0, None, closed="left"), None],
-        "sample_every": [Interval(Integral, 1, None, closed="left")],
-        "n_blocks": [Interval(Integral, 1, None, closed="left")],
-        "doc_burn_in": [Interval(Integral, 0, MAX_UPDATES, closed="both")],
-        "doc_samples": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
+        "burn_in": [whole(0), None],
+        "sample_every": [whole(1)],
+        "n_blocks": [whole(1)],
+        "doc_burn_in": [whole(0, MAX_UPDATES)],
+        "doc_samples": [whole(1, MAX_UPDATES)],
     }
 
     device = "cpu"  # not a choice: there is no sampler elsewhere
@@ -156,8 +160,6 @@ class GibbsLDA(DirichletTopics):
         burn_in: int | None = None,
         sample_every: int = 5,
         n_blocks: int = 8,
-        doc_burn_in: int = 10,
-        doc_samples: int = 40,
         random_state: Any = None,
         n_jobs: int | None = None,
         callbacks: Sequence[Callback] | None = None,
@@ -171,8 +173,6 @@ class GibbsLDA(DirichletTopics):
         self.burn_in = burn_in
         self.sample_every = sample_every
         self.n_blocks = n_blocks
-        self.doc_burn_in = doc_burn_in
-        self.doc_samples = doc_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callbacks = callbacks

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
 from topicfold.steps.base import PhiStep
 
 DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (1.0, 1.0)}
@@ -118,10 +118,6 @@ class LDA(DirichletTopics):
         Most iterations (passes over the corpus).
     tol : float, default=1e-5
         Relative change of the objective that ends the fit.
-    doc_updates : int, default=2
-        Most extra updates of a document between two updates of the topics.
-    max_doc_updates : int, default=200
-        Most updates of a document in `transform`, and in learning online.
     doc_tol : float, default=1e-4
         Change of a document's mixture (L1) that ends its updates.
     batch_size : int or None, default=None
@@ -189,6 +185,12 @@ class LDA(DirichletTopics):
     array([1., 1.], dtype=float32)
     """
 
+    doc_updates = 2  # extra ones per iteration; more cost time and gain little
+    max_doc_updates = 200  # `doc_tol` ends almost all documents before
+    _earlier_parameters = {  # noqa: RUF012
+        "doc_updates": "it stays 2",
+        "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
+    }
     _parameter_constraints: dict = {  # noqa: RUF012
         **COMMON_CONSTRAINTS,
         "algorithm": [StrOptions(set(ALGORITHMS))],
@@ -201,13 +203,13 @@ class LDA(DirichletTopics):
         "learn_priors": ["boolean", None],
         "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like", None],
-        "doc_updates": [Interval(Integral, 0, MAX_UPDATES, closed="both")],
-        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
+        "doc_updates": [whole(0, MAX_UPDATES)],
+        "max_doc_updates": [whole(1, MAX_UPDATES)],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_size": [whole(1), None],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
-        "total_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "total_documents": [whole(1), None],
     }
 
     doc_topic_prior_: NDArray[np.float64]
@@ -225,8 +227,6 @@ class LDA(DirichletTopics):
         init: Any = None,
         max_iter: int = 100,
         tol: float = 1e-5,
-        doc_updates: int = 2,
-        max_doc_updates: int = 200,
         doc_tol: float = 1e-4,
         batch_size: int | None = None,
         learning_decay: float = 0.7,
@@ -247,8 +247,6 @@ class LDA(DirichletTopics):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.doc_updates = doc_updates
-        self.max_doc_updates = max_doc_updates
         self.doc_tol = doc_tol
         self.batch_size = batch_size
         self.learning_decay = learning_decay

@@ -4,23 +4,228 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any
+from functools import partial
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.typing import Array
+from topicfold.graph.build import NeighborGraph
+from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn import Callback
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import MAX_UPDATES
-from topicfold.models.graph_base import GraphPLSA, documented
+from topicfold.models.base import MAX_UPDATES, whole
+from topicfold.models.plsa import PLSA
 from topicfold.steps.base import PhiStep, ThetaStep
+from topicfold.steps.dirichlet import DirichletPhi
 from topicfold.steps.laplacian import LaplacianTheta
 from topicfold.steps.locally_consistent import LocallyConsistentTheta
 from topicfold.steps.pareto import ParetoTheta, sweep_steps
 
 Vector = NDArray[np.float64]
+DEFAULT_ETA = 1.05
+# Parameters of version 0.1, and what NeighborGraph calls them.
+_NEIGHBOR_OPTIONS = {
+    "n_neighbors": "n_neighbors",
+    "similarity": "metric",
+    "edge_weights": "edge_weights",
+    "sublinear_tf": "sublinear_tf",
+}
+
+COMMON_PARAMETERS = """graph : NeighborGraph, sparse matrix, edge list, networkx graph
+        Which documents are joined: how nearest neighbours are found, or the
+        documents' own graph (links, authors, places); None is ``NeighborGraph()``.
+    phi_step : PhiStep or None, default=None
+        How expected counts become topics; None is ``DirichletPhi(1.05)``,
+        ``PhiStep()`` the plain step of the paper.
+    transform_neighbors : bool, default=False
+        Keep the training matrix (a copy, in the saved model too) so that `transform`
+        can use the nearest training documents of a new one.
+    init, max_iter, tol, doc_tol, random_state, device, n_jobs, callbacks, verbose :
+        As in :class:`PLSA`."""
+
+COMMON_ATTRIBUTES = """graph_ : csr_array of shape (n_documents, n_documents)
+        The symmetric graph, with label edges where labels were given.
+    components_, doc_topics_, objective_history_, n_iter_, converged_ :
+        As in :class:`PLSA`.
+    word_frequencies_, doc_lengths_ :
+        As in :class:`PLSA`."""
+
+
+def documented(cls: type) -> type:
+    """Fill the shared parts of the docstring in."""
+    text = (cls.__doc__ or "").replace("{common_parameters}", COMMON_PARAMETERS)
+    cls.__doc__ = text.replace("{common_attributes}", COMMON_ATTRIBUTES)
+    return cls
+
+
+class GraphPLSA(PLSA):
+    """What the graph models share; use one of its sub-classes.
+
+    A sub-class names its θ-step and how much the neighbours of a new document count.
+    """
+
+    _unsaved_parameters = (*PLSA._unsaved_parameters, "similarity")
+    _earlier_parameters = {  # noqa: RUF012
+        "max_doc_updates": PLSA._earlier_parameters["max_doc_updates"],
+        **{
+            old: f"give graph=NeighborGraph({new}=...)"
+            for old, new in _NEIGHBOR_OPTIONS.items()
+        },
+    }
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **PLSA._parameter_constraints,
+        **{
+            old: NeighborGraph._parameter_constraints[new]
+            for old, new in _NEIGHBOR_OPTIONS.items()
+        },
+        "graph": "no_validation",
+        "transform_neighbors": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        graph: Any = None,
+        phi_step: PhiStep | None = None,
+        transform_neighbors: bool = False,
+        init: Any = "documents",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.graph = graph
+        self.phi_step = phi_step
+        self.transform_neighbors = transform_neighbors
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.doc_tol = doc_tol
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @property
+    def partial_fit(self) -> Any:  # type: ignore[override]
+        """Not defined: the graph is one of the whole corpus."""
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit: its graph needs the whole "
+            "corpus. Use fit, then transform for new documents."
+        )
+
+    def transform(self, X: Any) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        By fold-in; with `transform_neighbors` each document is also drawn to its
+        nearest training documents, as much as a training document is to its own.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in. Not
+            the training θ: that is `doc_topics_`.
+        """
+        if not self.transform_neighbors:
+            return super().transform(X)
+        check_is_fitted(self, "components_")
+        X = self._counts(X, allow_empty=True)
+        if not hasattr(self, "training_counts_"):
+            raise AttributeError(
+                f"this {type(self).__name__} was fitted with transform_neighbors="
+                "False and has not kept its training documents. Fit it again with "
+                "transform_neighbors=True, or set that to False for plain fold-in."
+            )
+        neighbors = self._neighbors()
+        index = neighbors.index(self.training_counts_)
+        return neighbor_fold_in(
+            X,
+            self.components_,
+            near=partial(neighbors.near, index, n_jobs=self.n_jobs),
+            training_theta=self.doc_topics_,
+            neighbor_shares=self._neighbor_shares,
+            max_iter=self.max_doc_updates,
+            tol=self.doc_tol,
+            device=self.device,
+            n_jobs=self.n_jobs,
+        )
+
+    def _phi_step(self) -> PhiStep:
+        return DirichletPhi(DEFAULT_ETA) if self.phi_step is None else self.phi_step
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; ``graph__n_neighbors`` is that of the `NeighborGraph`.
+
+        Parameters
+        ----------
+        **parameters
+            Names and values.
+        """
+        if self.graph is None and any(
+            name.startswith("graph__") for name in parameters
+        ):
+            self.graph = NeighborGraph()
+        return super().set_params(**parameters)
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        self._neighbors()._validate_params()
+
+    def _neighbors(self) -> NeighborGraph:
+        """How neighbours are found, with the options of version 0.1 that were given."""
+        graph = self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
+        given = {
+            new: vars(self)[old]
+            for old, new in _NEIGHBOR_OPTIONS.items()
+            if old in vars(self)
+        }
+        return clone(graph).set_params(**given) if given else graph
+
+    @classmethod
+    def _current_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        parameters = super()._current_parameters(parameters)
+        given = {
+            new: parameters.pop(old)
+            for old, new in _NEIGHBOR_OPTIONS.items()
+            if parameters.get(old) is not None
+        }
+        if given and given != NeighborGraph().get_params():
+            if parameters.get("graph") is None:
+                parameters["graph"] = NeighborGraph(**given)
+            else:  # they counted beside a graph too, for labels and new documents
+                back = {new: old for old, new in _NEIGHBOR_OPTIONS.items()}
+                parameters |= {back[new]: value for new, value in given.items()}
+        return parameters
+
+    def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
+        if self.transform_neighbors:
+            self.training_counts_ = X.copy()
+        given = None if isinstance(self.graph, NeighborGraph) else self.graph
+        self.graph_ = self._neighbors().build(X, y, given=given, n_jobs=self.n_jobs)
+        return self.graph_
+
+    def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
+        """Share of a new document's mixture that its neighbours decide."""
+        raise NotImplementedError
 
 
 @documented
@@ -42,8 +247,6 @@ class LaplacianPLSA(GraphPLSA):
         The paper's λ (1000 there) instead of `weight`.
     step : float, default=0.4
         The paper's γ (0.1 there): share of the neighbours' mean in one smoothing.
-    max_smoothings : int, default=5
-        Most smoothings an iteration; too many collapse the topics.
     {common_parameters}
 
     Attributes
@@ -62,19 +265,24 @@ class LaplacianPLSA(GraphPLSA):
     Examples
     --------
     >>> import numpy as np
-    >>> from topicfold import LaplacianPLSA
+    >>> from topicfold import LaplacianPLSA, NeighborGraph
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
-    >>> model = LaplacianPLSA(2, n_neighbors=1, random_state=0).fit(X)
+    >>> model = LaplacianPLSA(2, graph=NeighborGraph(1), random_state=0).fit(X)
     >>> model.graph_.nnz
     4
     """
 
+    max_smoothings = 5  # more of them collapse all topics into one
+    _earlier_parameters = {  # noqa: RUF012
+        **GraphPLSA._earlier_parameters,
+        "max_smoothings": "it stays 5; LaplacianTheta has it still",
+    }
     _parameter_constraints: dict = {  # noqa: RUF012
         **GraphPLSA._parameter_constraints,
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
         "step": [Interval(Real, 0, 1, closed="right")],
-        "max_smoothings": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
+        "max_smoothings": [whole(1, MAX_UPDATES)],
     }
 
     def __init__(
@@ -84,18 +292,12 @@ class LaplacianPLSA(GraphPLSA):
         weight: float = 10.0,
         paper_lambda: float | None = None,
         step: float = 0.4,
-        max_smoothings: int = 5,
-        n_neighbors: int = 10,
-        similarity: Any = "cosine",
-        edge_weights: str = "similarity",
-        sublinear_tf: bool = True,
         graph: Any = None,
         phi_step: PhiStep | None = None,
         transform_neighbors: bool = False,
         init: Any = "documents",
         max_iter: int = 200,
         tol: float = 1e-5,
-        max_doc_updates: int = 500,
         doc_tol: float = 1e-4,
         random_state: Any = None,
         device: str = "cpu",
@@ -105,17 +307,12 @@ class LaplacianPLSA(GraphPLSA):
     ) -> None:
         super().__init__(
             n_components,
-            n_neighbors=n_neighbors,
-            similarity=similarity,
-            edge_weights=edge_weights,
-            sublinear_tf=sublinear_tf,
             graph=graph,
             phi_step=phi_step,
             transform_neighbors=transform_neighbors,
             init=init,
             max_iter=max_iter,
             tol=tol,
-            max_doc_updates=max_doc_updates,
             doc_tol=doc_tol,
             random_state=random_state,
             device=device,
@@ -126,7 +323,6 @@ class LaplacianPLSA(GraphPLSA):
         self.weight = weight
         self.paper_lambda = paper_lambda
         self.step = step
-        self.max_smoothings = max_smoothings
 
     def _theta_step(self) -> ThetaStep:
         return LaplacianTheta(
@@ -137,9 +333,9 @@ class LaplacianPLSA(GraphPLSA):
         )
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        state = algorithm.theta_context.state
-        self.strength_ = float(state.strength)
-        self.n_smoothings_ = int(state.smoothings[-1])
+        memory = algorithm.context.memory
+        self.strength_ = float(memory["strength"])
+        self.n_smoothings_ = int(memory.get("smoothings", [0])[-1])
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         share = 1.0 - (1.0 - self.step) ** self.n_smoothings_
@@ -179,9 +375,9 @@ class LocallyConsistentPLSA(GraphPLSA):
     Examples
     --------
     >>> import numpy as np
-    >>> from topicfold import LocallyConsistentPLSA
+    >>> from topicfold import LocallyConsistentPLSA, NeighborGraph
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
-    >>> model = LocallyConsistentPLSA(2, n_neighbors=1, random_state=0).fit(X)
+    >>> model = LocallyConsistentPLSA(2, graph=NeighborGraph(1), random_state=0).fit(X)
     >>> bool(np.ptp(model.doc_topics_[:2], axis=0).max() < 0.1)
     True
     """
@@ -198,17 +394,12 @@ class LocallyConsistentPLSA(GraphPLSA):
         *,
         weight: float = 1.0,
         paper_lambda: float | None = None,
-        n_neighbors: int = 10,
-        similarity: Any = "cosine",
-        edge_weights: str = "similarity",
-        sublinear_tf: bool = True,
         graph: Any = None,
         phi_step: PhiStep | None = None,
         transform_neighbors: bool = False,
         init: Any = "documents",
         max_iter: int = 200,
         tol: float = 1e-5,
-        max_doc_updates: int = 500,
         doc_tol: float = 1e-4,
         random_state: Any = None,
         device: str = "cpu",
@@ -218,17 +409,12 @@ class LocallyConsistentPLSA(GraphPLSA):
     ) -> None:
         super().__init__(
             n_components,
-            n_neighbors=n_neighbors,
-            similarity=similarity,
-            edge_weights=edge_weights,
-            sublinear_tf=sublinear_tf,
             graph=graph,
             phi_step=phi_step,
             transform_neighbors=transform_neighbors,
             init=init,
             max_iter=max_iter,
             tol=tol,
-            max_doc_updates=max_doc_updates,
             doc_tol=doc_tol,
             random_state=random_state,
             device=device,
@@ -243,7 +429,7 @@ class LocallyConsistentPLSA(GraphPLSA):
         return LocallyConsistentTheta(self.weight, paper_lambda=self.paper_lambda)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        self.strength_ = float(algorithm.theta_context.state.strength)
+        self.strength_ = float(algorithm.context.memory["strength"])
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         pull = self.strength_ * degrees
@@ -286,9 +472,9 @@ class DiscriminativePLSA(GraphPLSA):
     Examples
     --------
     >>> import numpy as np
-    >>> from topicfold import DiscriminativePLSA
+    >>> from topicfold import DiscriminativePLSA, NeighborGraph
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
-    >>> model = DiscriminativePLSA(2, n_neighbors=1, random_state=0).fit(X)
+    >>> model = DiscriminativePLSA(2, graph=NeighborGraph(1), random_state=0).fit(X)
     >>> bool((np.diff(model.separation_history_) >= 0).all())
     True
     """
@@ -303,17 +489,12 @@ class DiscriminativePLSA(GraphPLSA):
         n_components: int = 10,
         *,
         step: float = 0.3,
-        n_neighbors: int = 10,
-        similarity: Any = "cosine",
-        edge_weights: str = "similarity",
-        sublinear_tf: bool = True,
         graph: Any = None,
         phi_step: PhiStep | None = None,
         transform_neighbors: bool = False,
         init: Any = "documents",
         max_iter: int = 200,
         tol: float = 1e-5,
-        max_doc_updates: int = 500,
         doc_tol: float = 1e-4,
         random_state: Any = None,
         device: str = "cpu",
@@ -323,17 +504,12 @@ class DiscriminativePLSA(GraphPLSA):
     ) -> None:
         super().__init__(
             n_components,
-            n_neighbors=n_neighbors,
-            similarity=similarity,
-            edge_weights=edge_weights,
-            sublinear_tf=sublinear_tf,
             graph=graph,
             phi_step=phi_step,
             transform_neighbors=transform_neighbors,
             init=init,
             max_iter=max_iter,
             tol=tol,
-            max_doc_updates=max_doc_updates,
             doc_tol=doc_tol,
             random_state=random_state,
             device=device,
@@ -347,11 +523,11 @@ class DiscriminativePLSA(GraphPLSA):
         return ParetoTheta(step=self.step)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        state = algorithm.theta_context.state
-        self.separation_history_ = [float(value) for value in state.separation]
-        self.accepted_history_ = [float(part) for part in state.accepted]
-        self.pull_ = float(state.pull)
-        self.n_sweeps_ = int(state.sweeps[-1])
+        memory = algorithm.context.memory
+        self.separation_history_ = [float(value) for value in memory["separation"]]
+        self.accepted_history_ = [float(part) for part in memory["accepted"]]
+        self.pull_ = float(memory["pull"])
+        self.n_sweeps_ = int(memory["sweeps"][-1])
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         return 1.0 - (1.0 - sweep_steps(lengths, degrees, self.pull_)) ** self.n_sweeps_

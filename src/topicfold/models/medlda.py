@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MedLdaLearning
 from topicfold.learn.medlda_dual import MarginDual
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
 from topicfold.models.class_labels import class_numbers
 from topicfold.models.lda import expected_log_weights
 
@@ -64,10 +64,6 @@ class MedLDA(ClassifierMixin, TopicModel):
         Most iterations.
     tol : float, default=1e-5
         Relative change of the objective that ends the fit.
-    doc_updates : int, default=2
-        Updates of a document between two updates of the topics.
-    max_doc_updates : int, default=200
-        Most updates of a document in `transform`.
     doc_tol : float, default=1e-4
         Change of a document's mixture (L1) that ends its updates in `transform`.
     random_state : int, RandomState or None, default=None
@@ -133,7 +129,13 @@ class MedLDA(ClassifierMixin, TopicModel):
     array(['sea'], dtype='<U3')
     """
 
-    _unsaved_parameters = (*TopicModel._unsaved_parameters, "unknown_label")  # type: ignore[assignment]
+    _unsaved_parameters = (*TopicModel._unsaved_parameters, "unknown_label")
+    doc_updates = 2  # per iteration; more cost time and gain little
+    max_doc_updates = 200  # `doc_tol` ends almost all documents before
+    _earlier_parameters = {  # noqa: RUF012
+        "doc_updates": "it stays 2",
+        "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
+    }
     _parameter_constraints: dict = {  # noqa: RUF012
         **COMMON_CONSTRAINTS,
         "cost": [Interval(Real, 0, None, closed="neither")],
@@ -143,8 +145,8 @@ class MedLDA(ClassifierMixin, TopicModel):
         "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
         "unknown_label": "no_validation",
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
-        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
+        "doc_updates": [whole(1, MAX_UPDATES)],
+        "max_doc_updates": [whole(1, MAX_UPDATES)],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -164,8 +166,6 @@ class MedLDA(ClassifierMixin, TopicModel):
         init: Any = "documents",
         max_iter: int = 30,
         tol: float = 1e-5,
-        doc_updates: int = 2,
-        max_doc_updates: int = 200,
         doc_tol: float = 1e-4,
         random_state: Any = None,
         device: str = "cpu",
@@ -183,8 +183,6 @@ class MedLDA(ClassifierMixin, TopicModel):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.doc_updates = doc_updates
-        self.max_doc_updates = max_doc_updates
         self.doc_tol = doc_tol
         self.random_state = random_state
         self.device = device

@@ -39,9 +39,7 @@ class OrthogonalPLSA(PLSA):
         How expected counts become mixtures; None is plain PLSA. Graph models with
         orthogonal topics: ``LaplacianPLSA(phi_step=OrthogonalPhi())``, or here
         ``theta_step=LaplacianTheta()``.
-    init, max_iter, tol, max_doc_updates, doc_tol, random_state :
-        As in :class:`PLSA`.
-    device, n_jobs, callbacks, verbose :
+    init, max_iter, tol, doc_tol, random_state, device, n_jobs, callbacks, verbose :
         As in :class:`PLSA`.
 
     Attributes
@@ -68,12 +66,7 @@ class OrthogonalPLSA(PLSA):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **{
-            name: constraint
-            for name, constraint in PLSA._parameter_constraints.items()
-            if name
-            not in ("phi_step", "learning_decay", "learning_offset", "total_documents")
-        },
+        **PLSA._parameter_constraints,
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
         "eta": [Interval(Real, 1, None, closed="left")],
@@ -90,7 +83,6 @@ class OrthogonalPLSA(PLSA):
         init: Any = "documents",
         max_iter: int = 200,
         tol: float = 1e-5,
-        max_doc_updates: int = 500,
         doc_tol: float = 1e-4,
         random_state: Any = None,
         device: str = "cpu",
@@ -106,7 +98,6 @@ class OrthogonalPLSA(PLSA):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.max_doc_updates = max_doc_updates
         self.doc_tol = doc_tol
         self.random_state = random_state
         self.device = device

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +18,13 @@ from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel
-from topicfold.models.block_input import refuse_blocks
+from topicfold.models.base import (
+    COMMON_CONSTRAINTS,
+    MAX_UPDATES,
+    TopicModel,
+    refuse_blocks,
+    whole,
+)
 from topicfold.steps.base import PhiStep, ThetaStep
 
 
@@ -47,8 +52,6 @@ class PLSA(TopicModel):
         Most iterations.
     tol : float, default=1e-5
         Relative change of the objective that ends the fit.
-    max_doc_updates : int, default=500
-        Most updates of a document in `transform`.
     doc_tol : float, default=1e-4
         Change of a document's mixture (L1) that ends its updates.
     learning_decay : float, default=0.7
@@ -109,16 +112,20 @@ class PLSA(TopicModel):
     array([1., 1., 1., 1.], dtype=float32)
     """
 
+    max_doc_updates = 500  # `doc_tol` ends almost all documents before
+    _earlier_parameters = {  # noqa: RUF012
+        "max_doc_updates": "it stays 500; doc_tol ends the updates of a document"
+    }
     _parameter_constraints: dict = {  # noqa: RUF012
         **COMMON_CONSTRAINTS,
         "theta_step": [ThetaStep, None],
         "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "max_doc_updates": [Interval(Integral, 1, MAX_UPDATES, closed="both")],
+        "max_doc_updates": [whole(1, MAX_UPDATES)],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
-        "total_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "total_documents": [whole(1), None],
     }
 
     def __init__(
@@ -130,7 +137,6 @@ class PLSA(TopicModel):
         init: Any = "documents",
         max_iter: int = 200,
         tol: float = 1e-5,
-        max_doc_updates: int = 500,
         doc_tol: float = 1e-4,
         learning_decay: float = 0.7,
         learning_offset: float = 10.0,
@@ -147,7 +153,6 @@ class PLSA(TopicModel):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.max_doc_updates = max_doc_updates
         self.doc_tol = doc_tol
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
@@ -186,7 +191,6 @@ class PLSA(TopicModel):
 
     def _fit_counts(self, X: sparse.csr_matrix, y: Any) -> None:
         if self._theta_step().needs_graph:
-            # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
         phi = initial_topics(X, self.n_components, self.init, rng)
@@ -207,10 +211,12 @@ class PLSA(TopicModel):
 
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
         """Return the graph that a θ-step was given, or the nearest neighbours'."""
-        from topicfold.models.graph_base import GraphOptions, build_graph
+        from topicfold.graph.build import NeighborGraph
 
-        given = getattr(self._theta_step(), "graph", None)
-        return build_graph(X, y, given, GraphOptions(n_jobs=self.n_jobs))
+        graph = getattr(self._theta_step(), "graph", None)
+        if isinstance(graph, NeighborGraph):
+            return graph.build(X, y, n_jobs=self.n_jobs)
+        return NeighborGraph().build(X, y, given=graph, n_jobs=self.n_jobs)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         """Let relatives keep more of a finished fit."""

@@ -30,11 +30,10 @@ from topicfold.infer.two_phase import (
     discriminative_mixtures,
     discriminative_topics,
 )
-from topicfold.models.base import TopicModel
+from topicfold.models.base import TopicModel, check_counts
 from topicfold.models.class_labels import encode_classes
 from topicfold.models.fstm import FSTM
 from topicfold.models.moved_topics import plain_mixtures, set_topics
-from topicfold.models.validation import check_counts
 
 
 class TwoPhase(TopicModel):

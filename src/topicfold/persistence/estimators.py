@@ -426,10 +426,11 @@ class _Reader:
         cls = resolve_class(node["class"], self.trusted)
         params = {name: self.decode(item) for name, item in node["params"].items()}
         state = {name: self.decode(item) for name, item in node["fitted"].items()}
-        for name in getattr(cls, "_dropped_parameters", ()):
-            params.pop(name, None)
         try:
-            model = cls(**params)
+            # An estimator knows what became of the parameters of earlier versions.
+            model = (
+                cls._of_saved(params) if hasattr(cls, "_of_saved") else cls(**params)
+            )
         except TypeError as error:
             raise ModelFileError(
                 f"{cls.__name__} does not take the saved parameters {sorted(params)} "

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 
 from topicfold.core.typing import Array
-from topicfold.engine.rows import padded
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
-
-# Least share under a logarithm: float32 has no smaller ones to spare.
-SMALLEST_SHARE = 1e-30
 
 
 class DirichletTheta(ThetaStep):
@@ -42,17 +38,19 @@ class DirichletTheta(ThetaStep):
         """Check alpha."""
         _check_concentration("alpha", self.alpha)
 
-    @property
-    def pseudo_count(self) -> float:
-        """``α − 1``."""
-        return self.alpha - 1.0
+    def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
+        """Add the pseudo-counts."""
+        return counts + context.engine.pack_prior(self.alpha - 1.0)
 
     def value(self, theta: Array, context: StepContext) -> float:
         """Log prior up to a constant."""
         if self.alpha == 1.0:
             return 0.0
-        logs = context.xp.log(context.xp.maximum(theta, SMALLEST_SHARE))
-        return (self.alpha - 1.0) * float(logs.sum(dtype=np.float64))
+        engine = context.engine
+        totals = theta.sum(axis=1, dtype=np.float64)
+        log_norm = engine.n_topics * float(np.log(totals).sum())
+        log_shares = float(engine.log_totals(theta, 0.0).sum()) - log_norm
+        return (self.alpha - 1.0) * log_shares
 
 
 class DirichletPhi(PhiStep):
@@ -74,9 +72,6 @@ class DirichletPhi(PhiStep):
     True
     """
 
-    # For `value`: one sum on all threads.
-    needs_all_words = True
-
     def __init__(self, eta: float = 1.01) -> None:
         self.eta = eta
 
@@ -84,23 +79,16 @@ class DirichletPhi(PhiStep):
         """Check eta."""
         _check_concentration("eta", self.eta)
 
-    @property
-    def pseudo_count(self) -> float:
-        """``η − 1``."""
-        return self.eta - 1.0
+    def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
+        """Add the pseudo-counts and normalise."""
+        return context.engine.normalize_topics(counts, self.eta - 1.0, counts)
 
     def value(self, topics: Array, context: StepContext) -> float:
         """Log prior up to a constant."""
         if self.eta == 1.0:
             return 0.0
-        return (self.eta - 1.0) * log_sum(topics, context)
-
-
-def log_sum(topics: Array, context: StepContext) -> float:
-    """Return ``Σ log`` of all entries, on the engine's threads."""
-    packed = padded(topics)
-    packed = context.xp.ascontiguousarray(topics) if packed is None else packed
-    return float(context.corpus.log_totals(packed, 0.0).sum())
+        logs = context.engine.log_totals(topics, 0.0)
+        return (self.eta - 1.0) * float(logs.sum())
 
 
 def _check_concentration(name: str, value: Any) -> None:
