@@ -100,8 +100,9 @@ def update_row(row, a, gradient, prior):
     old_sum = 0.0
     new_sum = 0.0
     for k in range(n_topics):
-        old_sum += row[k]
         gradient[k] = max(a[k] * gradient[k] + prior[k], zero)
+    for k in range(n_topics):
+        old_sum += row[k]
         new_sum += gradient[k]
     old_scale = row.dtype.type(1.0 / max(old_sum, FLOOR))
     new_scale = row.dtype.type(1.0 / max(new_sum, FLOOR))
@@ -109,6 +110,7 @@ def update_row(row, a, gradient, prior):
     change = 0.0
     for k in range(n_topics):
         change += abs(gradient[k] * new_scale - row[k] * old_scale)
+    for k in range(n_topics):
         row[k] = gradient[k] if gradient[k] > dead else zero
     return change
 

@@ -13,8 +13,7 @@ import math
 import numpy as np
 from numba import uint32
 
-from topicfold.core.jit import inline
-from topicfold.gibbs.lean import lean_kernel
+from topicfold.core.jit import inline, lean_kernel
 from topicfold.gibbs.random import stream_key, uniform
 
 
@@ -26,6 +25,16 @@ def fixed_scratch(n_topics: int, longest: int) -> tuple[np.ndarray, ...]:
         np.full(n_topics, -1, dtype=np.int32),
         np.empty(longest, dtype=np.uint32),
     )
+
+
+@lean_kernel
+def prior_masses(rows, alpha, out_mass):
+    """Σ_k α_k φ_kw of every word: no matrix product, whose bits may depend on V."""
+    for w in range(len(rows)):
+        total = 0.0
+        for k in range(len(alpha)):
+            total += alpha[k] * rows[w, k]
+        out_mass[w] = total
 
 
 @inline

@@ -58,12 +58,14 @@ class FixedTopics:
         content_keys(X.indptr, X.indices, counts, keys)
         used, place = np.unique(X.indices, return_inverse=True)
         rows = np.ascontiguousarray(topics[:, used].T, dtype=np.float32)
+        prior_mass = np.empty(len(used))
+        fixed_kernels.prior_masses(rows, alpha, prior_mass)
         ends = np.concatenate(([0], np.cumsum(counts)))
         return cls(
             ends[X.indptr].astype(np.int64),
             np.repeat(place.astype(np.uint32), counts),
             rows,
-            rows.astype(np.float64) @ alpha,
+            prior_mass,
             keys,
         )
 

@@ -26,9 +26,8 @@ import math
 import numpy as np
 from numba import uint32
 
-from topicfold.core.jit import inline
+from topicfold.core.jit import inline, lean_kernel
 from topicfold.engine.prefetch import prefetch_row
-from topicfold.gibbs.lean import lean_kernel
 from topicfold.gibbs.random import stream_key, uniform
 
 # A word's row is asked for so many tokens ahead.
@@ -134,7 +133,8 @@ def clear_document(n_active, counts, active, table, alpha):
             loglik += table[k, n]
         else:
             loglik += math.lgamma(n + alpha[k]) - math.lgamma(alpha[k])
-        counts[k] = 0
+    for j in range(n_active):
+        counts[active[j]] = 0
     return loglik
 
 

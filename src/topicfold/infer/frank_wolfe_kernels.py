@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from topicfold.core.jit import kernel
+from topicfold.core.jit import SPACE, kernel
 from topicfold.infer.line_search import try_direction
 from topicfold.infer.separable import term_slope, term_value
 
@@ -61,7 +61,7 @@ def infer_documents(
     words = np.empty(longest, np.int64)
     lists = np.empty(n_topics + 1, np.int64)
     ways = np.empty((2, n_topics + 1))
-    work = np.empty((5, longest))
+    work = np.empty((4, longest + SPACE))
     theta = np.empty(n_topics)
     no_weights = np.zeros(n_topics)
     n_written = 0
@@ -161,6 +161,7 @@ def climb(
     value, gap = 0.0, 0.0
     for w in range(len(u)):
         x[w] = block[w, top]
+    for w in range(len(u)):
         value += u[w] * math.log(x[w])
     if promoting:
         value += weights.sum() * term_value(0.0)
@@ -206,14 +207,14 @@ def best_move(
     """
     n_words = len(block)
     u, x, delta = work[0][:n_words], work[1][:n_words], work[2][:n_words]
-    way, work_far = ways[0], work[4][:n_words]
+    way = ways[0]
     active = lists[:n_active]
     for w in range(len(u)):
         delta[w] = block[w, top] - x[w]
     for j in range(n_active):
         way[j] = (1.0 if active[j] == top else 0.0) - out_theta[active[j]]
     step, gain = try_direction(
-        u, x, delta, 1.0, weights, promoting, out_theta, active, way, work_far
+        u, x, delta, 1.0, weights, promoting, out_theta, active, way
     )
     if bad >= 0:
         other_delta, other_way, cap = work[3][:n_words], ways[1], out_theta[bad]
@@ -223,9 +224,8 @@ def best_move(
             other_way[j] = 1.0 if active[j] == top else 0.0
             other_way[j] -= 1.0 if active[j] == bad else 0.0
         other_step, other_gain = try_direction(
-            u, x, other_delta, cap, weights, promoting, out_theta, active, other_way,
-            work_far,
-        )  # fmt: skip
+            u, x, other_delta, cap, weights, promoting, out_theta, active, other_way
+        )
         if other_gain > gain:
             step, gain, delta, way = other_step, other_gain, other_delta, other_way
     if gain > 0.0:

@@ -24,10 +24,10 @@ _SERIES_LIMIT = 0.25
 
 
 @kernel
-def try_direction(u, x, delta, cap, weights, promoting, theta, active, way, work_far):
+def try_direction(u, x, delta, cap, weights, promoting, theta, active, way):
     """Return the best step up to `cap` and what it wins."""
     step = line_search(u, x, delta, cap, weights, promoting, theta, active, way)
-    gain = likelihood_gain(u, x, delta, step, work_far)
+    gain = likelihood_gain(u, x, delta, step)
     if promoting:
         gain += term_gain(step, weights, theta, active, way)
     return step, gain
@@ -104,13 +104,16 @@ def term_gain(step, weights, theta, active, way):
 
 
 @kernel
-def likelihood_gain(u, x, delta, step, work_far):
+def likelihood_gain(u, x, delta, step):
     """Return what the log-likelihood wins by `step`, without cancellation.
 
     ``log(1 + z) = 2 artanh(s)``, s = z / (2 + z), by its series where s is small:
-    this vectorises, and late steps have no other words.
+    this vectorises, and late steps have no other words. ``|s| > limit`` is asked by
+    products alone, which round the same in both loops.
     """
     gain, n_far = 0.0, 0.0
+    up = step * (0.5 / _SERIES_LIMIT - 0.5)
+    down = step * (-0.5 / _SERIES_LIMIT - 0.5)
     for w in range(len(u)):
         way = step * delta[w]
         s = np.divide(way, 2.0 * x[w] + way)
@@ -119,13 +122,12 @@ def likelihood_gain(u, x, delta, step, work_far):
         series = 1 / 7 + q * (1 / 9 + q * (1 / 11 + q * series))
         series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * series))
         # Products, not conditions: those stop vectorisation.
-        far = 1.0 * (abs(way) > _SERIES_LIMIT * (2.0 * x[w] + way))
+        far = 1.0 * ((delta[w] * up > x[w]) | (delta[w] * down > x[w]))
         gain += u[w] * (2.0 * s * series) * (1.0 - far)
         n_far += far
-        work_far[w] = far
     w = 0
     while n_far > 0.0:
-        while work_far[w] == 0.0:
+        while not (delta[w] * up > x[w] or delta[w] * down > x[w]):
             w += 1
         gain += u[w] * math.log(np.divide(x[w] + step * delta[w], x[w]))
         n_far -= 1.0

@@ -50,6 +50,7 @@ def sweep_documents(features, norms, labels, cost, loss, threshold, duals, weigh
             bound[y] = gradient[y] - size * dual[y]
             if y == own:
                 bound[y] += size * cost
+        for y in range(n_classes):
             total += bound[y]
         beta = total / n_free
         changed = True

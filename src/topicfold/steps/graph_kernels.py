@@ -153,6 +153,7 @@ def advance(start, stop, step, diagonal, p, q, x, r, out_dot):
         for k in range(p.shape[1]):
             x[i, k] += a * p[i, k]
             r[i, k] -= a * q[i, k]
+        for k in range(p.shape[1]):
             total += r[i, k] * r[i, k]
         out_dot[i] = np.float64(total) / diagonal[i]
 

@@ -72,6 +72,7 @@ def update_topics(counts, strength, topics, total, work_overlap):
         least = np.inf
         for w in range(n_words):
             work_overlap[w] = max(total[w] - topics[k, w], 0.0)
+        for w in range(n_words):
             if counts[k, w] > 0.0:
                 mass += counts[k, w]
                 least = min(least, work_overlap[w])
