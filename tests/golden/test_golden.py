@@ -13,6 +13,9 @@ import topicfold
 OLD = Path(__file__).parent / "v0_1"
 # Sums are made in another order on other machines; a few iterations carry it on.
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-6}
+# A new document stops when its mixture changes by at most 1e-4, perhaps one update
+# earlier or later when the last digits of the topics differ.
+STOPPED = {"rtol": 1e-4, "atol": 1e-4}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,8 @@ def test_every_model_is_here(fitted):
 @pytest.mark.parametrize("name", names())
 def test_a_fit_gives_what_it_gave(fitted, stored, name):
     for key, array in arrays(name, fitted[name]).items():
-        np.testing.assert_allclose(array, stored[key], **TOLERANCE, err_msg=key)
+        near = STOPPED if key.endswith("/transform") else TOLERANCE
+        np.testing.assert_allclose(array, stored[key], **near, err_msg=key)
 
 
 @pytest.mark.parametrize("name", names())
