@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from step_support import EntropyTheta
 
 from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA, TwoPhase
 from topicfold.exceptions import DataError, DeviceError
@@ -30,6 +31,7 @@ MODELS = {
     "lda-cvb0": LDA(4, max_iter=6, tol=0, random_state=0, learn_priors=True),
     "lda-vb": LDA(4, max_iter=6, tol=0, random_state=0, algorithm="variational"),
     "fstm": FSTM(4, max_iter=2, tol=0, random_state=0),
+    "own-step": PLSA(4, theta_step=EntropyTheta(), max_iter=4, tol=0, random_state=0),
 }
 
 

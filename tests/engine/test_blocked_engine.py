@@ -27,6 +27,7 @@ from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.block_executor import FAN_IN, LocalExecutor, sum_in_order
 from topicfold.engine.block_store import link_or_copy
+from topicfold.engine.rows import map_rows, sum_rows
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
 from topicfold.learn import Resume
 from topicfold.learn.resume import POINTER
@@ -63,6 +64,16 @@ def blocks(counts, tmp_path_factory):
     return BlockMatrix.write(path, counts, block_size=26)
 
 
+def weighed(rows, lengths, arrays):
+    """Depends on which documents these are, and on how long they are."""
+    numbers = np.arange(rows.start, rows.stop)
+    return arrays[0] * numbers[:, None] + arrays[1] * lengths[:, None]
+
+
+def total_of(rows, lengths, arrays, factor):
+    return factor * float((arrays[0] * lengths[:, None]).sum())
+
+
 def passes(engine, seed=0, link="identity"):
     rng = np.random.default_rng(seed)
     theta = rng.gamma(1.0, size=(engine.n_documents, engine.n_topics)) + 0.1
@@ -84,7 +95,8 @@ def passes(engine, seed=0, link="identity"):
         "loglik": done.loglik,
         "updates": done.n_updates.sum(),
         "words": engine.unpack_topics(words),
-        "rows": P.sum(axis=1, dtype=np.float64),
+        "visited": engine.unpack_documents(map_rows(engine, weighed, (P, done.counts))),
+        "summed": sum_rows(engine, total_of, (P,), (3.0,)),
         "column sums": engine.topic_totals(P),
         "logs": engine.log_totals(P, 0.1),
         "digammas": engine.digamma_totals(P, prior),
@@ -271,7 +283,7 @@ def test_resume_says_what_it_cannot_go_on_with(planted, counts, tmp_path):
     resume = Resume(tmp_path / "state")
     with pytest.raises(DataError, match="Resume cannot go on with CollapsedGibbs"):
         GibbsLDA(2, callbacks=[resume]).fit(planted[0])
-    with pytest.raises(DataError, match=r"LaplacianTheta keeps a memory .* no graph"):
+    with pytest.raises(DataError, match="LaplacianTheta keeps a state of its own"):
         LaplacianPLSA(2, max_iter=2, callbacks=[resume]).fit(counts)
     assert not (tmp_path / "state").exists()
     PLSA(4, max_iter=2, callbacks=[resume], random_state=0).fit(counts)

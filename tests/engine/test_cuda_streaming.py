@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from step_support import EntropyTheta
 
 from topicfold import LaplacianPLSA
 from topicfold.core.simplex import OuterSum
@@ -18,6 +19,7 @@ from topicfold.engine.cuda import plan as planning
 from topicfold.engine.cuda.pipeline import Record, visit_blocks
 from topicfold.engine.cuda.plan import Plan, cut_blocks, plan_blocks, spread
 from topicfold.engine.cuda.streamed import StreamedEngine
+from topicfold.engine.rows import map_rows, sum_rows
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.plsa import PlsaEM
@@ -29,6 +31,7 @@ from topicfold.steps import (
     StepContext,
     ThetaStep,
 )
+from topicfold.steps.apply import prepare_step
 
 STREAMS = ("send", "work", "fetch")
 ORDERS = list(itertools.permutations(STREAMS))
@@ -143,6 +146,19 @@ def streamed(X, n_topics, order=STREAMS, **plan):
     return StreamedEngine(X, NumpyPort(X, n_topics, order), some_plan(X, **plan))
 
 
+def weighed(rows, lengths, arrays, factor):
+    numbers = np.arange(rows.start, rows.stop)
+    return factor * arrays[0] * numbers[:, None] + arrays[1] * lengths[:, None]
+
+
+def half(rows, lengths, arrays):
+    return 0.5 * arrays[0]
+
+
+def total_of(rows, lengths, arrays):
+    return (arrays[0] * lengths[:, None]).sum()
+
+
 def everything(engine, theta, phi, link, max_updates):
     P, B = engine.pack_documents(theta), engine.pack_topics(phi)
     prior = engine.pack_prior(0.2)
@@ -162,7 +178,9 @@ def everything(engine, theta, phi, link, max_updates):
         "updates": done.n_updates.sum(),
         "sum": engine.unpack_documents(Q),
         "product": engine.unpack_documents(both),
-        "row sums": P.sum(axis=1),
+        "visited": engine.unpack_documents(map_rows(engine, weighed, (P, Q), (2.0,))),
+        "visited once": engine.unpack_documents(map_rows(engine, half, (Q,))),
+        "summed": sum_rows(engine, total_of, (Q,)),
         "totals": engine.topic_totals(P),
         "topic totals": engine.topic_totals(words),
         "logs": engine.log_totals(P, 0.1),
@@ -206,6 +224,7 @@ ALGORITHMS = {
     "dirichlet": lambda engine, phi: PlsaEM(
         engine, phi, DirichletTheta(1.1), DirichletPhi(1.05)
     ),
+    "entropy": lambda engine, phi: PlsaEM(engine, phi, EntropyTheta(2.0), PhiStep()),
     "cvb0": lambda engine, phi: Cvb0(
         engine, phi, np.full(3, 0.3), 0.1, doc_updates=2, doc_tol=0, learn_priors=True
     ),
@@ -256,15 +275,15 @@ def test_arithmetic_with_a_matrix_is_refused(counts):
     assert len(documents) == 61
     with pytest.raises(TypeError, match="ufunc 'add'"):
         np.add(documents, np.ones((61, 16)))
-    with pytest.raises(NotImplementedError, match="topic_totals"):
-        documents.sum(axis=0)
 
 
 def test_graph_steps_need_all_documents_in_one_place(counts):
     graph = sparse.eye(61, format="csr")
-    context = StepContext(streamed(counts, 2), None, graph=graph)
+    engine = streamed(counts, 2)
+    topics = engine.pack_topics(np.ones((2, counts.shape[1])))
+    context = StepContext.of(engine, topics, graph=graph)
     with pytest.raises(DataError, match="all documents in one place"):
-        LaplacianTheta().prepare(context)
+        prepare_step(LaplacianTheta(), context)
 
 
 def test_neighbors_in_transform_where_the_device_has_no_room(counts, monkeypatch):

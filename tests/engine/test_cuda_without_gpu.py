@@ -24,6 +24,7 @@ from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.steps import LaplacianTheta, StepContext
+from topicfold.steps.apply import prepare_step
 
 
 class CudaRuntimeError(Exception):
@@ -349,9 +350,10 @@ def test_a_matrix_larger_than_the_device_is_streamed(monkeypatch, counts):
 
 def test_graph_steps_say_that_they_cannot_stream(counts, tmp_path):
     engine = in_blocks(counts, 2, 5, tmp_path / "x")
-    context = StepContext(engine, None, graph=sparse.eye(23, format="csr"))
+    topics = engine.pack_topics(np.ones((2, 17)))
+    context = StepContext.of(engine, topics, graph=sparse.eye(23, format="csr"))
     with pytest.raises(DataError, match="all documents in one place"):
-        LaplacianTheta().prepare(context)
+        prepare_step(LaplacianTheta(), context)
 
 
 def test_numpy_arrays_are_not_on_a_device():

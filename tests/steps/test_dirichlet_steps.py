@@ -9,6 +9,7 @@ from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import DirichletPhi, DirichletTheta, StepContext
+from topicfold.steps.apply import documents_value, update_documents, update_topics
 from topicfold.steps.base import PhiStep, ThetaStep
 
 
@@ -18,7 +19,7 @@ def context():
     X = sparse.csr_matrix(rng.poisson(2.0, size=(9, 7)).astype(float))
     engine = make_engine(X, 3, dtype=np.float64)
     phi = rng.dirichlet(np.ones(7), size=3)
-    return StepContext(engine, engine.pack_topics(phi))
+    return StepContext.of(engine, engine.pack_topics(phi))
 
 
 def draw(n_rows, seed=1):
@@ -28,18 +29,18 @@ def draw(n_rows, seed=1):
 def test_document_step_adds_alpha_minus_one_to_every_count(context):
     engine, counts = context.engine, draw(9)
     packed = engine.pack_documents(counts)
-    new = DirichletTheta(1.7).update(packed, packed, context)
+    new, _ = update_documents(DirichletTheta(1.7), packed, packed, context, False)
     np.testing.assert_allclose(engine.unpack_documents(new), counts + 0.7)
     np.testing.assert_allclose(engine.unpack_documents(packed), counts)
 
 
 def test_topic_step_adds_eta_minus_one_and_normalises(context):
     engine, counts = context.engine, draw(7).T
-    new = DirichletPhi(1.3).update(engine.pack_topics(counts), None, context)
+    new = update_topics(DirichletPhi(1.3), engine.pack_topics(counts), None, context)
     expected = counts + 0.3
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(engine.unpack_topics(new), expected)
-    plain = PhiStep().update(engine.pack_topics(counts), None, context)
+    plain = update_topics(PhiStep(), engine.pack_topics(counts), None, context)
     np.testing.assert_allclose(
         engine.unpack_topics(plain), counts / counts.sum(axis=1, keepdims=True)
     )
@@ -49,7 +50,8 @@ def test_values_are_log_priors_of_mixtures_and_topics(context):
     """Rows of θ may come in any scale; topics sum to one."""
     engine, rows = context.engine, draw(9)
     theta = rows / rows.sum(axis=1, keepdims=True)
-    found = DirichletTheta(1.7).value(engine.pack_documents(rows), context)
+    packed = engine.pack_documents(rows)
+    found = documents_value(DirichletTheta(1.7), packed, context, False)
     assert found == pytest.approx(0.7 * np.log(theta).sum())
     phi = draw(7).T / draw(7).T.sum(axis=1, keepdims=True)
     found = DirichletPhi(1.3).value(engine.pack_topics(phi), context)

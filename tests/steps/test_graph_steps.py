@@ -149,7 +149,7 @@ def test_objective_never_falls(theta_step, phi_step, draw):
     theta = em.doc_topics()
     assert np.isfinite(theta).all()
     np.testing.assert_allclose(theta.sum(axis=1), 1.0)
-    q2 = em.context.memory.get("separation")
+    q2 = getattr(em.theta_context.state, "separation", None)
     if q2 is not None:
         assert np.diff(q2).min() >= 0
 
@@ -161,7 +161,7 @@ def test_objective_is_the_stated_one(theta_step, draw):
     em, history = run(X, graph, theta_step, n_iter=5)
     theta, phi = em.doc_topics(), em.topics()
     loglik = (X.toarray() * np.log(theta @ phi)).sum()
-    strength = em.context.memory.get("strength", 0.0)
+    strength = getattr(em.theta_context.state, "strength", 0.0)
     pairs = theta[:, None] - theta[None]
     if isinstance(theta_step, LocallyConsistentTheta):
         pairs = pairs * (np.log(theta)[:, None] - np.log(theta)[None])

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
-from topicfold.steps import OrthogonalPhi, StepContext
+from topicfold.steps import OrthogonalPhi, StepContext, apply
+from topicfold.steps.apply import prepare_step
 from topicfold.steps.orthogonal import overlap, update_reference
 from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
 
@@ -17,8 +18,8 @@ def make_context(step, n_topics=3, seed=0):
     X = rng.poisson(1.5, size=(25, 12)) * (rng.random((25, 12)) < 0.7)
     engine = make_engine(sparse.csr_matrix(X, dtype=float), n_topics, dtype=np.float64)
     phi = rng.dirichlet(np.ones(12), size=n_topics)
-    context = StepContext(engine, engine.pack_topics(phi))
-    step.prepare(context)
+    context = StepContext.of(engine, engine.pack_topics(phi))
+    prepare_step(step, context)
     return context, X.astype(float), phi
 
 
@@ -26,16 +27,16 @@ def test_lambda_is_nats_a_token_if_every_topic_were_the_corpus():
     context, X, _ = make_context(OrthogonalPhi(2.5))
     shares = X.sum(axis=0) / X.sum()
     corpus_topics = np.tile(shares, (3, 1))
-    strength = context.memory["overlap_strength"]
+    strength = context.state.strength
     assert strength * overlap(corpus_topics.T) == pytest.approx(2.5 * X.sum())
     assert strength == pytest.approx(2.5 * X.sum() / (3 * 2 * (shares @ shares)))
 
 
 def test_one_topic_has_nothing_to_overlap_with():
     context, X, _ = make_context(OrthogonalPhi(2.5), n_topics=1)
-    assert context.memory["overlap_strength"] == 0
+    assert context.state.strength == 0
     counts = context.engine.pack_topics(X.sum(axis=0)[None])
-    new = OrthogonalPhi(2.5).update(counts, None, context)
+    new = apply.update_topics(OrthogonalPhi(2.5), counts, counts, context)
     expected = X.sum(axis=0) / X.sum()
     np.testing.assert_allclose(context.engine.unpack_topics(new)[0], expected)
 
@@ -45,10 +46,10 @@ def test_one_topic_has_nothing_to_overlap_with():
 def test_an_update_is_the_sweep_with_twice_lambda_on_counts_with_the_prior(weight, eta):
     step = OrthogonalPhi(weight, eta=eta)
     context, _, phi = make_context(step)
-    engine, strength = context.engine, context.memory["overlap_strength"]
+    engine, strength = context.engine, context.state.strength
     counts = np.random.default_rng(1).gamma(1.0, size=(3, 12)) * 9
     old = engine.pack_topics(phi)
-    new = step.update(engine.pack_topics(counts), old, context)
+    new = apply.update_topics(step, engine.pack_topics(counts), old, context)
     if weight:
         expected = update_reference(counts + eta - 1, phi, 2 * strength)
     else:
@@ -119,4 +120,4 @@ def test_parameters_outside_their_range_are_refused(options, message):
 )
 def test_zero_and_one_are_in_range(options, orthogonal):
     context, *_ = make_context(OrthogonalPhi(**options))
-    assert (context.memory["overlap_strength"] > 0) == orthogonal
+    assert (context.state.strength > 0) == orthogonal

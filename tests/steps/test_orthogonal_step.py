@@ -87,7 +87,7 @@ def test_objective_never_falls_and_is_the_stated_one(planted, weight, eta):
     theta, phi = em.doc_topics(), em.topics()
     rows, columns = X.nonzero()
     expected = X.data @ np.log((theta @ phi)[rows, columns])
-    expected -= em.context.memory["overlap_strength"] * overlap(phi.T)
+    expected -= em.phi_context.state.strength * overlap(phi.T)
     if eta > 1.0:
         expected += (eta - 1.0) * np.log(phi).sum()
     assert history[-1] == pytest.approx(expected, rel=1e-8)
@@ -121,7 +121,7 @@ def test_weight_zero_is_plsa_bit_for_bit(planted):
 
 def test_papers_lambda_is_that_of_its_m_step(planted):
     em, _ = run(planted[0], OrthogonalPhi(paper_lambda=8.0), n_iter=1)
-    assert em.context.memory["overlap_strength"] == 4.0
+    assert em.phi_context.state.strength == 4.0
 
 
 @pytest.mark.parametrize(

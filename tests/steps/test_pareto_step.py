@@ -14,6 +14,7 @@ from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import ParetoTheta, PhiStep, StepContext, pareto
 from topicfold.steps.graph_operator import GraphOperator
 from topicfold.steps.pareto import (
+    ParetoState,
     _choose,
     passing_documents,
     separation,
@@ -47,22 +48,22 @@ def test_a_sweep_moves_the_mean_document_by_step_and_short_ones_more():
     moved = sweep_steps(lengths, degrees, 5.0)
     np.testing.assert_allclose(moved, [10 / 20, 10 / 50, 40 / 80, 0.0])
     for step in (0.1, 0.5, 0.9):
-        memory = start(ParetoTheta(step=step)).context.memory
-        context_lengths = start(ParetoTheta(step=step)).context.engine.document_lengths
+        em = start(ParetoTheta(step=step))
+        state, context_lengths = em.theta_context.state, em.engine.document_lengths
         mean = [np.atleast_1d(context_lengths.mean())]
-        mean.append(np.atleast_1d(memory["operator"].degrees.mean()))
-        np.testing.assert_allclose(sweep_steps(*mean, memory["pull"]), step)
+        mean.append(np.atleast_1d(state.operator.degrees.mean()))
+        np.testing.assert_allclose(sweep_steps(*mean, state.pull), step)
         np.testing.assert_allclose(
-            memory["steps"],
-            sweep_steps(context_lengths, memory["operator"].degrees, memory["pull"]),
+            state.steps,
+            sweep_steps(context_lengths, state.operator.degrees, state.pull),
         )
 
 
 def test_a_whole_step_takes_the_neighbours_mean():
-    memory = start(ParetoTheta(step=1.0)).context.memory
-    linked = memory["operator"].degrees > 0
+    state = start(ParetoTheta(step=1.0)).theta_context.state
+    linked = state.operator.degrees > 0
     assert linked.any()
-    np.testing.assert_allclose(memory["steps"][linked], 1.0, atol=1e-6)
+    np.testing.assert_allclose(state.steps[linked], 1.0, atol=1e-6)
 
 
 def test_separation_of_equal_documents_is_zero_and_without_edges_huge():
@@ -83,20 +84,20 @@ def test_a_proposal_spends_at_most_its_share_of_the_gain(share):
     step = ParetoTheta(share=share, max_sweeps=6)
     em = start(step)
     rng = np.random.default_rng(2)
-    context, operator = em.context, em.context.memory["operator"]
+    context, operator = em.theta_context, em.theta_context.state.operator
     spent = []
     for _ in range(5):
         theta = rng.dirichlet(np.ones(4), size=60)
         counts = rng.dirichlet(np.full(4, 0.3), size=60) * 50
         old = separation(theta, operator)
         target = step._proposal(counts, theta, old, context)
-        n_sweeps = context.memory["sweeps"][-1]
+        n_sweeps = context.state.sweeps[-1]
         assert 0 <= n_sweeps <= 6
         # It is PLSA's M-step, swept as often as is said.
         swept = counts / counts.sum(axis=1, keepdims=True)
         path = [swept]
         for _ in range(n_sweeps + 1):
-            swept = operator.smooth(swept, context.memory["steps"])
+            swept = operator.smooth(swept, context.state.steps)
             path.append(swept)
         np.testing.assert_allclose(target, path[n_sweeps], rtol=1e-9)
         before = operator.expected_loglik(counts, theta)
@@ -117,7 +118,7 @@ def test_larger_shares_sweep_more():
         em = start(ParetoTheta(share=share))
         for _ in range(6):
             em.iterate()
-        sweeps.append(np.mean(em.context.memory["sweeps"][1:]))
+        sweeps.append(np.mean(em.theta_context.state.sweeps[1:]))
     assert sweeps[0] < sweeps[1] < sweeps[2] <= 8
 
 
@@ -126,37 +127,35 @@ def test_an_iteration_says_what_it_accepted():
     for _ in range(10):
         before = em.doc_topics()
         em.iterate()
-        memory = em.context.memory
-        taken, reached = memory["accepted"][-1], memory["separation"][-1]
+        state = em.theta_context.state
+        taken, reached = state.accepted[-1], state.separation[-1]
         assert taken in (1.0, 0.5, 0.25, 0.125, 0.0625, 0.0)
-        found = separation(em.doc_topics(), memory["operator"])
+        found = separation(em.doc_topics(), state.operator)
         assert reached == pytest.approx(found, rel=1e-6)
         if taken == 0:
             np.testing.assert_allclose(em.doc_topics(), before)
-    assert len(memory["accepted"]) == len(memory["separation"]) == 10
+    assert len(state.accepted) == len(state.separation) == 10
 
 
 def test_without_room_for_halvings_a_failed_proposal_leaves_the_mixtures():
     """Nothing can be at least as likely as a likelihood out of reach."""
     step = ParetoTheta(max_halvings=2)
     em = start(step)
-    context = em.context
+    context = em.theta_context
     context.objective, tried = np.inf, []
 
     def evaluate(theta):
         tried.append(theta.copy())
-        return em.engine.document_pass(theta, context.topics)
+        return em.engine.document_pass(np.ascontiguousarray(theta), em.packed_topics)
 
     context.evaluate = evaluate
     theta = np.random.default_rng(0).dirichlet(np.full(4, 5.0), size=60)
     theta = em.engine.pack_documents(theta)
-    counts = em.engine.document_pass(theta.copy(), context.topics).counts
+    counts = em.engine.document_pass(theta.copy(), em.packed_topics).counts
     new = step.update(counts, theta, context)
     assert new is theta
-    assert context.memory["accepted"] == [0.0]
-    assert context.memory["separation"] == [
-        separation(theta, context.memory["operator"])
-    ]
+    assert context.state.accepted == [0.0]
+    assert context.state.separation == [separation(theta, context.state.operator)]
     # The proposal, its passing documents, then halves of the way to those.
     assert len(tried) <= 4
     whole, *halves = tried[-3:]
@@ -181,7 +180,7 @@ def test_the_first_try_that_lowers_neither_objective_is_taken(
     monkeypatch.setattr(pareto, "passing_documents", lambda *_: passing)
     monkeypatch.setattr(ParetoTheta, "_proposal", lambda *_: target)
     context = SimpleNamespace(
-        memory={"operator": None, "separation": [], "accepted": []},
+        state=ParetoState(None, 1.0, None),
         evaluate=lambda _: SimpleNamespace(loglik=next(logliks)),
         topics_value=0.5,
         objective=2.5,
@@ -189,8 +188,8 @@ def test_the_first_try_that_lowers_neither_objective_is_taken(
     found = step.update(None, theta, context)
     tries = [target, passing, 0.5 * (theta + passing), 0.75 * theta + 0.25 * passing]
     np.testing.assert_allclose(found, [*tries, theta][n_failures])
-    assert context.memory["accepted"] == [[1.0, 0.5, 0.25, 0.125, 0.0][n_failures]]
-    assert context.memory["separation"] == [1.0 if n_failures == 4 else 2.0]
+    assert context.state.accepted == [[1.0, 0.5, 0.25, 0.125, 0.0][n_failures]]
+    assert context.state.separation == [1.0 if n_failures == 4 else 2.0]
 
 
 def test_passing_documents_move_whole_or_not_at_all_and_gain_likelihood():
@@ -241,12 +240,12 @@ def test_parameters_outside_their_range_are_refused(options, message):
 
 @pytest.mark.parametrize("options", [{"step": 1.0}, {"share": 0.0}, {"share": 1.0}])
 def test_the_ends_of_the_ranges_are_allowed(options):
-    assert start(ParetoTheta(**options)).context.memory["sweeps"] == [0]
+    assert start(ParetoTheta(**options)).theta_context.state.sweeps == [0]
 
 
 def test_a_step_without_evaluate_says_so():
     em = start(ParetoTheta())
-    context = StepContext(em.engine, em.context.topics, memory=em.context.memory)
+    context = StepContext.of(em.engine, em.packed_topics)
     theta = em.engine.pack_documents(np.ones((60, 4)))
     with pytest.raises(RuntimeError, match=r"needs context\.evaluate"):
         ParetoTheta()._keeps_likelihood(theta, context)

@@ -94,13 +94,38 @@ class BlockedEngine(BlocksEngine):
         """Blocks."""
         return len(self._offsets) - 1
 
-    def visit(self, function: Callable[..., Any], *inputs: DocumentBlocks) -> list[Any]:
-        """Return ``function(engine, *arrays)`` of every block."""
-        return self._blocks.collect(function, self._paths(inputs))
+    def map_rows(
+        self,
+        function: Callable[..., Any],
+        inputs: tuple[DocumentBlocks, ...],
+        shared: tuple[Any, ...],
+    ) -> DocumentBlocks:
+        """See ``engine.rows.map_rows``: a block at a time."""
+        new = self._store.new_blocks(self.n_blocks)
+        paths = [file.path for file in new]
+        args = [
+            (path, *own)
+            for path, own in zip(paths, self._row_args(inputs), strict=True)
+        ]
+        self._blocks.collect(_map_block, args, (function, shared))
+        return DocumentBlocks(self, new)
 
-    def row_sums(self, documents: DocumentBlocks) -> NDArray[np.float64]:
-        """Return the sum of every row."""
-        return np.concatenate(self.visit(_block_row_sums, documents))
+    def sum_rows(
+        self,
+        function: Callable[..., Any],
+        inputs: tuple[DocumentBlocks, ...],
+        shared: tuple[Any, ...],
+    ) -> float:
+        """See ``engine.rows.sum_rows``: sums of blocks in their fixed order."""
+        args = self._row_args(inputs)
+        (total,) = self._blocks.reduce(_sum_block, args, (function, shared))
+        return float(total)
+
+    def _row_args(self, inputs: tuple[DocumentBlocks, ...]) -> list[tuple[Any, ...]]:
+        """First row, lengths and files of every block."""
+        lengths = np.split(self.document_lengths, self._offsets[1:-1])
+        first = self._offsets[:-1].tolist()
+        return list(zip(first, lengths, self._paths(inputs), strict=True))
 
     def apply(self, ufunc: np.ufunc, inputs: Any, out: Any) -> DocumentBlocks:
         """Apply a ufunc block by block."""
@@ -285,9 +310,40 @@ def _write_block_rows(
     write_rows(rows_path, first, normalize_rows(rows) if normalize else rows)
 
 
-def _block_row_sums(engine: BlockEngine, path: str) -> NDArray[np.float64]:
-    sums: NDArray[np.float64] = engine.read(path).sum(axis=1, dtype=np.float64)
-    return sums
+def _map_block(
+    engine: BlockEngine,
+    out_path: str,
+    first: int,
+    lengths: Array,
+    paths: tuple[str, ...],
+    function: Callable[..., Any],
+    shared: tuple[Any, ...],
+) -> None:
+    result = _call_on_rows(engine, first, lengths, paths, function, shared)
+    engine.write(out_path, engine.pack_documents(result))
+
+
+def _sum_block(
+    engine: BlockEngine,
+    first: int,
+    lengths: Array,
+    paths: tuple[str, ...],
+    function: Callable[..., Any],
+    shared: tuple[Any, ...],
+) -> tuple[float]:
+    return (float(_call_on_rows(engine, first, lengths, paths, function, shared)),)
+
+
+def _call_on_rows(
+    engine: BlockEngine,
+    first: int,
+    lengths: Array,
+    paths: tuple[str, ...],
+    function: Callable[..., Any],
+    shared: tuple[Any, ...],
+) -> Any:
+    arrays = [engine.read(path)[:, : engine.n_topics] for path in paths]
+    return function(slice(first, first + len(lengths)), lengths, arrays, *shared)
 
 
 def _block_totals(

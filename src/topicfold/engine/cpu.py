@@ -87,6 +87,11 @@ class CpuEngine:
     def _first_positions(self) -> dict[int, NDArray[np.int64]]:
         return first_positions(self._layout, self._word_ranges)
 
+    @property
+    def word_order(self) -> NDArray[np.integer]:
+        """Column of X of each row of packed topics."""
+        return self._layout.word_order
+
     def pack_documents(self, theta: Array) -> Array:
         """Copy a (D, K) array, padded."""
         packed = np.zeros((len(theta), self._width), self.dtype)

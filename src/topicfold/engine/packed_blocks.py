@@ -15,9 +15,9 @@ from topicfold.engine.protocol import Engine, ExpectedCounts
 class PackedBlocks:
     """Packed documents of an engine that works block by block.
 
-    Arithmetic with vectors over topics (``+=``, ``np.add``) goes to ``engine.apply``,
-    sums of rows to ``engine.row_sums``: learning algorithms need not know where
-    documents are. At most two operands may be documents.
+    Arithmetic with vectors over topics (``+=``, ``np.add``) goes to ``engine.apply``:
+    learning algorithms need not know where documents are. At most two operands may be
+    documents.
     """
 
     def __init__(self, engine: Any, blocks: list[Any]) -> None:
@@ -49,13 +49,6 @@ class PackedBlocks:
     def __iadd__(self, other: Any) -> Self:
         return np.add(self, other, out=self)  # type: ignore[call-overload, no-any-return]
 
-    def sum(self, axis: int, dtype: Any = np.float64) -> NDArray[np.float64]:
-        """Return the sums of the rows (axis 1)."""
-        if axis not in (1, -1):
-            raise NotImplementedError("use engine.topic_totals for sums over documents")
-        sums: NDArray[np.float64] = self.engine.row_sums(self)
-        return sums.astype(dtype, copy=False)
-
 
 class BlocksEngine(Engine):
     """Base of engines that visit documents block by block.
@@ -65,6 +58,11 @@ class BlocksEngine(Engine):
     """
 
     _topics: Engine
+
+    @property
+    def word_order(self) -> NDArray[np.integer]:
+        """Column of X of each row of packed topics."""
+        return self._topics.word_order
 
     def _document_totals(
         self, name: str, documents: Any, prior: tuple[Any, ...]

@@ -71,6 +71,10 @@ class Engine(Protocol):
     dtype: np.dtype
     document_lengths: NDArray[np.float64]
 
+    @property
+    def word_order(self) -> NDArray[np.integer]:
+        """Column of X of each row of packed topics."""
+
     def pack_documents(self, theta: Array) -> Array:
         """Copy a (D, K) array into the engine's layout."""
 

@@ -27,6 +27,7 @@ class ReferenceEngine:
         self.n_topics = n_topics
         self.dtype = np.dtype(dtype)
         self.document_lengths = self.X.sum(axis=1, dtype=np.float64)
+        self.word_order = np.arange(self.n_terms)
         self._ratio = np.zeros_like(self.X)
         self._document_weights = np.zeros((self.n_documents, n_topics), self.dtype)
 
@@ -79,6 +80,7 @@ class ReferenceEngine:
         A = _weights(parameters, link)
         s, counts = self._evaluate(A, weights)
         totals = parameters.sum(axis=1)
+        totals[totals == 0] = 1.0  # a document without words
         log_norm = psi(totals) if link == "digamma" else np.log(totals)
         used = self.X > 0
         loglik = (self.X[used] * np.log(s[used])).sum()

@@ -18,6 +18,7 @@ from topicfold.learn.priors import (
     eta_from_counts,
     symmetric_from_mean_log,
 )
+from topicfold.steps.apply import prepare_step, topics_value, update_topics
 from topicfold.steps.base import PhiStep, StepContext
 
 PRIOR_EVERY = 5
@@ -223,19 +224,19 @@ class Cvb0(_LdaEM):
     def with_phi_step(self, phi_step: PhiStep) -> Self:
         """Let `phi_step` make the topics; returns self."""
         self.phi_step = phi_step
-        self._context = StepContext(self.engine, self.weights)
-        phi_step.prepare(self._context)
+        self._context = StepContext.of(self.engine, self.weights)
+        prepare_step(phi_step, self._context)
         return self
 
     def _topics_from(self, words: Array) -> Array:
         if self.phi_step is None:
             return self.engine.normalize_topics(words, self.eta, words)
         words[:, : self.engine.n_topics] += words.dtype.type(self.eta)
-        return self.phi_step.update(words, self.weights, self._context)
+        return update_topics(self.phi_step, words, self.weights, self._context)
 
     def _objective(self, loglik: float) -> float:
         if self.phi_step is not None:
-            loglik += self.phi_step.value(self.weights, self._context)
+            loglik += topics_value(self.phi_step, self.weights, self._context)
         engine = self.engine
         log_theta = engine.log_totals(self.parameters, 0.0)
         log_norm = np.log(engine.document_lengths + self.alpha.sum()).sum()

@@ -10,7 +10,16 @@ import numpy as np
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import DocumentPass, Engine, corpus_fingerprint
+from topicfold.engine.rows import pack_rows
 from topicfold.exceptions import DataError
+from topicfold.steps.apply import (
+    documents_value,
+    prepare_step,
+    step_back,
+    topics_value,
+    update_documents,
+    update_topics,
+)
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 
 
@@ -50,53 +59,99 @@ class PlsaEM:
         self.packed_topics = engine.pack_topics(phi)
         self._spare_topics = np.empty_like(self.packed_topics)
         self._pass: DocumentPass | None = None
-        self.context = StepContext(engine, self.packed_topics, graph=graph)
-        theta_step.prepare(self.context)
-        phi_step.prepare(self.context)
+        self._on_simplex = True
+        #: How far each iteration of a safeguarded step went, 1 being all the way.
+        self.shares: list[float] = []
+        self.theta_context = StepContext.of(engine, self.packed_topics, graph)
+        self.phi_context = StepContext.of(engine, self.packed_topics)
+        prepare_step(theta_step, self.theta_context)
+        prepare_step(phi_step, self.phi_context)
 
     def start(self) -> float:
         """Evaluate the start."""
-        self.context.topics_value = self.phi_step.value(
-            self.packed_topics, self.context
-        )
+        self._take_topics(self.packed_topics)
         self._pass = self.engine.document_pass(self.theta, self.packed_topics)
-        return self._objective(self._pass)
+        return self._objective(self._pass, self.theta, self._on_simplex)
 
     def iterate(self) -> float:
         """One EM iteration; returns the objective at the new parameters."""
         if self._pass is None:
             raise RuntimeError("call start() before iterate()")
-        engine, context, counts = self.engine, self.context, self._pass.counts
-        words = engine.word_pass(self.theta, self.packed_topics, self._spare_topics)
-        topics = self.phi_step.update(words, self.packed_topics, context)
-        context.topics = topics
-        context.topics_value = self.phi_step.value(topics, context)
+        counts = self._pass.counts
+        words = self.engine.word_pass(
+            self.theta, self.packed_topics, self._spare_topics
+        )
+        topics = update_topics(
+            self.phi_step, words, self.packed_topics, self.phi_context
+        )
+        self._take_topics(topics)
+        engine, old = self.engine, self.theta
         evaluated: list[tuple[Array, DocumentPass]] = []
 
-        def evaluate(theta: Array) -> DocumentPass:
-            result = engine.document_pass(theta, topics)
-            evaluated[:] = [(theta, result)]
-            return result
+        def evaluate(rows: Array) -> DocumentPass:
+            packed = pack_rows(rows, engine, old)
+            evaluated[:] = [(packed, engine.document_pass(packed, topics))]
+            return evaluated[0][1]
 
-        context.evaluate = evaluate
-        theta = self.theta_step.update(counts, self.theta, context)
+        self.theta_context.evaluate = evaluate
+        theta, on_simplex = update_documents(
+            self.theta_step, counts, old, self.theta_context, self._on_simplex
+        )
+        self.theta_context.evaluate = None  # it holds the old mixtures
+        if self.theta_step.safeguarded and on_simplex:
+            return self._go_safely(theta, topics, counts)
         # From here on the new parameters count, also if a pass is interrupted.
-        spare = self.theta if theta is counts else counts
-        self._spare_topics, self.packed_topics = self.packed_topics, topics
-        self.theta = theta
+        spare = old if theta is counts else counts
+        self._move_to(theta, topics, on_simplex)
         if evaluated and evaluated[0][0] is theta:
             self._pass = evaluated[0][1]
         else:
             self._pass = engine.document_pass(theta, topics, out=spare)
-        return self._objective(self._pass)
+        return self._objective(self._pass, theta, on_simplex)
 
-    def _objective(self, evaluated: DocumentPass) -> float:
-        context = self.context
-        context.objective = (
-            evaluated.loglik
-            + self.theta_step.value(self.theta, context)
-            + context.topics_value
+    def _go_safely(self, target: Any, topics: Array, counts: Any) -> float:
+        """Go from θ towards `target` as far as the objective does not fall.
+
+        With the new topics the old θ is never below the last iteration's objective.
+        """
+        before, spare = self.theta_context.objective, None
+        if target is not counts:
+            spare = counts
+        done: DocumentPass | None = None
+
+        def evaluate(theta: Any) -> float:
+            nonlocal done
+            done = self.engine.document_pass(theta, topics, out=spare)
+            return self._objective(done, theta, True)
+
+        theta, share = step_back(
+            target,
+            self.theta,
+            lambda candidate: evaluate(candidate) >= before,
+            self.theta_step.max_halvings,
         )
+        self.shares.append(share)
+        if share == 0.0:
+            evaluate(theta)
+        self._pass = done
+        self._move_to(theta, topics, True)
+        return self.theta_context.objective
+
+    def _take_topics(self, topics: Array) -> None:
+        """Tell the steps of the topics that count from now on."""
+        value = topics_value(self.phi_step, topics, self.phi_context)
+        self.theta_context.topics_value = value
+        plain = topics[:, : self.engine.n_topics]
+        self.theta_context.topics = self.phi_context.topics = plain
+
+    def _move_to(self, theta: Any, topics: Array, on_simplex: bool) -> None:
+        self._spare_topics, self.packed_topics = self.packed_topics, topics
+        self.theta, self._on_simplex = theta, on_simplex
+
+    def _objective(self, done: DocumentPass, theta: Any, on_simplex: bool) -> float:
+        context = self.theta_context
+        value = documents_value(self.theta_step, theta, context, on_simplex)
+        context.objective = done.loglik + value + context.topics_value
         return context.objective
 
     def fingerprint(self) -> dict[str, float]:
@@ -105,10 +160,11 @@ class PlsaEM:
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on from here."""
-        if self.theta_step.needs_graph:
+        if self.theta_step.needs_graph or self.theta_step.needs_all_documents:
             raise DataError(
-                f"{type(self.theta_step).__name__} keeps a memory of its own between "
-                "iterations: Resume works with steps that need no graph."
+                f"{type(self.theta_step).__name__} keeps a state of its own between "
+                "iterations: Resume works with steps that see some documents at a "
+                "time."
             )
         topics = self.engine.unpack_topics(self.packed_topics)
         return {"topics": topics, "documents": self.theta}
@@ -116,8 +172,7 @@ class PlsaEM:
     def restore(self, state: dict[str, Any]) -> float:
         """Go on from a `state`; returns the objective there."""
         self.packed_topics = self.engine.pack_topics(state["topics"])
-        self.theta = state["documents"]
-        self.context.topics = self.packed_topics
+        self.theta, self._on_simplex = state["documents"], False
         return self.start()
 
     def free_scratch(self) -> None:

@@ -333,9 +333,9 @@ class LaplacianPLSA(GraphPLSA):
         )
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        memory = algorithm.context.memory
-        self.strength_ = float(memory["strength"])
-        self.n_smoothings_ = int(memory.get("smoothings", [0])[-1])
+        state = algorithm.theta_context.state
+        self.strength_ = float(state.strength)
+        self.n_smoothings_ = int(state.smoothings[-1])
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         share = 1.0 - (1.0 - self.step) ** self.n_smoothings_
@@ -429,7 +429,7 @@ class LocallyConsistentPLSA(GraphPLSA):
         return LocallyConsistentTheta(self.weight, paper_lambda=self.paper_lambda)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        self.strength_ = float(algorithm.context.memory["strength"])
+        self.strength_ = float(algorithm.theta_context.state.strength)
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         pull = self.strength_ * degrees
@@ -523,11 +523,11 @@ class DiscriminativePLSA(GraphPLSA):
         return ParetoTheta(step=self.step)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        memory = algorithm.context.memory
-        self.separation_history_ = [float(value) for value in memory["separation"]]
-        self.accepted_history_ = [float(part) for part in memory["accepted"]]
-        self.pull_ = float(memory["pull"])
-        self.n_sweeps_ = int(memory["sweeps"][-1])
+        state = algorithm.theta_context.state
+        self.separation_history_ = [float(value) for value in state.separation]
+        self.accepted_history_ = [float(part) for part in state.accepted]
+        self.pull_ = float(state.pull)
+        self.n_sweeps_ = int(state.sweeps[-1])
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         return 1.0 - (1.0 - sweep_steps(lengths, degrees, self.pull_)) ** self.n_sweeps_

@@ -191,6 +191,7 @@ class PLSA(TopicModel):
 
     def _fit_counts(self, X: sparse.csr_matrix, y: Any) -> None:
         if self._theta_step().needs_graph:
+            # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
         phi = initial_topics(X, self.n_components, self.init, rng)

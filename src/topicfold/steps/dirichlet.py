@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from topicfold.core.typing import Array
+from topicfold.engine.rows import padded
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
+
+# Least share under a logarithm: float32 has no smaller ones to spare.
+SMALLEST_SHARE = 1e-30
 
 
 class DirichletTheta(ThetaStep):
@@ -38,19 +42,17 @@ class DirichletTheta(ThetaStep):
         """Check alpha."""
         _check_concentration("alpha", self.alpha)
 
-    def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
-        """Add the pseudo-counts."""
-        return counts + context.engine.pack_prior(self.alpha - 1.0)
+    @property
+    def pseudo_count(self) -> float:
+        """``α − 1``."""
+        return self.alpha - 1.0
 
     def value(self, theta: Array, context: StepContext) -> float:
         """Log prior up to a constant."""
         if self.alpha == 1.0:
             return 0.0
-        engine = context.engine
-        totals = theta.sum(axis=1, dtype=np.float64)
-        log_norm = engine.n_topics * float(np.log(totals).sum())
-        log_shares = float(engine.log_totals(theta, 0.0).sum()) - log_norm
-        return (self.alpha - 1.0) * log_shares
+        logs = context.xp.log(context.xp.maximum(theta, SMALLEST_SHARE))
+        return (self.alpha - 1.0) * float(logs.sum(dtype=np.float64))
 
 
 class DirichletPhi(PhiStep):
@@ -72,6 +74,9 @@ class DirichletPhi(PhiStep):
     True
     """
 
+    # For `value`: one sum on all threads.
+    needs_all_words = True
+
     def __init__(self, eta: float = 1.01) -> None:
         self.eta = eta
 
@@ -79,16 +84,23 @@ class DirichletPhi(PhiStep):
         """Check eta."""
         _check_concentration("eta", self.eta)
 
-    def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
-        """Add the pseudo-counts and normalise."""
-        return context.engine.normalize_topics(counts, self.eta - 1.0, counts)
+    @property
+    def pseudo_count(self) -> float:
+        """``η − 1``."""
+        return self.eta - 1.0
 
     def value(self, topics: Array, context: StepContext) -> float:
         """Log prior up to a constant."""
         if self.eta == 1.0:
             return 0.0
-        logs = context.engine.log_totals(topics, 0.0)
-        return (self.eta - 1.0) * float(logs.sum())
+        return (self.eta - 1.0) * log_sum(topics, context)
+
+
+def log_sum(topics: Array, context: StepContext) -> float:
+    """Return ``Σ log`` of all entries, on the engine's threads."""
+    packed = padded(topics)
+    packed = context.xp.ascontiguousarray(topics) if packed is None else packed
+    return float(context.corpus.log_totals(packed, 0.0).sum())
 
 
 def _check_concentration(name: str, value: Any) -> None:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What θ-steps do with the document graph, in packed arrays and on threads."""
+"""What θ-steps do with the document graph, on threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import sparse
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.arrays import array_module, on_device
+from topicfold.engine.rows import padded
 from topicfold.exceptions import DataError
 from topicfold.steps import graph_kernels as kernels
 from topicfold.steps.base import StepContext, ThetaStep
@@ -32,7 +34,8 @@ class GraphOperator:
     graph : sparse matrix of shape (n_documents, n_documents)
         Symmetric, non-negative, no self loops.
     n_topics : int
-        Topics of packed arrays; columns beyond are padding.
+        Columns of the rows. Views of padded arrays are used with their padding, and
+        so are results: a copy a call is saved.
     dtype : dtype, default=float64
         Type of the mixtures.
     threads : int, default=1
@@ -68,32 +71,36 @@ class GraphOperator:
         """``Σ_ij W_ij``, every edge twice."""
         return float(self.degrees.sum())
 
-    def normalize(self, counts: Array, out: Array | None = None) -> Array:
+    def normalize(self, counts: Array, *, in_place: bool = False) -> Array:
         """Return rows on the simplex; a row of zeros becomes uniform."""
-        out = np.empty_like(counts) if out is None else out
-        self._run(kernels.normalize_rows, counts, self.n_topics, out)
-        return out
+        (wide,) = self._wide(counts)
+        out = wide if in_place else np.empty_like(wide)
+        self._run(kernels.normalize_rows, wide, self.n_topics, out)
+        return self._plain(out)
 
     def smooth(self, theta: Array, step: float | NDArray[np.float64]) -> Array:
         """Return ``(1 − step) θ_i + step Σ_j W_ij θ_j / D_ii`` (LapPLSI eq. 11).
 
         `step` is one number or one for each document.
         """
-        out = np.empty_like(theta)
+        (wide,) = self._wide(theta)
+        out = np.empty_like(wide)
         steps = np.broadcast_to(np.asarray(step, dtype=np.float64), len(theta))
-        self._run(kernels.smooth_rows, *self._edges, self.degrees, theta, steps, out)
-        return out
+        self._run(kernels.smooth_rows, *self._edges, self.degrees, wide, steps, out)
+        return self._plain(out)
 
     def neighbor_sums(self, theta: Array) -> Array:
         """Return ``W θ``."""
-        out = np.empty_like(theta)
-        self._run(kernels.neighbor_sums, *self._edges, theta, out)
-        return out
+        (wide,) = self._wide(theta)
+        out = np.empty_like(wide)
+        self._run(kernels.neighbor_sums, *self._edges, wide, out)
+        return self._plain(out)
 
     def edge_products(self, first: Array, second: Array) -> float:
         """Return ``½ Σ_ij W_ij (a_i − a_j)·(b_i − b_j) = tr(aᵀ L b)``."""
         rows = np.empty(len(first))
-        self._run(kernels.squared_differences, *self._edges, first, second, rows)
+        both = self._wide(first, second)
+        self._run(kernels.squared_differences, *self._edges, *both, rows)
         return float(rows.sum())
 
     def divergence(self, theta: Array) -> float:
@@ -101,9 +108,10 @@ class GraphOperator:
 
         Shares below 1e-10 count as 1e-10 under the logarithm.
         """
-        logs = np.empty_like(theta)
-        self._run(kernels.log_rows, theta, self.n_topics, logs)
-        return self.edge_products(theta, logs)
+        (wide,) = self._wide(theta)
+        logs = np.empty_like(wide)
+        self._run(kernels.log_rows, wide, self.n_topics, logs)
+        return self.edge_products(theta, self._plain(logs))
 
     def expected_loglik(self, counts: Array, theta: Array) -> float:
         """Return ``Σ_dk N_dk log θ_dk``."""
@@ -112,7 +120,8 @@ class GraphOperator:
     def expected_loglik_rows(self, counts: Array, theta: Array) -> NDArray[np.float64]:
         """Return ``Σ_k N_dk log θ_dk`` of each document."""
         rows = np.empty(len(theta))
-        self._run(kernels.expected_loglik, counts, theta, self.n_topics, rows)
+        both = self._wide(counts, theta)
+        self._run(kernels.expected_loglik, *both, self.n_topics, rows)
         return rows
 
     def solve(
@@ -139,6 +148,7 @@ class GraphOperator:
         n_iter : int
             Iterations done.
         """
+        counts, start = self._wide(counts, start)
         weights = (self.weights * strength).astype(counts.dtype)
         edges = (self.indptr, self.indices, weights)
         diagonal = lengths + strength * self.degrees
@@ -160,7 +170,17 @@ class GraphOperator:
                 break
             run(kernels.advance, residual / curvature, diagonal, p, q, x, r, dots)
             beta, residual = float(dots.sum()) / residual, float(dots.sum())
-        return x, n_iter
+        return self._plain(x), n_iter
+
+    def _wide(self, *arrays: Array) -> list[Array]:
+        """Return rows with the padding that they have: kernels want whole arrays."""
+        wide = [padded(array) for array in arrays]
+        if len({None if w is None else w.shape for w in wide}) > 1 or wide[0] is None:
+            return [np.ascontiguousarray(array) for array in arrays]
+        return wide  # type: ignore[return-value]
+
+    def _plain(self, wide: Array) -> Array:
+        return wide[:, : self.n_topics]
 
     @property
     def _edges(self) -> tuple[Any, Any, Any]:
@@ -176,6 +196,14 @@ def _scaled_square(rows: Array, diagonal: NDArray[np.float64]) -> float:
     return float((squares / diagonal).sum())
 
 
+@dataclass
+class GraphState:
+    """What a step over the document graph keeps during a fit."""
+
+    operator: Any
+    strength: float
+
+
 class GraphTheta(ThetaStep):
     """Base of θ-steps that subtract ``λ · penalty(θ)`` over the document graph.
 
@@ -183,11 +211,14 @@ class GraphTheta(ThetaStep):
     """
 
     needs_graph = True
+    needs_all_documents = True
+    safeguarded = True
+    normalized = True
     weight: float
     paper_lambda: float | None
     graph: Any
 
-    def prepare(self, context: StepContext) -> None:
+    def prepare(self, context: StepContext) -> GraphState:
         """Check the weight, set up the graph and the λ of this corpus."""
         name = type(self).__name__
         for parameter in ("weight", "paper_lambda"):
@@ -202,35 +233,24 @@ class GraphTheta(ThetaStep):
         if self.paper_lambda is not None:
             strength = float(self.paper_lambda)
         else:
-            n_tokens = float(context.engine.document_lengths.sum())
+            n_tokens = float(context.corpus.document_lengths.sum())
             strength = 2.0 * self.weight * n_tokens / total if total > 0 else 0.0
-        context.memory.update(operator=operator, strength=strength)
+        return GraphState(operator, strength)
 
     def value(self, theta: Array, context: StepContext) -> float:
-        """``−λ · penalty(θ)``; remembered for the θ that the update returned."""
-        strength = context.memory["strength"]
-        if strength == 0.0:
+        """``−λ · penalty(θ)``."""
+        state: GraphState = context.state
+        if state.strength == 0.0:
             return 0.0
-        known = context.memory.get("value")
-        if known is None or known[0] is not theta:
-            penalty = self._penalty(theta, context.memory["operator"])
-            context.memory["value"] = known = (theta, -strength * penalty)
-        return float(known[1])
+        return -state.strength * self._penalty(theta, state.operator)
 
-    def _penalty(self, theta: Array, operator: GraphOperator) -> float:
+    def _penalty(self, theta: Array, operator: Any) -> float:
         raise NotImplementedError
-
-    def _objective(self, theta: Array, context: StepContext) -> float:
-        """Whole objective at θ under the new topics: costs a document pass."""
-        if context.evaluate is None:
-            raise RuntimeError("a θ-step needs context.evaluate")
-        loglik = context.evaluate(theta).loglik
-        return loglik + self.value(theta, context) + context.topics_value
 
 
 def graph_operator(name: str, context: StepContext) -> Any:
     """Return the operator of the context's graph, or say how to give a graph."""
-    engine = context.engine
+    engine = context.corpus
     if context.graph is None:
         raise DataError(
             f"{name} needs a document graph, but there is none. Use one of "
@@ -242,12 +262,6 @@ def graph_operator(name: str, context: StepContext) -> Any:
             f"the graph has {context.graph.shape[0]} nodes, the corpus "
             f"{engine.n_documents} documents. Give one node per document."
         )
-    if hasattr(engine, "n_blocks"):
-        raise DataError(
-            f"{name} needs all documents in one place, but the corpus is visited in "
-            "blocks, being larger than the memory of the device. Use device='cpu' or "
-            "fewer documents."
-        )
     if on_device(context.topics):
         from topicfold.engine.cuda.graph import CudaGraphOperator
 
@@ -257,7 +271,7 @@ def graph_operator(name: str, context: StepContext) -> Any:
 
 
 def floored_lengths(
-    lengths: NDArray[np.float64], counts: Array, n_topics: int
+    lengths: NDArray[np.float64], counts: Array
 ) -> tuple[NDArray[np.float64], Array]:
     """Give documents without words a trace of the uniform mixture.
 
@@ -267,7 +281,9 @@ def floored_lengths(
     if len(empty) == 0:
         return lengths, counts
     trace = EMPTY_LENGTH * float(lengths.mean())
-    lengths, counts = lengths.copy(), counts.copy()
+    wide = padded(counts)
+    filled = (counts if wide is None else wide).copy()[:, : counts.shape[1]]
+    lengths, counts = lengths.copy(), filled
     lengths[empty] = trace
-    counts[array_module(counts).asarray(empty), :n_topics] = trace / n_topics
+    counts[array_module(counts).asarray(empty)] = trace / counts.shape[1]
     return lengths, counts

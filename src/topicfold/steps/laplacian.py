@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.steps.base import StepContext
-from topicfold.steps.graph_operator import GraphOperator, GraphTheta
-from topicfold.steps.locally_consistent import move_towards
+from topicfold.steps.graph_operator import GraphState, GraphTheta
+
+
+@dataclass
+class LaplacianState(GraphState):
+    """And how often the rows of each iteration were smoothed."""
+
+    smoothings: list[int] = field(default_factory=lambda: [0])
 
 
 class LaplacianTheta(GraphTheta):
@@ -67,24 +74,24 @@ class LaplacianTheta(GraphTheta):
         self.max_halvings = max_halvings
         self.graph = graph
 
-    def prepare(self, context: StepContext) -> None:
+    def prepare(self, context: StepContext) -> LaplacianState:
         """Check parameters, set up the graph."""
         if not 0.0 < self.step <= 1.0:
             raise DataError(
                 f"step of LaplacianTheta must be in (0, 1], got {self.step!r}; the "
                 "paper's value is 0.1."
             )
-        super().prepare(context)
+        common = super().prepare(context)
+        return LaplacianState(common.operator, common.strength)
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
-        """Smooth PLSA's rows while it pays, then go as far as is safe."""
-        strength = context.memory["strength"]
+        """Smooth PLSA's rows while it pays."""
+        state: LaplacianState = context.state
+        strength, operator = state.strength, state.operator
         if strength == 0.0:
             return counts
-        operator: GraphOperator = context.memory["operator"]
         # The count changes little between iterations: only its end is tested.
-        smoothings = context.memory.setdefault("smoothings", [0])
-        n_smoothings = max(smoothings[-1] - 1, 0)
+        n_smoothings = max(state.smoothings[-1] - 1, 0)
         target = operator.normalize(counts)
         for _ in range(n_smoothings):
             target = operator.smooth(target, self.step)
@@ -96,14 +103,14 @@ class LaplacianTheta(GraphTheta):
                 break
             n_smoothings += 1
             target, best = smoothed, reached
-        smoothings.append(n_smoothings)
-        return move_towards(self, target, theta, context, self.max_halvings)
+        state.smoothings.append(n_smoothings)
+        return target
 
     def _expected(
-        self, counts: Array, theta: Array, strength: float, operator: GraphOperator
+        self, counts: Array, theta: Array, strength: float, operator: Any
     ) -> float:
-        loglik = operator.expected_loglik(counts, theta)
+        loglik = float(operator.expected_loglik(counts, theta))
         return loglik - strength * self._penalty(theta, operator)
 
-    def _penalty(self, theta: Array, operator: GraphOperator) -> float:
-        return operator.edge_products(theta, theta)
+    def _penalty(self, theta: Array, operator: Any) -> float:
+        return float(operator.edge_products(theta, theta))

@@ -9,11 +9,7 @@ import numpy as np
 
 from topicfold.core.typing import Array
 from topicfold.steps.base import StepContext
-from topicfold.steps.graph_operator import (
-    GraphOperator,
-    GraphTheta,
-    floored_lengths,
-)
+from topicfold.steps.graph_operator import GraphState, GraphTheta, floored_lengths
 
 
 class LocallyConsistentTheta(GraphTheta):
@@ -71,50 +67,22 @@ class LocallyConsistentTheta(GraphTheta):
         self.graph = graph
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
-        """Solve for the new rows, then go as far towards them as is safe."""
-        memory = context.memory
-        strength = memory["strength"]
-        if strength == 0.0:
+        """Solve for the new rows."""
+        state: GraphState = context.state
+        if state.strength == 0.0:
             return counts
-        operator: GraphOperator = memory["operator"]
-        lengths, filled = floored_lengths(
-            context.engine.document_lengths, counts, context.engine.n_topics
-        )
-        target, _ = operator.solve(
+        lengths, filled = floored_lengths(context.corpus.document_lengths, counts)
+        target, _ = state.operator.solve(
             lengths,
-            strength,
+            state.strength,
             filled,
             theta,
             tol=self.tol,
             max_iter=self.max_solver_iter,
         )
         np.maximum(target, 0, out=target)
-        target = operator.normalize(target, target)
-        return move_towards(self, target, theta, context, self.max_halvings)
+        rows: Array = state.operator.normalize(target, in_place=True)
+        return rows
 
-    def _penalty(self, theta: Array, operator: GraphOperator) -> float:
-        return operator.divergence(theta)
-
-
-def move_towards(
-    step: GraphTheta,
-    target: Array,
-    theta: Array,
-    context: StepContext,
-    max_halvings: int,
-) -> Array:
-    """Return the first of target, half way, … whose objective has not fallen.
-
-    The last resort is the old θ: with the new topics its objective is never below
-    the last iteration's.
-    """
-    history = context.memory.setdefault("shares", [])
-    candidate, share = target, 1.0
-    for _ in range(max_halvings + 1):
-        if step._objective(candidate, context) >= context.objective:
-            history.append(share)
-            return candidate
-        share *= 0.5
-        candidate = theta + candidate.dtype.type(share) * (target - theta)
-    history.append(0.0)
-    return theta
+    def _penalty(self, theta: Array, operator: Any) -> float:
+        return float(operator.divergence(theta))

@@ -3,15 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from topicfold.core.typing import Array
 from topicfold.engine.arrays import on_device
+from topicfold.engine.protocol import Engine
+from topicfold.engine.rows import padded
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext
+from topicfold.steps.dirichlet import log_sum
 from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
+
+
+@dataclass(frozen=True)
+class OrthogonalState:
+    """The λ of this corpus."""
+
+    strength: float
 
 
 class OrthogonalPhi(PhiStep):
@@ -55,7 +68,10 @@ class OrthogonalPhi(PhiStep):
         self.paper_lambda = paper_lambda
         self.eta = eta
 
-    def prepare(self, context: StepContext) -> None:
+    needs_all_words = True
+    normalized = True
+
+    def prepare(self, context: StepContext) -> OrthogonalState:
         """Check parameters and find the λ of this corpus (one E-step)."""
         for name, least in (("weight", 0.0), ("paper_lambda", 0.0), ("eta", 1.0)):
             value = getattr(self, name)
@@ -64,49 +80,49 @@ class OrthogonalPhi(PhiStep):
                     f"{name} of OrthogonalPhi must be a number of at least "
                     f"{least:g}, got {value!r}."
                 )
-        engine = context.engine
+        engine = context.corpus
         if self.paper_lambda is not None:
             strength = 0.5 * float(self.paper_lambda)
         elif self.weight == 0.0 or engine.n_topics == 1:
             strength = 0.0
         else:
-            shares = _word_shares(context)
+            shares = _word_shares(engine, context.topics)
             pairs = engine.n_topics * (engine.n_topics - 1)
             tokens = float(engine.document_lengths.sum())
             strength = self.weight * tokens / (pairs * float(shares @ shares))
-        context.memory["overlap_strength"] = strength
+        return OrthogonalState(strength)
+
+    @property
+    def pseudo_count(self) -> float:
+        """``η − 1``."""
+        return self.eta - 1.0
 
     def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
         """Update the topics one after another."""
-        strength = context.memory["overlap_strength"]
-        engine = context.engine
-        if strength == 0.0:
-            return engine.normalize_topics(counts, self.eta - 1.0, counts)
-        used = slice(0, engine.n_topics)
-        if on_device(counts):
-            from topicfold.engine.cuda import orthogonal
-
-            if self.eta > 1.0:
-                counts[:, used] += counts.dtype.type(self.eta - 1.0)
-            return orthogonal.update_topics(engine, counts, topics, 2.0 * strength)
-        by_topic = np.ascontiguousarray(counts[:, used].T)
+        state: OrthogonalState = context.state
+        if state.strength == 0.0:
+            return counts
+        xp = context.xp
+        by_topic = xp.ascontiguousarray(counts.T)
         if self.eta > 1.0:
-            by_topic += by_topic.dtype.type(self.eta - 1.0)
-        phi = np.ascontiguousarray(topics[:, used].T)
+            by_topic += by_topic.dtype.type(self.pseudo_count)
+        phi = xp.ascontiguousarray(topics.T)
         total = phi.sum(axis=0, dtype=np.float64)
-        update_topics(by_topic, 2.0 * strength, phi, total, np.empty_like(total))
-        counts[:, used] = phi.T
-        return counts
+        sweep: Callable[..., None] = update_topics
+        if on_device(counts):
+            from topicfold.engine.cuda.orthogonal import update_topics as sweep
+        sweep(by_topic, 2.0 * state.strength, phi, total, xp.empty_like(total))
+        new: Array = phi.T
+        return new
 
     def value(self, topics: Array, context: StepContext) -> float:
         """``−λ O`` and the log prior up to a constant."""
-        strength = context.memory["overlap_strength"]
+        state: OrthogonalState = context.state
         value = 0.0
-        if strength > 0.0:
-            value -= strength * overlap(topics)
+        if state.strength > 0.0:
+            value -= state.strength * overlap(topics)
         if self.eta > 1.0:
-            logs = context.engine.log_totals(topics, 0.0)
-            value += (self.eta - 1.0) * float(logs.sum())
+            value += self.pseudo_count * log_sum(topics, context)
         return value
 
 
@@ -170,12 +186,14 @@ def update_reference(counts: Array, topics: Array, strength: float) -> Array:
     return topics
 
 
-def _word_shares(context: StepContext) -> NDArray[np.float64]:
-    """Shares of the words in the corpus, in the engine's order."""
-    engine = context.engine
+def _word_shares(engine: Engine, topics: Array) -> NDArray[np.float64]:
+    """Shares of the words in the corpus, in the engine's order (one E-step)."""
     ones = np.broadcast_to(np.ones(1), (engine.n_documents, engine.n_topics))
     parameters = engine.pack_documents(ones)
-    engine.document_pass(parameters, context.topics)
-    counts = engine.word_pass(parameters, context.topics, np.empty_like(context.topics))
+    packed = padded(topics)
+    if packed is None:
+        raise RuntimeError("the topics of a context are a view of packed ones")
+    engine.document_pass(parameters, packed)
+    counts = engine.word_pass(parameters, packed, np.empty_like(packed))
     totals = counts.sum(axis=1, dtype=np.float64)
     return totals / totals.sum()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,27 @@ from numpy.typing import NDArray
 from topicfold.core.typing import Array
 from topicfold.engine.arrays import array_module, to_numpy
 from topicfold.exceptions import DataError
+from topicfold.steps.apply import step_back
 from topicfold.steps.base import StepContext, ThetaStep
 from topicfold.steps.graph_operator import GraphOperator, graph_operator
 
 Vector = NDArray[np.float64]
+
+
+@dataclass
+class ParetoState:
+    """What the step keeps during a fit.
+
+    `steps` is how far a sweep moves each document; `separation` is Q2 after each
+    iteration, `accepted` the part of the way taken, `sweeps` how many there were.
+    """
+
+    operator: Any
+    pull: float
+    steps: Vector
+    separation: list[float] = field(default_factory=list)
+    accepted: list[float] = field(default_factory=list)
+    sweeps: list[int] = field(default_factory=lambda: [0])
 
 
 class ParetoTheta(ThetaStep):
@@ -47,9 +65,8 @@ class ParetoTheta(ThetaStep):
 
     Notes
     -----
-    ``context.memory["separation"]`` holds Q2 after each iteration. The update of the
-    paper's eq. 18-19 is not used: it does not keep Theorem 2's promise, see
-    docs/math.md §4.
+    The state of a fit holds Q2 after each iteration. The update of the paper's eq.
+    18-19 is not used: it does not keep Theorem 2's promise, see docs/math.md §4.
 
     References
     ----------
@@ -63,6 +80,8 @@ class ParetoTheta(ThetaStep):
     """
 
     needs_graph = True
+    needs_all_documents = True
+    normalized = True
 
     def __init__(
         self,
@@ -79,7 +98,7 @@ class ParetoTheta(ThetaStep):
         self.max_halvings = max_halvings
         self.graph = graph
 
-    def prepare(self, context: StepContext) -> None:
+    def prepare(self, context: StepContext) -> ParetoState:
         """Check parameters; find each document's step from its length and degree."""
         for name, open_left in (("step", True), ("share", False)):
             value = getattr(self, name)
@@ -89,53 +108,44 @@ class ParetoTheta(ThetaStep):
                     f"1], got {value!r}."
                 )
         operator = graph_operator(type(self).__name__, context)
-        lengths, degrees = context.engine.document_lengths, operator.degrees
+        lengths, degrees = context.corpus.document_lengths, operator.degrees
         # s_i = c D_i / (n_i + c D_i): a document with the means' n and D moves by step.
         pull = lengths.mean() / max(degrees.mean(), 1e-300)
         pull *= self.step / max(1.0 - self.step, 1e-9)
-        context.memory.update(
-            operator=operator,
-            pull=pull,
-            steps=sweep_steps(lengths, degrees, pull),
-            separation=[],
-            accepted=[],
-            sweeps=[0],
-        )
+        return ParetoState(operator, pull, sweep_steps(lengths, degrees, pull))
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Propose, test both objectives, keep what passes."""
-        memory = context.memory
-        operator: GraphOperator = memory["operator"]
-        old = separation(theta, operator)
+        state: ParetoState = context.state
+        old = separation(theta, state.operator)
+        reached = old
+
+        def passes(rows: Array) -> bool:
+            nonlocal reached
+            reached = separation(rows, state.operator)
+            return reached >= old and self._keeps_likelihood(rows, context)
+
         target = self._proposal(counts, theta, old, context)
-        part = 1.0
-        for attempt in range(self.max_halvings + 2):
-            if attempt == 1:
-                target = passing_documents(target, counts, theta, old, operator)
-            elif attempt > 1:
-                part *= 0.5
-            candidate = target
-            if part < 1.0:
-                candidate = theta + target.dtype.type(part) * (target - theta)
-            reached = separation(candidate, operator)
-            if reached >= old and self._keeps_likelihood(candidate, context):
-                memory["separation"].append(reached)
-                memory["accepted"].append(part if attempt == 0 else 0.5 * part)
-                return candidate
-        memory["separation"].append(old)
-        memory["accepted"].append(0.0)
-        return theta
+        new, share = step_back(target, theta, passes, 0)
+        if share == 0.0:
+            target = passing_documents(target, counts, theta, old, state.operator)
+            new, share = step_back(target, theta, passes, self.max_halvings)
+            share *= 0.5
+        state.separation.append(reached if share else old)
+        state.accepted.append(share)
+        return new
 
     def _proposal(
         self, counts: Array, theta: Array, old: float, context: StepContext
     ) -> Array:
         """PLSA's M-step, then sweeps to the neighbours while they are affordable."""
-        operator, steps = context.memory["operator"], context.memory["steps"]
-        target = operator.normalize(counts)
+        state: ParetoState = context.state
+        operator, steps = state.operator, state.steps
+        target: Array = operator.normalize(counts)
         before = operator.expected_loglik(counts, theta)
         most = operator.expected_loglik(counts, target)
         least = most - self.share * (most - before)
-        n_sweeps = max(context.memory["sweeps"][-1] - 1, 0)
+        n_sweeps = max(state.sweeps[-1] - 1, 0)
         for _ in range(n_sweeps):
             target = operator.smooth(target, steps)
         reached = separation(target, operator)
@@ -146,7 +156,7 @@ class ParetoTheta(ThetaStep):
                 break
             n_sweeps += 1
             target, reached = swept, separation(swept, operator)
-        context.memory["sweeps"].append(n_sweeps)
+        state.sweeps.append(n_sweeps)
         return target
 
     def _keeps_likelihood(self, theta: Array, context: StepContext) -> bool:

@@ -12,6 +12,7 @@ from scipy import sparse
 from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors
 from topicfold.engine.cuda.source import THREADS, WARPS, compile_part
+from topicfold.engine.rows import padded
 
 # As in steps/graph_kernels.py.
 FLOOR = 1e-10
@@ -21,8 +22,8 @@ SMALLEST_SHARE = 1e-35
 class CudaGraphOperator:
     """A symmetric document graph on the device.
 
-    The methods of :class:`topicfold.steps.graph_operator.GraphOperator`, for packed
-    arrays of a CUDA engine; `degrees` is a NumPy array there and here.
+    The methods of :class:`topicfold.steps.graph_operator.GraphOperator`, for rows of
+    a CUDA engine; `degrees` is a NumPy array there and here.
 
     Parameters
     ----------
@@ -50,18 +51,18 @@ class CudaGraphOperator:
         """``Σ_ij W_ij``, every edge twice."""
         return float(self.degrees.sum())
 
-    def normalize(
-        self, counts: DeviceArray, out: DeviceArray | None = None
-    ) -> DeviceArray:
+    def normalize(self, counts: DeviceArray, *, in_place: bool = False) -> DeviceArray:
         """Return rows on the simplex; a row of zeros becomes uniform."""
         cupy = self._cupy
+        counts = self._wide(counts)
+        out = counts if in_place else None
         totals = counts.sum(axis=1, dtype=np.float64, keepdims=True)
         scale = 1.0 / cupy.where(totals > 0, totals, 1.0)
         out = cupy.multiply(counts, scale.astype(counts.dtype), out=out)
         empty = cupy.flatnonzero(totals.ravel() <= 0)
         if empty.size:
             out[empty, : self.n_topics] = 1.0 / self.n_topics
-        return out
+        return self._plain(out)
 
     def smooth(
         self, theta: DeviceArray, step: float | NDArray[np.float64]
@@ -71,14 +72,15 @@ class CudaGraphOperator:
         known = self._degrees > 0
         steps = cupy.where(known, cupy.asarray(step, dtype=np.float64), 0.0)
         scale = steps / cupy.where(known, self._degrees, 1.0)
-        out = self.neighbor_sums(theta)
+        theta = self._wide(theta)
+        out = self._neighbor_sums(self._weights, theta)
         out *= scale.astype(theta.dtype)[:, None]
         out += (1.0 - steps).astype(theta.dtype)[:, None] * theta
-        return out
+        return self._plain(out)
 
     def neighbor_sums(self, theta: DeviceArray) -> DeviceArray:
         """Return ``W θ``."""
-        return self._neighbor_sums(self._weights, theta)
+        return self._plain(self._neighbor_sums(self._weights, self._wide(theta)))
 
     def _neighbor_sums(self, weights: DeviceArray, theta: DeviceArray) -> DeviceArray:
         out = self._cupy.empty_like(theta)
@@ -88,15 +90,17 @@ class CudaGraphOperator:
     def edge_products(self, first: DeviceArray, second: DeviceArray) -> float:
         """Return ``½ Σ_ij W_ij (a_i − a_j)·(b_i − b_j) = tr(aᵀ L b)``."""
         rows = self._cupy.empty(len(first), np.float64)
-        self._run("edge_products", self._weights, first, second, rows)
+        both = self._wide(first), self._wide(second)
+        self._run("edge_products", self._weights, *both, rows)
         return self._engine._total(rows)
 
     def divergence(self, theta: DeviceArray) -> float:
         """Return ``½ Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``, shares of 1e-10 least."""
         cupy = self._cupy
+        theta = self._wide(theta)
         logs = cupy.log(cupy.maximum(theta, theta.dtype.type(FLOOR)))
         logs[:, self.n_topics :] = 0
-        return self.edge_products(theta, logs)
+        return self.edge_products(self._plain(theta), self._plain(logs))
 
     def expected_loglik(self, counts: DeviceArray, theta: DeviceArray) -> float:
         """Return ``Σ_dk N_dk log θ_dk``."""
@@ -122,6 +126,7 @@ class CudaGraphOperator:
     ) -> tuple[DeviceArray, int]:
         """Solve ``(diag(n_d) + strength · L) θ = N`` by conjugate gradients."""
         cupy = self._cupy
+        counts, start = self._wide(counts), self._wide(start)
         kind = counts.dtype
         weights = self._weights * kind.type(strength)
         diagonal = cupy.asarray(lengths) + strength * self._degrees
@@ -153,7 +158,17 @@ class CudaGraphOperator:
             r -= step * q
             left = scaled_square(r)
             beta, residual = left / residual, left
-        return x, n_iter
+        return self._plain(x), n_iter
+
+    def _wide(self, rows: DeviceArray) -> DeviceArray:
+        """Return rows with the padding that kernels are compiled for."""
+        wide = padded(rows)
+        if wide is not None and wide.shape[1] == self._engine.width:
+            return wide
+        return self._engine.pack_documents(rows)
+
+    def _plain(self, wide: DeviceArray) -> DeviceArray:
+        return wide[:, : self.n_topics]
 
     def _run(self, name: str, *arguments: Any) -> None:
         kernel = compile_part("graph", self._engine.shape).get_function(name)

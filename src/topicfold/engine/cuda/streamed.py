@@ -10,6 +10,7 @@ same visit, since the word pass that follows asks for just these.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import sparse
 
 from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.plan import Plan
-from topicfold.engine.cuda.visits import Blocks, StreamedDocuments
+from topicfold.engine.cuda.visits import Blocks, Pair, StreamedDocuments
 from topicfold.engine.packed_blocks import BlocksEngine
 from topicfold.engine.protocol import DocumentPass, Link
 
@@ -120,19 +121,57 @@ class StreamedEngine(BlocksEngine):
             ]
             ufunc(*values, out=outputs[0])
 
-        pair = (mine[0], mine[1] if len(mine) > 1 else None)
-        self._blocks.visit(work, pair, (result, None))
+        self._blocks.visit(work, self._pair(mine), (result, None))
         return result
 
-    def row_sums(self, documents: StreamedDocuments) -> NDArray[np.float64]:
-        """Return the sum of every row."""
-        parts: list[Any] = []
+    def map_rows(
+        self,
+        function: Callable[..., Any],
+        inputs: tuple[StreamedDocuments, ...],
+        shared: tuple[Any, ...],
+    ) -> StreamedDocuments:
+        """See ``engine.rows.map_rows``: a block at a time."""
+        result = self._new_documents()
 
-        def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
-            parts.append(_to_host(inputs[0].sum(axis=1, dtype=np.float64)))
+        def work(number: int, engine: Any, inputs_: Any, outputs: Any) -> None:
+            n_inputs = len(inputs)
+            new = self._call_on_rows(number, inputs_[:n_inputs], function, shared)
+            outputs[0][:, : self.n_topics] = new
+            outputs[0][:, self.n_topics :] = 0
 
-        self._blocks.visit(work, (documents, None))
-        return np.concatenate(parts)
+        self._blocks.visit(work, self._pair(inputs), (result, None))
+        return result
+
+    def sum_rows(
+        self,
+        function: Callable[..., Any],
+        inputs: tuple[StreamedDocuments, ...],
+        shared: tuple[Any, ...],
+    ) -> float:
+        """See ``engine.rows.sum_rows``: sums of blocks in their order."""
+        parts: list[float] = []
+
+        def work(number: int, engine: Any, inputs_: Any, outputs: Any) -> None:
+            rows = inputs_[: len(inputs)]
+            parts.append(float(self._call_on_rows(number, rows, function, shared)))
+
+        self._blocks.visit(work, self._pair(inputs))
+        return float(sum(parts))
+
+    def _call_on_rows(
+        self,
+        number: int,
+        arrays: list[DeviceArray],
+        function: Callable[..., Any],
+        shared: tuple[Any, ...],
+    ) -> Any:
+        rows = self._blocks.rows(number)
+        plain = [array[:, : self.n_topics] for array in arrays]
+        return function(rows, self.document_lengths[rows], plain, *shared)
+
+    @staticmethod
+    def _pair(inputs: Sequence[StreamedDocuments]) -> Pair:
+        return (inputs[0], inputs[1] if len(inputs) > 1 else None)
 
     # ---- passes
 
@@ -207,7 +246,3 @@ class StreamedEngine(BlocksEngine):
 
         self._blocks.visit(work, (parameters, None))
         return float(sum(parts))
-
-
-def _to_host(array: Any) -> NDArray[np.float64]:
-    return array.get() if hasattr(array, "get") else array

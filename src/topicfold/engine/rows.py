@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plain rows of packed documents, wherever these are: in memory, on a GPU, in blocks.
+
+Packed rows are padded to whole registers. What a step sees are the first `n_topics`
+columns, a view; what it returns is packed again, without a copy where it is a view of
+a packed array itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from topicfold.core.typing import Array
+from topicfold.engine.packed_blocks import PackedBlocks
+from topicfold.engine.protocol import Engine
+
+# Rows of an array in memory that are visited at a time: bounds what a step allocates.
+ROWS_AT_ONCE = 2**16
+
+# Called with the rows' numbers, the documents' lengths, plain rows of each input and
+# what is shared; of a module, for other processes must find it.
+RowFunction = Callable[..., Any]
+
+
+def ranges_of(n_rows: int) -> Iterator[slice]:
+    """Yield slices of at most `ROWS_AT_ONCE` rows."""
+    for start in range(0, n_rows, ROWS_AT_ONCE):
+        yield slice(start, min(start + ROWS_AT_ONCE, n_rows))
+
+
+def padded(rows: Array) -> Array | None:
+    """Return the contiguous array whose first columns `rows` are, if there is one.
+
+    Examples
+    --------
+    >>> packed = np.zeros((3, 8))
+    >>> padded(packed[:, :5]) is packed
+    True
+    >>> padded(packed[1:, :5]) is None
+    True
+    """
+    if rows.flags.c_contiguous:
+        return rows
+    base = rows.base
+    if base is None or base.ndim != 2 or not base.flags.c_contiguous:
+        return None
+    same = len(base) == len(rows) and base.dtype == rows.dtype
+    return base if same and _address(base) == _address(rows) else None
+
+
+def _address(array: Any) -> int:
+    # NumPy's `data` is a memoryview, CuPy's has the pointer.
+    pointer = getattr(array.data, "ptr", None)
+    return int(array.ctypes.data if pointer is None else pointer)
+
+
+def pack_rows(rows: Array, engine: Engine, like: Array) -> Array:
+    """Return plain rows of all documents packed as `like` is."""
+    whole = padded(rows)
+    if whole is not None and whole.shape == like.shape and whole.dtype == like.dtype:
+        return whole
+    return engine.pack_documents(rows)
+
+
+def map_rows(
+    engine: Engine,
+    function: RowFunction,
+    inputs: tuple[Any, ...],
+    shared: tuple[Any, ...] = (),
+    out: Any = None,
+) -> Any:
+    """Return packed documents with the plain rows that `function` returns.
+
+    Parameters
+    ----------
+    engine : Engine
+        The engine of the documents.
+    function : callable
+        ``function(rows, lengths, arrays, *shared)``, see `RowFunction`.
+    inputs : tuple of one or two packed arrays
+        The documents.
+    shared : tuple
+        More arguments, the same for all rows.
+    out : packed array or None, default=None
+        Where to write; it may be one of the inputs. Ignored for blocks.
+    """
+    if isinstance(inputs[0], PackedBlocks):
+        return inputs[0].engine.map_rows(function, inputs, shared)
+    used = slice(0, engine.n_topics)
+    out = np.zeros_like(inputs[0]) if out is None else out
+    for rows in ranges_of(engine.n_documents):
+        arrays = [array[rows, used] for array in inputs]
+        lengths = engine.document_lengths[rows]
+        out[rows, used] = function(rows, lengths, arrays, *shared)
+    return out
+
+
+def sum_rows(
+    engine: Engine,
+    function: RowFunction,
+    inputs: tuple[Any, ...],
+    shared: tuple[Any, ...] = (),
+) -> float:
+    """Return the sum of ``function(rows, lengths, arrays, *shared)`` over all rows."""
+    if isinstance(inputs[0], PackedBlocks):
+        return float(inputs[0].engine.sum_rows(function, inputs, shared))
+    used = slice(0, engine.n_topics)
+    total = 0.0
+    for rows in ranges_of(engine.n_documents):
+        arrays = [array[rows, used] for array in inputs]
+        total += float(function(rows, engine.document_lengths[rows], arrays, *shared))
+    return total
