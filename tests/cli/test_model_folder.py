@@ -135,3 +135,14 @@ def test_what_a_killed_writer_left_does_not_block_the_next(tmp_path):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(ModelFileError, match=r"holds notes\.txt and no topicfold"):
         check_output_folder(tmp_path)
+
+
+def test_labels_are_text_or_unknown(fitted, tmp_path):
+    save_model_folder(fitted, tmp_path / "a", labels=["x", None])
+    assert load_model_folder(tmp_path / "a").topic_data().labels == ("x", None)
+    for labels in ([1, "x"], [float("nan"), "x"], np.array([0, 1])):
+        with pytest.raises(
+            ModelFileError, match=r"A label is .* Give strings, or None"
+        ):
+            save_model_folder(fitted, tmp_path / "b", labels=labels)
+    assert not (tmp_path / "b").exists()

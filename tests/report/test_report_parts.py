@@ -2,10 +2,15 @@
 """The parts of a report: packing, terms, documents, map, periods, texts."""
 
 import dataclasses
+import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import topicfold.report
 from topicfold import TopicData
 from topicfold.report.documents import (
     find_classes,
@@ -18,6 +23,7 @@ from topicfold.report.packing import pack_array, pack_strings
 from topicfold.report.periods import MAX_PERIODS, find_periods
 from topicfold.report.terms import LAMBDAS, N_SHOWN, index_terms
 from topicfold.report.texts import WordMarker, lead, shorten
+from topicfold.report.writing import report_html
 
 
 def with_times(times):
@@ -38,7 +44,43 @@ def test_arrays_that_the_page_cannot_read_are_refused():
 def test_separators_in_strings_are_replaced(page_data):
     packed = pack_strings(["a\x1eb", "\ud800", "c\nd"])
     html = f'<script type="application/json">{{"x": {packed}}}</script>'
-    assert page_data(html.replace("'", '"'))["x"] == ["a\ufffdb", "?", "c\nd"]
+    assert page_data(html.replace("'", '"'))["x"] == ["a\ufffdb", "\ufffd", "c\nd"]
+
+
+def test_a_lone_surrogate_never_reaches_the_page(page_data):
+    odd = "x\ud800"
+    data = TopicData(
+        topics=[[0.5, 0.5], [0.1, 0.9]],
+        vocabulary=[odd, "b"],
+        doc_topics=[[1.0, 0.0], [0.0, 1.0]],
+        labels=[odd, None],
+        doc_ids=[odd, "2"],
+        texts=[odd, odd],
+        topic_names=[odd, ""],
+        settings={odd: odd},
+    )
+    html = report_html(data, title=odd)
+    html.encode("utf-8")
+    assert "\\ud8" not in html
+    assert "x\ufffd" in str(page_data(html))
+
+
+def test_a_link_takes_half_a_character():
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    module = Path(topicfold.report.__file__).parent / "static" / "dom.js"
+    code = (
+        f"import({json.dumps(module.as_uri())}).then((dom) =>"
+        " console.log(dom.link({q: 'a\\ud83d', topic: 3, all: true})))"
+    )
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "#q=a%EF%BF%BD&topic=3&all"
 
 
 @pytest.mark.parametrize("value", LAMBDAS)

@@ -100,7 +100,7 @@ def save_model_folder(
     path: str | os.PathLike[str],
     *,
     vocabulary: Sequence[str] | None = None,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str | None] | None = None,
     doc_ids: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
     times: Sequence[Any] | None = None,
@@ -116,7 +116,7 @@ def save_model_folder(
     path : str or path
         The folder; a name ending in ``.safetensors`` is the file itself.
     vocabulary, labels, doc_ids, texts, times, text, corpus
-        See `ModelFolder`. Times may be numbers, ``datetime64`` or strings; NaN, NaT,
+        See `ModelFolder`. A label may be None if unknown. Times may be numbers, ``datetime64`` or strings; NaN, NaT,
         None and ``""`` are unknown.
 
     Returns
@@ -136,7 +136,7 @@ def save_model_folder(
     """
     given = {
         "vocabulary": vocabulary,
-        "labels": labels,
+        "labels": None if labels is None else [_label_text(x) for x in labels],
         "doc_ids": doc_ids,
         "texts": texts,
         "times": None if times is None else [_time_text(time) for time in times],
@@ -271,6 +271,15 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
             f"{place} cannot be written: {parent} is not a folder, or you may not "
             "write to it. Choose another place."
         )
+
+
+def _label_text(label: Any) -> str:
+    if label is not None and not isinstance(label, str):
+        raise ModelFileError(
+            f"A label is {label!r}, of type {type(label).__name__}. Give strings, or "
+            "None where a label is unknown."
+        )
+    return str(label or "")
 
 
 def _time_text(time: Any) -> str:

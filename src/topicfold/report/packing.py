@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 SEPARATOR = "\x1e"
 _TYPES = ("uint8", "uint16", "uint32", "float32", "float64")
 # Controls that text has no use for; U+0001 to U+0003 mark words, see `texts`.
-_CONTROLS: dict[int, str] = dict.fromkeys(range(32), "\N{REPLACEMENT CHARACTER}")
+# Lone surrogates, from undecodable file names, are not characters: a browser refuses
+# to put them into a link.
+_CONTROLS: dict[int, str] = dict.fromkeys(
+    [*range(32), *range(0xD800, 0xE000)], "\N{REPLACEMENT CHARACTER}"
+)
 _CONTROLS |= {ord("\t"): "\t", ord("\n"): "\n", ord("\r"): "\n"}
 
 
 def clean(text: str) -> str:
-    r"""Return text without control characters.
+    r"""Return text without control characters and lone surrogates.
 
     Examples
     --------

@@ -99,9 +99,7 @@ def write_report(
     file = Path(path)
     if file.is_dir():
         raise DataError(f"{file} is a folder. Give the name of a file, report.html.")
-    write_atomically(
-        file, lambda temporary: _write(temporary, page.encode("utf-8", "replace"))
-    )
+    write_atomically(file, lambda temporary: _write(temporary, page.encode("utf-8")))
     return file
 
 
@@ -149,7 +147,9 @@ def report_html(
     used = len(render_page(content.page, data))
     marker = WordMarker(data, term_of)
     texts = _pack_texts(data, content, marker, size_limit - used - 2_000)
-    return render_page({**content.page, "texts": texts}, data)
+    page = render_page({**content.page, "texts": texts}, data)
+    # The page without scripts has names of its own, perhaps with lone surrogates.
+    return page.encode("utf-8", "replace").decode("utf-8")
 
 
 def _title(data: TopicData) -> str:

@@ -44,10 +44,12 @@ export function short(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
 }
 
-// Addresses inside the page: link({topic: 7}) is "#topic=7".
+// Addresses inside the page: link({topic: 7}) is "#topic=7". Half a character (a text
+// that was cut inside an emoji) has no place in an address.
 export function link(place) {
+  const whole = (value) => String(value).replace(/\p{Surrogate}/gu, "\ufffd");
   const parts = Object.entries(place).map(([key, value]) =>
-    value === true ? key : `${key}=${encodeURIComponent(value)}`);
+    value === true ? key : `${key}=${encodeURIComponent(whole(value))}`);
   return `#${parts.join("&")}`;
 }
 
