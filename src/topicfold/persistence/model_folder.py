@@ -116,8 +116,8 @@ def save_model_folder(
     path : str or path
         The folder; a name ending in ``.safetensors`` is the file itself.
     vocabulary, labels, doc_ids, texts, times, text, corpus
-        See `ModelFolder`. A label may be None if unknown. Times may be numbers, ``datetime64`` or strings; NaN, NaT,
-        None and ``""`` are unknown.
+        See `ModelFolder`. A label may be None if unknown. Times may be numbers,
+        ``datetime64`` or strings; NaN, NaT, None and ``""`` are unknown.
 
     Returns
     -------
