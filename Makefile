@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CORPORA ?= $(TOPICFOLD_CORPORA)
 
-.PHONY: demo test fuzz coverage test-oldest test-release test-gpu lint docs bench bench-gpu clean
+.PHONY: demo test fuzz crash-points audit coverage test-oldest test-release test-gpu lint docs bench bench-gpu clean
 
 demo: $(VENV)/.installed
 	$(BIN)/topicfold demo --output demo
@@ -36,6 +36,16 @@ SECONDS ?= 120
 
 fuzz: $(VENV)/.installed-dev
 	cd tests && PYTHONPATH=. $(abspath $(BIN))/python -m fuzz.runner --seconds $(SECONDS) $(FUZZ_ARGS)
+
+# Kills every command that writes at every rename, fsync and file it opens, and looks at what is left.
+crash-points: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/crash_points.py
+
+# Known vulnerabilities of what is installed; asks PyPI, and fails where it gets no answer.
+audit: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/audited.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r $(VENV)/audited.txt
 
 # Builds dist/ and runs the demo from the wheel and from the sources in empty environments.
 test-release:

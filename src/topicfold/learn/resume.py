@@ -23,7 +23,7 @@ from scipy import sparse
 from topicfold._version import __version__
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn.callbacks import Callback, check_every
-from topicfold.persistence.atomic import remove_leftovers, sync_folder, write_atomically
+from topicfold.persistence.atomic import sync_folder, write_atomically
 from topicfold.persistence.bundle import Bundle, checksum, read_bundle, write_bundle
 
 if TYPE_CHECKING:
@@ -199,7 +199,6 @@ class Resume(Callback):
         for old in self.path.glob("state-*"):
             if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
-        remove_leftovers(self.path)
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 _PREFIX, _SUFFIX = ".topicfold-", ".tmp"
 _DAY = 86_400.0
+_cleaned: set[tuple[int, Path]] = set()
 
 
 def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
@@ -24,7 +25,8 @@ def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
     replaces `file`, and is removed after any failure, an interrupt included; an old
     `file` stays whole until the new one is complete. Missing folders are made. The
     new file has the permissions of the old one, or those of any new file. A symbolic
-    link stays one: the file it points to is replaced.
+    link stays one: the file it points to is replaced. The first write to a folder also
+    removes what processes that were killed left there.
 
     Parameters
     ----------
@@ -44,6 +46,9 @@ def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
     """
     file = file.resolve()
     file.parent.mkdir(parents=True, exist_ok=True)
+    if (os.getpid(), file.parent) not in _cleaned:
+        remove_leftovers(file.parent)
+        _cleaned.add((os.getpid(), file.parent))
     name = f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
     temporary = file.parent / name
     try:

@@ -30,7 +30,6 @@ from scipy import sparse
 
 from topicfold.core.counts import checked_csr
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence.atomic import remove_leftovers
 from topicfold.persistence.bundle import read_bundle, write_bundle
 from topicfold.registry import is_registered
 
@@ -141,7 +140,7 @@ def save_estimator(
             type(model).__name__,
             ", ".join(writer.unsaved),
         )
-    file = write_bundle(
+    return write_bundle(
         path,
         kind=KIND,
         arrays={**writer.arrays, **_as_extras(extra_arrays)},
@@ -152,8 +151,6 @@ def save_estimator(
             "extra": dict(extra_meta or {}),
         },
     )
-    remove_leftovers(file.parent)
-    return file
 
 
 def check_saveable(model: Any) -> None:
