@@ -2,6 +2,6 @@
 """Singular value decompositions of sparse matrices, and their updating."""
 
 from topicfold.lsi.svd import TruncatedSVD, truncated_svd
-from topicfold.lsi.updating import RotatedBasis, RowUpdate, add_rows
+from topicfold.lsi.updating import RowUpdate, add_rows
 
-__all__ = ["RotatedBasis", "RowUpdate", "TruncatedSVD", "add_rows", "truncated_svd"]
+__all__ = ["RowUpdate", "TruncatedSVD", "add_rows", "truncated_svd"]

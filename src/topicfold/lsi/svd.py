@@ -1,27 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Truncated singular value decomposition of a sparse matrix.
+"""Truncated singular value decomposition of a sparse matrix, by SciPy.
 
-Block Lanczos on the smaller of ``X Xᵀ`` and ``Xᵀ X``, neither of which is formed. The
-other side's vectors follow from one product. Time O(nnz) a vector of the basis (about
-three to five times as many as the rank), memory O(nnz + min(D, V)·rank + (D + V)·rank).
+PROPACK multiplies vectors by X and Xᵀ, neither of which is made dense; memory is
+O(nnz + (D + V)·rank). A block Lanczos of our own is not worth its lines: without
+hand-written machine code it needs as much processor time as PROPACK.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import LinAlgError, eigh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, svds
+from sklearn.exceptions import ConvergenceWarning
 
+from topicfold.core.threads import balanced_ranges, one_blas_thread, run_ranges
 from topicfold.core.typing import Doubles
-from topicfold.lsi.lanczos import largest_eigenpairs
-from topicfold.lsi.products import SparseRows, TallPanels, one_blas_thread
 
-# A singular value below this part of the largest counts as zero: the squares that the
-# method works on have no digits left for it.
+# A singular value below this part of the largest counts as zero: where squares are
+# worked on, they have no digits left for it.
 RANK_TOL = 1e-7
+# Up to this many rows beyond twice the rank a dense solver is as quick.
+DENSE_ROWS = 128
+# Vectors of PROPACK that are further from orthogonal belong to wrong values.
+_SKEW = 1e-7
 # Beyond this ratio of singular values the derived vectors are made orthogonal again.
-SPREAD = 1e3
+_SPREAD = 1e3
+# Rows of a tall dense product per call of BLAS, for any number of threads.
+_CHUNK = 4096
+_RANGES_PER_THREAD = 2  # a product with one vector is short
 
 
 class TruncatedSVD(NamedTuple):
@@ -35,7 +46,7 @@ class TruncatedSVD(NamedTuple):
     right : ndarray of shape (n_columns, rank)
         Of every column the entry of largest size is positive.
     n_iter : int
-        Products of the matrix and its transpose with a block of vectors.
+        Products of the matrix with a vector.
     """
 
     left: Doubles
@@ -63,18 +74,13 @@ def truncated_svd(
         Wanted number of singular values; fewer are returned if the matrix has fewer
         that are not zero.
     tol : float, default=1e-6
-        Largest relative residual ``‖X Xᵀ u - σ² u‖ / σ²``. The singular values, and so
-        the reconstruction error, are accurate to the order of its square.
+        Relative accuracy of singular vectors; that of the values is its square.
     max_iter : int, default=1000
-        Most block iterations.
+        Most restarts of ARPACK, which takes over where PROPACK gives up.
     random_state : RandomState or None, default=None
-        For the first block; None is a fixed seed.
+        For the first vector; None is a fixed seed.
     threads : int, default=1
         Threads; the same bits for any number.
-
-    Returns
-    -------
-    TruncatedSVD
 
     Examples
     --------
@@ -83,28 +89,107 @@ def truncated_svd(
     array([4., 3.])
     """
     rng = np.random.RandomState(0) if random_state is None else random_state
-    rows = SparseRows(X, threads)
-    columns = SparseRows(X.T.tocsr(), threads)
-    turned = X.shape[0] > X.shape[1]
-    small, large = (columns, rows) if turned else (rows, columns)
-    n_small = small.shape[0]
+    rows, columns = SparseRows(X, threads), SparseRows(X.T.tocsr(), threads)
     with one_blas_thread():
-        pairs = largest_eigenpairs(
-            lambda block: small @ (large @ block),
-            n_small,
-            min(rank, n_small),
-            tol=tol,
-            max_iter=max_iter,
-            rng=rng,
-            threads=threads,
+        found = _by_propack(rows, columns, rank, tol, rng)
+        if found is None:
+            found = _by_squares(rows, columns, rank, tol, max_iter)
+    left, values, right = found
+    signs = column_signs(right)
+    return TruncatedSVD(left * signs, values, right * signs, rows.n_products)
+
+
+def _by_propack(
+    rows: SparseRows,
+    columns: SparseRows,
+    rank: int,
+    tol: float,
+    rng: np.random.RandomState,
+) -> tuple[Doubles, Doubles, Doubles] | None:
+    """Return the decomposition, or None where PROPACK cannot find it.
+
+    It stops at an invariant subspace (a matrix of lower rank), and where many singular
+    values are equal it returns others without a word: its vectors are not orthogonal.
+    """
+    if min(rows.shape) <= 2 * rank + DENSE_ROWS:
+        return None
+    matrix = LinearOperator(
+        rows.shape,
+        matvec=lambda vector: rows @ vector.reshape(-1),
+        rmatvec=lambda vector: columns @ vector.reshape(-1),
+        dtype=np.float64,
+    )
+    start = rng.standard_normal(rows.shape[0])
+    try:
+        _, values, right = svds(
+            matrix, rank, tol=tol, v0=start, solver="propack", random_state=0
         )
-        near = pairs.vectors[:, significant(pairs.values)]
-        far, values = normalised(large @ near, threads)
-        left, right = (far, near) if turned else (near, far)
-        signs = column_signs(right)
-        near *= signs
-        far *= signs
-    return TruncatedSVD(left, values, right, pairs.n_iter)
+    except LinAlgError:
+        return None
+    order = np.argsort(-values, kind="stable")
+    order = order[significant(values[order] ** 2)]
+    values, right = values[order], np.ascontiguousarray(right[order].T)
+    if not _straighten(right):
+        return None
+    left, lengths = normalised(rows @ right)
+    sound = _straighten(left) and np.allclose(lengths, values)
+    return (left, values, right) if sound else None
+
+
+def _straighten(vectors: Doubles) -> bool:
+    """Make unit columns orthogonal to the last digit; tell whether they nearly were."""
+    skew = vectors.T @ vectors - np.eye(vectors.shape[1])
+    vectors -= vectors @ (skew / 2)
+    return bool(np.abs(skew).max(initial=0.0) <= _SKEW)
+
+
+def _by_squares(
+    rows: SparseRows, columns: SparseRows, rank: int, tol: float, max_iter: int
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Return the decomposition from the eigenpairs of the smaller of XXᵀ and XᵀX."""
+    turned = rows.shape[0] > rows.shape[1]
+    small, large = (columns, rows) if turned else (rows, columns)
+    squares, near = largest_eigenpairs(
+        lambda block: small @ (large @ block), small.shape[0], rank, tol, max_iter
+    )
+    near = near[:, significant(squares)]
+    far, values = normalised(large @ near)
+    return (far, values, near) if turned else (near, values, far)
+
+
+def largest_eigenpairs(
+    apply: Callable[[Doubles], Doubles],
+    n_rows: int,
+    n_pairs: int,
+    tol: float,
+    max_iter: int,
+) -> tuple[Doubles, Doubles]:
+    """Return the largest eigenpairs of a positive semi-definite operator, falling."""
+    n_pairs = min(n_pairs, n_rows)
+    if n_rows <= 2 * n_pairs + DENSE_ROWS:
+        dense = apply(np.eye(n_rows))
+        values, vectors = eigh((dense + dense.T) / 2, driver="evd")
+    else:
+        operator = LinearOperator(
+            (n_rows, n_rows),
+            matvec=lambda vector: apply(vector.reshape(-1)),
+            dtype=np.float64,
+        )
+        start = np.random.RandomState(0).standard_normal(n_rows)
+        try:
+            values, vectors = eigsh(
+                operator, n_pairs, tol=tol, maxiter=max_iter, v0=start
+            )
+        except ArpackNoConvergence as stopped:
+            values, vectors = stopped.eigenvalues, stopped.eigenvectors
+            warnings.warn(
+                f"only {len(values)} of {n_pairs} singular values converged in "
+                f"{max_iter} iterations. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+    order = np.argsort(-values, kind="stable")[:n_pairs]
+    return values[order], np.ascontiguousarray(vectors[:, order])
 
 
 def significant(squares: Doubles) -> slice:
@@ -113,21 +198,19 @@ def significant(squares: Doubles) -> slice:
     return slice(0, int(np.count_nonzero(squares > RANK_TOL**2 * largest)))
 
 
-def normalised(image: Doubles, threads: int) -> tuple[Doubles, Doubles]:
+def normalised(image: Doubles) -> tuple[Doubles, Doubles]:
     """Return the columns of `image` at length one, and their lengths.
 
     The columns are orthogonal up to rounding; where the lengths are far apart that is
-    not enough, and they are made orthogonal by a small correction.
+    not enough, and they are made orthogonal by the small correction (1 + E)^-1/2, with
+    E what their products lack of the identity.
     """
-    panels = TallPanels(len(image), threads)
     lengths = np.sqrt(np.einsum("ij,ij->j", image, image))
-    image = image if image.flags.c_contiguous else image.copy()
-    image /= lengths
-    if len(lengths) and lengths.max() > SPREAD * lengths.min():
-        # (1 + E)^-1/2 for the small E = unitᵀ unit - 1.
-        values, vectors = np.linalg.eigh(panels.cross(image, image))
-        image = panels.product(image, vectors / np.sqrt(values) @ vectors.T)
-    return image, lengths
+    unit = image / lengths
+    if len(lengths) and lengths.max() > _SPREAD * lengths.min():
+        values, vectors = np.linalg.eigh(unit.T @ unit)
+        unit = unit @ (vectors / np.sqrt(values) @ vectors.T)
+    return unit, lengths
 
 
 def column_signs(vectors: Doubles) -> Doubles:
@@ -135,3 +218,49 @@ def column_signs(vectors: Doubles) -> Doubles:
     if not vectors.size:
         return np.ones(vectors.shape[1])
     return np.where(-vectors.min(axis=0) > vectors.max(axis=0), -1.0, 1.0)
+
+
+class SparseRows:
+    """A CSR matrix in float64, cut into rows for threads, to be multiplied.
+
+    A row has one owner: the product is the same for any number of threads, and a row's
+    does not depend on the rows beside it.
+    """
+
+    def __init__(self, X: sparse.csr_matrix, threads: int = 1) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self.n_products = 0
+        self._threads = threads
+        data = X.data.astype(np.float64, copy=False)
+        n_ranges = 1 if threads == 1 else threads * _RANGES_PER_THREAD
+        self._parts = {}
+        for start, stop in balanced_ranges(X.indptr, n_ranges):
+            first, last = X.indptr[start], X.indptr[stop]
+            entries = data[first:last], X.indices[first:last]
+            self._parts[start, stop] = sparse.csr_matrix(
+                (*entries, X.indptr[start : stop + 1] - first),
+                shape=(stop - start, X.shape[1]),
+            )
+
+    def __matmul__(self, dense: Doubles) -> Doubles:
+        """Return the product with a vector or a block of them."""
+        out = np.empty((self.shape[0], *dense.shape[1:]))
+
+        def task(start: int, stop: int) -> None:
+            out[start:stop] = self._parts[start, stop] @ dense
+
+        run_ranges(task, list(self._parts), self._threads)
+        self.n_products += 1
+        return out
+
+
+def tall_product(left: Doubles, right: Doubles, threads: int) -> Doubles:
+    """Return ``left @ right`` of many rows, the same bits for any number of threads."""
+    out = np.empty((left.shape[0], right.shape[1]))
+    starts = range(0, len(left), _CHUNK)
+
+    def task(start: int, stop: int) -> None:
+        np.matmul(left[start:stop], right, out=out[start:stop])
+
+    run_ranges(task, [(s, min(s + _CHUNK, len(left))) for s in starts], threads)
+    return out

@@ -21,20 +21,14 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import check_counts as counts_of
 from topicfold.core.threads import n_threads
-from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
-from topicfold.lsi.products import SparseRows
-from topicfold.lsi.svd import truncated_svd
-from topicfold.lsi.updating import RotatedBasis, RowUpdate, add_rows
+from topicfold.core.typing import Array, Doubles
+from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.lsi.svd import SparseRows, tall_product, truncated_svd
+from topicfold.lsi.updating import RowUpdate, add_rows
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
-from topicfold.models._lsi_checks import (
-    check_documents,
-    check_new_names,
-    check_new_terms,
-    check_saved,
-    check_unchanged,
-)
+from topicfold.models.base import check_counts
 
 
 class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -42,9 +36,9 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     The weighted matrix is approximated by ``U Σ Vᵀ`` of rank `n_components`, and a
     document x by its coordinates ``x V``: documents that share no word are near each
-    other if their words occur together elsewhere. Block Lanczos on the smaller side of
-    the matrix; time O(nnz·K), memory O(nnz + (D + V)·K). `partial_fit` adds documents
-    and `add_terms` terms by Zha and Simon, without the old documents.
+    other if their words occur together elsewhere. SciPy's PROPACK decomposes; time
+    O(nnz·K), memory O(nnz + (D + V)·K). `partial_fit` adds documents and `add_terms`
+    terms by Zha and Simon, without the old documents.
 
     Parameters
     ----------
@@ -55,17 +49,16 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ``x (ln((1 + D) / (1 + df)) + 1)``; or ``ln(1 + x)`` times one less the term's
         entropy over the documents as a share of ``ln D``. Rows are not normalised.
     tol : float, default=1e-6
-        Largest relative residual ``‖XᵀX v - σ² v‖ / σ²`` of a pair; singular values
-        are accurate to the order of its square. Updates, whose error is that of the
-        truncation, work to its square root, or to 1 % of the squares that an update
-        with many documents drops.
+        Relative accuracy of singular vectors; that of singular values is its square.
+        Updates, whose error is that of the truncation, work to its square root.
     max_iter : int, default=1000
-        Most block iterations of a decomposition.
+        Most restarts of ARPACK, which makes updates, and takes over in `fit` where
+        PROPACK gives up (equal singular values, a rank below K).
     keep_documents : bool, default=False
         Whether to keep the coordinates of all documents, also through updates:
         D × K numbers, which `add_terms` needs.
     random_state : int, RandomState or None, default=None
-        Seed of the first block of vectors; it has no effect beyond `tol`.
+        Seed of the first vector; it has no effect beyond `tol`.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
 
@@ -84,10 +77,9 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     total_squares_ : float
         Sum of the squares of the weighted matrix, over all documents seen.
     n_documents_seen_, n_iter_ : int
-        Documents so far; block iterations of the last decomposition.
-    term_base_, rotation_ : ndarray
-        `components_` is ``(term_base_ @ rotation_).T``: an update turns only the small
-        one of them.
+        Documents so far; products of the matrix with a vector in `fit`.
+    term_base_ : ndarray of shape (n_features_in_, rank)
+        V: `components_` is its transpose, with zero rows where the rank is below K.
 
     See Also
     --------
@@ -162,7 +154,7 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         y : None
             Ignored, for scikit-learn's conventions.
         """
-        counts = check_documents(self, X, reset=True)
+        counts = _check_documents(self, X, reset=True)
         self.term_weights_ = global_weights(counts, self.weighting)
         weighted = weigh(counts, self.weighting, self.term_weights_)
         total = _squares(weighted)
@@ -183,7 +175,7 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = found.n_iter
         self.total_squares_ = total
         self.n_documents_seen_ = counts.shape[0]
-        self._store(found.values, RotatedBasis(found.right))
+        self._store(found.values, found.right)
         self.__dict__.pop("doc_topics_", None)
         if self.keep_documents:
             self.doc_topics_ = _padded(found.left * found.values, self.n_components)
@@ -205,15 +197,15 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         if not hasattr(self, "term_base_"):
             return self.fit(X)
-        check_unchanged(self)
-        counts = check_documents(self, X, reset=False, allow_empty=True)
+        _check_unchanged(self)
+        counts = _check_documents(self, X, reset=False, allow_empty=True)
         weighted = weigh(counts, self.weighting, self.term_weights_)
-        old_values, basis = self._factors()
-        update = self._added(old_values, basis, weighted)
+        old_values = self._old_values()
+        update = self._added(old_values, self.term_base_, weighted)
         if self.keep_documents:
-            coordinates = self._turned(update, old_values)
-            new = _padded(update.new_left * update.values, self.n_components)
-            self.doc_topics_ = np.vstack([coordinates, new])
+            left = self.doc_topics_[:, : len(old_values)] / old_values
+            both = np.vstack([left @ update.old_left, update.new_left])
+            self.doc_topics_ = _padded(both * update.values, self.n_components)
         self._store(update.values, update.right)
         self.total_squares_ += _squares(weighted)
         self.n_documents_seen_ += counts.shape[0]
@@ -233,24 +225,20 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Names of the new terms; needed if `fit` saw names.
         """
         check_is_fitted(self, "term_base_")
-        check_unchanged(self)
-        counts = check_new_terms(self, X)
-        all_names = check_new_names(self, names, counts.shape[1])
+        _check_unchanged(self)
+        counts = _check_new_terms(self, X)
+        all_names = _check_new_names(self, names, counts.shape[1])
         weights = global_weights(counts, self.weighting)
         weighted = weigh(counts, self.weighting, weights)
-        old_values, basis = self._factors()
+        values, terms = self._old_values(), self.term_base_
+        new = np.zeros((counts.shape[1], len(values)))
         if counts.nnz:
-            lengths = np.where(old_values > 0, old_values, 1.0)
-            left = self.doc_topics_[:, : len(old_values)] / lengths
-            rows = sparse.csr_matrix(weighted.T)
-            update = self._added(old_values, RotatedBasis(left), rows)
-            documents = update.right.matrix(n_threads(self.n_jobs)) * update.values
-            self.doc_topics_ = _padded(documents, self.n_components)
-            terms = basis.matrix(n_threads(self.n_jobs)) @ update.old_left
-            old_values, new = update.values, update.new_left
-        else:
-            terms, new = basis.matrix(), np.zeros((counts.shape[1], len(old_values)))
-        self._store(old_values, RotatedBasis(np.vstack([terms, new])))
+            left = self.doc_topics_[:, : len(values)] / values
+            update = self._added(values, left, sparse.csr_matrix(weighted.T))
+            values, new = update.values, update.new_left
+            self.doc_topics_ = _padded(update.right * values, self.n_components)
+            terms = tall_product(terms, update.old_left, n_threads(self.n_jobs))
+        self._store(values, np.vstack([terms, new]))
         self.term_weights_ = np.r_[self.term_weights_, weights]
         self.total_squares_ += _squares(weighted)
         self.n_features_in_ += counts.shape[1]
@@ -273,10 +261,9 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             for one without words.
         """
         check_is_fitted(self, "term_base_")
-        counts = check_documents(self, X, reset=False, allow_empty=True)
+        counts = _check_documents(self, X, reset=False, allow_empty=True)
         weighted = weigh(counts, self.weighting, self.term_weights_)
-        rows = SparseRows(weighted, n_threads(self.n_jobs))
-        coordinates = RotatedBasis(self.term_base_, self.rotation_).project(rows)
+        coordinates = SparseRows(weighted, n_threads(self.n_jobs)) @ self.term_base_
         return _padded(coordinates, len(self.singular_values_)).astype(counts.dtype)
 
     def inverse_transform(self, X: Any) -> Array:
@@ -323,10 +310,9 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
 
     @property
-    def components_(self) -> NDArray[np.float64]:
+    def components_(self) -> Doubles:
         """Right singular vectors Vᵀ."""
-        columns = RotatedBasis(self.term_base_, self.rotation_).matrix()
-        return _padded(columns, len(self.singular_values_)).T
+        return _padded(self.term_base_, len(self.singular_values_)).T
 
     @property
     def _n_features_out(self) -> int:
@@ -341,42 +327,44 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _factors(self) -> tuple[NDArray[np.float64], RotatedBasis]:
-        rank = self.term_base_.shape[1]
-        basis = RotatedBasis(self.term_base_, self.rotation_)
-        return self.singular_values_[:rank], basis
+    def _old_values(self) -> Doubles:
+        return self.singular_values_[: self.term_base_.shape[1]]
 
     def _added(
-        self, values: NDArray[np.float64], basis: RotatedBasis, rows: sparse.csr_matrix
+        self, values: Doubles, right: Doubles, rows: sparse.csr_matrix
     ) -> RowUpdate:
         return add_rows(
             values,
-            basis,
+            right,
             rows,
             self.n_components,
             tol=float(np.sqrt(self.tol)),
             max_iter=self.max_iter,
             threads=n_threads(self.n_jobs),
-            overwrite=True,
-            new_left=self.keep_documents,
         )
 
-    def _turned(
-        self, update: RowUpdate, old_values: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the coordinates of the old documents after an update."""
-        left = self.doc_topics_[:, : len(old_values)] / old_values
-        turned = (left @ update.old_left) * update.values
-        return _padded(turned, self.n_components)
-
-    def _store(self, values: NDArray[np.float64], basis: RotatedBasis) -> None:
+    def _store(self, values: Doubles, right: Doubles) -> None:
         self.singular_values_ = _padded(values[None], self.n_components)[0]
-        self.term_base_ = basis.base
-        self.rotation_ = basis.rotation
+        self.term_base_ = right
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
-        check_saved(self)
+        if not hasattr(self, "term_base_"):
+            return  # saved before it was fitted
+        n_terms, rank = self.term_base_.shape
+        if n_terms != self.n_features_in_ or self.term_weights_.shape != (n_terms,):
+            raise ValueError(f"term_base_ has {n_terms} rows for other terms")
+        turn = self.__dict__.pop("rotation_", None)  # version 0.1: V is base @ rotation
+        if turn is not None:
+            if turn.shape != (rank, rank):
+                raise ValueError(f"rotation_ has shape {turn.shape}")
+            self.term_base_ = self.term_base_ @ turn
+        if self.singular_values_.ndim != 1 or rank > len(self.singular_values_):
+            raise ValueError("singular_values_ do not fit term_base_")
+        documents = getattr(self, "doc_topics_", None)
+        expected = (self.n_documents_seen_, len(self.singular_values_))
+        if documents is not None and documents.shape != expected:
+            raise ValueError(f"doc_topics_ has shape {documents.shape}, not {expected}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -390,7 +378,75 @@ def _squares(X: sparse.csr_matrix) -> float:
     return float(np.square(X.data, dtype=np.float64).sum())
 
 
-def _padded(columns: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
+def _padded(columns: Doubles, n_columns: int) -> Doubles:
     """Return the array with zero columns up to `n_columns`."""
     missing = n_columns - columns.shape[1]
     return np.pad(columns, ((0, 0), (0, missing))) if missing else columns
+
+
+def _check_documents(
+    model: Any, X: Any, *, reset: bool, allow_empty: bool = False
+) -> sparse.csr_matrix:
+    """Return X as `check_counts` does; say that an empty document is zero."""
+    with warnings.catch_warnings():
+        # An empty document is the zero vector here, not a uniform mixture.
+        warnings.simplefilter("ignore", EmptyDocumentWarning)
+        counts = check_counts(model, X, reset=reset, allow_empty=allow_empty)
+    empty = np.flatnonzero(np.diff(counts.indptr) == 0)
+    if len(empty):
+        warnings.warn(
+            f"{len(empty)} of {counts.shape[0]} documents have no word (first: row "
+            f"{empty[0]}); their coordinates are zero.",
+            EmptyDocumentWarning,
+            stacklevel=3,
+        )
+    return counts
+
+
+def _check_new_terms(model: Any, X: Any) -> sparse.csr_matrix:
+    """Return the counts of new terms in the documents that the model has seen."""
+    counts = counts_of(X, "X", advice="LSI needs counts.")
+    if counts.dtype != np.float32:
+        counts = counts.astype(np.float64)
+    if counts.shape[0] != model.n_documents_seen_:
+        raise DataError(
+            f"X has {counts.shape[0]} rows, but the model has seen "
+            f"{model.n_documents_seen_} documents. Give the counts of the new terms "
+            "in all of them, in their order."
+        )
+    if counts.nnz and not hasattr(model, "doc_topics_"):
+        raise DataError(
+            "terms that old documents have need the documents' coordinates. Fit "
+            "with keep_documents=True."
+        )
+    return counts
+
+
+def _check_new_names(
+    model: Any, names: Sequence[str] | None, n_terms: int
+) -> NDArray[Any] | None:
+    """Return the names of all terms with the new; None if the model knows none."""
+    seen = getattr(model, "feature_names_in_", None)
+    if (names is None) != (seen is None):
+        raise DataError(
+            "names must be given if, and only if, fit saw names of the columns."
+        )
+    if names is None or seen is None:
+        return None
+    if len(names) != n_terms or len({*seen, *names}) != len(seen) + n_terms:
+        raise DataError(f"names must be {n_terms} new and different names.")
+    return np.array([*seen, *names], dtype=object)
+
+
+def _check_unchanged(model: Any) -> None:
+    """Refuse an update with other parameters than those of the fit."""
+    if len(model.singular_values_) != model.n_components:
+        raise DataError(
+            f"n_components is {model.n_components}, but the model was fitted with "
+            f"{len(model.singular_values_)}. Fit again to change it."
+        )
+    if model.keep_documents and not hasattr(model, "doc_topics_"):
+        raise DataError(
+            "keep_documents was switched on after the fit, so the coordinates of "
+            "the documents so far are not known. Fit again."
+        )

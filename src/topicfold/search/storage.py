@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from topicfold.core.counts import checked_csr
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 
@@ -121,7 +121,4 @@ def _counts(saved: SavedEstimator, n_rows: int, n_terms: int) -> Any:
     arrays = [saved.arrays.get(f"index_counts_{part}") for part in _PARTS]
     if any(array is None for array in arrays):
         return None
-    counts = sparse.csr_matrix(tuple(arrays), shape=(n_rows, n_terms))
-    # Indices out of bounds would make compiled code read foreign memory.
-    counts.check_format(full_check=True)
-    return counts
+    return checked_csr(*arrays, (n_rows, n_terms), "index_counts")
