@@ -118,7 +118,8 @@ def _saved_text(text: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _counts(saved: SavedEstimator, n_rows: int, n_terms: int) -> Any:
-    arrays = [saved.arrays.get(f"index_counts_{part}") for part in _PARTS]
-    if any(array is None for array in arrays):
+    names = [f"index_counts_{part}" for part in _PARTS]
+    if not all(name in saved.arrays for name in names):
         return None
-    return checked_csr(*arrays, (n_rows, n_terms), "index_counts")
+    data, indices, indptr = (saved.arrays[name] for name in names)
+    return checked_csr(data, indices, indptr, (n_rows, n_terms), "index_counts")
