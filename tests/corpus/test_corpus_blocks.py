@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The on-disk block matrix: what goes in comes out; bad blocks say what is wrong."""
 
+import contextlib
+import json
+import os
+
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 from scipy import sparse
 
-from topicfold.corpus.block_file import write_block
-from topicfold.corpus.blocks import BlockMatrix, BlockWriter
+from topicfold import PLSA
+from topicfold.corpus import blocks as blocks_module
+from topicfold.corpus.blocks import INDEX, BlockMatrix, BlockWriter, write_block
 from topicfold.exceptions import DataError
+from topicfold.persistence.bundle import read_bundle, write_bundle
 
 
 @pytest.fixture
@@ -189,10 +196,10 @@ def test_hostile_block_is_refused(tmp_path, blocks):
     bad = sparse.csr_matrix([[1.0, 2.0]])
     bad.indices[1] = 1_000_000
     write_block(tmp_path / "corpus" / "block-000000.safetensors", bad)
-    with pytest.raises(DataError, match="outside its columns"):
+    with pytest.raises(DataError, match="its checksum is not that of the index"):
         blocks.block(0)
     (tmp_path / "corpus" / "block-000000.safetensors").write_bytes(b"nonsense" * 9)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="is damaged"):
         blocks.block(0)
 
 
@@ -206,7 +213,7 @@ def test_row_pointers_that_do_not_fit_are_refused(tmp_path, blocks):
     bad = sparse.csr_matrix([[1.0, 2.0], [3.0, 0.0]])
     bad.indptr = np.array([0, 3, 2], dtype=np.int32)
     write_block(tmp_path / "corpus" / "block-000000.safetensors", bad)
-    with pytest.raises(DataError, match="row pointers do not fit"):
+    with pytest.raises(DataError, match="its checksum is not that of the index"):
         blocks.block(0)
 
 
@@ -215,7 +222,7 @@ def test_archives_that_are_no_matrix_are_named(tmp_path):
         BlockMatrix.from_files([])
     file = tmp_path / "x.npz"
     np.savez(file, something=np.ones(3))
-    with pytest.raises(DataError, match=r"x\.npz cannot be read.*save_npz"):
+    with pytest.raises(DataError, match=r"x\.npz is not a sparse matrix.*save_npz"):
         BlockMatrix.from_files([file])
 
 
@@ -238,3 +245,167 @@ def test_counts_are_floats_and_words_as_many_as_columns(tmp_path):
             writer.close(["one"])
         writer.close(["one", "two"])
     assert BlockMatrix.open(tmp_path / "corpus").vocabulary == ["one", "two"]
+
+
+def without_checksums(folder):
+    """Make a folder as version 0.1.0 wrote it, and return its index."""
+    found = read_bundle(folder / INDEX)
+    arrays = {k: v for k, v in found.arrays.items() if k != "block_checksums"}
+    rewrite(folder, arrays, found)
+    return found
+
+
+def rewrite(folder, arrays, found):
+    (folder / INDEX).unlink()
+    write_bundle(
+        folder / INDEX,
+        kind=found.kind,
+        arrays=arrays,
+        strings=found.strings,
+        meta=found.meta,
+    )
+
+
+def change_count(folder, number, value):
+    """Write another count into the file of a block, in place."""
+    file = folder / f"block-{number:06d}.safetensors"
+    raw = bytearray(file.read_bytes())
+    length = int.from_bytes(raw[:8], "little")
+    start = json.loads(raw[8 : 8 + length])["data"]["data_offsets"][0]
+    at = 8 + length + start
+    raw[at : at + 4] = np.float32(value).tobytes()
+    file.write_bytes(raw)
+
+
+@pytest.mark.parametrize("value", [np.nan, -5.0, np.inf, 7.0, 0.0])
+def test_a_changed_count_is_found(tmp_path, blocks, value):
+    folder = tmp_path / "corpus"
+    blocks.sum(axis=1)
+    change_count(folder, 1, value)
+    for opened in (blocks, BlockMatrix.open(folder)):
+        with pytest.raises(DataError, match=r"block-000001\.\w+ is damaged: its"):
+            list(opened)
+        with pytest.raises(DataError, match="checksum"):
+            PLSA(2, max_iter=2).fit(BlockMatrix.open(folder))
+
+
+@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (np.nan, "block-000001.safetensors has 1 NaN entry"),
+        (-5.0, "block-000001.safetensors has 1 negative entry"),
+        (np.inf, "block-000001.safetensors has 1 infinite entry"),
+        (0.0, "block-000001.safetensors has stored zeros"),
+        (7.0, r"add up to .*, but their index says"),
+    ],
+)
+def test_a_changed_count_is_found_without_checksums(tmp_path, blocks, value, problem):
+    folder = tmp_path / "corpus"
+    without_checksums(folder)
+    expected = PLSA(2, max_iter=2, random_state=0).fit(blocks).components_
+    again = PLSA(2, max_iter=2, random_state=0).fit(BlockMatrix.open(folder))
+    np.testing.assert_array_equal(again.components_, expected)
+    change_count(folder, 1, value)
+    with pytest.raises(DataError, match=problem):
+        PLSA(2, max_iter=2).fit(BlockMatrix.open(folder))
+
+
+def test_blocks_that_changed_places_are_found(tmp_path, blocks):
+    folder = tmp_path / "corpus"
+    without_checksums(folder)
+    first, last = (folder / f"block-00000{n}.safetensors" for n in (0, 4))
+    first.rename(folder / "aside")
+    last.rename(first)
+    (folder / "aside").rename(last)
+    with pytest.raises(DataError, match=r"has 3 documents and .* index says 25 and"):
+        list(BlockMatrix.open(folder))
+
+
+def crafted(folder, **change):
+    arrays = {
+        "indptr": np.array([0, 1, 2], np.int32),
+        "indices": np.array([0, 1], np.int32),
+        "data": np.ones(2, np.float32),
+        **change,
+    }
+    file = folder / "crafted.safetensors"
+    save_file(arrays, file, metadata={"n_terms": "2"})
+    return file
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"indptr": np.array([0, 1, -2], np.int32)}, "fall at row 1"),
+        ({"indptr": np.array([0, 1, 9], np.int32)}, "end at 9"),
+        ({"indptr": np.empty(0, np.int32)}, "the shape"),
+        ({"indices": np.array([0, 2], np.int32)}, "column 2 of row 1"),
+        ({"indices": np.array([-1, 0], np.int32)}, "column -1 of row 0"),
+        ({"indptr": np.array([0, 2], np.int32), "indices": np.array([1, 0], np.int32)},
+         "not sorted"),
+        ({"data": np.array([1.0, np.nan], np.float32)}, "1 NaN entry"),
+        ({"data": np.array([1, 2], np.int8)}, "cannot be read"),
+    ],
+)  # fmt: skip
+def test_crafted_block_files_are_refused(tmp_path, change, problem):
+    file = crafted(tmp_path, **change)
+    with pytest.raises(DataError, match=rf"crafted\.safetensors .*{problem}"):
+        BlockMatrix.from_files([file])
+
+
+def test_every_cut_and_flip_of_a_block_file_is_our_error(tmp_path, X):
+    good = crafted(tmp_path).read_bytes()
+    rng = np.random.default_rng(0)
+    file = tmp_path / "x.safetensors"
+    npz = tmp_path / "x.npz"
+    sparse.save_npz(npz, X)
+    good_npz = npz.read_bytes()
+    for raw, place in [(good, file)] * 300 + [(good_npz, npz)] * 100:
+        bad = bytearray(raw)
+        if rng.integers(2):
+            bad[rng.integers(len(bad))] ^= 1 << rng.integers(8)
+        else:
+            del bad[rng.integers(len(bad)) :]
+        place.write_bytes(bad)
+        with contextlib.suppress(DataError):
+            blocks = BlockMatrix.from_files([place])
+            assert np.isfinite(blocks.sum(axis=1)).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"block_rows": np.array([-1, 25, 25, 25, 29])},
+        {"block_rows": np.ones(4, np.int64)},
+        {"block_rows": np.ones(5)},
+        {"block_nnz": np.ones((5, 1), np.int64)},
+        {"term_totals": np.full(40, np.nan)},
+        {"term_totals": np.ones(39)},
+        {"document_frequencies": np.empty(0, np.int64)},
+        {"block_checksums": np.ones(3, np.int64)},
+    ],
+)
+def test_a_crafted_index_is_refused(tmp_path, blocks, change):
+    folder = tmp_path / "corpus"
+    found = read_bundle(folder / INDEX)
+    rewrite(folder, {**found.arrays, **change}, found)
+    with pytest.raises(DataError, match=r"index.safetensors has .* Write or copy"):
+        BlockMatrix.open(folder)
+    (folder / INDEX).write_bytes(b"nonsense")
+    with pytest.raises(DataError, match=r"index\.safetensors"):
+        BlockMatrix.open(folder)
+
+
+def test_blocks_are_checked_once_and_again_when_they_change(blocks, monkeypatch):
+    calls = []
+    real = blocks_module.map_block
+    monkeypatch.setattr(
+        blocks_module, "map_block", lambda *args: calls.append(args) or real(*args)
+    )
+    for _ in range(3):
+        list(blocks)
+    assert len(calls) == 5
+    os.utime(blocks.files[2].path)
+    list(blocks)
+    assert len(calls) == 6

@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from topicfold.corpus import cache, cache_path, docs, load_docs
-from topicfold.corpus.docstrings import STOP_WORDS, prose
+from topicfold.corpus import builtin, cache, cache_path, load_docs
+from topicfold.corpus.builtin import STOP_WORDS, prose
 from topicfold.exceptions import DataError
 
 
@@ -69,7 +69,7 @@ def test_documents_are_clean(built):
 
 
 def test_cache_gives_the_same_without_building(with_cache, monkeypatch):
-    monkeypatch.setattr(docs, "_build_docs", lambda: pytest.fail("built again"))
+    monkeypatch.setattr(builtin, "_build_docs", lambda: pytest.fail("built again"))
     assert_same(load_docs(), with_cache)
 
 
@@ -103,7 +103,7 @@ def quick_build(built, monkeypatch):
         calls.append(1)
         return small
 
-    monkeypatch.setattr(docs, "_build_docs", build)
+    monkeypatch.setattr(builtin, "_build_docs", build)
     return calls
 
 
@@ -182,13 +182,13 @@ def test_members_that_warn_or_fail_are_left_out():
     module = Trap("trap")
     module.__all__ = ["gone", "good", "old", "_private"]
     module.good = len
-    assert [name for name, _ in docs._members(module)] == ["good"]
+    assert [name for name, _ in builtin._members(module)] == ["good"]
 
 
 def test_docstring_of_the_type_is_not_the_objects():
-    assert docs._docstring(3.14) is None
-    assert docs._docstring(object()) is None
-    assert docs._docstring(len) == len.__doc__
+    assert builtin._docstring(3.14) is None
+    assert builtin._docstring(object()) is None
+    assert builtin._docstring(len) == len.__doc__
 
 
 def test_prose():
@@ -253,13 +253,13 @@ def test_a_draft_that_cannot_be_removed_is_told(tmp_path, caplog):
 
 def test_modules_that_this_version_lacks_are_left_out(monkeypatch):
     modules = {"scipy": "no_such_module fft", "topicfold_nowhere": "."}
-    monkeypatch.setattr(docs, "_MODULES", modules)
-    labels = {label for label, _, _ in docs._walk()}
+    monkeypatch.setattr(builtin, "_MODULES", modules)
+    labels = {label for label, _, _ in builtin._walk()}
     assert labels == {"scipy.fft"}
 
 
 def test_python_without_docstrings_is_told(monkeypatch):
     flags = types.SimpleNamespace(optimize=2)
-    monkeypatch.setattr(docs, "sys", types.SimpleNamespace(flags=flags))
+    monkeypatch.setattr(builtin, "sys", types.SimpleNamespace(flags=flags))
     with pytest.raises(DataError, match="Python runs with -OO"):
         load_docs(cached=False)

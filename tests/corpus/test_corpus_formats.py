@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import contextlib
 import dataclasses
 import gzip
+import re
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import io as scipy_io
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from topicfold.corpus import Corpus, read, write
 from topicfold.corpus.formats import FORMATS
@@ -104,7 +107,7 @@ def tiny():
         ("t.uci", "3\n3\n3\n1 1 2\n1 3 1\n3 2 3\n"),
         (
             "t.mtx",
-            "%%MatrixMarket matrix coordinate integer general\n3 3 3\n"
+            "%%MatrixMarket matrix coordinate integer general\n%\n3 3 3\n"
             "1 1 2\n1 3 1\n3 2 3\n",
         ),
         ("t.svm", "1 1:2 3:1\n-1\n2 2:3\n"),
@@ -167,6 +170,7 @@ def test_usual_places_and_forms(tmp_path):
 
 
 MM = "%%MatrixMarket matrix coordinate integer general\n"
+REAL = MM.replace("integer", "real")
 
 
 @pytest.mark.parametrize(
@@ -181,9 +185,9 @@ MM = "%%MatrixMarket matrix coordinate integer general\n"
         ("t.ldac", "20" + " 0:999999999999999999" * 20, "too large to add up"),
         ("t.uci", "2\nx\n", "line 2: 'x' is no size"),
         ("t.uci", "2\n", "is no size"),
-        ("t.uci", "1\n1\n2\n1 1 1\n", "has 1 entries, but says that it has 2"),
-        ("t.uci", "1\n1\n1\n1 2 1\n", "line 4: '1 2 1' is outside"),
-        ("t.uci", "1\n1\n1\n0 1 1\n", "line 4: '0 1 1' is outside"),
+        ("t.uci", "1\n1\n2\n1 1 1\n", "t.uci: truncated file.*1 words and 2 entries"),
+        ("t.uci", "1\n1\n1\n1 2 1\n", "line 4: column index out of bounds"),
+        ("t.uci", "1\n1\n1\n0 1 1\n", "line 4: row index out of bounds"),
         ("t.uci", "1\n1\n1\n1 1 1.5\n", "line 4: .* is not document, word and count"),
         ("t.uci", "1\n1\n1\n1 1 -1\n", "line 4"),
         ("t.uci", "1\n1\n1\n1 1\n", "line 4"),
@@ -193,7 +197,16 @@ MM = "%%MatrixMarket matrix coordinate integer general\n"
         ("t.mtx", MM.replace("general", "symmetric"), "does not begin a matrix"),
         ("t.mtx", MM + "1 1\n", "line 2: '1 1' is not the three sizes"),
         ("t.mtx", MM + "1 1 1\n1 1 -2\n", "line 3"),
-        ("t.mtx", MM.replace("integer", "real") + "1 1 1\n1 1 nan\n", "line 3: nan"),
+        ("t.mtx", REAL + "1 1 1\n1 1 nan\n", "line 3: '1 1 nan' is not document"),
+        ("t.mtx", REAL + "1 1 1\n1 1 1e999\n", "t.mtx has 1 infinite entry"),
+        ("t.mtx", REAL + "1 1 1\n1 1 -1.5\n", "t.mtx has 1 negative entry"),
+        ("t.mtx", REAL + "1 1 1\n1 1 1.5.5\n", "line 3: '1 1 1.5.5' is not document"),
+        ("t.mtx", REAL + "1 1 1\n1 1 1abc\n", "line 3: '1 1 1abc' is not document"),
+        ("t.mtx", MM + "1 1 1\n1 1 1e3\n", "line 3: '1 1 1e3' is not document"),
+        ("t.mtx", MM + "%\n\n1 1 1\n1 1 1 2\n", "line 5: '1 1 1 2' is not document"),
+        ("t.mtx", MM + "1 1 2\n1 1 1 1 1 2\n", "line 3: '1 1 1 1 1 2' is not"),
+        ("t.mtx", MM + "1 1 1\n1 1 1\n1 1 1\n", "line 4: too many lines in file"),
+        ("t.mtx", MM + f"1 1 {10**17}\n1 1 1\n", "100,000,000,000,000,000 entries"),
         ("t.svm", "1 1:1\n2:1\n", "line 2: .* does not have the form"),
         ("t.svm", "1 qid:3 1:1\n", "line 1"),
         ("t.svm", "1 1:-1\n", "negative"),
@@ -232,7 +245,7 @@ def test_indices_out_of_bounds_are_no_matrix(tmp_path):
     X = sparse.csr_matrix([[1, 2]])
     X.indices[1] = 99
     sparse.save_npz(tmp_path / "x.npz", X)
-    with pytest.raises(DataError, match="not a sparse matrix"):
+    with pytest.raises(DataError, match=r"an entry in column 99 of row 0"):
         read(tmp_path / "x.npz")
 
 
@@ -268,7 +281,7 @@ def test_full_disk_leaves_nothing(tiny, tmp_path, monkeypatch):
 
 def test_replacing(tiny, tmp_path):
     file = write(tiny, tmp_path / "t.mtx")
-    with pytest.raises(DataError, match=r"t.mtx is there already.*--force"):
+    with pytest.raises(DataError, match=r"t.mtx is there already.*replace=True\."):
         write(tiny, file)
     plain = dataclasses.replace(tiny, labels=None, ids=None)
     write(plain, file, replace=True)
@@ -380,8 +393,145 @@ def test_nothing_is_not_written(tiny, tmp_path):
 def test_no_advice_to_unpickle_what_is_no_matrix(tmp_path):
     file = tmp_path / "counts.npz"
     file.write_bytes(b"garbage, not an archive")
-    with pytest.raises(DataError, match=r"counts.npz is not a sparse matrix\. Write"):
+    with pytest.raises(
+        DataError,
+        match=r"counts.npz is not a sparse matrix \(File is not a zip file\)\. Write",
+    ):
         read(file)
     np.savez(file, X=np.eye(2))
     with pytest.raises(DataError, match=r"is not a sparse matrix \(.*[^.]\)\. Write"):
         read(file)
+
+
+def test_gensims_dictionary_names_the_words(tmp_path):
+    mm = "%%MatrixMarket matrix coordinate real general\n2 3 3          \n"
+    (tmp_path / "news.mm").write_text(mm + "1 1 2.0\n1 3 1\n2 2 1\n")
+    (tmp_path / "vocab.txt").write_text("not\nthese\nwords\n")
+    (tmp_path / "news.dict").write_text("2\n1\tbell\t1\n0\towl\t1\n2\tthe fox\t1\n")
+    corpus = read(tmp_path / "news.mm")
+    assert corpus.vocabulary == ["owl", "bell", "the fox"]
+    assert corpus.counts.toarray().tolist() == [[2, 0, 1], [0, 1, 0]]
+    (tmp_path / "news.dict").write_text("2\n1\tbell\t1\n0\towl\n")
+    with pytest.raises(DataError, match=r"news.dict, line 3: '0\\towl' is not a line"):
+        read(tmp_path / "news.mm")
+    (tmp_path / "news.dict").write_bytes(b"\x80\x04\x95")
+    with pytest.raises(DataError, match=r"news.dict is a pickle.*save_as_text"):
+        read(tmp_path / "news.mm")
+
+
+def test_mallets_unknown_label_is_no_class(tiny, tmp_path):
+    (tmp_path / "m.mallet").write_text("d1 __unknown__ fox\nd2 sea owl\n")
+    assert read(tmp_path / "m.mallet").labels == ["", "sea"]
+    (tmp_path / "m.mallet").write_text("d1 __unknown__ fox\nd2 __unknown__ owl\n")
+    assert read(tmp_path / "m.mallet").labels is None
+    strange = dataclasses.replace(tiny, labels=["__unknown__", "sea", "land"])
+    same(strange, read(write(strange, tmp_path / "t.mallet")))
+
+
+RANDOM = np.random.default_rng(0)
+
+
+def random_corpus(whole: bool) -> Corpus:
+    X = sparse.random(40, 60, 0.2, format="csr", random_state=RANDOM.integers(2**31))
+    X.data = RANDOM.lognormal(0, 20, X.nnz)
+    if whole:
+        X = sparse.csr_matrix(np.ceil(np.minimum(X.toarray(), 2**40)).astype(np.int64))
+    return Corpus(X, [f"w{column}" for column in range(60)])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_matrix_market_as_scipy_reads_and_writes_it(tmp_path, whole):
+    for _ in range(5):
+        corpus = random_corpus(whole)
+        theirs = scipy_io.mmread(write(corpus, tmp_path / "a.mtx", replace=True))
+        assert_array_equal(theirs.toarray(), corpus.counts.toarray())
+        scipy_io.mmwrite(tmp_path / "b.mtx", corpus.counts)
+        (tmp_path / "b.mtx.vocab").write_text("\n".join(corpus.vocabulary))
+        ours = read(tmp_path / "b.mtx")
+        assert_array_equal(ours.counts.toarray(), corpus.counts.toarray())
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_svmlight_as_scikit_learn_reads_and_writes_it(tmp_path, whole):
+    for _ in range(5):
+        corpus = random_corpus(whole)
+        file = write(corpus, tmp_path / "a.svm", replace=True)
+        theirs, _ = load_svmlight_file(str(file), n_features=60, zero_based=False)
+        assert_array_equal(theirs.toarray(), corpus.counts.toarray())
+        labels = RANDOM.integers(1, 4, 40)
+        dump_svmlight_file(
+            corpus.counts, labels, str(tmp_path / "b.svm"), zero_based=False
+        )
+        (tmp_path / "b.svm.vocab").write_text("\n".join(corpus.vocabulary))
+        ours = read(tmp_path / "b.svm")
+        assert ours.labels == [str(label) for label in labels]
+        if whole:
+            assert_array_equal(ours.counts.toarray(), corpus.counts.toarray())
+        else:  # scikit-learn writes 16 digits
+            assert_allclose(ours.counts.toarray(), corpus.counts.toarray(), 1e-15)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
+def test_npz_of_every_format_of_scipy(tmp_path, format):
+    X = sparse.csr_matrix([[1, 0, 2], [0, 3, 0]]).asformat(format)
+    sparse.save_npz(tmp_path / "x.npz", X)
+    (tmp_path / "x.npz.vocab").write_text("a\nb\nc\n")
+    assert_array_equal(read(tmp_path / "x.npz").counts.toarray(), X.toarray())
+
+
+def save_raw(file, **change):
+    arrays = {
+        "format": np.array(b"csr"),
+        "shape": np.array([2, 3]),
+        "data": np.array([1, 2, 3]),
+        "indices": np.array([0, 2, 1]),
+        "indptr": np.array([0, 2, 3]),
+    }
+    np.savez(file, **{**arrays, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"indptr": np.array([0, 2, -3])}, "row pointers (indptr) that fall at row 1"),
+        ({"indptr": np.array([0, 2, 9])}, "end at 9"),
+        ({"indices": np.array([0, -1, 1])}, "column -1 of row 0"),
+        ({"data": np.array([1, -2, 3])}, "1 negative entry"),
+        ({"data": np.array([1, np.nan, 3])}, "1 NaN entry"),
+        ({"data": np.array([1, 2j, 3])}, "complex128"),
+        ({"shape": np.array([2, 2**61])}, "would have 2,305,843,009,213,693,952 words"),
+        ({"shape": np.array(["2", "3"])}, "the shape"),
+        ({"format": np.array(b"csc")}, "is not a sparse matrix"),
+        ({"format": np.array(b"dia")}, "is not a sparse matrix"),
+        ({"format": np.array([1, 2])}, "is not a sparse matrix"),
+        (
+            {
+                "format": np.array(b"coo"),
+                "row": np.array([0, 1, 7]),
+                "col": np.arange(3),
+            },
+            "is not a sparse matrix",
+        ),
+    ],
+)
+def test_crafted_npz_ends_in_one_sentence(tmp_path, change, problem):
+    save_raw(tmp_path / "x.npz", **change)
+    with pytest.raises(DataError, match=rf"x\.npz.*{re.escape(problem)}"):
+        read(tmp_path / "x.npz")
+
+
+def test_every_cut_and_flip_of_an_npz_is_our_error_or_the_matrix(tmp_path):
+    file = tmp_path / "x.npz"
+    save_raw(file)
+    (tmp_path / "x.npz.vocab").write_text("a\nb\nc\n")
+    whole = file.read_bytes()
+    good = read(file).counts.toarray()
+    for _ in range(300):
+        raw = bytearray(whole)
+        if RANDOM.integers(2):
+            raw[RANDOM.integers(len(raw))] ^= 1 << RANDOM.integers(8)
+        else:
+            del raw[RANDOM.integers(len(raw)) :]
+        file.write_bytes(raw)
+        with contextlib.suppress(DataError):
+            assert_array_equal(read(file).counts.toarray(), good)

@@ -178,7 +178,9 @@ def test_byte_order_marks(tmp_path, encoding):
 
 def test_mixed_encodings_are_bad_lines(tmp_path):
     file = write(tmp_path / "lines.txt", b"caf\xc3\xa9\ncaf\xe9\nlast\n")
-    with pytest.raises(DataError, match=r"line 2: byte 0xe9 is not utf-8.*--skip-bad"):
+    with pytest.raises(
+        DataError, match=r"line 2: byte 0xe9 is not utf-8.*skip_bad_lines=True"
+    ):
         read_texts(file)
     with pytest.warns(
         DataWarning, match=r"1 bad lines were left out. The first: line 2"
@@ -197,7 +199,7 @@ def test_mixed_encodings_are_bad_lines(tmp_path):
 )
 def test_bad_lines_are_skipped_when_asked(tmp_path, name, content, texts):
     file = write(tmp_path / name, content)
-    with pytest.raises(DataError, match=r"line [23]: .*--skip-bad-lines"):
+    with pytest.raises(DataError, match=r"line [23]: .*skip_bad_lines=True"):
         read_texts(file)
     with pytest.warns(DataWarning, match="bad lines were left out"):
         assert read_texts(file, skip_bad_lines=True).texts == texts
@@ -230,7 +232,7 @@ def test_bad_files_are_skipped_when_asked(tmp_path):
         (
             "a.csv",
             "Text,label\nx,y\n",
-            r"no column 'text'. Did you mean 'Text'\? .*--text",
+            r"no column 'text'. Did you mean 'Text'\? .*text='...'",
         ),
         ("a.csv", "text,text\nx,y\n", "2 columns named 'text'"),
         ("a.csv", 'text,label\nx,y\n"open,y\nmore,z\n', "line 3: a quote is opened"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topicfold import PLSA
-from topicfold.corpus import open_disk_corpus, read, streaming, vectorize_file
+from topicfold.corpus import disk_corpus, open_disk_corpus, read, vectorize_file
 from topicfold.exceptions import DataError
 
 
@@ -27,7 +27,7 @@ def file(tmp_path):
 @pytest.mark.parametrize("options", [{}, {"max_features": 30, "ngram_range": (1, 2)}])
 def test_same_as_in_memory(file, tmp_path, monkeypatch, options):
     monkeypatch.setattr("topicfold.corpus.counting._BLOCK_DOCUMENTS", 16)
-    monkeypatch.setattr(streaming, "_BLOCK_DOCUMENTS", 100)
+    monkeypatch.setattr(disk_corpus, "_BLOCK_DOCUMENTS", 100)
     whole = read(file, min_df=3, stop_words="english", **options)
     disk = vectorize_file(
         file, tmp_path / "out", min_df=3, stop_words="english", **options
@@ -87,7 +87,7 @@ def test_full_disk_leaves_nothing(file, tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(streaming.np, "savez", full)
+    monkeypatch.setattr(disk_corpus.np, "savez", full)
     with pytest.raises(DataError, match="cannot be written: No space left"):
         vectorize_file(file, tmp_path / "out")
     assert [p.name for p in tmp_path.iterdir()] == ["many.jsonl"]

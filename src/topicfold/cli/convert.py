@@ -125,7 +125,7 @@ def _to_blocks(
     from topicfold import corpus
     from topicfold.cli.inputs import BUILT_IN, reading_progress
     from topicfold.corpus.files import format_of
-    from topicfold.corpus.readers import TEXT_FORMATS
+    from topicfold.corpus.texts import TEXT_FORMATS
 
     if source == BUILT_IN and format is None:
         raise CommandError(

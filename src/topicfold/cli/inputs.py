@@ -14,7 +14,7 @@ from topicfold.cli.text_options import TextOptions, with_function
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus, DiskCorpus
-    from topicfold.corpus.opening import Progress
+    from topicfold.corpus.lines import Progress
     from topicfold.persistence.model_folder import ModelFolder
 
 __all__ = [
@@ -191,9 +191,9 @@ def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress |
 
 def _kind(source: str, format: str | None) -> str | None:
     """Return the format of raw text; None for counts, or "blocks"."""
+    from topicfold.corpus.disk_corpus import is_disk_corpus
     from topicfold.corpus.files import format_of
-    from topicfold.corpus.readers import TEXT_FORMATS
-    from topicfold.corpus.streaming import is_disk_corpus
+    from topicfold.corpus.texts import TEXT_FORMATS
 
     if format == BLOCKS or (format is None and is_disk_corpus(source)):
         return BLOCKS

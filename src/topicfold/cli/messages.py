@@ -36,6 +36,18 @@ _QUIET_WARNINGS = (
 )
 
 
+# Options that errors of the library advise, and what they are called here.
+_FLAGS = {
+    "skip_bad_lines=True": "--skip-bad-lines",
+    "replace=True": "--force",
+    "overwrite=True": "--force",
+    "encoding=...": "--encoding",
+    "what it is with format=...": "what it is with --from",
+    "Say which with format=...": "Say which with --to",
+    **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
+}
+
+
 class CommandError(TopicfoldError, ValueError):
     """The command line cannot be carried out as it was given."""
 
@@ -86,8 +98,21 @@ def tell(kind: str, text: object) -> None:
         The message; line breaks become spaces.
     """
     # Not typer.echo, which would write into the middle of a progress bar.
-    sys.stderr.write(f"{kind}: {printable(one_line(str(text)))}\n")
+    sys.stderr.write(f"{kind}: {printable(in_flags(one_line(str(text))))}\n")
     sys.stderr.flush()
+
+
+def in_flags(text: str) -> str:
+    """Return the library's advice in the words of the command line.
+
+    Examples
+    --------
+    >>> in_flags("Replace it with replace=True, or name it by text='...'.")
+    'Replace it with --force, or name it by --text.'
+    """
+    for of_library, of_command in _FLAGS.items():
+        text = text.replace(of_library, of_command)
+    return text
 
 
 def one_line(text: str) -> str:

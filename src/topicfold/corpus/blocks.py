@@ -3,31 +3,43 @@
 
 Every block is one safetensors file with the arrays of a CSR matrix (`indptr`,
 `indices`, `data`), which are memory-mapped, not read. ``index.safetensors`` lists the
-blocks with the document frequency and the total of every term, and the words if they
-are known. A folder appears only when it is complete.
+blocks with their checksums, the document frequency and the total of every term, and the
+words if they are known. A folder appears only when it is complete.
+
+A block file is checked when a process opens it for the first time, and again if it
+has changed since: checksum (folders of version 0.1.0 have none), row pointers,
+columns, values, and the number of its documents and entries in the index.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import secrets
-import shutil
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from safetensors.numpy import save_file
 from scipy import sparse
 
+from topicfold.core.counts import checked_csr
 from topicfold.corpus.block_corpus import BlockCorpus, Rows, clean_block
-from topicfold.corpus.block_file import BlockFile, load_any, write_block
-from topicfold.exceptions import DataError
+from topicfold.corpus.npz import DAMAGE, check_size, load_counts
+from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
+from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.bundle import read_bundle, write_bundle
 
 KIND = "block_matrix"
 INDEX = "index.safetensors"
 BLOCK_SIZE = 65_536
+_TYPES = {"I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
+_AGAIN = "Write or copy it again."
+_CHUNK = 1 << 22
+# Block files as they were when this process found nothing wrong with them.
+_CHECKED: set[tuple[Any, ...]] = set()
 
 
 class BlockWriter:
@@ -75,10 +87,9 @@ class BlockWriter:
                 f"{self.path} exists already. Choose another name, or overwrite=True "
                 "to replace a folder of blocks."
             )
-        token = secrets.token_hex(6)
-        self._draft = self.path.with_name(f".{self.path.name}-{token}.partial")
-        self._draft.mkdir(parents=True)
-        self._sizes: list[tuple[int, int]] = []
+        self.draft = new_draft(self.path)
+        self.draft.mkdir(parents=True)
+        self._sizes: list[tuple[int, int, int]] = []
         self._frequencies = np.zeros(n_terms or 0, np.int64)
         self._totals = np.zeros(n_terms or 0)
         self._closed = False
@@ -89,21 +100,29 @@ class BlockWriter:
             raise DataError("The writer is closed; make another for another folder.")
         number = len(self._sizes)
         block = clean_block(block, f"block {number}", self.n_terms, self.dtype)
-        write_block(self._draft / _block_name(number), block)
-        self._sizes.append((block.shape[0], block.nnz))
+        file = self.draft / _block_name(number)
+        write_block(file, block)
+        self._sizes.append((block.shape[0], block.nnz, _file_checksum(file)))
         width = max(block.shape[1], len(self._frequencies))
         self._frequencies = _widened(self._frequencies, width)
         self._totals = _widened(self._totals, width)
         self._frequencies += np.bincount(block.indices, minlength=width)
         self._totals += np.bincount(block.indices, block.data, width)
 
-    def close(self, vocabulary: Sequence[str] | None = None) -> None:
+    def close(
+        self,
+        vocabulary: Sequence[str] | None = None,
+        *,
+        beside: dict[str, bytes] | None = None,
+    ) -> None:
         """Write the index and give the folder its name.
 
         Parameters
         ----------
         vocabulary : sequence of str or None, default=None
             Words of the columns, kept with the matrix.
+        beside : dict of str to bytes or None, default=None
+            Other files of the folder, by name.
         """
         if self._closed:
             return
@@ -118,32 +137,29 @@ class BlockWriter:
             raise DataError(
                 f"vocabulary has {len(vocabulary)} words for {width} columns."
             )
-        rows, nnz = np.array(self._sizes, dtype=np.int64).T
+        rows, nnz, checksums = np.array(self._sizes, dtype=np.int64).T
+        for name, content in (beside or {}).items():
+            (self.draft / name).write_bytes(content)
         write_bundle(
-            self._draft / INDEX,
+            self.draft / INDEX,
             kind=KIND,
             arrays={
                 "block_rows": rows,
                 "block_nnz": nnz,
+                "block_checksums": checksums,
                 "document_frequencies": _widened(self._frequencies, width),
                 "term_totals": _widened(self._totals, width),
             },
             strings={} if vocabulary is None else {"vocabulary": list(vocabulary)},
             meta={"dtype": self.dtype.name},
         )
-        if self.path.exists():
-            old = self._draft.with_suffix(".old")
-            self.path.rename(old)
-            self._draft.rename(self.path)
-            shutil.rmtree(old)
-        else:
-            self._draft.rename(self.path)
+        swap_folder(self.draft, self.path)
         self._closed = True
 
     def abort(self) -> None:
         """Remove what was written."""
         if not self._closed:
-            shutil.rmtree(self._draft, ignore_errors=True)
+            discard(self.draft)
         self._closed = True
 
     def __enter__(self) -> Self:
@@ -212,19 +228,34 @@ class BlockMatrix(BlockCorpus):
             system's temporary folder, which may be in memory (see TMPDIR).
         """
         folder = Path(path)
+        settle(folder)
         if not (folder / INDEX).is_file():
             raise DataError(
-                f"{folder} is not a folder of blocks: it has no {INDEX}. A folder "
-                "whose writing was interrupted keeps the ending .partial and must be "
-                "written again (BlockWriter)."
+                f"{folder} is not a folder of blocks: it has no {INDEX}. Write it with "
+                "BlockWriter or BlockMatrix.write."
             )
-        index = read_bundle(folder / INDEX, kind=KIND)
-        arrays = index.arrays
-        n_terms = len(arrays["term_totals"])
-        dtype = str(index.meta["dtype"])
+        try:
+            bundle = read_bundle(folder / INDEX, kind=KIND)
+        except ModelFileError as error:
+            raise DataError(str(error)) from error
+        index = _checked_index(bundle.arrays, bundle.meta.get("dtype"), folder / INDEX)
+        n_terms, dtype = len(index["term_totals"]), str(bundle.meta["dtype"])
+        words = bundle.strings.get("vocabulary")
+        if words is not None and len(words) != n_terms:
+            raise DataError(
+                f"{folder / INDEX} has {len(words)} words for {n_terms} columns. "
+                f"{_AGAIN}"
+            )
         files = [
-            BlockFile(str((folder / _block_name(b)).resolve()), n_terms, dtype)
-            for b in range(len(arrays["block_rows"]))
+            BlockFile(str((folder / _block_name(b)).resolve()), n_terms, dtype, *known)
+            for b, known in enumerate(
+                zip(
+                    index["block_rows"].tolist(),
+                    index["block_nnz"].tolist(),
+                    index["block_checksums"].tolist(),
+                    strict=True,
+                )
+            )
         ]
         missing = [f.path for f in files if not Path(f.path).is_file()]
         if missing:
@@ -232,15 +263,8 @@ class BlockMatrix(BlockCorpus):
                 f"{folder} lacks {len(missing)} of {len(files)} blocks (first: "
                 f"{missing[0]}). Copy the folder again."
             )
-        return cls(
-            files,
-            arrays["block_rows"],
-            arrays["block_nnz"],
-            arrays["document_frequencies"],
-            arrays["term_totals"],
-            vocabulary=index.strings.get("vocabulary"),
-            storage=storage,
-        )
+        del index["block_checksums"]
+        return cls(files, **index, vocabulary=words, storage=storage)
 
     @classmethod
     def write(
@@ -283,18 +307,20 @@ class BlockMatrix(BlockCorpus):
                 f"{len(absent)} of {len(paths)} block files do not exist (first: "
                 f"{absent[0]})."
             )
-        first = load_any(paths[0])
-        n_terms = first.shape[1]
-        dtype = "float64" if first.dtype == np.float64 else "float32"
-        sizes = []
-        frequencies, totals = np.zeros(n_terms, np.int64), np.zeros(n_terms)
+        n_terms, dtype = None, ""
+        sizes, frequencies, totals = [], np.zeros(0, np.int64), np.zeros(0)
         for path in paths:
-            block = clean_block(load_any(path), path, n_terms, dtype)
+            block = _load_any(path)
+            if n_terms is None:
+                n_terms = block.shape[1]
+                dtype = "float64" if block.dtype == np.float64 else "float32"
+                frequencies, totals = np.zeros(n_terms, np.int64), np.zeros(n_terms)
+            block = clean_block(block, path, n_terms, dtype)
             sizes.append((block.shape[0], block.nnz))
             frequencies += np.bincount(block.indices, minlength=n_terms)
             totals += np.bincount(block.indices, block.data, n_terms)
         rows, nnz = np.array(sizes, dtype=np.int64).T
-        known = [BlockFile(path, n_terms, dtype) for path in paths]
+        known = [BlockFile(path, len(totals), dtype) for path in paths]
         return cls(known, rows, nnz, frequencies, totals, storage=storage)
 
     def block(self, number: int) -> sparse.csr_matrix:
@@ -332,11 +358,170 @@ class BlockMatrix(BlockCorpus):
         ):
             nnz[start:stop] = np.diff(block.indptr)
             sums[start:stop] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+        total, stated = float(sums.sum()), float(self.term_totals.sum())
+        if not np.isclose(total, stated, rtol=1e-9, atol=0.0):
+            raise DataError(
+                f"The blocks beside {self.files[0].path} add up to {total:.10g}, but "
+                f"their index says {stated:.10g}. Write or copy the folder again."
+            )
         return nnz, sums
 
     def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
         parts = [self.block(number)[rows] for number, rows in chosen]
         return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
+
+
+class BlockFile(NamedTuple):
+    """Where a block is and what it must be; enough for another process to read it.
+
+    Sizes and checksum are negative where no index states them.
+    """
+
+    path: str
+    n_terms: int
+    dtype: str
+    n_rows: int = -1
+    nnz: int = -1
+    checksum: int = -1
+
+    def load(self) -> sparse.csr_matrix:
+        """Return the block as a CSR matrix, memory-mapped if it is one of ours."""
+        if self.path.endswith(".npz"):
+            block = load_counts(Path(self.path))
+            return clean_block(block, self.path, self.n_terms, self.dtype)
+        try:
+            known = Path(self.path).stat()
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        state = (*self, known.st_size, known.st_mtime_ns, known.st_ino)
+        if state in _CHECKED:
+            block = _matrix(*_map_arrays(self.path)[:3], self.n_terms)
+        else:
+            block = self._load_checked()
+            _CHECKED.add(state)
+        return block.astype(self.dtype, copy=False)
+
+    def _load_checked(self) -> sparse.csr_matrix:
+        if self.checksum >= 0 and _file_checksum(Path(self.path)) != self.checksum:
+            raise DataError(
+                f"The block file {self.path} is damaged: its checksum is not that of "
+                f"the index. {_AGAIN}"
+            )
+        block = map_block(self.path, self.n_terms)
+        if self.n_rows >= 0 and (self.n_rows, self.nnz) != (block.shape[0], block.nnz):
+            raise DataError(
+                f"The block file {self.path} has {block.shape[0]} documents and "
+                f"{block.nnz} entries, the index says {self.n_rows} and {self.nnz}. "
+                f"{_AGAIN}"
+            )
+        return block
+
+
+def write_block(path: Path, block: sparse.csr_matrix) -> None:
+    """Write a canonical CSR matrix as one block file."""
+    index = np.int32 if max(block.nnz, block.shape[1]) < 2**31 else np.int64
+    tensors = {
+        "indptr": block.indptr.astype(index, copy=False),
+        "indices": block.indices.astype(index, copy=False),
+        "data": block.data,
+    }
+    tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    save_file(tensors, path, metadata={"n_terms": str(block.shape[1])})
+
+
+def map_block(path: str, n_terms: int | None) -> sparse.csr_matrix:
+    """Memory-map a block file and check all of it; None takes its own width."""
+    data, indices, indptr, width = _map_arrays(path)
+    source = f"The block file {path}"
+    columns = width if n_terms is None else n_terms
+    shape = (len(indptr) - 1, columns)
+    block = checked_csr(data, indices, indptr, shape, source, advice=_AGAIN)
+    check_size(block.shape, block.nnz, source)
+    if not block.has_canonical_format or not block.data.all():
+        raise DataError(
+            f"{source} has stored zeros, or columns of a row that are not sorted or "
+            f"come twice. {_AGAIN}"
+        )
+    return block
+
+
+def _map_arrays(path: str) -> tuple[Any, Any, Any, int]:
+    """Return values, columns and row pointers, memory-mapped, and the width stated."""
+    try:
+        with Path(path).open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(min(length, 65_536)))
+        parts = []
+        for name in ("data", "indices", "indptr"):
+            start, stop = header[name]["data_offsets"]
+            dtype = np.dtype(_TYPES[header[name]["dtype"]])
+            count, start = (stop - start) // dtype.itemsize, 8 + length + start
+            parts.append(
+                np.memmap(path, dtype, "r", offset=start, shape=(count,))
+                if count
+                else np.empty(0, dtype)
+            )
+        width = int(header["__metadata__"]["n_terms"])
+    except DAMAGE as error:
+        raise _unreadable(path, error) from error
+    return parts[0], parts[1], parts[2], width
+
+
+def _matrix(data: Any, indices: Any, indptr: Any, n_terms: int) -> sparse.csr_matrix:
+    block = sparse.csr_matrix(
+        (data, indices, indptr), shape=(len(indptr) - 1, n_terms), copy=False
+    )
+    # It was checked before; finding out again would read the whole block.
+    block.has_sorted_indices = True
+    block.has_canonical_format = True
+    return block
+
+
+def _load_any(path: str) -> sparse.csr_matrix:
+    """Read a block file of either kind, with the columns that it has."""
+    return load_counts(Path(path)) if path.endswith(".npz") else map_block(path, None)
+
+
+def _unreadable(path: str, error: BaseException) -> DataError:
+    reason = f"{type(error).__name__}: {error}".rstrip(".")
+    return DataError(f"The block file {path} cannot be read ({reason}). {_AGAIN}")
+
+
+def _file_checksum(path: Path) -> int:
+    """Return the CRC-32 of a file."""
+    checksum = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            checksum = zlib.crc32(chunk, checksum)
+    return checksum
+
+
+def _checked_index(
+    arrays: dict[str, Any], dtype: Any, source: Path
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an index, or say which of them cannot be."""
+    kinds = {
+        "block_rows": "i",
+        "block_nnz": "i",
+        "document_frequencies": "i",
+        "term_totals": "f",
+        "block_checksums": "i",
+    }
+    # Version 0.1.0 wrote no checksums.
+    found = {"block_checksums": np.full(len(arrays.get("block_rows", ())), -1)} | arrays
+    for name, kind in kinds.items():
+        array = found.get(name)
+        if array is None or array.ndim != 1 or array.dtype.kind != kind:
+            raise DataError(f"{source} has no list {name} of numbers. {_AGAIN}")
+        least = -1 if name == "block_checksums" else int(name == "block_rows")
+        if not np.isfinite(array).all() or (array < least).any():
+            raise DataError(f"{source} has impossible numbers in {name}. {_AGAIN}")
+    n_blocks, n_terms = len(found["block_rows"]), len(found["term_totals"])
+    lengths = [len(found[name]) for name in kinds]
+    same = lengths == [n_blocks, n_blocks, n_terms, n_terms, n_blocks]
+    if not (same and n_blocks and n_terms and dtype in ("float32", "float64")):
+        raise DataError(f"{source} has lists that do not fit together. {_AGAIN}")
+    return {name: found[name] for name in kinds}
 
 
 def _block_name(number: int) -> str:

@@ -11,27 +11,17 @@ import json
 import logging
 import os
 import tempfile
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.corpus.npz import DAMAGE, load_arrays
+
 logger = logging.getLogger(__name__)
 
 _META = "json"
-_DAMAGE = (
-    OSError,
-    ValueError,  # also bad JSON, bad UTF-8, pickled arrays
-    KeyError,
-    EOFError,
-    RuntimeError,  # also zip features that are not implemented
-    MemoryError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def cache_path() -> Path | None:
@@ -72,13 +62,11 @@ def load(name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         return None
     path = folder / f"{name}.npz"
     try:
-        # Opened here, for NumPy leaves a damaged file open.
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
+        arrays = load_arrays(path)
         meta = json.loads(arrays.pop(_META).tobytes().decode("utf-8"))
     except FileNotFoundError:
         return None
-    except _DAMAGE as error:
+    except DAMAGE as error:
         logger.warning("cache file %s is damaged and will be rebuilt: %s", path, error)
         return None
     return (arrays, meta) if isinstance(meta, dict) else None

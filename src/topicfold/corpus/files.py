@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import difflib
 import json
 import os
-import secrets
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -26,8 +24,15 @@ from topicfold.corpus.formats.parts import (
     side_file,
     writing,
 )
-from topicfold.corpus.readers import TEXT_FORMATS, plain_suffix, read_texts
 from topicfold.corpus.record import Corpus
+from topicfold.corpus.replacing import (
+    discard,
+    new_draft,
+    remove_leftovers,
+    settle,
+    swap_files,
+)
+from topicfold.corpus.texts import TEXT_FORMATS, plain_suffix, read_texts, text_format
 from topicfold.exceptions import DataError, DataWarning
 
 FOLDER = "folder"
@@ -75,6 +80,7 @@ def read(
     Corpus('tiny', 2 documents, 2 terms, 1 classes)
     """
     place = Path(path)
+    settle(place)
     kind = format or format_of(place)
     _check_name(kind, READ)
     if kind in TEXT_FORMATS:
@@ -180,11 +186,9 @@ def format_of(path: Path, *, written: bool = False) -> str:
         if path.suffix == "":
             return FOLDER
         raise DataError(
-            f"{path.name!r} does not show a format to write. Say which with format=... "
-            f"(--to): one of {', '.join(WRITTEN)}."
+            f"{path.name!r} does not show a format to write. Say which with "
+            f"format=...: one of {', '.join(WRITTEN)}."
         )
-    from topicfold.corpus.readers import text_format
-
     return text_format(path)
 
 
@@ -203,7 +207,7 @@ def check_free(path: Path, *, replace: bool) -> None:
     if taken and not replace:
         raise DataError(
             f"{taken[0]} is there already. Choose another name, or replace it with "
-            "replace=True (--force)."
+            "replace=True."
         )
 
 
@@ -274,30 +278,25 @@ def _write_jsonl(corpus: Corpus, draft: Path) -> dict[str, list[str]]:
 def _write_together(
     path: Path, write_main: Callable[[Path], dict[str, list[str]]]
 ) -> None:
-    """Write a file and its side files under other names, then rename all of them."""
-    token = secrets.token_hex(6)
+    """Write a file and its side files aside, then give all of them their names."""
+    every = {path: "", **{side_file(path, name): name for name in SIDES}}
     drafts: dict[Path, Path] = {}
-
-    def draft_of(target: Path) -> Path:
-        drafts[target] = target.with_name(f".topicfold-{token}-{target.name}")
-        return drafts[target]
-
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        sides = write_main(draft_of(path))
+        settle(path)
+        for file in every:
+            remove_leftovers(file)
+        drafts[path] = new_draft(path)
+        sides = write_main(drafts[path])
         for name, lines in sides.items():
-            target = side_file(path, name)
-            draft_of(target).write_bytes(side_bytes(lines, name))
-        for target, draft in drafts.items():
-            draft.replace(target)
-        for name in SIDES:
-            # One of an older file would be taken for this one's.
-            if name not in sides:
-                side_file(path, name).unlink(missing_ok=True)
+            drafts[side_file(path, name)] = draft = new_draft(side_file(path, name))
+            draft.write_bytes(side_bytes(lines, name))
+        # Side files of an older file would be taken for this one's.
+        gone = [file for file in every if file not in drafts and file.exists()]
+        swap_files(drafts, gone, path)
     except BaseException as error:
         for draft in drafts.values():
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
+            discard(draft)
         if isinstance(error, UnicodeEncodeError):
             raise DataError(
                 f"{path} cannot be written: {error.object[error.start]!r} is half a "

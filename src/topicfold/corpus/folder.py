@@ -18,8 +18,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,10 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.formats.npz import load_counts
 from topicfold.corpus.formats.parts import side_bytes
-from topicfold.corpus.readers import json_lines, read_lines
+from topicfold.corpus.npz import load_counts
 from topicfold.corpus.record import Corpus
+from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
+from topicfold.corpus.texts import json_lines, read_lines
 from topicfold.exceptions import DataError
 
 _SIDE_FILES = {
@@ -96,6 +95,7 @@ def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
     Corpus('colours', 2 documents, 2 terms)
     """
     folder = Path(path)
+    settle(folder)
     for required in ("counts.npz", "vocab.txt"):
         if not (folder / required).is_file():
             raise DataError(
@@ -149,23 +149,17 @@ def save_folder(
     if folder.exists() and not (replace and (folder / "counts.npz").is_file()):
         raise DataError(
             f"{folder} is there already. Choose another name; a corpus folder is "
-            "replaced with replace=True (--force)."
+            "replaced with replace=True."
         )
-    draft = folder.with_name(f".topicfold-{secrets.token_hex(6)}-{folder.name}")
     try:
+        draft = new_draft(folder)
         draft.mkdir(parents=True)
         _fill(corpus, draft)
-        if folder.exists():
-            old = draft.with_name(f"{draft.name}.old")
-            folder.rename(old)
-            draft.rename(folder)
-            shutil.rmtree(old)
-        else:
-            draft.rename(folder)
+        swap_folder(draft, folder)
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror}.") from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        discard(draft)
     return folder
 
 

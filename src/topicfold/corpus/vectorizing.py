@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From texts to counts, in memory; `topicfold.corpus.streaming` does it on disk."""
+"""From texts to counts, in memory; `topicfold.corpus.disk_corpus` does it on disk."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.corpus.block_corpus import Rows, clean_block
-from topicfold.corpus.block_file import BlockFile
+from topicfold.corpus.blocks import BlockFile
 from topicfold.engine.block_executor import FAN_IN, Statistics, add_statistics
 from topicfold.engine.block_store import share_block
 from topicfold.exceptions import DataError

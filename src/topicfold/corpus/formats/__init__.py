@@ -19,9 +19,111 @@ What a format has no place for lies beside the file, a line a word or a document
 these a corpus comes back as it was: shape, counts, words and what is known of
 documents (texts and links are not written). Whole counts come back as int32 (int64
 where they must), others as float64; npz keeps the type. Where there is no FILE.vocab,
-vocab.NAME.txt beside docword.NAME.txt and vocab.txt are looked for.
+vocab.NAME.txt beside docword.NAME.txt, gensim's dictionary as text beside NAME.mm
+(NAME.mm.dict, NAME.dict, NAME_wordids.txt) and vocab.txt are looked for.
 """
 
-from topicfold.corpus.formats.registry import FORMATS, MatrixFormat, matrix_format
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scipy import sparse
+
+from topicfold.corpus.formats import coordinates, rows
+from topicfold.corpus.formats.parts import Parts
+from topicfold.corpus.npz import load_counts
+from topicfold.corpus.record import Corpus
 
 __all__ = ["FORMATS", "MatrixFormat", "matrix_format"]
+
+
+@dataclass(frozen=True)
+class MatrixFormat:
+    """One format.
+
+    Attributes
+    ----------
+    name : str
+        Name for ``format=``.
+    title : str
+        What it is.
+    suffixes : tuple of str
+        Endings of file names, before .gz.
+    read : callable
+        From a path to `Parts`.
+    write : callable
+        From a corpus and a path to the side files it needs; writes the path.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Path], Parts]
+    write: Callable[[Corpus, Path], dict[str, list[str]]]
+
+
+def _read_npz(path: Path) -> Parts:
+    return Parts(load_counts(path))
+
+
+def _write_npz(corpus: Corpus, path: Path) -> dict[str, list[str]]:
+    with path.open("wb") as stream:
+        sparse.save_npz(stream, corpus.counts)
+    return {}
+
+
+FORMATS = {
+    format.name: format
+    for format in (
+        MatrixFormat("ldac", "LDA-C", (".ldac",), rows.read_ldac, rows.write_ldac),
+        MatrixFormat(
+            "uci",
+            "UCI bag of words",
+            (".uci",),
+            coordinates.read_uci,
+            coordinates.write_uci,
+        ),
+        MatrixFormat(
+            "mm",
+            "MatrixMarket",
+            (".mtx", ".mm"),
+            coordinates.read_mm,
+            coordinates.write_mm,
+        ),
+        MatrixFormat(
+            "svmlight",
+            "SVMlight, LIBSVM",
+            (".svmlight", ".svm", ".libsvm"),
+            rows.read_svmlight,
+            rows.write_svmlight,
+        ),
+        MatrixFormat(
+            "mallet",
+            "MALLET's text form",
+            (".mallet",),
+            rows.read_mallet,
+            rows.write_mallet,
+        ),
+        MatrixFormat("npz", "SciPy's sparse matrix", (".npz",), _read_npz, _write_npz),
+    )
+}
+_UCI = re.compile(r"docword\..*txt", re.IGNORECASE)
+
+
+def matrix_format(path: Path) -> MatrixFormat | None:
+    """Return the format that a name shows, or None.
+
+    Examples
+    --------
+    >>> matrix_format(Path("docword.kos.txt.gz")).name, matrix_format(Path("a.csv"))
+    ('uci', None)
+    """
+    name: Any = path.name.lower().removesuffix(".gz").removesuffix(".zst")
+    if _UCI.fullmatch(name):
+        return FORMATS["uci"]
+    suffix = Path(name).suffix
+    return next((f for f in FORMATS.values() if suffix in f.suffixes), None)

@@ -1,198 +1,206 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Formats with one entry a line: UCI bag of words and MatrixMarket."""
+"""Formats with one entry per line: UCI bag of words and MatrixMarket.
+
+SciPy reads and writes the numbers. Its reader stops silently at the first character
+that is no digit ("3.5" in a file of integers is 3) and ignores what follows on a line,
+so every line is held against a regular expression on its way there.
+"""
 
 from __future__ import annotations
 
-import warnings
+import codecs
+import re
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import io as scipy_io
 
 from topicfold.corpus.formats.parts import (
     Parts,
     matrix_of,
     number_text,
+    smallest_type,
     whole_counts,
     writing,
 )
-from topicfold.corpus.opening import BadLines, text_lines
+from topicfold.corpus.lines import CHUNK, LONGEST_LINE, open_bytes
 from topicfold.corpus.record import Corpus
 from topicfold.exceptions import DataError
 
 _BANNER = "%%MatrixMarket matrix coordinate"
-_FIELDS = {"integer": np.int64, "real": np.float64, "pattern": None}
-_LINES_AT_A_TIME = 200_000
-
-Lines = Iterator[tuple[int, str]]
+_PLACE = rb"[ \t]*+[0-9]{1,18}[ \t]++[0-9]{1,18}"
+_REAL = rb"-?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
+_VALUES = {
+    "integer": rb"[ \t]++[0-9]{1,18}",
+    "real": rb"[ \t]++" + _REAL,
+    "pattern": rb"",
+}
+_LINES = {
+    field: re.compile(rb"(?:(?:" + _PLACE + value + rb")?[ \t]*+\r?\n)*+")
+    for field, value in _VALUES.items()
+}
+_FORMS = {
+    "integer": "document, word and count",
+    "real": "document, word and weight",
+    "pattern": "document and word",
+}
 
 
 def read_uci(path: Path) -> Parts:
     """Read a UCI bag of words: documents, words, entries; then the entries."""
-    lines = _lines(path)
-    shape = [_size(next(lines, None), path) for _ in range(3)]
-    counts = _entries(lines, path, (shape[0], shape[1]), shape[2], np.int64)
-    return Parts(counts)
+    with open_bytes(path) as stream:
+        head = _Head(stream, path)
+        sizes = []
+        for _ in range(3):
+            text = head.line()
+            sizes.append(_whole(text))
+            if sizes[-1] is None:
+                raise DataError(
+                    f"{path}, line {head.number}: {text[:60]!r} is no size. A UCI bag "
+                    "of words begins with three lines: documents, words, entries."
+                )
+        return Parts(_entries(stream, head, "integer", sizes))
 
 
 def write_uci(corpus: Corpus, path: Path) -> dict[str, list[str]]:
     """Write a UCI bag of words."""
     counts = whole_counts(corpus, "UCI bag of words")
-    sizes = "".join(f"{size}\n" for size in (*counts.shape, counts.nnz))
-    _write(path, sizes, counts)
+    texts = number_text(counts)
+    with writing(path) as stream:
+        stream.writelines(f"{size}\n" for size in (*counts.shape, counts.nnz))
+        for row in range(counts.shape[0]):
+            part = slice(counts.indptr[row], counts.indptr[row + 1])
+            entries = zip(counts.indices[part].tolist(), texts[part], strict=True)
+            stream.writelines(f"{row + 1} {w + 1} {count}\n" for w, count in entries)
     return {}
 
 
 def read_mm(path: Path) -> Parts:
     """Read a MatrixMarket file of coordinates."""
-    lines = text_lines(path, "utf-8-sig", BadLines(path))
-    _, banner = next(lines, (0, ""))
-    words = banner.lower().split()
-    fine = (
-        len(words) == 5
-        and " ".join(words[:3]) == _BANNER.lower()
-        and words[3] in _FIELDS
-        and words[4] == "general"
-    )
-    if not fine:
-        raise DataError(
-            f"{path}, line 1: {banner[:60]!r} does not begin a matrix that is read "
-            f"here. It must be '{_BANNER} integer general' (or real, or pattern); "
-            "write others anew with scipy.io.mmwrite(file, csr_matrix(X))."
-        )
-    body = ((n, t) for n, t in lines if not t.startswith("%") and t.strip())
-    number, sizes = next(body, (0, ""))
-    try:
-        n_rows, n_columns, nnz = (_whole(part) for part in sizes.split())
-    except ValueError as error:
-        raise DataError(
-            f"{path}, line {number}: {sizes[:60]!r} is not the three sizes of the "
-            "matrix: rows, columns, entries."
-        ) from error
-    counts = _entries(body, path, (n_rows, n_columns), nnz, _FIELDS[words[3]])
-    return Parts(counts)
+    with open_bytes(path) as stream:
+        head = _Head(stream, path)
+        banner = head.line(blank=True)
+        *kind, field, symmetry = banner.lower().split() or ["", ""]
+        fine = " ".join(kind) == _BANNER.lower() and symmetry == "general"
+        if not fine or field not in _VALUES:
+            raise DataError(
+                f"{path}, line 1: {banner[:60]!r} does not begin a matrix that is read "
+                f"here. It must be '{_BANNER} integer general' (or real, or pattern); "
+                "write others anew with scipy.io.mmwrite(file, csr_matrix(X))."
+            )
+        text = head.line(comments=True)
+        sizes = [_whole(part) for part in text.split()]
+        if len(sizes) != 3 or None in sizes:
+            raise DataError(
+                f"{path}, line {head.number}: {text[:60]!r} is not the three sizes of "
+                "the matrix: rows, columns, entries."
+            )
+        return Parts(_entries(stream, head, field, sizes))
 
 
 def write_mm(corpus: Corpus, path: Path) -> dict[str, list[str]]:
-    """Write a MatrixMarket file."""
-    texts = number_text(corpus.counts)
-    whole = all(text.isdigit() for text in texts)
-    n_rows, n_columns = corpus.counts.shape
-    head = f"{_BANNER} {'integer' if whole else 'real'} general\n"
-    sizes = f"{n_rows} {n_columns} {corpus.counts.nnz}\n"
-    _write(path, head + sizes, corpus.counts)
+    """Write a MatrixMarket file; values read back as the very same numbers."""
+    counts = corpus.counts
+    values = smallest_type(counts.data) if counts.dtype.kind == "f" else counts.data
+    whole = values.dtype.kind != "f"
+    counts = counts.astype(np.int64 if whole else np.float64)
+    with writing(path, binary=True) as stream:
+        field = "integer" if whole else "real"
+        scipy_io.mmwrite(stream, counts, field=field, symmetry="general")
     return {}
 
 
-def _write(path: Path, head: str, counts: Any) -> None:
-    texts = number_text(counts)
-    with writing(path) as stream:
-        stream.write(head)
-        for row in range(counts.shape[0]):
-            part = slice(counts.indptr[row], counts.indptr[row + 1])
-            entries = zip(counts.indices[part].tolist(), texts[part], strict=True)
-            stream.writelines(f"{row + 1} {w + 1} {count}\n" for w, count in entries)
+class _Head:
+    """The first lines of a file, with their numbers."""
+
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        self.stream, self.path = stream, path
+        self.number = 0
+
+    def line(self, *, comments: bool = False, blank: bool = False) -> str:
+        """Return the next line that is not blank (and no comment)."""
+        while raw := self.stream.readline(LONGEST_LINE):
+            self.number += 1
+            if self.number == 1:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
+            text = raw.decode("utf-8", "replace").strip()
+            if blank or (text and not (comments and text.startswith("%"))):
+                return text
+        return ""
 
 
-def _lines(path: Path) -> Lines:
-    found = text_lines(path, "utf-8-sig", BadLines(path))
-    return ((number, text) for number, text in found if text.strip())
+def _whole(text: str) -> Any:
+    fine = text.isascii() and text.isdigit() and len(text) < 19
+    return int(text) if fine else None
 
 
-def _size(line: tuple[int, str] | None, path: Path) -> int:
-    number, text = line or (0, "")
-    try:
-        return _whole(text.strip())
-    except ValueError as error:
-        raise DataError(
-            f"{path}, line {number}: {text[:60]!r} is no size. A UCI bag of words "
-            "begins with three lines: documents, words, entries."
-        ) from error
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise ValueError(text)
-    return int(text)
-
-
-def _entries(
-    lines: Lines, path: Path, shape: tuple[int, int], nnz: int, dtype: Any
-) -> Any:
+def _entries(stream: BinaryIO, head: _Head, field: str, sizes: list[int]) -> Any:
     """Return the matrix of lines "row column value", which count from one."""
-    pieces = list(_pieces(lines, path, shape, dtype))
-    rows, columns, values = (
-        np.concatenate([piece[k] for piece in pieces] or [np.empty(0, np.int64)])
-        for k in range(3)
-    )
-    if len(values) != nnz:
+    path = head.path
+    source = _Checked(_good_lines(stream, head, field), head.number, field, sizes)
+    try:
+        found = scipy_io.mmread(source)
+    except DataError:
+        raise
+    except (ValueError, OverflowError, MemoryError) as error:
+        if source.error is not None:
+            raise source.error from None
+        line, _, reason = str(error).rpartition(": ")
+        where = f"{path}, {line.lower()}" if line.startswith("Line") else str(path)
         raise DataError(
-            f"{path} has {len(values):,} entries, but says that it has {nnz:,}. It was "
-            "cut off, or its head is wrong."
-        )
-    return matrix_of(rows - 1, columns - 1, values, shape, path)
+            f"{where}: {reason.rstrip('.').lower() or 'too large'}. The file says that "
+            f"it has {sizes[0]:,} documents, {sizes[1]:,} words and {sizes[2]:,} "
+            "entries, which count from 1."
+        ) from error
+    values = found.data.astype(np.int64) if field == "pattern" else found.data
+    return matrix_of(found.row, found.col, values, (sizes[0], sizes[1]), path)
 
 
-def _pieces(
-    lines: Lines, path: Path, shape: tuple[int, int], dtype: Any
-) -> Iterator[tuple[NDArray[Any], ...]]:
-    kinds = [("row", np.int64), ("column", np.int64)]
-    kinds += [] if dtype is None else [("value", dtype)]
-    for first in lines:
-        part = [first, *islice(lines, _LINES_AT_A_TIME)]
-        found = _parsed([text for _, text in part], kinds)
-        if found is None:
-            _find_bad_line(part, path, shape, dtype)
-            raise DataError(f"{path}, near line {part[0][0]}: not three numbers.")
-        rows, columns = found["row"], found["column"]
-        values = np.ones(len(rows), np.int64) if dtype is None else found["value"]
-        inside = (rows >= 1) & (rows <= shape[0]) & (columns >= 1)
-        if not (inside & (columns <= shape[1]) & (values >= 0)).all():
-            _find_bad_line(part, path, shape, dtype)
-        yield rows, columns, values
+class _Checked:
+    """A stream for SciPy: a head of as many lines as before, then checked lines."""
 
+    def __init__(
+        self, lines: Iterator[bytes], number: int, field: str, sizes: list[int]
+    ) -> None:
+        banner = f"{_BANNER} {field} general\n" + "%\n" * (number - 2)
+        self._ready = banner.encode() + b"%d %d %d\n" % tuple(sizes)
+        self._lines = lines
+        self.error: DataError | None = None
 
-def _parsed(texts: list[str], kinds: list[Any]) -> Any:
-    """Return the numbers of lines, by NumPy's quick reader; None if it refuses."""
-    # It would take "1_0" or a float for a whole number, in part with a warning.
-    if any(mark in text for text in texts for mark in ("_", ",", "#")):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes; an error of a line is kept and ends the file."""
         try:
-            found = np.loadtxt(texts, dtype=kinds, ndmin=1, comments=None)
-        except (ValueError, OverflowError, Warning):
-            return None
-    return found if len(found) == len(texts) else None
+            while not self._ready and self.error is None:
+                self._ready = next(self._lines)
+        except StopIteration:
+            return b""
+        except DataError as error:
+            self.error = error
+        size = len(self._ready) if size < 0 else size
+        found, self._ready = self._ready[:size], self._ready[size:]
+        return found
 
 
-def _find_bad_line(
-    part: list[tuple[int, str]], path: Path, shape: tuple[int, int], dtype: Any
-) -> None:
-    for number, text in part:
-        items = text.split()
-        try:
-            row, column = _whole(items[0]), _whole(items[1])
-            value = 1.0 if dtype is None else float(items[2])
-            good = len(items) == 3 - (dtype is None)
-            if dtype is np.int64 and good:
-                _whole(items[2])
-        except (ValueError, IndexError):
-            good = False
-        if not good:
+def _good_lines(stream: BinaryIO, head: _Head, field: str) -> Iterator[bytes]:
+    """Yield whole lines of the form that a field has, many at a time."""
+    number, rest = head.number + 1, b""
+    while True:
+        chunk = stream.read(CHUNK)
+        data = rest + (chunk or b"\n")
+        cut = data.rfind(b"\n") + 1
+        lines, rest = data[:cut], data[cut:]
+        found = _LINES[field].match(lines)
+        end = found.end() if found else 0
+        if end < cut or len(rest) > LONGEST_LINE:
+            number += lines.count(b"\n", 0, end)
+            line = data[end : end + 200].split(b"\n")[0].decode("utf-8", "replace")
             raise DataError(
-                f"{path}, line {number}: {text[:60]!r} is not document, word and count."
+                f"{head.path}, line {number}: {line[:60]!r} is not {_FORMS[field]}."
             )
-        if not (1 <= row <= shape[0] and 1 <= column <= shape[1]):
-            raise DataError(
-                f"{path}, line {number}: {text[:60]!r} is outside the {shape[0]} "
-                f"documents and {shape[1]} words, which count from 1."
-            )
-        if not 0 <= value < float("inf"):
-            raise DataError(
-                f"{path}, line {number}: {items[2]} is no count; counts are zero or "
-                "more."
-            )
+        number += lines.count(b"\n")
+        if lines:
+            yield lines
+        if not chunk:
+            return

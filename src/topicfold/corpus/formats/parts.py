@@ -4,27 +4,26 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.readers import read_lines
+from topicfold.core.counts import bad_values, canonical
+from topicfold.corpus.npz import check_size
 from topicfold.corpus.record import Corpus
+from topicfold.corpus.texts import read_lines
 from topicfold.exceptions import DataError
 
 SIDES = ("vocab", "labels", "ids", "times", "split")
-# Above this size a matrix must be as large as its entries and words suggest, so that
-# one wrong number does not fill the memory.
-_ALWAYS_FINE = 1_000_000
-_MOST_EMPTY = 1000
 
 
 @dataclass
@@ -51,19 +50,15 @@ def matrix_of(
 ) -> Any:
     """Return the canonical CSR matrix of entries; repeated ones add up."""
     values = np.asarray(values)
-    for size, what in zip(shape, ("documents", "words"), strict=True):
-        if size > max(_ALWAYS_FINE, _MOST_EMPTY * len(values)):
-            raise DataError(
-                f"{path} would have {size:,} {what} for {len(values):,} entries. Is a "
-                "number wrong?"
-            )
+    check_size(shape, len(values), str(path))
     values = smallest_type(values)
     if values.dtype.kind == "i" and float(values.sum(dtype=np.float64)) >= 2.0**62:
         raise DataError(f"{path} has counts too large to add up. Is a number wrong?")
     matrix = sparse.csr_matrix((values, (rows, columns)), shape=shape)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
+    found = bad_values(matrix)
+    if found:
+        raise DataError(f"{path} has {found}. Counts are zero or more.")
+    return canonical(matrix)
 
 
 def smallest_type(values: NDArray[Any]) -> NDArray[Any]:
@@ -126,19 +121,56 @@ def read_sides(path: Path) -> dict[str, list[str]]:
     found = {}
     for name in SIDES:
         file = side_file(path, name)
-        if not file.is_file() and name == "vocab":
-            file = _usual_vocabulary(path)
         if file.is_file():
             found[name] = read_lines(file)
+        elif name == "vocab":
+            words = _usual_vocabulary(path)
+            if words is not None:
+                found[name] = words
     return found
 
 
-def _usual_vocabulary(path: Path) -> Path:
-    """Return where others put the words: vocab.NAME.txt of UCI, or vocab.txt."""
+def _usual_vocabulary(path: Path) -> list[str] | None:
+    """Return the words where others put them: UCI, gensim, or vocab.txt."""
     plain = path.name.removesuffix(".gz").removesuffix(".zst")
     if plain.lower().startswith("docword."):
-        return path.with_name("vocab" + plain[len("docword") :])
-    return path.with_name("vocab.txt")
+        file = path.with_name("vocab" + plain[len("docword") :])
+        return read_lines(file) if file.is_file() else None
+    if plain.lower().endswith(".mm"):
+        for name in (
+            f"{plain}.dict",
+            f"{plain[:-3]}.dict",
+            f"{plain[:-3]}_wordids.txt",
+        ):
+            for file in (path.with_name(name), path.with_name(f"{name}.gz")):
+                if file.is_file():
+                    return _gensim_words(file)
+    file = path.with_name("vocab.txt")
+    return read_lines(file) if file.is_file() else None
+
+
+def _gensim_words(file: Path) -> list[str]:
+    """Return the words of gensim's ``Dictionary.save_as_text``, in their order."""
+    with file.open("rb") as stream:
+        if stream.read(1) == b"\x80":
+            raise DataError(
+                f"{file} is a pickle, which can run code and is not read here. Save "
+                "the dictionary with its save_as_text, or remove the file."
+            )
+    words: dict[int, str] = {}
+    for number, line in enumerate(read_lines(file), start=1):
+        place, *rest = line.split("\t")
+        if len(rest) == 2 and place.isascii() and place.isdigit() and len(place) < 10:
+            words[int(place)] = rest[0]
+        elif number > 1 and line.strip():  # the first line has the number of documents
+            raise DataError(
+                f"{file}, line {number}: {line[:60]!r} is not a line of gensim's "
+                "Dictionary.save_as_text: number, word, documents."
+            )
+    width = max(words, default=-1) + 1
+    if width > 2 * len(words) + 1000:
+        raise DataError(f"{file} has the word {width - 1:,}. Is a number wrong?")
+    return [words.get(place, f"w{place}") for place in range(width)]
 
 
 def side_bytes(lines: Sequence[str], name: str) -> bytes:
@@ -161,16 +193,15 @@ def side_bytes(lines: Sequence[str], name: str) -> bytes:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[str]]:
-    """Open a file to write text, compressed where its name ends in .gz."""
-    if path.suffix.lower() == ".gz":
-        # No name and no time in the file, so that equal content is equal bytes.
-        with (
-            path.open("wb") as raw,
-            gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed,
-            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text,
-        ):
-            yield text
-    else:
-        with path.open("w", encoding="utf-8", newline="\n") as text:
-            yield text
+def writing(path: Path, *, binary: bool = False) -> Iterator[Any]:
+    """Open a file to write text or bytes, compressed where its name ends in .gz."""
+    with path.open("wb") as raw, contextlib.ExitStack() as stack:
+        stream: Any = raw
+        if path.suffix.lower() == ".gz":
+            # No name and no time in the file, so that equal content is equal bytes.
+            packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)
+            stream = stack.enter_context(packed)
+        if not binary:
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n")
+            stream = stack.enter_context(text)
+        yield stream

@@ -19,7 +19,7 @@ from topicfold.corpus.formats.parts import (
     whole_counts,
     writing,
 )
-from topicfold.corpus.opening import BadLines, text_lines
+from topicfold.corpus.lines import BadLines, text_lines
 from topicfold.corpus.record import Corpus
 from topicfold.exceptions import DataError
 
@@ -29,6 +29,8 @@ _SVMLIGHT = re.compile(rf"(?:[ \t]+[0-9]{{1,18}}:{_NUMBER})*\s*", re.ASCII)
 _LABEL = re.compile(r"[^\s:#]+")
 _WHOLE_LABEL = re.compile(r"-?[1-9][0-9]{0,17}|0", re.ASCII)
 _NO_LABEL = "_"
+# What MALLET itself writes where the label is not known.
+_UNKNOWN = (_NO_LABEL, "__unknown__")
 _NO_CLASS = "0"
 
 
@@ -161,8 +163,8 @@ def read_mallet(path: Path) -> Parts:
         counts = counts[:, [place[word] for word in known["vocab"]]]
     if ids != [str(row) for row in range(len(ids))]:
         known["ids"] = ids
-    if any(label != _NO_LABEL for label in labels):
-        known["labels"] = ["" if label == _NO_LABEL else label for label in labels]
+    if not set(labels) <= set(_UNKNOWN):
+        known["labels"] = ["" if label in _UNKNOWN else label for label in labels]
     return Parts(counts, known, open_width=True)
 
 
@@ -183,7 +185,9 @@ def write_mallet(corpus: Corpus, path: Path) -> dict[str, list[str]]:
         side["ids"], ids = ids, numbers
     labels = [label or _NO_LABEL for label in corpus.labels or [""] * len(ids)]
     if corpus.labels is not None and (
-        not any(corpus.labels) or not _all_plain(labels) or _NO_LABEL in corpus.labels
+        not any(corpus.labels)
+        or not _all_plain(labels)
+        or not set(_UNKNOWN).isdisjoint(corpus.labels)
     ):
         side["labels"], labels = corpus.labels, [_NO_LABEL] * len(ids)
     words = np.array(corpus.vocabulary, dtype=object)

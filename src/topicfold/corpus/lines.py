@@ -13,6 +13,7 @@ import codecs
 import contextlib
 import gzip
 import io
+import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,8 +27,12 @@ UTF8 = "utf-8"
 # (bytes of the file read, bytes of the file)
 Progress = Callable[[int, int], None]
 
-_CHUNK = 1 << 20
+CHUNK = 1 << 20
+# Bytes of a line, of a row of a table and of a text file: a generous limit, so that a
+# small compressed file that unpacks to gigabytes without a line end is refused.
+LONGEST_LINE = 64 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+TOO_LONG = f"longer than {LONGEST_LINE >> 20} MiB, the most that is read. Split it."
 # The longer marks first: that of UTF-32 begins like that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -75,7 +80,7 @@ class BadLines:
         if not self.skip:
             raise DataError(
                 f"{self.path}, {self.unit} {number}: {reason} To leave such "
-                f"{self.unit}s out: skip_bad_lines=True (--skip-bad-lines)."
+                f"{self.unit}s out: skip_bad_lines=True."
             )
         if not self.count:
             self.first = f"{self.unit} {number}: {reason}"
@@ -103,10 +108,10 @@ def open_bytes(path: Path, progress: Progress | None = None) -> Iterator[BinaryI
                 raw.seek(0)
             source: Any = raw
             if progress is not None:
-                source = io.BufferedReader(_Counted(raw, size, progress), _CHUNK)
+                source = io.BufferedReader(_Counted(raw, size, progress), CHUNK)
             with _decompressed(source, path, head) as stream:
                 yield stream
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, struct.error) as error:
         detail = getattr(error, "strerror", None) or error
         raise DataError(f"{path} cannot be read: {detail}.") from error
 
@@ -123,13 +128,13 @@ def detect_encoding(path: Path) -> str:
     number = 1
     first = ""
     with open_bytes(path) as stream:
-        chunk = stream.read(_CHUNK)
+        chunk = stream.read(CHUNK)
         marked = encoding_of_mark(chunk)
         if marked:
             return marked
         check_is_text(chunk, path)
         while chunk:
-            chunk += stream.readline()
+            chunk += stream.readline(LONGEST_LINE)
             if b"\0" in chunk:
                 check_is_text(chunk, path)
             if not chunk.isascii() and not _is_utf8(chunk):
@@ -142,7 +147,7 @@ def detect_encoding(path: Path) -> str:
             elif not chunk.isascii():
                 known += 1
             number += chunk.count(b"\n")
-            chunk = stream.read(_CHUNK)
+            chunk = stream.read(CHUNK)
     if unknown == 0 or known:
         return UTF8
     _warn_fallback(f"{path} is not UTF-8 ({first})")
@@ -188,6 +193,9 @@ def text_lines(
         # Decoded a line at a time, so that a bad one costs no other.
         codec = _line_codec(encoding)
         for number, raw in enumerate(_raw_lines(stream), start=1):
+            if raw is None:
+                bad.report(number, TOO_LONG)
+                continue
             if number == 1 and codec == UTF8:
                 raw = raw.removeprefix(codecs.BOM_UTF8)
             try:
@@ -207,9 +215,13 @@ def _wide_lines(
     number = 0
     try:
         with io.TextIOWrapper(stream, encoding=encoding) as text:
-            for line in text:
+            while line := text.readline(LONGEST_LINE):
                 number += 1
+                if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                    raise DataError(f"{path}, line {number}: {TOO_LONG}")  # noqa: TRY301
                 yield number, line.removesuffix("\n")
+    except DataError:
+        raise
     except UnicodeError as error:
         raise DataError(
             f"{path}, after line {number}: not {encoding} ({error}). Give the encoding "
@@ -217,13 +229,23 @@ def _wide_lines(
         ) from error
 
 
-def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
-    for raw in stream:
-        line = raw.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\r" in line:
-            yield from line.split(b"\r")
-        else:
-            yield line
+def _raw_lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Yield the lines without their ends; None in the place of one that is too long."""
+    rest, skipping = b"", False
+    while raw := stream.readline(LONGEST_LINE):
+        if raw.endswith(b"\r"):  # is this the end of a line, or half of one?
+            raw += stream.readline(1)
+        whole = raw.endswith(b"\n")
+        raw = rest + raw.removesuffix(b"\n")
+        parts = (raw.removesuffix(b"\r") if whole else raw).split(b"\r")
+        rest = b"" if whole else parts.pop()
+        for part in parts:
+            yield None if skipping else part
+            skipping = False
+        if len(rest) >= LONGEST_LINE:
+            rest, skipping = b"", True
+    if rest or skipping:
+        yield None if skipping else rest
 
 
 def check_encoding(encoding: str) -> None:
@@ -266,7 +288,7 @@ def warn_guessed_files(folder: Path, names: list[str]) -> None:
 def _warn_fallback(what: str) -> None:
     warnings.warn(
         f"{what}; read as {FALLBACK} (Western European). If letters look wrong, state "
-        "the encoding (--encoding).",
+        "the encoding=... of the file.",
         DataWarning,
         stacklevel=3,
     )
@@ -342,7 +364,7 @@ def _open_zstandard(source: Any) -> Iterator[BinaryIO]:
         source, read_across_frames=True, closefd=False
     )
     try:
-        with io.BufferedReader(reader, _CHUNK) as stream:
+        with io.BufferedReader(reader, CHUNK) as stream:
             yield cast(BinaryIO, stream)
     except zstandard.ZstdError as error:
         raise OSError(str(error)) from error

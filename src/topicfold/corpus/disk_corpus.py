@@ -10,8 +10,6 @@ labels, and one block.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,11 +28,10 @@ from topicfold.corpus.counting import (
     choose_terms,
     text_blocks,
 )
-from topicfold.corpus.documents import Document
 from topicfold.corpus.files import READING_OPTIONS, corpus_name
 from topicfold.corpus.formats.parts import side_bytes
-from topicfold.corpus.readers import Known, iter_texts, read_lines
 from topicfold.corpus.record import Corpus
+from topicfold.corpus.texts import Document, Known, iter_texts, read_lines
 from topicfold.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -121,6 +118,7 @@ def vectorize_file(
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
     ...     file = Path(place, "two.txt")
     ...     _ = file.write_text("red fox\nred fish\n")
@@ -137,29 +135,21 @@ def vectorize_file(
     known = Known(place, own_ids=reading.get("id") is not None)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = BlockWriter(target, overwrite=overwrite)
-    closed = False
+    scratch = writer.draft / "scratch"
     try:
-        with tempfile.TemporaryDirectory(
-            dir=target.parent, prefix=f".{target.name}-", suffix=".scratch"
-        ) as scratch:
-            texts = _texts(iter_texts(place, **reading), known)
-            words = stream_counts(texts, writer, scratch=Path(scratch), **options)
-        labels, ids, times = known.finish()
-        sides = {"labels": labels, "ids": ids, "times": times}
-        raw = {
+        scratch.mkdir()
+        texts = _texts(iter_texts(place, **reading), known)
+        words = stream_counts(texts, writer, scratch=scratch, **options)
+        scratch.rmdir()
+        sides = dict(zip(_SIDES, known.finish(), strict=True))
+        beside = {
             _SIDES[name]: side_bytes([_one_line(v) for v in values], name)
             for name, values in sides.items()
             if values is not None
         }
-        writer.close(words)
-        closed = True
-        for name, content in raw.items():
-            (target / name).write_bytes(content)
+        writer.close(words, beside=beside)
     except BaseException as error:
-        if closed:
-            shutil.rmtree(target, ignore_errors=True)
-        else:
-            writer.abort()
+        writer.abort()
         if isinstance(error, OSError) and error.strerror:
             raise DataError(f"{target} cannot be written: {error.strerror}.") from error
         raise
@@ -194,6 +184,7 @@ def stream_counts(
 
     Examples
     --------
+    >>> import tempfile
     >>> blocks = []
     >>> class Keep:
     ...     append = blocks.append

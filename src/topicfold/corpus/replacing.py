@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writing a corpus whole or not at all: aside first, then given its name.
+
+Everything is written under hidden names (drafts) beside the target. A folder then gets
+its name by renaming. Several files that belong together cannot be renamed at once, so a
+hidden note, which appears only when all drafts are complete, says that they are being
+renamed; whoever finds it finishes the work (`settle`). A process that was killed
+therefore leaves the old corpus or the new one, never a mixture, and the next write to
+the same name removes what it left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from topicfold.exceptions import DataError
+
+_DAY = 86_400.0
+_DRAFT = re.compile(r"\.topicfold-\d+-[0-9a-f]{12}-[^/\\]+")
+# Drafts that this process is writing: another thread must not remove them.
+_OPEN: set[Path] = set()
+
+
+def new_draft(target: Path) -> Path:
+    """Return a hidden name beside `target`; leftovers of killed writers are removed."""
+    remove_leftovers(target)
+    mark = f"{os.getpid()}-{secrets.token_hex(6)}"
+    draft = target.with_name(f".topicfold-{mark}-{target.name}")
+    _OPEN.add(draft)
+    return draft
+
+
+def discard(draft: Path) -> None:
+    """Remove a draft, file or folder, and forget it."""
+    _OPEN.discard(draft)
+    _remove(draft)
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove the drafts of `target` whose writers are gone."""
+    settle(target)
+    name = re.escape(target.name)
+    own = re.compile(rf"\.topicfold-(\d+)-[0-9a-f]{{12}}-{name}(?:\.old)?")
+    # Names of version 0.1.0.
+    old = re.compile(
+        rf"\.{name}-\w+\.(?:partial|scratch)|\.topicfold-[0-9a-f]{{12}}-{name}"
+    )
+    for file in _hidden(target):
+        found = own.fullmatch(file.name)
+        if file in _OPEN or (found and _is_alive(int(found[1]), file)):
+            continue
+        if found or old.fullmatch(file.name):
+            _remove(file)
+
+
+def swap_folder(draft: Path, target: Path) -> None:
+    """Give a complete folder its name; one that is there is replaced."""
+    old = draft.with_name(f"{draft.name}.old")
+    if target.exists():
+        # `settle` finishes the work of a process that ends between the two renames.
+        target.rename(old)
+    try:
+        draft.rename(target)
+    except OSError:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+    discard(draft)
+    _remove(old)
+
+
+def swap_files(drafts: Mapping[Path, Path], gone: Sequence[Path], target: Path) -> None:
+    """Give complete files their names at once, and remove those that are `gone`.
+
+    All have to lie beside `target` and begin with its name; `drafts` has the draft of
+    every file.
+    """
+    for draft in drafts.values():
+        _flush(draft)
+    note = _note_of(target)
+    plan = {
+        "rename": {draft.name: file.name for file, draft in drafts.items()},
+        "remove": [file.name for file in gone],
+    }
+    hidden = new_draft(note)
+    hidden.write_text(json.dumps(plan), encoding="utf-8")
+    _flush(hidden)
+    hidden.replace(note)
+    _OPEN.discard(hidden)
+    _finish(note, target)
+    _OPEN.difference_update(drafts.values())
+
+
+def settle(target: Path) -> None:
+    """Finish the replacement of a file or folder that was interrupted, if one was."""
+    if _note_of(target).is_file():
+        _finish(_note_of(target), target)
+    if target.exists():
+        return
+    mark = re.compile(rf"\.topicfold-\d+-[0-9a-f]{{12}}-{re.escape(target.name)}")
+    for draft in _hidden(target):
+        if mark.fullmatch(draft.name) and Path(f"{draft}.old").exists():
+            with contextlib.suppress(OSError):
+                swap_folder(draft, target)
+            return
+
+
+def _finish(note: Path, target: Path) -> None:
+    """Do what a note says; any number of processes may do it at the same time."""
+    try:
+        plan = json.loads(note.read_text(encoding="utf-8"))
+        renames, gone = dict(plan["rename"]), list(plan["remove"])
+        # A note from a stranger must not move other files.
+        names = [*renames.values(), *gone]
+        fine = all(_DRAFT.fullmatch(name) for name in renames) and all(
+            name.startswith(target.name) and Path(name).name == name for name in names
+        )
+        if not fine:
+            raise ValueError("it names other files")  # noqa: TRY301
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{target} was being replaced, but {note.name} beside it cannot be read "
+            f"({error}). Write the corpus again."
+        ) from error
+    try:
+        for draft, name in renames.items():
+            with contextlib.suppress(FileNotFoundError):
+                target.with_name(draft).replace(target.with_name(name))
+        for name in gone:
+            target.with_name(name).unlink(missing_ok=True)
+        _flush(target.parent)
+        note.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{target} was being replaced when its writer stopped, and this cannot be "
+            f"finished: {error.strerror}. Write the corpus again."
+        ) from error
+
+
+def _note_of(target: Path) -> Path:
+    return target.with_name(f".topicfold-replacing-{target.name}")
+
+
+def _hidden(target: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from sorted(target.parent.glob(".*"))
+
+
+def _is_alive(process: int, file: Path) -> bool:
+    """Whether the process that writes a draft may still run."""
+    if process == os.getpid():
+        return False  # not among the open ones, so left by an earlier process
+    if os.name == "nt":  # no harmless way to ask
+        with contextlib.suppress(OSError):
+            return time.time() - file.stat().st_mtime < _DAY
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _flush(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # folders cannot be opened there
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
