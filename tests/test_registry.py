@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import topicfold
 from topicfold import compare
-from topicfold.choosing.candidates import candidates, find_candidate
+from topicfold.choosing.candidates import candidates
 from topicfold.cli.main import app
 from topicfold.cli.registry import make_model
 from topicfold.exceptions import DataError, ModelFileError
@@ -90,7 +90,7 @@ def test_every_place_has_the_model(entry):
     assert type(make_model(entry.name, {"n_components": 2})) is entry.load()
     for name in (entry.name, entry.acronym, *entry.aliases, entry.acronym.upper()):
         assert find_model(name) is entry
-        assert find_candidate(name).name == entry.acronym
+        assert find_model(name, candidates()) is entry
     parameters = (entry.load_base() or entry.load())._get_param_names()
     assert entry.graph == ("graph" in parameters)
     assert set(entry.options) <= set(parameters)
@@ -116,7 +116,7 @@ def test_every_model_can_be_compared():
     assert found.left_out == ()
     assert [score.model for score in found.scores] == names
     assert all(score.accuracy > 0.5 for score in found.scores)
-    assert set(names) < {candidate.name for candidate in candidates()}
+    assert set(names) < {candidate.shown for candidate in candidates()}
 
 
 def test_a_model_without_topics_needs_labels_to_be_scored():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -39,8 +39,9 @@ class ModelEntry:
         Whether the model can or must learn from labels.
     graph : bool
         Whether it learns from neighbours or links of documents.
-    has_topics : bool
-        Whether it has topics, which are distributions of words.
+    kind : str
+        What documents become: ``"topics"`` (mixtures of distributions of words) or
+        ``"features"``; experiments have other kinds.
     classifies : bool
         Whether the model itself predicts classes.
     base : str
@@ -50,6 +51,8 @@ class ModelEntry:
         Parameters that the command line sets for this model.
     next_command : str
         What to do with a fitted model; ``{}`` is its folder.
+    sized : bool
+        Whether it has a number of dimensions.
     """
 
     name: str
@@ -59,16 +62,22 @@ class ModelEntry:
     aliases: tuple[str, ...] = ()
     labels: Literal["", "may", "must"] = ""
     graph: bool = False
-    has_topics: bool = True
+    kind: str = "topics"
     classifies: bool = False
     base: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     next_command: str = "topicfold topics {}"
+    sized: bool = True
 
     @property
     def class_name(self) -> str:
         """Name of the class."""
         return self.source.partition(":")[2]
+
+    @property
+    def has_topics(self) -> bool:
+        """Whether it has topics, for a report to show."""
+        return self.kind == "topics"
 
     @property
     def shown(self) -> str:
@@ -166,7 +175,7 @@ _BUILT_IN = (
         "latent semantic indexing, for search",
         "LSI",
         ("lsa",),
-        has_topics=False,
+        kind="features",
         options={"keep_documents": True},
         next_command='topicfold search {} "WORDS"',
     ),
@@ -201,8 +210,15 @@ def model_names() -> str:
     return ", ".join(entry.name for entry in models())
 
 
-def find_model(name: str) -> ModelEntry:
+def find_model(name: str, among: Sequence[ModelEntry] | None = None) -> ModelEntry:
     """Return the model of a name, an acronym or a class name, in any case.
+
+    Parameters
+    ----------
+    name : str
+        Any of its names.
+    among : sequence of ModelEntry, optional
+        Where to look; default: `models`.
 
     Examples
     --------
@@ -212,25 +228,17 @@ def find_model(name: str) -> ModelEntry:
     Traceback (most recent call last):
     topicfold.exceptions.DataError: there is no model 'lad'. Did you mean lda? ...
     """
+    entries = models() if among is None else among
     # Of two models with the same class, the first has its name.
-    known = {key: entry for entry in reversed(models()) for key in entry.all_names()}
+    known = {key: entry for entry in reversed(entries) for key in entry.all_names()}
     wanted = str(name).strip().lower()
     if wanted in known:
         return known[wanted]
-    raise DataError(
-        unknown_model(name, {key: entry.name for key, entry in known.items()})
-    )
-
-
-def unknown_model(name: object, known: Mapping[str, str]) -> str:
-    """Return the sentence for a name that is none of `known`: key → name shown."""
-    wanted = str(name).strip().lower()
-    first = [key for key, shown in known.items() if key == shown.lower()]
-    near = difflib.get_close_matches(wanted, first, n=1)
+    names = [entry.name for entry in entries]
+    near = difflib.get_close_matches(wanted, names, n=1)
     near = near or difflib.get_close_matches(wanted, known, n=1)
-    hint = f" Did you mean {known[near[0]]}?" if near else ""
-    names = ", ".join(dict.fromkeys(reversed(list(known.values()))))
-    return f"there is no model {str(name)!r}.{hint} Models: {names}."
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise DataError(f"there is no model {name!r}.{hint} Models: {', '.join(names)}.")
 
 
 def register(entry: ModelEntry) -> ExitStack:

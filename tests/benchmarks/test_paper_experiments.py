@@ -215,7 +215,7 @@ def test_names_of_the_papers():
     wanted += ["OTM", "FSTM", "PLSA^c", "LDA^c", "FSTM^c", "MedLDA"]
     wanted += ["label spreading", "naive Bayes EM", "k-means", "spectral"]
     assert set(wanted) <= set(available_methods())
-    assert find_method("LSA").name == "LSI"
+    assert find_method("LSA").shown == "LSI"
 
 
 ONE = planted_corpus(n_classes=1)
@@ -304,7 +304,7 @@ UNKNOWN = Corpus(
         (lambda: clustering(PART, ["FSTM^c"], n_clusters=2), "must not see"),
         (lambda: clustering(PART, ["label spreading"], n_clusters=2), "does not fit"),
         (lambda: few_labels(PART, ["k-means"], labels=1), "does not fit"),
-        (lambda: few_labels(PART, ["LDB"], labels=1), "Did you mean LDA"),
+        (lambda: few_labels(PART, ["LDB"], labels=1), "Did you mean lda"),
         (lambda: few_labels(PART, [], labels=1), "no models"),
         (
             lambda: few_labels(PART, ["LDA"], labels=1, options={"PLSA": {}}),
@@ -354,5 +354,5 @@ def test_stored_cells_are_still_read(paper):
     assert stored.read_bytes() == before
     assert len(cells) > 100
     for model in {row["model"] for rows in cells.values() for row in rows}:
-        assert find_method(model).name == model
+        assert find_method(model).shown == model
     assert module.__doc__

@@ -6,9 +6,10 @@ import pytest
 from protocols_support import planted_corpus
 
 from topicfold import PLSA
-from topicfold.choosing.candidates import find_candidate
+from topicfold.choosing.candidates import candidates
 from topicfold.choosing.comparison import Comparison, ModelScore
 from topicfold.cli.compare import _show
+from topicfold.registry import find_model
 
 SMALL = ("--jobs", "1", "-k", "3")
 
@@ -71,7 +72,7 @@ def test_no_picture_without_matplotlib_is_said(cli, folder, tmp_path, monkeypatc
 
 
 def test_errors(cli, check_error, folder, write_counts, tmp_path):
-    check_error(cli("compare", folder, "-m", "ldb"), "Did you mean LDA")
+    check_error(cli("compare", folder, "-m", "ldb"), "Did you mean lda")
     check_error(cli("compare", folder, "--plot", "x.txt"), ".svg or .pdf")
     check_error(cli("compare", tmp_path / "nothing"), "nothing")
     few = write_counts(np.eye(4, dtype=int), list("abcd"), name="few")
@@ -111,7 +112,7 @@ def test_a_model_that_fails_is_told(cli, folder, monkeypatch):
     ],
 )
 def test_models_have_their_names_of_fit_too(given, found):
-    assert find_candidate(given).name == found
+    assert find_model(given, candidates()).shown == found
 
 
 def test_quiet_is_only_the_table(cli, folder):

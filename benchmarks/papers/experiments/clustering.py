@@ -84,7 +84,7 @@ def clustering(
     task = check_task(corpus, unlabelled="drop")
     chosen = dict(options or {})
     methods = check_methods(models, ("topics", "features", "cluster"), chosen)
-    supervised = [method.name for method in methods if method.labels == "must"]
+    supervised = [method.shown for method in methods if method.labels == "must"]
     if supervised:
         raise DataError(
             f"{', '.join(supervised)} learns from labels, which clustering must not "
@@ -138,7 +138,7 @@ def measure(data: tuple[Task, NDArray[np.int64]], cell: Cell) -> list[Row]:
         _, features = fit_all(
             method, X, None, k, seed, n_jobs=cell["model_jobs"], options=own
         )
-        if method.kind == "topics" or method.name == "NMF":
+        if method.kind == "topics" or method.shown == "NMF":
             clusters = np.asarray(features).argmax(axis=1)
         else:
             clusters = kmeans_clusters(features, k, seed)

@@ -179,7 +179,7 @@ def measure(
         else:
             if features is None or needs:
                 began = time.perf_counter()
-                extra = {"unknown_label": -1} if method.predicts else {}
+                extra = {"unknown_label": -1} if method.classifies else {}
                 _, features = fit_all(
                     method,
                     X,

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.choosing.candidates import (
-    Candidate,
-    candidates,
-    capped,
-    find_candidate,
-)
+from topicfold.choosing.candidates import candidates, capped, make_candidate
 from topicfold.exceptions import DataError
+from topicfold.registry import ModelEntry as Method
+from topicfold.registry import find_model
 
-Method = Candidate
 # Options of the classifier on top, not of the model.
 CLASSIFIER_OPTIONS = {"svm_c": 1.0, "power": 0.5}
 _HERE = "benchmarks.papers.experiments.baselines"
@@ -27,19 +23,29 @@ _BASELINES = (
     Method(
         "label spreading",
         f"{_HERE}:spread_labels",
+        "labels spread on the graph of documents",
         aliases=("label_spreading",),
         **_PREDICT,
     ),
     Method(
-        "naive Bayes EM",
+        "naive bayes em",
         f"{_HERE}:naive_bayes_em",
+        "naive Bayes that learns from unlabelled documents too",
+        "naive Bayes EM",
         aliases=("naive bayes", "nb-em"),
         **_PREDICT,
     ),
-    Method("k-means", f"{_HERE}:kmeans_of_words", aliases=("kmeans",), **_CLUSTER),
+    Method(
+        "k-means",
+        f"{_HERE}:kmeans_of_words",
+        "k-means of tf-idf",
+        aliases=("kmeans",),
+        **_CLUSTER,
+    ),
     Method(
         "spectral",
         f"{_HERE}:spectral_clusters",
+        "normalised cuts of the graph of documents",
         aliases=("spectral clustering",),
         **_CLUSTER,
     ),
@@ -56,10 +62,10 @@ def find_method(name: str | Method) -> Method:
 
     Examples
     --------
-    >>> find_method("kmeans").name
+    >>> find_method("kmeans").shown
     'k-means'
     """
-    return name if isinstance(name, Method) else find_candidate(name, methods())
+    return name if isinstance(name, Method) else find_model(name, methods())
 
 
 def available_methods(*kinds: str) -> list[str]:
@@ -75,7 +81,7 @@ def available_methods(*kinds: str) -> list[str]:
     >>> available_methods("cluster")
     ['k-means', 'spectral']
     """
-    return [m.name for m in methods() if not kinds or m.kind in kinds]
+    return [m.shown for m in methods() if not kinds or m.kind in kinds]
 
 
 def check_methods(
@@ -91,7 +97,7 @@ def check_methods(
         method.load()
         if method.kind not in kinds:
             raise DataError(
-                f"{method.name} does not fit this protocol: it gives {method.kind}. "
+                f"{method.shown} does not fit this protocol: it gives {method.kind}. "
                 f"Here are: {', '.join(available_methods(*kinds))}."
             )
     wrong = [name for name in options if find_method(name) not in found]
@@ -150,7 +156,7 @@ def method_cells(
             cells.append(
                 {
                     **shared,
-                    "model": method.name,
+                    "model": method.shown,
                     "n_components": k,
                     "settings": {**settings, **own},
                     "options": own,
@@ -175,7 +181,9 @@ def fit_all(
     Mixtures as they were fitted; for models that learn from labels, as they are
     inferred without, or the labelled documents would not be like the others.
     """
-    model = method.make(capped(n_components, X, method), seed, n_jobs=n_jobs, **options)
+    model = make_candidate(
+        method, capped(n_components, X, method), seed, n_jobs=n_jobs, **options
+    )
     if method.kind == "features" and not only_fit:
         return model, model.fit_transform(X)
     model = model.fit(X, y) if method.labels else model.fit(X)

@@ -66,7 +66,9 @@ def sensitivity(
     rows, failures = [], []
     for value in values:
         own = {**(options or {}), parameter: value}
-        found = protocol(corpus, [method.name], options={method.name: own}, **settings)
+        found = protocol(
+            corpus, [method.shown], options={method.shown: own}, **settings
+        )
         extra = {"parameter": parameter, "parameter_value": value}
         rows += [{**row, **extra} for row in found.rows]
         failures += found.failures
@@ -101,7 +103,7 @@ def choose_options(
     **settings
         Further arguments of the protocol.
     """
-    name = find_method(model).name
+    name = find_method(model).shown
     best: dict[str, Any] = {}
     best_score = -float("inf")
     for values in itertools.product(*grid.values()):
@@ -116,12 +118,10 @@ def _check_parameter(method: Any, parameter: str) -> None:
     if parameter in CLASSIFIER_OPTIONS:
         return
     accepted: list[str] = []
-    for source in (method.source, method.base):
-        if source:
-            loaded = type(method)(method.name, source).load()
-            accepted += getattr(loaded, "_get_param_names", list)()
-    if accepted and parameter.partition("__")[0] not in accepted:
+    for loaded in (method.load(), method.load_base()):
+        accepted += getattr(loaded, "_get_param_names", list)()
+    if accepted and parameter not in accepted:
         raise DataError(
-            f"{method.name} has no parameter {parameter!r}. It has: "
+            f"{method.shown} has no parameter {parameter!r}. It has: "
             f"{', '.join(sorted({*accepted, *CLASSIFIER_OPTIONS}))}."
         )

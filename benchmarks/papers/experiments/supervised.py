@@ -24,7 +24,7 @@ from benchmarks.papers.experiments.methods import (
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.candidates import capped, powered
+from topicfold.choosing.candidates import capped, make_candidate, powered
 from topicfold.choosing.cells import Cell, Row, data_fingerprint
 from topicfold.choosing.evaluation import (
     COSTS,
@@ -157,14 +157,16 @@ def measure(
         seconds = time.perf_counter() - began
         return _rows(target, y[~train], predicted, seconds)
     n_components = capped(cell["n_components"], X[train], method)
-    model = method.make(n_components, cell["seed"], n_jobs=cell["model_jobs"], **own)
+    model = make_candidate(
+        method, n_components, cell["seed"], n_jobs=cell["model_jobs"], **own
+    )
     known = (y[train],) if method.labels == "must" else ()
-    if method.labels == "may" or method.predicts:
+    if method.labels == "may" or method.classifies:
         # Fitted mixtures are smoothed over the graph, or know the class: the test
         # documents' are not, so both parts are inferred alike.
         model.fit(X[train], *known)
         seconds = time.perf_counter() - began
-        if method.predicts and target == "classes":
+        if method.classifies and target == "classes":
             return _rows(target, y[~train], model.predict(X[~train]), seconds)
         seen = model.transform(X[train])
     else:
@@ -227,10 +229,10 @@ def _check_target(methods: list[Method], target: str) -> None:
     if target == "classes":
         return
     wrong = [
-        method.name
+        method.shown
         for method in methods
         if method.kind == "predict"
-        or method.predicts
+        or method.classifies
         or (target == "regression" and method.labels == "must")
     ]
     if wrong:

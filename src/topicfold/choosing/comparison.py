@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.choosing.candidates import (
-    Candidate,
     candidates,
     capped,
-    find_candidate,
+    make_candidate,
     powered,
 )
 from topicfold.choosing.cells import (
@@ -34,10 +33,13 @@ from topicfold.choosing.evaluation import (
     check_sizes,
     draw_split,
     linear_svm,
+    ranks,
     read_counts,
     read_labels,
+    topic_scores,
 )
 from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.registry import ModelEntry, find_model
 
 __all__ = ["Comparison", "ModelScore", "compare", "format_score", "recommend"]
 
@@ -304,7 +306,7 @@ def compare(
         scores.append(score)
         if on_progress is not None:
             seconds = time.monotonic() - started
-            on_progress(candidate.name, number, len(chosen), seconds)
+            on_progress(candidate.shown, number, len(chosen), seconds)
     if not scores:
         raise DataError(
             f"no model could be compared: {'; '.join(left_out)}. Give more time, fewer "
@@ -318,27 +320,20 @@ def compare(
 def measure(data: Any, cell: Cell) -> list[dict[str, Any]]:
     """Fit one model (without labels twice), and score it in every way there is."""
     X, y, train = data
-    candidate = find_candidate(cell["model"])
+    candidate = find_model(cell["model"], candidates())
     model, seconds = _fit(
         candidate, X[train], None if y is None else y[train], cell, cell["seed"]
     )
     scores: dict[str, float] = {}
-    if candidate.kind == "topics":
-        from topicfold.metrics import npmi_coherence, topic_diversity, topic_stability
-
-        topics = model.components_
-        words = min(10, topics.shape[1])
-        if words > 1:
-            coherence = npmi_coherence(topics, X[train], n_words=words)
-            if np.isfinite(coherence).any():
-                scores["coherence"] = float(np.nanmean(coherence))
-        scores["diversity"] = topic_diversity(topics, min(25, topics.shape[1]))
-        scores["copies"] = _copies(topics)
-        if hasattr(model, "perplexity"):
-            scores["perplexity"] = float(model.perplexity(X[~train]))
+    if candidate.has_topics:
+        scores = topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
+        scores["copies"] = _copies(model.components_)
         if y is None:
+            from topicfold.metrics import topic_stability
+
             again, _ = _fit(candidate, X[train], None, cell, cell["seed"] + 1)
-            scores["stability"] = topic_stability([topics, again.components_])
+            runs = [model.components_, again.components_]
+            scores["stability"] = topic_stability(runs)
     if y is not None:
         scores["accuracy"] = _accuracy(candidate, model, X, y, train)
     return [
@@ -441,34 +436,30 @@ def _by_accuracy(scores: Sequence[ModelScore], n_test: int) -> tuple[str, float]
 def _by_ranks(scores: Sequence[ModelScore]) -> str:
     if len(scores) == 1:
         return f"Take {scores[0].model}: it is the only one to choose from."
-    ranks: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, NDArray[np.float64]] = {}
     for name, higher in _RANKED:
         values = np.array([getattr(score, name) for score in scores])
-        if np.isnan(values).any():
-            continue
-        values = np.round(-values if higher else values, 9)
-        ranks[name] = np.array(
-            [1 + (values < v).sum() + 0.5 * ((values == v).sum() - 1) for v in values]
-        )
-    if not ranks:
+        if not np.isnan(values).any():
+            found[name] = ranks(values, higher=higher)
+    if not found:
         return "No score is defined for all models: look at the topics themselves."
-    means = np.mean(list(ranks.values()), axis=0)
+    means = np.mean(list(found.values()), axis=0)
     first, second = np.argsort(means, kind="stable")[:2]
-    ahead = [name for name, values in ranks.items() if values[first] == values.min()]
+    ahead = [name for name, values in found.items() if values[first] == values.min()]
     lead = f", the best in {' and '.join(ahead)}" if ahead else ""
     close = ", too close to tell apart" if means[second] - means[first] < 0.5 else ""
     return (
-        f"Take {scores[first].model}: best mean rank in {', '.join(ranks)}{lead} "
+        f"Take {scores[first].model}: best mean rank in {', '.join(found)}{lead} "
         f"({means[first]:.1f}; next is {scores[second].model} with "
         f"{means[second]:.1f}{close})."
     )
 
 
 def _scored(
-    candidate: Candidate, data: Any, shared: Cell, store: ResultFile, left: float
+    candidate: ModelEntry, data: Any, shared: Cell, store: ResultFile, left: float
 ) -> tuple[ModelScore | None, str]:
     """Return the score of a model, or None and the reason why it is left out."""
-    cell = {**shared, "model": candidate.name}
+    cell = {**shared, "model": candidate.shown}
     if not candidate.sized:
         cell["n_components"] = None
     key = cell_key(cell)
@@ -477,7 +468,7 @@ def _scored(
         expected = _expected_seconds(data, cell) if left > 0 else np.inf
         if expected > left:
             need = "" if expected == np.inf else f" (about {expected:.0f} s)"
-            return None, f"{candidate.name}: no time left for it{need}"
+            return None, f"{candidate.shown}: no time left for it{need}"
         found, error = run_cell(cell, measure, data)
         if error is not None:
             logger.warning("%s failed: %s", describe(cell), error)
@@ -495,25 +486,27 @@ def _scored(
 
 
 def _fit(
-    candidate: Candidate, X: Any, y: NDArray[np.int64] | None, cell: Cell, seed: int
+    candidate: ModelEntry, X: Any, y: NDArray[np.int64] | None, cell: Cell, seed: int
 ) -> tuple[Any, float]:
-    options = {"unknown_label": -1} if candidate.predicts else {}
+    options = {"unknown_label": -1} if candidate.classifies else {}
     n_components = capped(cell["n_components"], X, candidate)
-    model = candidate.make(n_components, seed, n_jobs=cell["n_jobs"], **options)
+    model = make_candidate(
+        candidate, n_components, seed, n_jobs=cell["n_jobs"], **options
+    )
     began = time.perf_counter()
     model = model.fit(X, y) if candidate.labels == "must" else model.fit(X)
     return model, time.perf_counter() - began
 
 
 def _accuracy(
-    candidate: Candidate,
+    candidate: ModelEntry,
     model: Any,
     X: Any,
     y: NDArray[np.int64],
     train: NDArray[np.bool_],
 ) -> float:
     learn, test = train & (y >= 0), ~train & (y >= 0)
-    if candidate.predicts:
+    if candidate.classifies:
         return float(np.mean(model.predict(X[test]) == y[test]))
     seen, new = (powered(candidate, model.transform(X[r]), 0.5) for r in (learn, test))
     few = np.random.default_rng(0).permutation(seen.shape[0])[:_MOST_FOR_SVM]
@@ -550,31 +543,30 @@ def _read(corpus: Any) -> tuple[str, Any, NDArray[np.int64] | None]:
     return name, X, y
 
 
-def _chosen(names: Any, y: Any) -> tuple[list[Candidate], list[str]]:
+def _chosen(names: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
     """Return the candidates, and the reasons for those that cannot be scored."""
-    chosen = [
-        find_candidate(name) for name in ([names] if isinstance(names, str) else names)
-    ]
+    names = [names] if isinstance(names, str) else names
+    chosen = [find_model(name, candidates()) for name in names]
     if not chosen:
-        known = ", ".join(candidate.name for candidate in candidates())
+        known = ", ".join(candidate.shown for candidate in candidates())
         raise DataError(f"no models were given. Give at least one of {known}.")
     for candidate in chosen:
         candidate.load()
     if y is not None:
         return chosen, []
-    need = [candidate.name for candidate in chosen if candidate.labels == "must"]
+    need = [candidate.shown for candidate in chosen if candidate.labels == "must"]
     if need:
         raise DataError(
             f"{', '.join(need)} learns from labels, and the corpus has none (at least "
             "two classes are needed). Leave it out."
         )
     left_out = [
-        f"{candidate.name}: it has no topics, and without labels nothing else can be "
+        f"{candidate.shown}: it has no topics, and without labels nothing else can be "
         "scored"
         for candidate in chosen
-        if candidate.kind != "topics"
+        if not candidate.has_topics
     ]
-    return [c for c in chosen if c.kind == "topics"], left_out
+    return [c for c in chosen if c.has_topics], left_out
 
 
 def _training_part(
@@ -610,7 +602,7 @@ def _expected_seconds(data: Any, cell: Cell) -> float:
     labels = None if y is None else y[few]
     if labels is not None and len(np.unique(labels[labels >= 0])) < 2:
         return 0.0
-    candidate = find_candidate(cell["model"])
+    candidate = find_model(cell["model"], candidates())
     small = dict(cell)
     if candidate.sized:
         small["n_components"] = max(1, min(cell["n_components"], n_few // 3))
@@ -619,10 +611,10 @@ def _expected_seconds(data: Any, cell: Cell) -> float:
             for _ in range(2 if judged else 1):
                 _, seconds = _fit(candidate, X[few], labels, small, 0)
     except Exception:
-        logger.debug("%s failed on a few documents", candidate.name, exc_info=True)
+        logger.debug("%s failed on a few documents", candidate.shown, exc_info=True)
         return 0.0  # the fit on all of them will say what is wrong
     if not judged:
         return 0.0
     work = X[rows].nnz / max(1, X[few].nnz)
-    fits = 2 if y is None and candidate.kind == "topics" else 1
+    fits = 2 if y is None and candidate.has_topics else 1
     return float(seconds * work * fits)

@@ -79,6 +79,39 @@ def draw_split(groups: NDArray[Any], test_size: float, seed: int) -> NDArray[np.
     return ~test
 
 
+def topic_scores(
+    model: Any, train: Any, test: Any, *, n_words: int, n_diverse: int
+) -> dict[str, float]:
+    """Return coherence on `train`, diversity, and perplexity on `test`; NaN if none."""
+    from topicfold.metrics import npmi_coherence, topic_diversity
+
+    topics = np.asarray(model.components_)
+    n_terms = topics.shape[1]
+    scores = {"coherence": np.nan, "perplexity": np.nan}
+    if min(n_words, n_terms) > 1:
+        coherence = npmi_coherence(topics, train, n_words=min(n_words, n_terms))
+        if np.isfinite(coherence).any():
+            scores["coherence"] = float(np.nanmean(coherence))
+    scores["diversity"] = topic_diversity(topics, min(n_diverse, n_terms))
+    if hasattr(model, "perplexity") and test.nnz:
+        scores["perplexity"] = float(model.perplexity(test))
+    return scores
+
+
+def ranks(values: NDArray[np.float64], *, higher: bool) -> NDArray[np.float64]:
+    """Return the rank of each value, 1 for the best, the mean rank for equal ones.
+
+    Examples
+    --------
+    >>> ranks(np.array([0.2, 0.5, 0.2]), higher=True).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    from scipy.stats import rankdata
+
+    found: NDArray[np.float64] = rankdata(np.round(-values if higher else values, 9))
+    return found
+
+
 def linear_svm(
     c: float | str, y: NDArray[Any], costs: tuple[float, ...] = COSTS["topics"]
 ) -> Any:

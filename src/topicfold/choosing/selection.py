@@ -15,9 +15,9 @@ from sklearn.base import clone
 
 from topicfold.choosing.cells import quiet
 from topicfold.choosing.comparison import load_figure
-from topicfold.choosing.evaluation import check_sizes
+from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
 from topicfold.exceptions import DataError
-from topicfold.metrics import npmi_coherence, topic_diversity, topic_stability
+from topicfold.metrics import topic_stability
 from topicfold.metrics._checks import checked_counts
 
 # Column, title, and whether more is better.
@@ -28,7 +28,8 @@ _SCORES = (
     ("stability", "stability", True),
     ("accuracy", "accuracy", True),
 )
-
+# What one fit is scored by.
+_SCORED = ("perplexity", "coherence", "diversity", "accuracy")
 
 __all__ = ["Selection", "SelectionRecord", "select_n_components"]
 
@@ -105,18 +106,14 @@ class Selection:
         """
         if not np.isnan(self._column("accuracy")).all():
             return self.best("accuracy")
-        ranks = []
-        for name, _, higher in _SCORES:
-            values = self._column(name)
-            if name == "diversity" or np.isnan(values).any():
-                continue
-            values = np.round(-values if higher else values, 12)
-            ranks.append(
-                [(values < v).sum() + 0.5 * (values == v).sum() for v in values]
-            )
-        if not ranks:
+        used = [
+            ranks(values, higher=name != "perplexity")
+            for name in ("perplexity", "coherence", "stability")
+            if not np.isnan(values := self._column(name)).any()
+        ]
+        if not used:
             raise DataError(f"no score is defined for {self.model}.")
-        return self.records[int(np.argmin(np.sum(ranks, axis=0)))].n_components
+        return self.records[int(np.argmin(np.sum(used, axis=0)))].n_components
 
     def to_markdown(self) -> str:
         """Return the table; columns that are not defined are left out."""
@@ -255,29 +252,14 @@ def _score(
         seconds = time.perf_counter() - began
         topics = np.asarray(fitted.components_, dtype=np.float64)
         mixed = topics.min() >= 0 and np.allclose(topics.sum(axis=1), 1, atol=1e-3)
-        held_out = X[~train]
-        perplexity = np.nan
-        if hasattr(fitted, "perplexity") and held_out.nnz:
-            perplexity = fitted.perplexity(held_out)
-        words = min(n_words, topics.shape[1])
-        coherence = diversity = np.nan
-        if mixed and words > 1:
-            scores = npmi_coherence(topics, X[train], n_words=words)
-            coherence = (
-                float(np.nanmean(scores)) if np.isfinite(scores).any() else np.nan
+        found: dict[str, Any] = dict.fromkeys(_SCORED, np.nan)
+        if mixed:
+            found |= topic_scores(
+                fitted, X[train], X[~train], n_words=n_words, n_diverse=n_words
             )
-            diversity = topic_diversity(topics, words)
-        accuracy = np.nan
         if labels is not None:
-            accuracy = _accuracy(fitted, X, train, labels)
-    return {
-        "topics": topics if mixed else None,
-        "perplexity": perplexity,
-        "coherence": coherence,
-        "diversity": diversity,
-        "accuracy": accuracy,
-        "seconds": seconds,
-    }
+            found["accuracy"] = _accuracy(fitted, X, train, labels)
+    return {**found, "topics": topics if mixed else None, "seconds": seconds}
 
 
 def _with(model: Any, size: int, seed: int) -> Any:
@@ -315,7 +297,7 @@ def _record(size: int, fits: list[dict[str, Any]]) -> SelectionRecord:
     runs = [fit["topics"] for fit in fits if fit["topics"] is not None]
     means = {
         name: float(np.mean([fit[name] for fit in fits]))
-        for name in ("perplexity", "coherence", "diversity", "accuracy", "seconds")
+        for name in (*_SCORED, "seconds")
     }
     stability = topic_stability(runs) if len(runs) > 1 else float("nan")
     return SelectionRecord(n_components=size, stability=stability, **means)
