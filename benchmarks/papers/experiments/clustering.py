@@ -59,7 +59,7 @@ def clustering(
     n_draws : int, default=50
         Draws for each number.
     n_classes : int or None, default=30
-        Draw among so many largest classes; None: among all.
+        Draw among this many largest classes; None: among all.
     options, seed, results, n_jobs, model_jobs, on_progress :
         As in `few_labels`.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Few labels: how good are features with 1, 3, 5 or 10 labelled documents a class?
+"""Few labels: how good are features with 1, 3, 5 or 10 labelled documents per class?
 
 The protocol of DTM and OTM. Transductive: a model sees the words of every document, and
 the labels of the drawn ones only; the rest is for the score.
@@ -70,11 +70,11 @@ def few_labels(
     n_components : int or list of int, default=100
         Numbers of topics.
     labels : int or list of int, default=(1, 3, 5, 10)
-        Labelled documents a class.
+        Labelled documents per class.
     n_draws : int, default=20
         Number of draws.
     documents_per_class : int or None, default=None
-        Draw so many documents of each class for each draw (DTM: 100), the rest is
+        For each draw take this many documents of each class (DTM: 100), the rest is
         not seen at all; None: all documents.
     label_edges : bool, default=False
         Whether graph models get the known labels as edges, as in DTM.
@@ -97,7 +97,7 @@ def few_labels(
     Returns
     -------
     Results
-        Metrics ``accuracy`` and ``macro_f1``; `labels` a class in the column labels.
+        Metrics ``accuracy`` and ``macro_f1``; `labels` per class in the column labels.
 
     References
     ----------
@@ -207,7 +207,7 @@ def draw_labels(
     size: int,
     seed: int,
 ) -> NDArray[np.int64]:
-    """Return the rows of the labelled documents: `size` a class, at most half."""
+    """Return the rows of the labelled documents: `size` per class, at most half."""
     rng = np.random.default_rng([seed, size])
     rows = []
     for c in classes.tolist():
@@ -237,7 +237,7 @@ def _participants(
         if documents_per_class < needed:
             raise DataError(
                 f"documents_per_class={documents_per_class} leaves nothing to score "
-                f"with {max(sizes)} labels a class. Give more, or fewer labels."
+                f"with {max(sizes)} labels per class. Give more, or fewer labels."
             )
         needed = documents_per_class
         counts = class_counts(task)
@@ -245,7 +245,7 @@ def _participants(
         counts = np.bincount(
             task.y[allowed & (task.y >= 0)], minlength=len(task.classes)
         )
-    what = f"{max(sizes)} labels a class need"
+    what = f"{max(sizes)} labels per class need"
     if documents_per_class is not None:
         what = "documents_per_class asks"
     return usable_classes(task, counts, needed, small_classes, what), allowed

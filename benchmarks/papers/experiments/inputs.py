@@ -21,7 +21,7 @@ SMALL_CLASSES = ("error", "drop", "fewer")
 
 
 class Task(NamedTuple):
-    """A corpus with one class a document.
+    """A corpus with one class per document.
 
     Attributes
     ----------

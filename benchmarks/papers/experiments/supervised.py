@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Supervised: features learned on training documents, scored on others (SDR).
 
-One class, several classes or a number a document.
+One class, several classes or a number per document.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _predictor(
         from sklearn.multiclass import OneVsRestClassifier
 
         if c == "cv":
-            raise DataError("svm_c='cv' needs one class a document. Give a number.")
+            raise DataError("svm_c='cv' needs one class per document. Give a number.")
         return OneVsRestClassifier(linear_svm(c, y))
     from sklearn.linear_model import RidgeCV
 
@@ -237,7 +237,7 @@ def _check_target(methods: list[Method], target: str) -> None:
     ]
     if wrong:
         raise DataError(
-            f"{', '.join(wrong)} learns from one class a document and cannot be used "
+            f"{', '.join(wrong)} learns from one class per document and cannot be used "
             f"with target={target!r}. Leave it out."
         )
 
@@ -305,7 +305,7 @@ def _numbers(corpus: Any, n_documents: int) -> NDArray[np.float64]:
     if y.shape != (n_documents,):
         raise DataError(
             f"the responses have shape {y.shape} for {n_documents} documents. Give one "
-            "number a document."
+            "number per document."
         )
     return y
 
@@ -324,7 +324,7 @@ def _splits(
         if mask.shape != y.shape[:1] or mask.all() or not mask.any():
             raise DataError(
                 f"train has shape {mask.shape} with {int(mask.sum())} documents of "
-                f"{len(y)}. Give one truth value a document, with some of both."
+                f"{len(y)}. Give one truth value per document, with some of both."
             )
         masks = [mask]
     else:

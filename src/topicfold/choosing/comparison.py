@@ -57,7 +57,7 @@ _MOST_FOR_SVM = 4000
 _SHARED_WORDS = 0.5
 # What topics need so that a person can read them; see `_unreadable`.
 _LEAST_COHERENCE = -0.5
-_COHERENCE_BEHIND = 0.1
+_COHERENCE_BEHIND = 0.3
 _LEAST_SHARE_OF_DIVERSITY = 0.5
 _MOST_COPIES = 0.1
 # Metric, and whether more is better.
@@ -371,12 +371,13 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> str:
         return _by_ranks(usable)
     text, taken = _by_accuracy(known, n_test)
     better = [
-        f"{s.model} ({s.accuracy:.3f}) is no choice, as its topics cannot be read: "
-        f"{reasons[s.model]}"
+        f"{s.model} ({s.accuracy:.3f}; {reasons[s.model]})"
         for s in scores
         if reasons[s.model] and s.accuracy > taken
     ]
-    return "; ".join([text, *better]) + "."
+    if better:
+        text += f"; more accurate, but with unreadable topics: {', '.join(better)}"
+    return f"{text}."
 
 
 def _unreadable(score: ModelScore, scores: Sequence[ModelScore]) -> str:
