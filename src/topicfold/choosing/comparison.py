@@ -348,18 +348,8 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> str:
     A model whose topics cannot be read is never recommended. With labels accuracy
     decides: a topic model that is no worse than the best by more than chance (two
     standard errors of a share of the test documents) is preferred to features that
-    nobody can read. Without labels the mean rank in all other metrics decides.
-
-    Parameters
-    ----------
-    scores : sequence of ModelScore
-        At least one.
-    n_test : int or None
-        Labelled test documents; None without labels.
-
-    Returns
-    -------
-    str
+    nobody can read. Without labels (`n_test` is None) the mean rank in all other
+    metrics decides.
     """
     reasons = {score.model: _unreadable(score, scores) for score in scores}
     usable = [score for score in scores if not reasons[score.model]]

@@ -140,25 +140,10 @@ def linear_svm(
 def held_out_accuracy(
     classifier: Any, X: Any, y: Any, *, unknown_label: Any = None
 ) -> tuple[float, int]:
-    """Fit on four fifths of the labelled documents, score on the rest.
+    """Fit a copy on four fifths of the labelled documents; return its score on the rest.
 
-    Parameters
-    ----------
-    classifier : classifier
-        Not changed; a copy is fitted.
-    X : sparse matrix of shape (n_documents, n_terms)
-        Counts.
-    y : array-like of shape (n_documents,)
-        Labels. A class with one document is never held out.
-    unknown_label : object, default=None
-        Label of documents whose class is not known: they are fitted, not scored.
-
-    Returns
-    -------
-    accuracy : float
-        Share of the held-out documents whose class was found: 0 to 1.
-    n_documents : int
-        Number of documents held out.
+    Also the number of documents held out. Documents with `unknown_label` are fitted,
+    not scored; a class with one document is never held out.
 
     Examples
     --------
