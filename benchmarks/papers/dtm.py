@@ -94,7 +94,7 @@ def figure3(page, corpus, settings, lines):
     lines += ["", "## Figure 3: DTM's parameters, 5 labels", ""]
     draws = min(5, page.options.draws)
     for parameter, values in (
-        ("graph__n_neighbors", (5, 10, 20, 40)),
+        ("n_neighbors", (5, 10, 20, 40)),
         ("step", (0.05, 0.1, 0.2, 0.4)),
     ):
 

@@ -53,7 +53,7 @@ def figures(page, name, lines):
     draws = min(10, page.options.draws)
     for parameter, values in (
         ("weight", (0.1, 1.0, 10.0, 100.0)),
-        ("graph__n_neighbors", (3, 5, 7, 10, 20)),
+        ("n_neighbors", (3, 5, 7, 10, 20)),
     ):
 
         def protocol(corpus, names, **more):

@@ -23,6 +23,7 @@ from benchmarks.papers.experiments.few_labels import draw_labels
 from protocols_support import planted_corpus
 from scipy import sparse
 
+from topicfold import LaplacianPLSA
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError
 
@@ -356,3 +357,21 @@ def test_stored_cells_are_still_read(paper):
     for model in {row["model"] for rows in cells.values() for row in rows}:
         assert find_method(model).shown == model
     assert module.__doc__
+
+
+def test_options_of_neighbours_keep_the_names_of_stored_cells(corpus, monkeypatch):
+    """Another name would be another cell: the tables of figures would be empty."""
+    seen, fit = [], LaplacianPLSA.fit
+
+    def watched(self, X, y=None):
+        seen.append(self.graph.n_neighbors)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LaplacianPLSA, "fit", watched)
+    found = sensitivity(
+        clustering, corpus, "LapPLSI", "n_neighbors", [3], n_clusters=2, n_draws=1
+    )
+    assert found.failures == []
+    assert seen == [3]
+    cells = ResultFile(common.RESULTS / "lapplsi.jsonl", frozen=True)._cells.values()
+    assert found.rows[0]["settings"] in {rows[0]["settings"] for rows in cells}

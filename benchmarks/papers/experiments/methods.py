@@ -16,6 +16,13 @@ from topicfold.registry import find_model
 
 # Options of the classifier on top, not of the model.
 CLASSIFIER_OPTIONS = {"svm_c": 1.0, "power": 0.5}
+# Options of graph models by the names that stored cells have: they are part of a key.
+NEIGHBOR_OPTIONS = {
+    "n_neighbors": "graph__n_neighbors",
+    "similarity": "graph__metric",
+    "edge_weights": "graph__edge_weights",
+    "sublinear_tf": "graph__sublinear_tf",
+}
 _HERE = "benchmarks.papers.experiments.baselines"
 _PREDICT = {"kind": "predict", "labels": "must", "sized": False}
 _CLUSTER = {"kind": "cluster", "sized": False}
@@ -165,6 +172,15 @@ def method_cells(
     return cells
 
 
+def make_method(
+    method: Method, n_components: int | None, seed: int, **options: Any
+) -> Any:
+    """Return an unfitted estimator; options have the names that stored cells have."""
+    if method.graph:
+        options = {NEIGHBOR_OPTIONS.get(k, k): v for k, v in options.items()}
+    return make_candidate(method, n_components, seed, **options)
+
+
 def fit_all(
     method: Method,
     X: Any,
@@ -181,7 +197,7 @@ def fit_all(
     Mixtures as they were fitted; for models that learn from labels, as they are
     inferred without, or the labelled documents would not be like the others.
     """
-    model = make_candidate(
+    model = make_method(
         method, capped(n_components, X, method), seed, n_jobs=n_jobs, **options
     )
     if method.kind == "features" and not only_fit:

@@ -7,7 +7,11 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.papers.experiments.methods import CLASSIFIER_OPTIONS, find_method
+from benchmarks.papers.experiments.methods import (
+    CLASSIFIER_OPTIONS,
+    NEIGHBOR_OPTIONS,
+    find_method,
+)
 from benchmarks.papers.experiments.results import Results
 from topicfold.exceptions import DataError
 
@@ -56,8 +60,8 @@ def sensitivity(
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.poisson(np.where(y[:, None] == np.arange(8) % 2, 2.0, 0.2))
-    >>> found = sensitivity(few_labels, (X, y), "DTM", "graph__n_neighbors",
-    ...     [2, 5], n_components=2, labels=3, n_draws=1)
+    >>> found = sensitivity(few_labels, (X, y), "DTM", "n_neighbors", [2, 5],
+    ...     n_components=2, labels=3, n_draws=1)
     >>> found.unique("parameter_value")
     [2, 5]
     """
@@ -120,6 +124,8 @@ def _check_parameter(method: Any, parameter: str) -> None:
     accepted: list[str] = []
     for loaded in (method.load(), method.load_base()):
         accepted += getattr(loaded, "_get_param_names", list)()
+    if method.graph:
+        accepted += NEIGHBOR_OPTIONS
     if accepted and parameter not in accepted:
         raise DataError(
             f"{method.shown} has no parameter {parameter!r}. It has: "

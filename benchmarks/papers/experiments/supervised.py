@@ -20,11 +20,12 @@ from benchmarks.papers.experiments.methods import (
     check_methods,
     classification_scores,
     find_method,
+    make_method,
     method_cells,
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.candidates import capped, make_candidate, powered
+from topicfold.choosing.candidates import capped, powered
 from topicfold.choosing.cells import Cell, Row, data_fingerprint
 from topicfold.choosing.evaluation import (
     COSTS,
@@ -157,7 +158,7 @@ def measure(
         seconds = time.perf_counter() - began
         return _rows(target, y[~train], predicted, seconds)
     n_components = capped(cell["n_components"], X[train], method)
-    model = make_candidate(
+    model = make_method(
         method, n_components, cell["seed"], n_jobs=cell["model_jobs"], **own
     )
     known = (y[train],) if method.labels == "must" else ()

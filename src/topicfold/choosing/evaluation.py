@@ -140,10 +140,10 @@ def linear_svm(
 def held_out_accuracy(
     classifier: Any, X: Any, y: Any, *, unknown_label: Any = None
 ) -> tuple[float, int]:
-    """Fit a copy on four fifths of the labelled documents; return its score on the rest.
+    """Fit a copy on four fifths of the labelled documents, score it on the rest.
 
-    Also the number of documents held out. Documents with `unknown_label` are fitted,
-    not scored; a class with one document is never held out.
+    Returns the accuracy and the number of documents held out. Documents with
+    `unknown_label` are fitted, not scored; a class with one document is never held out.
 
     Examples
     --------
