@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from topicfold import PLSA, TopicClassifier
+from topicfold.persistence.model_folder import load_model_folder
 
 LAND = "the red fox and the wolf run in the forest with deer and bear"
 SEA = "blue fish swim in deep sea water with waves and salt and whale"
@@ -40,7 +41,9 @@ def train(cli, labelled, options, folder, *more):
 def test_train_then_predict(cli, labelled, options, tmp_path):
     result = train(cli, labelled, options, tmp_path / "model")
     assert result.exit_code == 0, result.stderr
-    assert "held out" in result.stdout
+    assert "of 48 documents classified without their labels" in result.stdout
+    assert "95 % interval" in result.stdout
+    assert "FSTM, 4 topics, refined with the labels; 48 of 60" in result.stdout
     new = tmp_path / "new.txt"
     new.write_text(f"{LAND}\n{SEA}\n", encoding="utf-8")
     result = cli("classify", tmp_path / "model", new, "--explain", 2)
@@ -52,6 +55,44 @@ def test_train_then_predict(cli, labelled, options, tmp_path):
     # The topics can be looked at like any other model's.
     assert cli("topics", tmp_path / "model").exit_code == 0
     assert cli("info", tmp_path / "model").exit_code == 0
+
+
+def test_few_labels_take_the_graph_model(cli, labelled, options, tmp_path):
+    """Six labels: topics of all documents, and an interval as wide as six are few."""
+    rows = [json.loads(line) for line in labelled.read_text("utf-8").splitlines()]
+    for i, row in enumerate(rows):
+        row["kind"] = row["kind"] if i in (1, 2, 3, 4, 6, 7) else None
+    labelled.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    result = train(cli, labelled, options, tmp_path / "model")
+    assert result.exit_code == 0, result.stderr
+    assert "LocallyConsistentPLSA, 4 topics of all documents" in result.stdout
+    assert "100.0% of 6 documents" in result.stdout
+    assert "(95 % interval: 61.0% to 100.0%)" in result.stdout
+    new = tmp_path / "new.txt"
+    new.write_text(f"{LAND}\n{SEA}\n", encoding="utf-8")
+    shown = cli("classify", tmp_path / "model", new).stdout
+    assert [row["class"] for row in csv.DictReader(io.StringIO(shown))] == [
+        "land",
+        "sea",
+    ]
+    two_phase = train(
+        cli, labelled, options, tmp_path / "other", "-m", "fstm", "--no-check"
+    )
+    assert "refined with the labels" in two_phase.stdout
+    assert "Accuracy" not in two_phase.stdout
+
+
+def test_python_and_command_line_have_one_default(cli, labelled, options, tmp_path):
+    cli("classify", tmp_path / "model", labelled, "--train", "--no-check", *options)
+    saved = load_model_folder(tmp_path / "model")
+    labels = [json.loads(line)["kind"] for line in labelled.read_text().splitlines()]
+    X = np.random.default_rng(0).poisson(1.0, (60, 30))
+    ours = TopicClassifier().fit(X, labels).model_
+    theirs = saved.model.model_
+    assert type(ours) is type(theirs)
+    assert ours.components_.shape[0] == theirs.components_.shape[0]
+    again = TopicClassifier().fit(X, labels).model_
+    np.testing.assert_array_equal(ours.components_, again.components_)
 
 
 def test_output_file(cli, labelled, options, tmp_path):
@@ -70,7 +111,7 @@ def test_output_file(cli, labelled, options, tmp_path):
     ("more", "message"),
     [
         (("--explain", "2"), "for new documents alone"),
-        (("-m", "lsi"), "use one of fstm, plsa, lda"),
+        (("-m", "lsi"), "use one of fstm, plsa, lda, local"),
     ],
     ids=["explain", "model"],
 )

@@ -18,9 +18,9 @@ from topicfold.infer.two_phase import (
     discriminative_mixtures,
     discriminative_topics,
     expected_topic_counts,
-    indicator_members,
     smoothed_documents,
 )
+from topicfold.models.class_labels import indicator_members
 
 
 def test_a_topic_at_the_threshold_or_the_median_sets_apart():

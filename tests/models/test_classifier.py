@@ -15,6 +15,7 @@ from topicfold.models.classifier import TopicClassifier
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.manifold import LocallyConsistentPLSA
+from topicfold.models.medlda import MedLDA
 from topicfold.models.plsa import PLSA
 from topicfold.models.two_phase import TwoPhase
 from topicfold.persistence.model_folder import load_model_folder, save_model_folder
@@ -23,8 +24,16 @@ from topicfold.persistence.model_folder import load_model_folder, save_model_fol
 @pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
 @parametrize_with_checks(
     [
-        TopicClassifier(TwoPhase(FSTM(4, max_iter=10, random_state=0), n_rounds=1)),
-        TopicClassifier(PLSA(4, max_iter=20, random_state=0), LogisticRegression()),
+        # One check takes -1 as a class, so another label means unknown.
+        TopicClassifier(
+            TwoPhase(FSTM(4, max_iter=10, random_state=0), n_rounds=1),
+            unknown_label="?",
+        ),
+        TopicClassifier(
+            PLSA(4, max_iter=20, random_state=0),
+            LogisticRegression(),
+            unknown_label="?",
+        ),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -124,11 +133,49 @@ def test_documents_of_unknown_class_teach_topics_only(labelled):
     assert not np.array_equal(alone.model_.components_, model.model_.components_)
 
 
-def test_minus_one_is_a_class_like_any_other(labelled):
+UNKNOWN = {
+    "minus one": (-1, [0, 1, 2, 3], int),
+    "minus one of floats": (-1.0, [0.0, 1.0, 2.0, 3.0], float),
+    "nan": (np.nan, [0.0, 1.0, 2.0, 3.0], float),
+    "none": (None, ["a", "b", "c", "d"], object),
+    "nan among names": (np.nan, ["a", "b", "c", "d"], object),
+    "empty": ("", ["a", "b", "c", "d"], str),
+    "pandas": (pd.NA, ["a", "b", "c", "d"], object),
+}
+
+
+@pytest.mark.parametrize(("unknown", "names", "dtype"), UNKNOWN.values(), ids=UNKNOWN)
+@pytest.mark.parametrize("make", [TopicClassifier, None], ids=["topics", "MedLDA"])
+def test_unknown_labels_are_no_class(labelled, make, unknown, names, dtype):
+    X, y = labelled
+    every = np.array(names, dtype=object)[np.unique(y, return_inverse=True)[1]]
+    some = every.copy()
+    some[np.arange(300) % 3 != 0] = unknown
+    model = make(MODELS[1]) if make else MedLDA(5, max_iter=5, random_state=0)
+    model.fit(X, some.astype(dtype))
+    assert model.classes_.tolist() == names
+    assert (model.predict(X) == every.astype(dtype)).mean() > 0.85
+
+
+def test_minus_one_is_a_class_if_another_label_means_unknown(labelled):
     X, y = labelled
     signs = np.where(y == "east", 1, -1)
-    model = TopicClassifier(MODELS[4], LinearSVC(C=10)).fit(X, signs)
-    assert model.score(X, signs) > 0.9
+    with pytest.raises(DataError, match="-1 means unknown"):
+        TopicClassifier(MODELS[4]).fit(X, signs)
+    model = TopicClassifier(MODELS[4], LinearSVC(C=10), unknown_label=0)
+    assert model.fit(X, signs).score(X, signs) > 0.9
+
+
+@pytest.mark.parametrize("model", [None, MODELS[4]], ids=["default", "TwoPhase"])
+@pytest.mark.parametrize("n", [1, 2, 300])
+def test_any_number_of_labels_per_class(labelled, model, n):
+    """Two documents of each class, one, or all that there are."""
+    X, y = labelled
+    given = y.astype(object)
+    for name in set(y):
+        given[np.flatnonzero(y == name)[n:]] = None
+    classifier = TopicClassifier(model).fit(X, given)
+    assert classifier.score(X, y) > {1: 0.4, 2: 0.5, 300: 0.85}[n]
 
 
 def test_classifiers_without_decisions(labelled):
@@ -157,7 +204,11 @@ def test_empty_documents_are_warned_about_once(ragged):
     [
         (TopicClassifier(), None, "requires y to be passed"),
         (TopicClassifier(), [0, 1], "y has 2 labels for 4 documents"),
-        (TopicClassifier(), [1, 1, 1, 1], "y has 1 class"),
+        (TopicClassifier(), [1, 1, 1, 1], "y has 1 class in 4 labelled of 4"),
+        (TopicClassifier(), [1, -1, None, 1], "1 class in 2 .* -1 means unknown"),
+        (TopicClassifier(), [-1, -1, -1, -1], "y has 0 classes"),
+        (TopicClassifier(), [0.5, 1.2, 0.1, 3.3], "y is continuous"),
+        (TopicClassifier(unknown_label=1), [0, 1, 0, 1], "The label 1 means unknown"),
         (TopicClassifier(LinearSVC()), [0, 1, 0, 1], "is a LinearSVC"),
     ],
 )

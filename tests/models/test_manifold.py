@@ -154,18 +154,31 @@ def test_own_graph_is_network_plsa(planted):
     np.testing.assert_array_equal(by_list.doc_topics_, by_matrix.doc_topics_)
 
 
-def test_labels_join_and_part_documents(planted):
+def test_labels_join_and_part_documents_where_asked(planted):
     X, theta, _ = planted
     y = np.full(300, -1)
     y[:20] = theta[:20].argmax(axis=1)
-    model = LocallyConsistentPLSA(4, random_state=0, max_iter=3).fit(X, y)
-    graph = model.graph_.toarray()
+    model = LocallyConsistentPLSA(4, random_state=0, max_iter=3)
+    model.set_params(graph__label_edges=True)
+    graph = clone(model).fit(X, y).graph_.toarray()
     same = (y[:20, None] == y[None, :20]) & ~np.eye(20, dtype=bool)
-    assert (graph[:20, :20][same] == 1).all()
+    # As heavy as a usual edge, or heavier where the documents are near anyway.
+    plain = clone(model).fit(X).graph_
+    assert graph[:20, :20][same].min() == np.median(plain.data)
     assert (graph[:20, :20][~same] == 0).all()
-    given = document_graph(X, 3)
-    joined = LocallyConsistentPLSA(4, graph=given, random_state=0, max_iter=3)
-    assert (joined.fit(X, y).graph_.toarray()[:20, :20][same] == 1).all()
+    own = document_graph(X, 3)
+    joined = NeighborGraph(label_edges=True).build(X, y, given=own).toarray()
+    assert (joined[:20, :20][same] == 1).all()
+    assert (joined[:20, :20][~same] == 0).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_labels_do_not_change_the_features_by_default(model, planted):
+    """Features of labelled documents must be like those of all others."""
+    X, theta, _ = planted
+    fitted = model(4, random_state=0, max_iter=3)
+    plain = clone(fitted).fit_transform(X)
+    np.testing.assert_array_equal(plain, fitted.fit_transform(X, theta.argmax(axis=1)))
 
 
 def test_labels_may_be_names():
@@ -178,7 +191,9 @@ def test_labels_may_be_names():
 
 @pytest.mark.parametrize("model", MODELS)
 def test_one_giant_class(model, planted):
-    fitted = model(4, random_state=0, max_iter=10).fit(planted[0], np.zeros(300, int))
+    fitted = model(4, random_state=0, max_iter=10)
+    fitted.set_params(graph__label_edges=True)
+    fitted.fit(planted[0], np.zeros(300, int))
     np.testing.assert_allclose(fitted.doc_topics_.sum(axis=1), 1.0, atol=1e-5)
     # Neighbours of the class, not all pairs of it.
     assert 0 < fitted.graph_.nnz < 300 * 50

@@ -20,11 +20,12 @@ from topicfold.infer.two_phase import (
     discriminative_topics,
     smoothed_documents,
 )
+from topicfold.models.class_labels import class_members
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.manifold import LocallyConsistentPLSA
 from topicfold.models.plsa import PLSA
-from topicfold.models.two_phase import TwoPhase, encode_classes, set_topics
+from topicfold.models.two_phase import TwoPhase, set_topics
 
 BASES = [
     FSTM(6, max_iter=20, random_state=0),
@@ -307,7 +308,7 @@ def test_an_indicator_of_single_labels_is_the_labels(rare_words):
     ids=["names", "numbers", "floats", "nan", "bool", "indicator", "mixed"],
 )
 def test_classes_of_labels(y, classes, members):
-    found, names = encode_classes(y, 4)
+    found, names = class_members(y, 4)
     assert names.tolist() == classes
     assert [np.flatnonzero(row).tolist() for row in found] == members
 
@@ -339,8 +340,8 @@ def test_empty_documents_are_warned_about_once(ragged):
     ("model", "y", "message"),
     [
         (TwoPhase(FSTM(2)), None, "requires y to be passed"),
-        (TwoPhase(FSTM(2)), [1, 1, 1, 1], "y has 1 classes in 4 labelled of 4"),
-        (TwoPhase(FSTM(2)), [1, -1, 1, -1], "y has 1 classes in 2 labelled"),
+        (TwoPhase(FSTM(2)), [1, 1, 1, 1], "y has 1 class in 4 labelled of 4"),
+        (TwoPhase(FSTM(2)), [1, -1, 1, -1], "y has 1 class in 2 labelled"),
         (TwoPhase(FSTM(2)), [-1, -1, -1, -1], "y has 0 classes in 0 labelled"),
         (TwoPhase(FSTM(2)), [0, 1, 0], "y has 3 labels for 4 documents"),
         (TwoPhase(FSTM(2)), [[0, 1], [1, 0]], "y has 2 rows for 4 documents"),

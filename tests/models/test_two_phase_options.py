@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the two-phase framework has beyond the paper: weights, neighbours, descent."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 import topicfold
-from topicfold import FSTM, LDA, MedLDA, TopicClassifier, TwoPhase
+from topicfold import (
+    FSTM,
+    LDA,
+    LocallyConsistentPLSA,
+    MedLDA,
+    TopicClassifier,
+    TwoPhase,
+)
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 from topicfold.infer import two_phase
@@ -18,6 +28,7 @@ from topicfold.infer.class_words import (
     neighbor_mixtures,
     weighted_words,
 )
+from topicfold.models.two_phase import deal_documents
 
 
 @pytest.fixture(scope="module")
@@ -224,3 +235,86 @@ def test_approximate_neighbors_are_the_best_candidates_of_descent(corpus, monkey
     model = TwoPhase(base(), approximate=True, n_rounds=1).fit(X, y)
     other = TwoPhase(base(), n_rounds=1).fit(X, y)
     assert not np.array_equal(model.components_, other.components_)
+
+
+OPTIONS = {
+    "plain": {},
+    "words": {"word_weights": "classes"},
+    "neighbours": {"word_weights": "classes", "neighbor_weight": 0.5},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_random_labels_cannot_be_learned_from_cross_fitted_mixtures(corpus, options):
+    """On the mixtures of `fit_transform` they look learnable, and are not."""
+    X, y = corpus
+    y = np.random.default_rng(1).permutation(y)
+    train, new = np.arange(240) % 4 > 0, np.arange(240) % 4 == 0
+    model = TwoPhase(FSTM(30, max_iter=20, random_state=0), **options)
+    known = np.sqrt(model.fit_transform(X[train], y[train]))
+    honest = np.sqrt(model.cross_fit_transform(X[train], y[train]))
+    svm = LinearSVC().fit(known, y[train])
+    test = svm.score(np.sqrt(model.transform(X[new])), y[new])
+    misled, told = (
+        cross_val_score(LinearSVC(), features, y[train]).mean()
+        for features in (known, honest)
+    )
+    error = np.sqrt(test * (1 - test) * (1 / train.sum() + 1 / new.sum()))
+    assert misled > test + 2 * error
+    assert abs(told - test) < 2 * error
+
+
+def test_cross_fitted_mixtures_do_not_know_the_label(corpus):
+    X, y = corpus
+    model = TwoPhase(base(), word_weights="classes", neighbor_weight=0.5)
+    rows = model.cross_fit_transform(X, y, cv=3)
+    np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-5)
+    hidden = deal_documents(y, 3) == 0
+    others = np.where(hidden, (y + 1) % 3, y)
+    (counts, _), start = model._read(X, y), base()
+    twin = copy.copy(model)
+    twin._do_phases(counts, others[:, None] == np.arange(3), start, ~hidden)
+    np.testing.assert_array_equal(twin.transform(X[hidden]), rows[hidden])
+    twin._do_phases(counts, others[:, None] == np.arange(3), start)
+    assert not np.array_equal(twin.transform(X[hidden]), rows[hidden])
+
+
+def test_documents_without_a_label_are_not_hidden(corpus):
+    X, y = corpus
+    model = TwoPhase(base())
+    rows = model.cross_fit_transform(X, np.where(np.arange(240) < 5, -1, y))
+    np.testing.assert_array_equal(rows[:5], model.doc_topics_[:5])
+    assert not np.array_equal(rows[5:], model.doc_topics_[5:])
+
+
+def test_classes_are_learned_from_cross_fitted_mixtures(corpus):
+    X, y = corpus
+    features = TwoPhase(base(), word_weights="classes").cross_fit_transform(X, y)
+    assert cross_val_score(LinearSVC(), np.sqrt(features), y).mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("y", "cv", "message"),
+    [([0, 1] * 4, 1, "cv=1"), ([0, 0, 1] + [-1] * 5, 3, "3 labelled .* too few")],
+)
+def test_too_few_labels_to_cross_fit(y, cv, message):
+    X = np.random.default_rng(0).poisson(2.0, (8, 6)) + 1
+    with pytest.raises(DataError, match=message):
+        TwoPhase(FSTM(2, random_state=0)).cross_fit_transform(X, y, cv=cv)
+
+
+@pytest.mark.parametrize("model", [LDA, TwoPhase, MedLDA, LocallyConsistentPLSA])
+def test_labelled_documents_predicted_without_their_labels(corpus, model):
+    X, y = corpus
+    made = TwoPhase(base()) if model is TwoPhase else model(6, random_state=0)
+    given = np.where(np.arange(240) < 40, -1, y)
+    classifier = TopicClassifier(made)
+    rows, found = classifier.fit_cross_predict(X, given)
+    assert sorted(rows) == list(range(40, 240))
+    plain = TopicClassifier(made).fit(X, given)
+    np.testing.assert_array_equal(classifier.predict(X), plain.predict(X))
+    few, _ = classifier.fit_cross_predict(X, given, enough=1)
+    assert len(few) == 40
+    permuted = np.random.default_rng(2).permutation(y)
+    rows, found = classifier.fit_cross_predict(X, permuted)
+    assert abs((found == permuted[rows]).mean() - 1 / 3) < 2 * np.sqrt(2 / 9 / 240)

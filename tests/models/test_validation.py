@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold import PLSA, MedLDA, TopicClassifier
-from topicfold.exceptions import DataError
+from topicfold import PLSA
 from topicfold.models.base import check_counts
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 1]])
@@ -46,14 +45,3 @@ def test_the_matrix_of_the_user_stays_as_it_is():
     assert X.nnz == 3
     assert given.nnz == 5
     np.testing.assert_array_equal(given.data, data)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [MedLDA, lambda k: TopicClassifier(PLSA(k))],
-    ids=["MedLDA", "TopicClassifier"],
-)
-def test_labels_that_are_no_number_are_named_with_the_way_out(make):
-    y = np.r_[np.tile([0.0, 1.0], 3), np.nan]
-    with pytest.raises(DataError, match=r"NaN \(first: document 6\).*unknown_label=-1"):
-        make(2).fit(np.ones((7, 3)), y)

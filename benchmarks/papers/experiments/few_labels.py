@@ -33,6 +33,7 @@ from topicfold.choosing.candidates import powered
 from topicfold.choosing.cells import Cell, Row, data_fingerprint
 from topicfold.choosing.evaluation import check_sizes, linear_svm
 from topicfold.exceptions import DataError
+from topicfold.graph import NeighborGraph
 
 DEFAULT_MODELS = ("tf-idf", "PCA", "NMF", "PLSA", "LDA", "LapPLSI", "LTM", "DTM", "OTM")
 
@@ -179,7 +180,9 @@ def measure(
         else:
             if features is None or needs:
                 began = time.perf_counter()
-                extra = {"unknown_label": -1} if method.classifies else {}
+                extra = {}
+                if needs and method.labels == "may":
+                    extra["graph"] = NeighborGraph(label_edges=True)
                 _, features = fit_all(
                     method,
                     X,

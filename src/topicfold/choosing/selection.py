@@ -244,8 +244,6 @@ def _score(
 ) -> dict[str, Any]:
     fitted = _with(model, size, seed)
     known = labels is not None
-    if labels is not None and (labels < 0).any() and hasattr(fitted, "unknown_label"):
-        fitted.set_params(unknown_label=-1)
     with quiet():
         began = time.perf_counter()
         fitted.fit(X[train], labels[train]) if known else fitted.fit(X[train])  # type: ignore[index]

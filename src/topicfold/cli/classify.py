@@ -20,9 +20,9 @@ from topicfold.exceptions import DataError
 HELP = """Classify documents by their topics.
 
 With --train, INPUT has labels and the classifier is saved in DIR; documents without
-a label help to find the topics. A fifth of the labelled documents is held out first,
-to say how well it does. Without --train, DIR has a classifier, and the classes of
-the documents of INPUT are written.
+a label help to find the topics. Every labelled document is also classified without
+its label, to say how well it does. Without --train, DIR has a classifier, and the
+classes of the documents of INPUT are written.
 
 \b
 [bold]Examples[/bold]
@@ -44,7 +44,11 @@ _Train = Annotated[bool, typer.Option("--train", help="Learn from INPUT, save in
 _Topics = Annotated[
     int | None,
     typer.Option(
-        "--topics", "-k", min=2, help="Topics, with --train.", show_default="120"
+        "--topics",
+        "-k",
+        min=2,
+        help="Topics, with --train.",
+        show_default="by classes and documents",
     ),
 ]
 _Base = Annotated[
@@ -52,15 +56,14 @@ _Base = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="Topics to refine with the labels, with --train: fstm, plsa or lda.",
-        show_default="fstm",
+        help="With --train: fstm, plsa or lda, refined with the labels, or local, a "
+        "graph model of all documents.",
+        show_default="local with few labels, else fstm",
     ),
 ]
 _Check = Annotated[
     bool,
-    typer.Option(
-        "--check/--no-check", help="Hold documents out to measure the accuracy."
-    ),
+    typer.Option("--check/--no-check", help="Measure the accuracy on hidden labels."),
 ]
 _Explain = Annotated[
     int,
@@ -73,7 +76,7 @@ _Output = Annotated[
 _Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same model.")]
 _Jobs = Annotated[int, typer.Option(help="Threads, -1 for all.")]
 _Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
-_DEFAULT_TOPICS = 120
+_BASES = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
 
 
 @texts.takes_text_options(without=("time", "tokens"))
@@ -121,26 +124,23 @@ def _train(
     from topicfold.persistence.model_folder import save_model_folder
 
     check_output(folder, force=force)
-    classifier = make_classifier(**settings)
+    name = _model_name(settings["model"])
     found, text = read_corpus(source, options, format)
     corpus = in_memory(found, source)
     show_corpus(corpus)
     labels = checked_labels(corpus.labels)
+    classifier = make_classifier(labels, **{**settings, "model": name})
+    show_fact("Topics", _choice(classifier.model, labels))
     if check:
-        from topicfold.choosing.evaluation import held_out_accuracy
-
         try:
-            with working("Measuring on held-out documents …"):
-                accuracy, n_test = held_out_accuracy(
-                    classifier, corpus.counts, labels, unknown_label=""
-                )
+            with working("Learning, with and without each label …"):
+                rows, predicted = classifier.fit_cross_predict(corpus.counts, labels)
         except DataError as error:
             raise CommandError(f"{error} --no-check trains without it.") from error
-        show_fact(
-            "Accuracy", f"{accuracy:.1%} of {n_test:,} documents held out for the test"
-        )
-    with working("Learning from all documents …"):
-        classifier.fit(corpus.counts, labels)
+        show_fact("Accuracy", _accuracy(predicted == labels[rows]))
+    else:
+        with working("Learning …"):
+            classifier.fit(corpus.counts, labels)
     save_model_folder(
         classifier,
         folder,
@@ -154,20 +154,59 @@ def _train(
     show_next("topicfold classify {} NEW-DOCUMENTS", folder)
 
 
-def make_classifier(model: str | None, topics: int | None, seed: int, jobs: int) -> Any:
+def _model_name(model: str | None) -> str | None:
+    names = (*_BASES, "local")
+    name = None if model is None else model.lower().removesuffix("^c")
+    name = None if name is None else name.removesuffix("-c")
+    if name is not None and name not in names:
+        raise CommandError(f"--model {model!r}: use one of {', '.join(names)}.")
+    return name
+
+
+def make_classifier(
+    labels: Any, model: str | None, topics: int | None, seed: int, jobs: int
+) -> Any:
     """Return the unfitted classifier of the command line."""
     import topicfold
-    from topicfold.models.classifier import best_topics
+    from topicfold.core.labels import class_numbers
+    from topicfold.models.classifier import default_topics
 
-    bases = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
-    name = (model or "fstm").lower().removesuffix("^c").removesuffix("-c")
-    if name not in bases:
-        raise CommandError(f"--model {model!r}: use one of {', '.join(bases)}.")
-    base = getattr(topicfold, bases[name])(
-        topics or _DEFAULT_TOPICS, random_state=seed, n_jobs=jobs
-    )
+    codes, _ = class_numbers(labels, len(labels))
+    base = None
+    if model in _BASES:
+        base = getattr(topicfold, _BASES[model])()
     return topicfold.TopicClassifier(
-        best_topics().set_params(base=base), unknown_label=""
+        default_topics(
+            codes,
+            topics,
+            base=base,
+            few=True if model == "local" else None if model is None else False,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+    )
+
+
+def _choice(model: Any, labels: Any) -> str:
+    """Say which topics were chosen, and by what."""
+    known, total = int((labels != "").sum()), len(labels)
+    base = getattr(model, "base", None)
+    if base is None:
+        what = f"{type(model).__name__}, {model.n_components} topics of all documents"
+    else:
+        name = type(base).__name__
+        what = f"{name}, {base.n_components} topics, refined with the labels"
+    return f"{what}; {known:,} of {total:,} documents have a label"
+
+
+def _accuracy(right: Any) -> str:
+    from topicfold.choosing.evaluation import wilson_interval
+
+    n = len(right)
+    low, high = wilson_interval(int(right.sum()), n)
+    return (
+        f"{right.mean():.1%} of {n:,} documents classified without their labels (95 % "
+        f"interval: {low:.1%} to {high:.1%})"
     )
 
 

@@ -139,6 +139,7 @@ def fit(
     """Learn topics from documents and save the model."""
     from topicfold.cli.fitting import (
         fit_model,
+        join_classes,
         labels_to_use,
         name_classes,
         show_corpus,
@@ -169,6 +170,8 @@ def fit(
     if not quiet:
         show_corpus(corpus)
     y = labels_to_use(corpus, entry, use_labels)
+    if y is not None and "graph" in estimator.get_params(deep=False):
+        join_classes(estimator, corpus.counts, y)
     done = fit_model(estimator, corpus.counts, y, quiet=quiet)
     name_classes(estimator, corpus)
     page = _save(estimator, corpus, output, settings, report=with_report, quiet=quiet)

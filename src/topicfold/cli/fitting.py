@@ -139,6 +139,16 @@ def labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
     return y
 
 
+def join_classes(model: Any, X: Any, y: Any) -> None:
+    """Let labels change the graph of a graph model, its own or the user's."""
+    from topicfold.graph import NeighborGraph
+
+    if model.graph is None or isinstance(model.graph, NeighborGraph):
+        model.set_params(graph__label_edges=True)
+    else:
+        model.graph = NeighborGraph(label_edges=True).build(X, y, given=model.graph)
+
+
 def name_classes(model: Any, corpus: Any) -> None:
     """Give a model that learned class numbers the names of the classes."""
     if hasattr(model, "classes_"):

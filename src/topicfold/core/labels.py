@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels of documents, of which some may be unknown."""
+"""Labels of documents as numbers of classes: the one place that knows "unknown"."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
 
 from topicfold.exceptions import DataError
 
@@ -21,21 +23,86 @@ def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
     """
     if y is None:
         return None
-    names = np.asarray(y, dtype=object).ravel()
-    if len(names) != n_documents:
+    codes, classes = class_numbers(y, n_documents)
+    return codes if len(classes) else None
+
+
+def class_numbers(
+    y: Any, n_documents: int, unknown_label: Any = None
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the class number of each document, -1 where unknown, and the classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        One label per document. None and NaN are unknown.
+    n_documents : int
+        Number of documents.
+    unknown_label : object, default=None
+        Another label that means unknown; None: -1 and "" do.
+
+    Examples
+    --------
+    >>> codes, classes = class_numbers(["b", None, "a", -1], 4)
+    >>> codes.tolist(), classes.tolist()
+    ([1, -1, 0, -1], ['a', 'b'])
+    """
+    table = np.asarray(y, dtype=object)
+    labels = (table if table.ndim == 1 else column_or_1d(table, warn=True)).tolist()
+    if len(labels) != n_documents:
         raise DataError(
-            f"y has {len(names)} labels for {n_documents} documents. Give one label "
-            "per document, -1 where it is unknown."
+            f"y has {len(labels)} labels for {n_documents} documents (inconsistent "
+            "numbers of samples). Give one label per document, -1 where it is unknown."
         )
-    known = np.array(
-        [not (n is None or n == "" or n == -1 or n != n) for n in names.tolist()],
-        dtype=bool,
-    )
-    if not known.any():
-        return None
-    labels = np.full(n_documents, -1, dtype=np.int64)
-    values = names[known].tolist()
+    unknown = (-1, "") if unknown_label is None else (unknown_label,)
+    known = np.array([not _is_unknown(label, unknown) for label in labels], dtype=bool)
+    codes = np.full(n_documents, -1, dtype=np.int64)
+    values: list[Any] = [label for label in labels if not _is_unknown(label, unknown)]
     if len({isinstance(value, str) for value in values}) > 1:
         values = [str(value) for value in values]
-    labels[known] = np.unique(np.asarray(values), return_inverse=True)[1]
-    return labels
+    if not values:
+        return codes, np.arange(0)
+    found = np.asarray(values)
+    if found.dtype.kind == "f" and type_of_target(found) == "continuous":
+        raise DataError(
+            "Unknown label type: y is continuous. Give a label per document, whole "
+            "numbers or names."
+        )
+    classes, codes[known] = np.unique(found, return_inverse=True)
+    return codes, classes
+
+
+def _is_unknown(label: Any, unknown: tuple[Any, ...]) -> bool:
+    if label is None:
+        return True
+    try:
+        return bool(label != label) or any(label == other for other in unknown)
+    except TypeError:  # pandas.NA compares to nothing
+        return True
+
+
+def check_two_classes(
+    codes: NDArray[np.int64], n_classes: int, purpose: str, unknown_label: Any = None
+) -> None:
+    """Refuse fewer than two classes.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_documents,)
+        Class numbers, -1 where unknown.
+    n_classes : int
+        Classes that some document has.
+    purpose : str
+        What needs two classes, for the error.
+    unknown_label : object, default=None
+        The label that means unknown, as in `class_numbers`.
+    """
+    if n_classes >= 2:
+        return
+    means = "-1" if unknown_label is None else repr(unknown_label)
+    raise DataError(
+        f"y has {n_classes} {'class' if n_classes == 1 else 'classes'} in "
+        f"{int((codes >= 0).sum())} labelled of {len(codes)} documents; {purpose} "
+        f"needs at least two. The label {means} means unknown: count classes from 0, "
+        "or use LDA, PLSA or FSTM, which need no labels."
+    )

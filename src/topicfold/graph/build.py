@@ -90,8 +90,9 @@ def document_graph(
     weights : {"binary", "similarity"}, default="binary"
         Every edge has weight 1, or the larger of its two similarities.
     labels : array-like of int of shape (n_documents,) or None, default=None
-        Classes, -1 for unknown. Labelled documents of one class are joined (weight 1)
-        and edges between labelled documents of different classes are removed.
+        Classes, -1 for unknown. Labelled documents of one class are joined (with the
+        median weight of the other edges) and edges between labelled documents of
+        different classes are removed.
     within_class : bool, default=False
         Use `labels` in the search instead: neighbours of a labelled document are
         searched among the labelled documents of its class only.
@@ -217,9 +218,13 @@ class NeighborGraph(BaseEstimator):
     metric : {"cosine", "intersection", "kl"} or callable, default="cosine"
         Which documents are near, the `similarity` of `NeighborIndex`.
     edge_weights : {"binary", "similarity"}, default="similarity"
-        Every edge weighs 1, as in the papers, or the similarity; label edges weigh 1.
+        Every edge weighs 1, as in the papers, or the similarity.
     sublinear_tf : bool, default=True
         Compare ``log(1 + count)`` instead of counts.
+    label_edges : bool, default=False
+        Whether labels change the graph: documents of one class are joined (with the
+        median weight of the other edges), those of different classes parted. Off,
+        because the features of labelled documents then differ from all others'.
 
     Examples
     --------
@@ -235,6 +240,7 @@ class NeighborGraph(BaseEstimator):
         "metric": [StrOptions(set(SIMILARITIES)), callable],
         "edge_weights": [StrOptions({"binary", "similarity"})],
         "sublinear_tf": ["boolean"],
+        "label_edges": ["boolean"],
     }
 
     def __init__(
@@ -244,24 +250,26 @@ class NeighborGraph(BaseEstimator):
         metric: str | Similarity = "cosine",
         edge_weights: str = "similarity",
         sublinear_tf: bool = True,
+        label_edges: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.edge_weights = edge_weights
         self.sublinear_tf = sublinear_tf
+        self.label_edges = label_edges
 
     def build(
         self, X: Any, y: Any = None, *, given: Any = None, n_jobs: int | None = None
     ) -> sp.csr_array:
-        """Return the graph of documents, with label edges where `y` has labels.
+        """Return the graph of documents; with `label_edges` labels change it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts or other non-negative weights.
         y : array-like of shape (n_documents,) or None, default=None
-            Labels: integers from 0 or names; -1, "" and None mean unknown. Documents
-            of one class are joined, those of different classes are parted.
+            Labels: integers from 0 or names; -1, "", None and NaN mean unknown. Not
+            used without `label_edges`.
         given : sparse matrix, edge list, networkx graph or None, default=None
             The documents' own graph instead of nearest neighbours (`check_graph`);
             the options then count only for the label edges of large classes.
@@ -275,7 +283,7 @@ class NeighborGraph(BaseEstimator):
         """
         counts = self._compared(X)
         n_documents = counts.shape[0]
-        labels = encode_labels(y, n_documents)
+        labels = encode_labels(y, n_documents) if self.label_edges else None
         n_neighbors = max(1, min(self.n_neighbors, n_documents - 1))
         if given is None:
             graph: sp.csr_array = document_graph(

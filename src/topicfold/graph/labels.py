@@ -53,8 +53,9 @@ def add_label_edges(
     Returns
     -------
     LabelEdges
-        The new graph (label edges have weight 1), the numbers of edges added and
-        removed, the classes that were too large to be joined completely.
+        The new graph, the numbers of edges added and removed, the classes that were
+        too large to be joined completely. A label edge is as heavy as the median
+        edge of `graph`: 1 among binary ones, as in the paper.
     """
     edges = graph.tocoo()
     ends = labels[edges.row], labels[edges.col]
@@ -76,7 +77,8 @@ def add_label_edges(
         rows.append(first[first != second])
         columns.append(second[first != second])
     pairs = np.concatenate(rows), np.concatenate(columns)
-    joined = sp.csr_array((np.ones(len(pairs[0])), pairs), graph.shape)
+    usual = float(np.median(graph.data)) if graph.nnz else 1.0
+    joined = sp.csr_array((np.full(len(pairs[0]), usual), pairs), graph.shape)
     result = symmetrized(sp.csr_array(kept.maximum(joined)))
     return LabelEdges(
         result,

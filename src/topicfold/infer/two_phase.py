@@ -18,7 +18,6 @@ from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.engine import make_engine
-from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 from topicfold.graph.approximate import approximate_neighbors
 from topicfold.infer.frank_wolfe import frank_wolfe
@@ -327,29 +326,3 @@ def expected_topic_counts(
         engine.pack_documents(mixtures), engine.pack_topics(topics)
     )
     return engine.unpack_topics(counts.words)
-
-
-def indicator_members(
-    table: NDArray[Any], n_documents: int
-) -> tuple[Members, NDArray[np.generic]]:
-    """Return members and class numbers of a matrix of 0 and 1 (-1: unknown).
-
-    Examples
-    --------
-    >>> indicator_members(np.array([[1, 0], [1, 1]]), 2)[0].sum(axis=0).tolist()
-    [2, 1]
-    """
-    if len(table) != n_documents:
-        raise DataError(
-            f"y has {len(table)} rows for {n_documents} documents. Give a row of 0 "
-            "and 1 per document."
-        )
-    wrong = ~np.isin(table, (-1, 0, 1))
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise DataError(
-            f"y has {wrong.sum()} entries that are not 0 or 1 (first at row {row}, "
-            f"column {column}). Several labels a document are a matrix of 0 and 1: "
-            "sklearn.preprocessing.MultiLabelBinarizer makes one."
-        )
-    return table == 1, np.arange(table.shape[1])

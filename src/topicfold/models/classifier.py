@@ -14,16 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.base import TopicModel, check_counts
-from topicfold.models.class_labels import class_numbers
+from topicfold.models.fstm import FSTM
 from topicfold.models.linear_rule import LinearRule
-from topicfold.models.two_phase import TwoPhase
+from topicfold.models.manifold import LocallyConsistentPLSA
+from topicfold.models.two_phase import TwoPhase, deal_documents
 from topicfold.topic_data import TopicData
 
 
@@ -103,19 +106,19 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
 
     Fits a topic model (with the labels, if it uses them) and a classifier on the
     square roots of the mixtures, whose distances are those of distributions
-    (Hellinger).
+    (Hellinger). Documents without a label take part in the topics.
 
     Parameters
     ----------
     model : TopicModel or None, default=None
-        The topics. None is ``TwoPhase(word_weights="classes", neighbor_weight=0.5)``,
-        the setting nearest to a classifier of raw words.
+        The topics. None is `default_topics`: with few labels a graph model, which
+        learns from all documents alike, with many the two-phase framework.
     classifier : classifier or None, default=None
         Anything with `fit` and `predict`. None is ``LinearSVC()``; `explain` needs a
         linear one.
     unknown_label : object, default=None
-        The label of documents whose class is not known: the topics learn from them,
-        the classifier does not. None: every document has a class.
+        The label of documents whose class is not known. None: -1 and ""; None and
+        NaN mean unknown in any case.
 
     Attributes
     ----------
@@ -156,6 +159,79 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_documents,)
             One label per document.
         """
+        X, codes = self._read(X, y)
+        with _already_warned():
+            theta = self.model_.fit_transform(X, codes)
+        self._fit_rule(theta, codes)
+        return self
+
+    def fit_cross_predict(
+        self, X: Any, y: Any, *, cv: int = 5, enough: int = 1000
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Fit, and predict labelled documents by classifiers without their labels.
+
+        They tell how well new documents will be classified; the training documents'
+        own mixtures do not, if the topics have seen the labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,)
+            One label per document.
+        cv : int, default=5
+            Parts into which the labelled documents are dealt, at least 2. Topics that
+            use labels are fitted once more for each.
+        enough : int, default=1000
+            Leave the other parts out when this many documents are predicted.
+
+        Returns
+        -------
+        rows : ndarray of int
+            The labelled documents that were predicted.
+        labels : ndarray
+            Their predicted classes.
+        """
+        X, codes = self._read(X, y)
+        rows: list[NDArray[np.int64]] = []
+        found: list[NDArray[Any]] = []
+        with _already_warned():
+            for hidden, seen, new in self._hidden_parts(X, codes, cv):
+                rule = self._rule(seen, np.where(hidden, -1, codes)[~hidden])
+                rows.append(np.flatnonzero(hidden))
+                found.append(rule.predict(np.sqrt(new)))
+                if sum(map(len, rows)) >= enough:
+                    break
+        return np.concatenate(rows), np.concatenate(found)
+
+    def _hidden_parts(
+        self, X: sparse.csr_matrix, codes: NDArray[np.int64], cv: int
+    ) -> Iterator[tuple[NDArray[np.bool_], Array, Array]]:
+        """Fit; yield documents, mixtures of all others, and theirs without labels."""
+        model = self.model_
+        if isinstance(model, TwoPhase):
+            for hidden, twin, counts in model.cross_fits(X, codes, cv):
+                if not hasattr(self, "classifier_"):
+                    self._fit_rule(model.doc_topics_, codes)
+                yield hidden, twin.doc_topics_, twin.transform(counts[hidden])
+            return
+        theta = model.fit_transform(X, codes)
+        self._fit_rule(theta, codes)
+        uses_labels = model.__sklearn_tags__().target_tags.required or getattr(
+            getattr(model, "graph", None), "label_edges", False
+        )
+        parts = deal_documents(codes, cv)
+        for part in range(min(cv, parts.max() + 1)):
+            hidden = parts == part
+            if uses_labels:
+                twin = clone(model)
+                seen = twin.fit_transform(X[~hidden], codes[~hidden])
+                yield hidden, seen, twin.transform(X[hidden])
+            else:
+                yield hidden, theta[~hidden], theta[hidden]
+
+    def _read(self, X: Any, y: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+        """Check everything; make the model."""
         if y is None:
             raise DataError(
                 "TopicClassifier requires y to be passed, but the target y is None. "
@@ -168,18 +244,26 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
                 "for instance TwoPhase(FSTM(100))."
             )
         X = check_counts(self, X, reset=True)
-        codes, self.classes_ = class_numbers(
-            y, X.shape[0], self.unknown_label, "a classifier"
-        )
-        self.model_ = best_topics() if self.model is None else clone(self.model)
-        known = codes >= 0
-        with _already_warned():
-            theta = self.model_.fit_transform(X, codes)[known]
+        codes, self.classes_ = class_numbers(y, X.shape[0], self.unknown_label)
+        n_classes = len(self.classes_)
+        check_two_classes(codes, n_classes, "a classifier", self.unknown_label)
+        self.__dict__.pop("classifier_", None)  # of an earlier fit
+        self.model_ = default_topics(codes) if self.model is None else clone(self.model)
+        return X, codes
+
+    def _fit_rule(self, theta: Array, codes: NDArray[np.int64]) -> None:
         if isinstance(self.model_, TwoPhase):
             self.model_.classes_ = self.classes_
+        self.classifier_ = self._rule(theta, codes)
+
+    def _rule(self, theta: Array, codes: NDArray[np.int64]) -> Any:
+        """Return the classifier, learned from the documents whose class is known."""
+        known = codes >= 0
+        labels = self.classes_[codes[known]]
+        if len(np.unique(labels)) == 1:  # in a part of the documents
+            return DummyClassifier().fit(theta[known], labels)
         classifier = LinearSVC() if self.classifier is None else clone(self.classifier)
-        self.classifier_ = classifier.fit(np.sqrt(theta), self.classes_[codes[known]])
-        return self
+        return classifier.fit(np.sqrt(theta[known]), labels)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each document.
@@ -366,15 +450,58 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def best_topics() -> TwoPhase:
+# Chosen and confirmed in benchmarks/results/few_labels_defaults.md.
+FEW_PER_CLASS = 30
+
+
+def default_topics(
+    codes: NDArray[np.int64],
+    n_components: int | None = None,
+    *,
+    few: bool | None = None,
+    base: TopicModel | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> TopicModel:
     """Return the topics of a `TopicClassifier` for which none were given.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_documents,)
+        Class numbers, -1 where unknown.
+    n_components : int or None, default=None
+        Number of topics; None depends on classes and documents.
+    few : bool or None, default=None
+        Whether to take the graph model for few labels; None: where there are fewer
+        than 30 per class and fewer than a quarter of the documents have one.
+    base : TopicModel or None, default=None
+        What `TwoPhase` refines with many labels; None is `FSTM`.
+    random_state, n_jobs :
+        Of the model; fixed, so that results can be had again.
 
     Examples
     --------
-    >>> best_topics()
-    TwoPhase(neighbor_weight=0.5, word_weights='classes')
+    >>> default_topics(np.arange(200) % 2)
+    TwoPhase(base=FSTM(n_components=40, random_state=0), neighbor_weight=0.5,
+             word_weights='classes')
     """
-    return TwoPhase(word_weights="classes", neighbor_weight=0.5)
+    n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
+    if few is None:
+        few = n_labelled < min(FEW_PER_CLASS * n_classes, len(codes) / 4)
+    options = {
+        "n_components": n_components or _n_topics(len(codes), n_classes),
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
+    if few:
+        return LocallyConsistentPLSA(transform_neighbors=True, **options)
+    base = (FSTM() if base is None else clone(base)).set_params(**options)
+    return TwoPhase(base, word_weights="classes", neighbor_weight=0.5)
+
+
+def _n_topics(n_documents: int, n_classes: int) -> int:
+    """Return 120, more for many classes, fewer for few documents."""
+    return max(n_classes, min(max(120, 4 * n_classes), n_documents // 5), 2)
 
 
 @contextmanager

@@ -41,6 +41,7 @@ _NEIGHBOR_OPTIONS = {
 COMMON_PARAMETERS = """graph : NeighborGraph, sparse matrix, edge list, networkx graph
         Which documents are joined: how nearest neighbours are found, or the
         documents' own graph (links, authors, places); None is ``NeighborGraph()``.
+        Labels given to `fit` are used with ``NeighborGraph(label_edges=True)`` only.
     phi_step : PhiStep or None, default=None
         How expected counts become topics; None is ``DirichletPhi(1.05)``,
         ``PhiStep()`` the plain step of the paper.
@@ -51,7 +52,7 @@ COMMON_PARAMETERS = """graph : NeighborGraph, sparse matrix, edge list, networkx
         As in :class:`PLSA`."""
 
 COMMON_ATTRIBUTES = """graph_ : csr_array of shape (n_documents, n_documents)
-        The symmetric graph, with label edges where labels were given.
+        The symmetric graph.
     components_, doc_topics_, objective_history_, n_iter_, converged_ :
         As in :class:`PLSA`.
     word_frequencies_, doc_lengths_ :
@@ -208,7 +209,8 @@ class GraphPLSA(PLSA):
             for old, new in _NEIGHBOR_OPTIONS.items()
             if parameters.get(old) is not None
         }
-        if given and given != NeighborGraph().get_params():
+        usual = NeighborGraph().get_params()
+        if {**usual, **given} != usual:
             if parameters.get("graph") is None:
                 parameters["graph"] = NeighborGraph(**given)
             else:  # they counted beside a graph too, for labels and new documents
@@ -232,9 +234,9 @@ class GraphPLSA(PLSA):
 class LaplacianPLSA(GraphPLSA):
     """LapPLSI: PLSA whose neighbouring documents have close topic mixtures.
 
-    Maximises ``ℒ − (λ/2) Σ_ij W_ij ‖θ_i − θ_j‖²``. With `graph` it is network PLSA
-    (Mei et al. 2008). Labels given to `fit` (−1: unknown) join documents of one
-    class and part those of different classes in the graph.
+    Raises ``ℒ − (λ/2) Σ_ij W_ij ‖θ_i − θ_j‖²`` by smoothings that are kept only if
+    they do; it does not maximise it, and need not: maxima cluster documents worse.
+    With `graph` it is network PLSA (Mei et al. 2008).
 
     Parameters
     ----------
@@ -346,9 +348,7 @@ class LaplacianPLSA(GraphPLSA):
 class LocallyConsistentPLSA(GraphPLSA):
     """LTM: PLSA whose neighbouring documents have mixtures of small divergence.
 
-    Maximises ``ℒ − (λ/2) Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``. Labels given to
-    `fit` (−1: unknown) join documents of one class and part those of different
-    classes in the graph.
+    Raises ``ℒ − (λ/2) Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``.
 
     Parameters
     ----------
@@ -441,9 +441,8 @@ class DiscriminativePLSA(GraphPLSA):
     """DTM: PLSA that parts the far and joins the near, without a weight to choose.
 
     Two objectives, the log-likelihood ℒ and the separation ``Q2 = Σ_ij ‖θ_i − θ_j‖²
-    / Σ_ij W_ij ‖θ_i − θ_j‖²``; every iteration raises one and lowers neither. Labels
-    given to `fit` (−1: unknown) join documents of one class and part those of
-    different classes in the graph. (Not the *dynamic* topic model.)
+    / Σ_ij W_ij ‖θ_i − θ_j‖²``; every iteration raises one and lowers neither. (Not the
+    *dynamic* topic model.)
 
     Parameters
     ----------

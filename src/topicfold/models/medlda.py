@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.infer.class_words import class_word_weights, weighted_words
@@ -23,7 +24,6 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MedLdaLearning
 from topicfold.learn.medlda_dual import MarginDual
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
-from topicfold.models.class_labels import class_numbers
 from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
@@ -57,7 +57,7 @@ class MedLDA(ClassifierMixin, TopicModel):
         η, of every word.
     unknown_label : object, default=None
         The label of documents whose class is not known: topics learn from them, the
-        margin does not. None: every document has a class.
+        margin does not. None: -1 and ""; None and NaN mean unknown in any case.
     init : {"documents", "random", "svd"} or array (K, V), default="documents"
         Start of the topics, as in :class:`PLSA`.
     max_iter : int, default=30
@@ -207,9 +207,8 @@ class MedLDA(ClassifierMixin, TopicModel):
                 "label per document, or use LDA, which needs none."
             )
         counts = self._start_fit(X)
-        codes, self.classes_ = class_numbers(
-            y, counts.shape[0], self.unknown_label, "a margin"
-        )
+        codes, self.classes_ = class_numbers(y, counts.shape[0], self.unknown_label)
+        check_two_classes(codes, len(self.classes_), "a margin", self.unknown_label)
         if self.word_weights is not None:
             members = codes[:, None] == np.arange(len(self.classes_))
             self.word_weights_ = class_word_weights(counts, members)
