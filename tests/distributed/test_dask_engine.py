@@ -23,7 +23,7 @@ import dask.bag as db  # noqa: E402
 from distributed_support import ask_for_too_much, eat_memory, local_cluster  # noqa: E402
 
 from topicfold.engine.dask import DaskPrepared, distribute  # noqa: E402
-from topicfold.engine.dask_tasks import workers_in_rows  # noqa: E402
+from topicfold.engine.dask.tasks import workers_in_rows  # noqa: E402
 
 MODELS = {
     "plsa": PLSA(4, max_iter=4, tol=0, random_state=0),

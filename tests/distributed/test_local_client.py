@@ -9,7 +9,7 @@ import pytest
 
 from topicfold import PLSA
 from topicfold.engine.dask import distribute, local_client
-from topicfold.engine.dask_local import ENVIRONMENT, QUIET, TRIM
+from topicfold.engine.dask.local import ENVIRONMENT, QUIET, TRIM
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.engine.block_engine import REMEMBERED, make_block_engine
-from topicfold.engine.block_store import load_block, share_block
+from topicfold.engine.blocks.engine import REMEMBERED, make_block_engine
+from topicfold.engine.blocks.store import load_block, share_block
 
 
 @pytest.fixture

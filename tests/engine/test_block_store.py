@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine import block_store, make_engine
-from topicfold.engine.block_store import BlockStore, load_block, save_block
+from topicfold.engine import make_engine
+from topicfold.engine.blocks import store as block_store
+from topicfold.engine.blocks.store import BlockStore, load_block, save_block
 
 
 def rows(value, n_rows=6):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from topicfold.engine import make_engine
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.layout import TILE_SIZE
+from topicfold.engine.cpu_layout import TILE_SIZE
 from topicfold.engine.reference import ReferenceEngine
 from topicfold.exceptions import DeviceError
 

@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,10 +16,10 @@ from topicfold import FSTM, LDA, PLSA, LaplacianPLSA, OrthogonalPLSA, TwoPhase
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.arrays import array_module, on_device, to_numpy
-from topicfold.engine.block_executor import LocalExecutor
-from topicfold.engine.blocked import BlockedEngine
+from topicfold.engine.blocks.engine import BlockedEngine
+from topicfold.engine.blocks.executor import LocalExecutor
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.cuda import device, layout, source, streaming
+from topicfold.engine.cuda import device, layout, place, source
 from topicfold.engine.cuda.plan import fits
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase
@@ -171,7 +172,8 @@ def test_other_device_errors_become_device_errors(monkeypatch, kind):
 
 
 def test_nothing_of_cupy_is_imported_unless_asked_for():
-    modules = ["engine", "frank_wolfe", "graph", "orthogonal", "port", "streaming"]
+    modules = [path.stem for path in Path(device.__file__).parent.glob("[a-z]*.py")]
+    assert {"engine", "graph", "streaming"} <= set(modules)
     names = ", ".join(f"topicfold.engine.cuda.{m}" for m in modules)
     code = f"import sys, {names}; print('cupy' in sys.modules)"
     done = subprocess.run(
@@ -247,7 +249,7 @@ def test_stretches_of_common_words_are_visited_by_tile():
     assert stretches.start.tolist() == [0, 4, 2, 5, 8]
 
 
-class StandInBlock(streaming.CudaBlock):
+class StandInBlock(place.CudaBlock):
     """The device is the CPU engine; counts how many blocks are on it."""
 
     on_device = 0
@@ -315,7 +317,7 @@ def test_blocks_are_one_engine(counts, link, max_updates, tmp_path):
 
 
 def test_a_word_pass_without_its_block_is_an_error(counts):
-    block = streaming.make_cuda_block(counts, 2, np.float64, np.arange(17))
+    block = place.make_cuda_block(counts, 2, np.float64, np.arange(17))
     weights = np.ones((17, 2))
     with pytest.raises(RuntimeError, match="before the word pass"):
         block.word_pass(np.ones((23, 2)), weights, np.empty_like(weights))
@@ -327,7 +329,7 @@ def test_a_corpus_in_blocks_is_visited_block_by_block(monkeypatch, counts, tmp_p
     engine = make_engine(corpus, 3, dtype=np.float64, device="cuda")
     assert isinstance(engine, BlockedEngine)
     assert engine.n_blocks == 4
-    assert engine._blocks.make is streaming.make_cuda_block
+    assert engine._blocks.make is place.make_cuda_block
 
 
 def test_topics_larger_than_the_device_are_an_error(monkeypatch, counts):
@@ -340,7 +342,7 @@ def test_a_matrix_larger_than_the_device_is_streamed(monkeypatch, counts):
     kind = np.dtype(np.float64)
     free = next(n for n in range(0, 10**6, 100) if fits(counts, 3, kind, n))
     use_cupy(monkeypatch, fake_cupy(free=int(free / 0.85) - 200))
-    monkeypatch.setattr(streaming, "_streamed", lambda *args: args)
+    monkeypatch.setattr(place, "_streamed", lambda *args: args)
     X, n_topics, dtype, order, plan = make_engine(counts, 3, dtype=kind, device="cuda")
     assert X is counts
     assert (n_topics, dtype, order) == (3, kind, None)

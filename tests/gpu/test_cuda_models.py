@@ -17,9 +17,9 @@ from topicfold import (
     TwoPhase,
 )
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine.cuda import streaming
+from topicfold.engine.cuda import place
 from topicfold.engine.cuda.plan import Plan
-from topicfold.engine.cuda.streamed import StreamedEngine
+from topicfold.engine.cuda.streaming import StreamedEngine
 from topicfold.steps import DirichletPhi, DirichletTheta, OrthogonalPhi
 
 MODELS = {
@@ -125,7 +125,7 @@ def test_neighbors_in_transform_where_there_is_no_room(corpus, monkeypatch):
         rows.append(X.shape[0])
         return X.shape[0] <= 100
 
-    monkeypatch.setattr("topicfold.engine.cuda.streaming.fits", small)
+    monkeypatch.setattr("topicfold.engine.cuda.place.fits", small)
     np.testing.assert_allclose(gpu.transform(X), expected, atol=1e-6)
     # Asked before an engine is made, and by the engine: never made for too many.
     assert rows[0] == X.shape[0]
@@ -170,10 +170,10 @@ def test_a_corpus_on_disk(corpus, name, tmp_path):
 def test_a_streamed_corpus_gives_the_same_fit(corpus, name, monkeypatch):
     X, _ = corpus
     whole = fitted(MODELS[name], X, "cuda", max_iter=8)
-    monkeypatch.setattr(streaming, "fits", lambda *rest: False)
+    monkeypatch.setattr(place, "fits", lambda *rest: False)
     plan = Plan(np.array([0, 70, 130, 200, 260, 300]), np.arange(5) == 2)
-    monkeypatch.setattr(streaming, "plan_blocks", lambda *rest: plan)
-    assert isinstance(streaming.make_cuda_engine(X, 4), StreamedEngine)
+    monkeypatch.setattr(place, "plan_blocks", lambda *rest: plan)
+    assert isinstance(place.make_cuda_engine(X, 4), StreamedEngine)
     blocks = fitted(MODELS[name], X, "cuda", max_iter=8)
     np.testing.assert_allclose(
         blocks.objective_history_, whole.objective_history_, rtol=1e-9

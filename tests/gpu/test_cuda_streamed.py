@@ -9,8 +9,8 @@ from topicfold.engine.arrays import on_device
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.cuda.plan import Plan, spread
-from topicfold.engine.cuda.port import CudaPort
-from topicfold.engine.cuda.streamed import StreamedEngine
+from topicfold.engine.cuda.streaming import StreamedEngine
+from topicfold.engine.cuda.transfer import CudaPort
 
 cupy = pytest.importorskip("cupy", reason="needs CuPy: make test-gpu")
 

@@ -13,8 +13,7 @@ import topicfold
 from topicfold import LDA, MedLDA
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.learn.medlda import MedLdaLearning
-from topicfold.learn.medlda_dual import MarginDual
+from topicfold.learn.medlda import MarginDual, MedLdaLearning
 from topicfold.learn.medlda_kernels import margin_weights
 
 

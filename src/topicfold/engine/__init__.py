@@ -50,7 +50,7 @@ def make_engine(
     if device not in ("cpu", "cuda"):
         raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
     if device == "cuda":
-        from topicfold.engine.cuda.streaming import make_cuda_engine
+        from topicfold.engine.cuda.place import make_cuda_engine
 
         return make_cuda_engine(
             X,
@@ -60,8 +60,8 @@ def make_engine(
             word_order=word_order,
         )
     if isinstance(X, BlockCorpus):
-        from topicfold.engine.block_executor import executor_of
-        from topicfold.engine.blocked import BlockedEngine
+        from topicfold.engine.blocks.engine import BlockedEngine
+        from topicfold.engine.blocks.executor import executor_of
 
         threads = n_threads(n_jobs)
         return BlockedEngine(
@@ -90,7 +90,7 @@ def has_room(
     """
     if device == "cpu":
         return True
-    from topicfold.engine.cuda.streaming import fits_now
+    from topicfold.engine.cuda.place import fits_now
 
     return fits_now(X, n_topics, np.dtype(dtype))
 

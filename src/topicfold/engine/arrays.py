@@ -9,26 +9,14 @@ import numpy as np
 
 
 def on_device(array: Any) -> bool:
-    """Whether `array` is a CuPy array.
-
-    Examples
-    --------
-    >>> on_device(np.zeros(2))
-    False
-    """
+    """Whether `array` is a CuPy array."""
     return not isinstance(array, np.ndarray) and hasattr(
         array, "__cuda_array_interface__"
     )
 
 
 def array_module(array: Any) -> Any:
-    """Return the module whose functions work on `array`: numpy or cupy.
-
-    Examples
-    --------
-    >>> array_module(np.zeros(2)).__name__
-    'numpy'
-    """
+    """Return the module whose functions work on `array`: numpy or cupy."""
     if on_device(array):
         import cupy
 
@@ -37,11 +25,5 @@ def array_module(array: Any) -> Any:
 
 
 def to_numpy(array: Any) -> Any:
-    """Return `array` itself, or a NumPy copy of a device array.
-
-    Examples
-    --------
-    >>> to_numpy(np.zeros(2))
-    array([0., 0.])
-    """
+    """Return `array` itself, or a NumPy copy of a device array."""
     return array.get() if on_device(array) else array

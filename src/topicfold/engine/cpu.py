@@ -14,7 +14,7 @@ from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine import kernels
-from topicfold.engine.layout import (
+from topicfold.engine.cpu_layout import (
     TILE_SIZE,
     WordLayout,
     document_layout,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from topicfold.core.typing import Array
-from topicfold.engine.packed_blocks import PackedBlocks
+from topicfold.engine.blocks.packed import PackedBlocks
 from topicfold.engine.protocol import Engine
 
 # Rows of an array in memory that are visited at a time: bounds what a step allocates.
@@ -85,10 +85,10 @@ def map_rows(
     shared : tuple
         More arguments, the same for all rows.
     out : packed array or None, default=None
-        Where to write; it may be one of the inputs. Ignored for blocks.
+        Where to write; it may be one of the inputs.
     """
     if isinstance(inputs[0], PackedBlocks):
-        return inputs[0].engine.map_rows(function, inputs, shared)
+        return inputs[0].engine.map_rows(function, inputs, shared, out)
     used = slice(0, engine.n_topics)
     out = np.zeros_like(inputs[0]) if out is None else out
     for rows in ranges_of(engine.n_documents):

@@ -19,7 +19,7 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link, has_room, make_engine, order_of_topics
 from topicfold.engine.arrays import array_module
-from topicfold.engine.block_executor import map_rows
+from topicfold.engine.blocks.executor import map_rows
 from topicfold.engine.protocol import Engine
 
 Shares = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]

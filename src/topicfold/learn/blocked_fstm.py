@@ -14,7 +14,7 @@ import numpy as np
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine.block_executor import as_it_is, executor_of, map_rows
+from topicfold.engine.blocks.executor import as_it_is, executor_of, map_rows
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.learn.fstm import (
     FstmLearning,

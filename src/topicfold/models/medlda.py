@@ -21,8 +21,7 @@ from topicfold.exceptions import DataError
 from topicfold.infer.class_words import class_word_weights, weighted_words
 from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.medlda import MedLdaLearning
-from topicfold.learn.medlda_dual import MarginDual
+from topicfold.learn.medlda import MarginDual, MedLdaLearning
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
 from topicfold.models.lda import expected_log_weights
 

@@ -184,16 +184,9 @@ class CudaEngine(Passes):
 
 
 class ListedEngine(Passes):
-    """The passes over lists that somebody else has arranged.
+    """The passes over lists in the order of words of `topics`, arranged elsewhere.
 
-    Parameters
-    ----------
-    topics : PackedArrays
-        Engine of the topics, whose order of words the lists are in.
-    layout, words : DeviceLayout, DeviceWords
-        The lists.
-    partials : cupy.ndarray
-        Room for ``words.n_slots`` rows or more.
+    `partials` has room for ``words.n_slots`` rows or more.
     """
 
     def __init__(

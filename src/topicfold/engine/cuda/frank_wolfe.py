@@ -29,20 +29,9 @@ def infer_documents(
 ) -> tuple[NDArray[Any], ...]:
     """Return indices, values, row lengths of θ and the info table, as NumPy arrays.
 
-    Parameters
-    ----------
-    U : csr_array of shape (D, V)
-        Non-negative word weights.
-    topics : ndarray of shape (V, K)
-        φᵀ.
-    floor : float
-        Least probability of a word that any topic has.
-    classes : ndarray of int of shape (D,)
-        Row of `class_weights`, or -1.
-    class_weights : ndarray of shape (C, K)
-        Promotion of the topics of each class.
-    pairwise, max_iter, tol :
-        See :func:`topicfold.infer.frank_wolfe.frank_wolfe`.
+    `U` (D, V) are word weights, `topics` φᵀ, `floor` the least probability of a word
+    that any topic has, `classes` rows of `class_weights`, the promotion of topics, or
+    -1. The rest is as in :func:`topicfold.infer.frank_wolfe.frank_wolfe`.
     """
     cupy = load_cupy()
     shape = row_shape(topics.shape[1], topics.dtype)

@@ -23,14 +23,7 @@ class CudaGraphOperator:
     """A symmetric document graph on the device.
 
     The methods of :class:`topicfold.steps.graph_operator.GraphOperator`, for rows of
-    a CUDA engine; `degrees` is a NumPy array there and here.
-
-    Parameters
-    ----------
-    graph : sparse matrix of shape (n_documents, n_documents)
-        Symmetric, non-negative, no self loops.
-    engine : CudaEngine
-        The engine of the packed arrays.
+    `engine`; `degrees` is a NumPy array there and here.
     """
 
     def __init__(self, graph: Any, engine: Any) -> None:

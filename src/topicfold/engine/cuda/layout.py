@@ -145,27 +145,11 @@ def stretches_of(
 def cut_stretches(
     word_ptr: NDArray[np.int64], borders: NDArray[np.int64]
 ) -> tuple[Stretches, int]:
-    """Cut the words' lists into stretches of at most `STRETCH`.
+    """Cut the words' lists into stretches of at most `STRETCH`; return their parts too.
 
-    Parameters
-    ----------
-    word_ptr : ndarray of shape (n_terms + 1,)
-        Where the list of each word starts.
-    borders : ndarray of shape (n_common, n_tiles + 1)
-        Where the tiles of the first, common words start and end.
-
-    Returns
-    -------
-    stretches : Stretches
-        NumPy arrays; common words by tile first, then the others.
-    n_slots : int
-        Parts to keep room for.
-
-    Examples
-    --------
-    >>> stretches, n_slots = cut_stretches(np.array([0, 5, 6]), np.array([[0, 2, 5]]))
-    >>> stretches.start.tolist(), stretches.slot.tolist(), n_slots
-    ([0, 2, 5], [0, 1, -1], 2)
+    The list of each word starts at `word_ptr`; `borders` (n_common, n_tiles + 1) says
+    where the tiles of the first, common words start and end. Common words come by
+    tile first, then the others.
     """
     n_common, n_terms = len(borders), len(word_ptr) - 1
     n_tiles = borders.shape[1] - 1 if n_common else 0

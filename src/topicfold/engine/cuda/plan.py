@@ -35,32 +35,14 @@ SORTED = 48
 
 @dataclass(frozen=True)
 class Plan:
-    """Blocks of documents, and which of them stay on the device.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64 of shape (n_blocks + 1,)
-        First document of every block, and the number of documents.
-    stays : ndarray of bool of shape (n_blocks,)
-        Whether the block is on the device from pass to pass.
-    """
+    """First document of every block (and their number), and which blocks stay."""
 
     offsets: NDArray[np.int64]
     stays: NDArray[np.bool_]
 
 
 def fits(X: Any, n_topics: int, dtype: np.dtype, free: int) -> bool:
-    """Whether the device has room for X whole; topics must fit in any case.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> X = sparse.csr_matrix(np.ones((1000, 50), np.float32))
-    >>> fits(X, 16, np.dtype(np.float32), 2**30)
-    True
-    >>> fits(X, 16, np.dtype(np.float32), 2**20)
-    False
-    """
+    """Whether the device has room for X whole; topics must fit in any case."""
     row_bytes = row_shape(n_topics, dtype).width * dtype.itemsize
     # Both lists of a non-zero, and what sorting needs besides.
     per_entry = 2 * (4 + dtype.itemsize) + 28
@@ -79,25 +61,8 @@ def plan_blocks(
 ) -> Plan:
     """Cut a corpus into blocks and choose those that stay, or say that none fits.
 
-    Parameters
-    ----------
-    indptr : ndarray of shape (n_documents + 1,)
-        Of the CSR matrix.
-    n_terms, n_topics, dtype :
-        Size and type of the topics.
-    free : int
-        Bytes of device memory to use.
-    block_bytes : int or None, default=None
-        Bytes of a block on its way; None is twice the topics, within limits.
-
-    Examples
-    --------
-    >>> indptr, kind = np.arange(0, 6001, 6), np.dtype(np.float32)
-    >>> plan = plan_blocks(indptr, 50, 16, kind, 2**20, block_bytes=2**15)
-    >>> plan.offsets.tolist()
-    [0, 250, 500, 750, 1000]
-    >>> plan.stays.tolist()
-    [True, True, True, True]
+    `free` is the device memory to use, `block_bytes` the size of a block on its way:
+    None is twice the topics, within limits.
     """
     width = row_shape(n_topics, dtype).width
     topics = (TOPICS + 1) * n_terms * width * dtype.itemsize + 8 * n_terms * width
@@ -132,13 +97,7 @@ def plan_blocks(
 def cut_blocks(
     indptr: NDArray[np.integer], row_bytes: int, block_bytes: int
 ) -> NDArray[np.int64]:
-    """Return where blocks of about as many bytes start, and the number of rows.
-
-    Examples
-    --------
-    >>> cut_blocks(np.array([0, 1, 2, 9, 10]), 0, 5 * SENT).tolist()
-    [0, 2, 4]
-    """
+    """Return where blocks of about as many bytes start, and the number of rows."""
     n_rows = len(indptr) - 1
     ends = row_bytes * np.arange(n_rows + 1) + SENT * np.asarray(indptr, np.int64)
     n_blocks = max(1, -(-int(ends[-1]) // max(block_bytes, 1)))
@@ -148,12 +107,6 @@ def cut_blocks(
 
 
 def spread(n_chosen: int, n_blocks: int) -> NDArray[np.bool_]:
-    """Choose some of the blocks evenly: their work hides the way of the others.
-
-    Examples
-    --------
-    >>> spread(2, 6).tolist()
-    [False, False, True, False, False, True]
-    """
+    """Choose some of the blocks evenly: their work hides the way of the others."""
     steps = np.arange(n_blocks + 1) * int(n_chosen) // max(n_blocks, 1)
     return np.diff(steps) > 0

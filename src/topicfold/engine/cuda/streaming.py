@@ -1,182 +1,392 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which CUDA engine a corpus gets: one on the device, or one block after another.
+"""The engine protocol for a corpus in memory that is larger than the device's.
 
-A matrix that does not fit into the device's memory is streamed (``engine.cuda.
-streamed``). A corpus that is in blocks already, on disk or on workers, is visited as
-on the CPU (``engine.blocked``): its mixtures are files, and the device holds one
-block at a time.
+Topics are on the device. Documents are in blocks, which stay on the device as long as
+there is room; the lists of the others are arranged once and wait, with their
+mixtures, in page-locked memory. A pass sends a block while another is in work and a
+third one's results come back. The document pass counts the words of a block in the
+same visit, since the word pass that follows asks for just these.
 
 Experimental: tried on one kind of GPU only; how blocks are planned may change.
 """
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.typing import Array
-from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine.arrays import on_device, to_numpy
-from topicfold.engine.block_engine import BlockEngine
-from topicfold.engine.block_executor import executor_of
-from topicfold.engine.blocked import BlockedEngine
-from topicfold.engine.cuda.device import load_cupy
-from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
-from topicfold.engine.cuda.streamed import StreamedEngine
-from topicfold.engine.protocol import DocumentPass, Engine, Link
-
-_logger = logging.getLogger("topicfold")
+from topicfold.core.typing import DeviceArray
+from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks
+from topicfold.engine.cuda.plan import SLOTS, Plan
+from topicfold.engine.cuda.transfer import Record, visit_blocks
+from topicfold.engine.protocol import DocumentPass, Link
 
 
-def make_cuda_engine(
-    X: Any,
-    n_topics: int,
-    *,
-    dtype: np.dtype | type = np.float32,
-    threads: int = 1,
-    word_order: NDArray[np.integer] | None = None,
-) -> Engine:
-    """Return the engine for a matrix or a corpus in blocks on the GPU."""
-    load_cupy()
-    if isinstance(X, BlockCorpus):
-        # One block at a time on the device, whatever the threads.
-        return BlockedEngine(
-            X,
-            n_topics,
-            executor_of(X, 1),
-            dtype=dtype,
-            threads=threads,
-            make_block=make_cuda_block,
-        )
-    dtype = np.dtype(dtype)
-    if fits_now(X, n_topics, dtype):
-        from topicfold.engine.cuda.engine import CudaEngine
+class StreamedDocuments(PackedBlocks):
+    """Packed documents of a streamed engine: an array a block, here or there.
 
-        return CudaEngine(X, n_topics, dtype=dtype, word_order=word_order)
-    plan = plan_blocks(X.indptr, X.shape[1], n_topics, dtype, _free_memory())
-    return _streamed(X, n_topics, dtype, word_order, plan)
-
-
-def fits_now(X: Any, n_topics: int, dtype: np.dtype) -> bool:
-    """Whether the device has room for X whole at the moment."""
-    return fits(X, n_topics, dtype, _free_memory())
-
-
-def _free_memory() -> int:
-    """Return how much memory of the device may be taken."""
-    cupy = load_cupy()
-    cupy.get_default_memory_pool().free_all_blocks()
-    cupy.get_default_pinned_memory_pool().free_all_blocks()
-    return int(USABLE * cupy.cuda.runtime.memGetInfo()[0])
-
-
-def _streamed(
-    X: Any, n_topics: int, dtype: np.dtype, word_order: Any, plan: Plan
-) -> Engine:
-    """Return the engine of a matrix that the device has no room for."""
-    from topicfold.engine.cuda.port import CudaPort
-
-    n_blocks, n_stay = len(plan.stays), int(plan.stays.sum())
-    _logger.info("%d of %d blocks of documents stay on the GPU", n_stay, n_blocks)
-    if word_order is None:
-        frequency = np.bincount(X.indices, minlength=X.shape[1])
-        word_order = np.argsort(-frequency, kind="stable")
-    return StreamedEngine(X, CudaPort(X.shape[1], n_topics, dtype, word_order), plan)
-
-
-class CudaBlock(BlockEngine):
-    """A block whose two passes run on the device; its arrays are NumPy's.
-
-    The word pass must follow the document pass of the same block: the block is on
-    the device from the one to the other, where its non-zeros are arranged.
+    Arrays on the device have padded rows, those on the host have not.
     """
 
-    _visit: tuple[Any, Any, Any] | None = None
+
+Pair = tuple[StreamedDocuments | None, StreamedDocuments | None]
+Work = Callable[[int, Any, list[DeviceArray], list[DeviceArray]], None]
+NOTHING: Pair = (None, None)
+
+
+class Slot:
+    """Buffers of a block that comes and goes.
+
+    Mixtures come and go without padding: `staged` is where they are copied to and
+    from, `rows` what is worked with; the same where there is no padding.
+    """
 
     def __init__(
-        self,
-        X: sparse.csr_matrix,
-        n_topics: int,
-        *,
-        dtype: np.dtype | type,
-        word_order: NDArray[np.integer],
+        self, port: Any, n_rows: int, width: int, n_topics: int, n_bytes: int
     ) -> None:
-        # What the CPU does with rows; it need not arrange their words.
-        nothing = sparse.csr_matrix(X.shape, dtype=dtype)
-        super().__init__(nothing, n_topics, dtype=dtype, word_order=word_order)
-        self._X = X
-        self._order = word_order
+        kind = port.topics.dtype
+        self.lists = port.empty(n_bytes, np.uint8)
+        self.rows = [port.empty((n_rows, width), kind) for _ in range(2)]
+        self.padded = width != n_topics
+        self.staged = self.rows
+        if self.padded:
+            self.staged = [port.empty((n_rows, n_topics), kind) for _ in range(2)]
+
+
+class Blocks:
+    """Where the lists of the blocks are, and the slots of those that move."""
+
+    def __init__(self, X: Any, port: Any, plan: Plan, width: int) -> None:
+        self.port = port
+        self.n_topics = port.topics.n_topics
+        self.offsets, self.stays = plan.offsets, plan.stays
+        self._lists: dict[int, Record] = {}
+        self._kept: dict[int, Any] = {}
+        n_entries = n_parts = 0
+        for number in range(len(self.stays)):
+            arrays = port.prepare(X[self.rows(number)])
+            n_entries = max(n_entries, len(arrays["indices"]))
+            n_parts = max(n_parts, int(np.max(arrays["first_slot"], initial=0)))
+            self._add(number, arrays)
+        port.reserve(n_entries, n_parts)
+        n_rows = int(np.max(np.diff(self.offsets)[~self.stays], initial=0))
+        n_bytes = max((record.n_bytes for record in self._lists.values()), default=0)
+        n_slots = min(SLOTS, int((~self.stays).sum()))
+        self.slots = [
+            Slot(port, n_rows, width, self.n_topics, n_bytes) for _ in range(n_slots)
+        ]
+
+    def _add(self, number: int, arrays: dict[str, NDArray[Any]]) -> None:
+        if not self.stays[number]:
+            self._lists[number] = Record(arrays, self.port.pinned)
+            return
+        there = {name: self.port.upload(array) for name, array in arrays.items()}
+        self._kept[number] = self.port.arrange(there, keep=True)
+
+    def rows(self, number: int) -> slice:
+        """Documents of a block."""
+        return slice(int(self.offsets[number]), int(self.offsets[number + 1]))
 
     @property
-    def n_bytes(self) -> int:
-        """Memory of the non-zeros and of mixtures."""
-        X = self._X
-        return int(super().n_bytes + X.data.nbytes + X.indices.nbytes)
+    def sent_bytes(self) -> int:
+        """Bytes of lists that a pass sends."""
+        return sum(record.n_bytes for record in self._lists.values())
 
-    def _device_engine(self) -> Any:
-        """Send the block."""
-        from topicfold.engine.cuda.engine import CudaEngine
+    def send_lists(self, number: int, slot: int) -> None:
+        """Copy the lists of a block to its slot."""
+        record = self._lists[number]
+        self.port.copy(self.slots[slot].lists[: record.n_bytes], record.buffer)
 
-        return CudaEngine(
-            self._X, self.n_topics, dtype=self.dtype, word_order=self._order
+    def engine(self, number: int, slot: int | None) -> Any:
+        """Return the engine of a block on the device."""
+        if slot is None:
+            return self.port.engine(self._kept[number])
+        lists = self._lists[number].views(self.slots[slot].lists)
+        return self.port.engine(self.port.arrange(lists))
+
+    def visit(
+        self,
+        work: Work,
+        reads: Pair,
+        writes: Pair = NOTHING,
+        *,
+        with_lists: bool = False,
+    ) -> None:
+        """Call ``work(block, engine, inputs, outputs)`` for every block in order.
+
+        Its inputs and outputs are rows on the device of the documents in `reads` and
+        `writes`; the first of both may be the same array, and the second. Without
+        lists there is no engine.
+        """
+        visit = _Visit(self, work, reads, writes, with_lists)
+        both = zip(reads, writes, strict=True)
+        visit_blocks(
+            self.port,
+            self.stays,
+            len(self.slots),
+            visit.send,
+            visit.work_on,
+            visit.fetch,
+            in_place=any(r is not None and w is not None for r, w in both),
         )
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """What is done with a block in its slot, or on the device if it stays there."""
+
+    blocks: Blocks
+    work: Work
+    reads: Pair
+    writes: Pair
+    with_lists: bool
+
+    def send(self, number: int, slot: int) -> None:
+        if self.with_lists:
+            self.blocks.send_lists(number, slot)
+        for place, documents in enumerate(self.reads):
+            if documents is not None:
+                staged = self._staged(number, slot, place)
+                self.blocks.port.copy(staged, documents.blocks[number])
+
+    def work_on(self, number: int, slot: int | None) -> None:
+        engine = self.blocks.engine(number, slot) if self.with_lists else None
+        if slot is None:
+            inputs, outputs = (
+                [None if d is None else d.blocks[number] for d in pair]
+                for pair in (self.reads, self.writes)
+            )
+            self.work(number, engine, inputs, outputs)
+            return
+        buffers, n_topics = self.blocks.slots[slot], self.blocks.n_topics
+        n_rows = self._n_rows(number)
+        rows = [array[:n_rows] for array in buffers.rows]
+        if buffers.padded:
+            for place, documents in enumerate(self.reads):
+                if documents is not None:
+                    rows[place][:, :n_topics] = self._staged(number, slot, place)
+                    rows[place][:, n_topics:] = 0
+        self.work(number, engine, rows, rows)
+        if buffers.padded:
+            for place, documents in enumerate(self.writes):
+                if documents is not None:
+                    staged = self._staged(number, slot, place)
+                    staged[...] = rows[place][:, :n_topics]
+
+    def fetch(self, number: int, slot: int) -> None:
+        for place, documents in enumerate(self.writes):
+            if documents is not None:
+                staged = self._staged(number, slot, place)
+                self.blocks.port.copy(documents.blocks[number], staged)
+
+    def _staged(self, number: int, slot: int, place: int) -> DeviceArray:
+        return self.blocks.slots[slot].staged[place][: self._n_rows(number)]
+
+    def _n_rows(self, number: int) -> int:
+        rows = self.blocks.rows(number)
+        return rows.stop - rows.start
+
+
+class StreamedEngine(BlocksEngine):
+    """Expected counts of a corpus that comes to the device block by block.
+
+    Word counts and sums over documents are added up in float64 in the order of the
+    blocks: the same bits in every run.
+    """
+
+    def __init__(self, X: sparse.csr_matrix, port: Any, plan: Plan) -> None:
+        self.n_documents, self.n_terms = X.shape
+        self._port = port
+        self._topics = port.topics
+        self.n_topics: int = self._topics.n_topics
+        self.dtype: np.dtype = self._topics.dtype
+        self.width: int = self._topics.pack_prior(0.0).shape[0]
+        self.document_lengths: NDArray[np.float64] = np.asarray(
+            X.sum(axis=1, dtype=np.float64), np.float64
+        ).ravel()
+        self._blocks = Blocks(X, port, plan, self.width)
+        whole = (self.n_terms, self.width)
+        self._block_words = port.empty(whole, self.dtype)
+        self._words = port.empty(whole, np.float64)
+        self._counted = False
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks."""
+        return len(self._blocks.stays)
+
+    # ---- documents
+
+    def _new_documents(self) -> StreamedDocuments:
+        arrays = []
+        for number, stays in enumerate(self._blocks.stays):
+            rows = self._blocks.rows(number)
+            n_rows = rows.stop - rows.start
+            if stays:
+                arrays.append(self._port.empty((n_rows, self.width), self.dtype))
+                continue
+            n_bytes = n_rows * self.n_topics * self.dtype.itemsize
+            host = self._port.pinned(n_bytes).view(self.dtype)
+            arrays.append(host.reshape(n_rows, self.n_topics))
+        return StreamedDocuments(self, arrays)
+
+    def pack_documents(self, theta: DeviceArray) -> Any:
+        """Copy (D, K) rows block by block; a broadcast vector stays small."""
+        documents = self._new_documents()
+
+        def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
+            outputs[0][...] = self._topics.pack_documents(
+                theta[self._blocks.rows(number)]
+            )
+
+        self._blocks.visit(work, (None, None), (documents, None))
+        return documents
+
+    def unpack_documents(self, packed: Any) -> Any:
+        """Return the (D, K) rows as a NumPy array."""
+        theta = np.empty((self.n_documents, self.n_topics), self.dtype)
+        for number, stays in enumerate(self._blocks.stays):
+            rows = packed.blocks[number]
+            theta[self._blocks.rows(number)] = (
+                self._topics.unpack_documents(rows) if stays else rows
+            )
+        return theta
+
+    def mixtures(self, packed: Any) -> Any:
+        """Return the (D, K) rows as a NumPy array, on the simplex."""
+        theta = np.empty((self.n_documents, self.n_topics), self.dtype)
+
+        def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
+            theta[self._blocks.rows(number)] = self._topics.mixtures(inputs[0])
+
+        self._blocks.visit(work, (packed, None))
+        return theta
+
+    def map_rows(
+        self,
+        function: Callable[..., Any],
+        inputs: tuple[StreamedDocuments, ...],
+        shared: tuple[Any, ...],
+        out: StreamedDocuments | None = None,
+    ) -> StreamedDocuments:
+        """See ``engine.rows.map_rows``: a block at a time."""
+        result = self._new_documents() if out is None else out
+
+        def work(number: int, engine: Any, inputs_: Any, outputs: Any) -> None:
+            n_inputs = len(inputs)
+            new = self._call_on_rows(number, inputs_[:n_inputs], function, shared)
+            outputs[0][:, : self.n_topics] = new
+            outputs[0][:, self.n_topics :] = 0
+
+        self._blocks.visit(work, self._pair(inputs), (result, None))
+        return result
+
+    def sum_rows(
+        self,
+        function: Callable[..., Any],
+        inputs: tuple[StreamedDocuments, ...],
+        shared: tuple[Any, ...],
+    ) -> float:
+        """See ``engine.rows.sum_rows``: sums of blocks in their order."""
+        parts: list[float] = []
+
+        def work(number: int, engine: Any, inputs_: Any, outputs: Any) -> None:
+            rows = inputs_[: len(inputs)]
+            parts.append(float(self._call_on_rows(number, rows, function, shared)))
+
+        self._blocks.visit(work, self._pair(inputs))
+        return float(sum(parts))
+
+    def _call_on_rows(
+        self,
+        number: int,
+        arrays: list[DeviceArray],
+        function: Callable[..., Any],
+        shared: tuple[Any, ...],
+    ) -> Any:
+        rows = self._blocks.rows(number)
+        plain = [array[:, : self.n_topics] for array in arrays]
+        return function(rows, self.document_lengths[rows], plain, *shared)
+
+    @staticmethod
+    def _pair(inputs: Sequence[StreamedDocuments]) -> Pair:
+        return (inputs[0], inputs[1] if len(inputs) > 1 else None)
+
+    # ---- passes
 
     def document_pass(
         self,
-        parameters: Array,
-        weights: Array,
+        parameters: Any,
+        weights: DeviceArray,
         *,
-        prior: Array | None = None,
+        prior: DeviceArray | None = None,
         link: Link = "identity",
         max_updates: int = 0,
         tol: float = 0.0,
-        out: Array | None = None,
+        out: Any = None,
     ) -> DocumentPass:
-        """See the protocol."""
-        self._visit = None
-        used = slice(0, self.n_topics)
-        device = self._device_engine()
-        rows = device.pack_documents(parameters[:, used])
-        topics = device.pack_documents(weights[:, used])
-        done = device.document_pass(
-            rows,
-            topics,
-            prior=None if prior is None else device.pack_prior(prior[used]),
-            link=link,
-            max_updates=max_updates,
-            tol=tol,
-        )
-        if max_updates:
-            self._fetch(rows, parameters)
-        counts = np.empty_like(parameters) if out is None else out
-        self._fetch(done.counts, counts)
-        self._visit = device, rows, topics
-        return DocumentPass(counts, done.loglik, to_numpy(done.n_updates))
+        """See the protocol; `n_updates` has the sum over all documents only."""
+        counts: Any = self._new_documents() if out is None else out
+        logliks: list[float] = []
+        n_updates: list[int] = []
+        self._counted = False
+        self._words[...] = 0.0
 
-    def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
-        """N_wk for the document pass just made; the block then leaves the device."""
-        if self._visit is None:
+        def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
+            done = engine.document_pass(
+                inputs[0],
+                weights,
+                prior=prior,
+                link=link,
+                max_updates=max_updates,
+                tol=tol,
+                out=outputs[1],
+            )
+            engine.word_pass(inputs[0], weights, self._block_words)
+            self._words += self._block_words
+            logliks.append(done.loglik)
+            if max_updates:
+                n_updates.append(int(done.n_updates.sum(dtype=np.int64)))
+
+        updated = parameters if max_updates else None
+        self._blocks.visit(work, (parameters, None), (updated, counts), with_lists=True)
+        self._counted = True
+        return DocumentPass(counts, float(sum(logliks)), np.array([sum(n_updates)]))
+
+    def word_pass(
+        self, parameters: Any, weights: DeviceArray, out: DeviceArray
+    ) -> DeviceArray:
+        """Return the N_wk that the last document pass counted."""
+        if not self._counted:
             raise RuntimeError("a document pass comes before the word pass")
-        device, rows, topics = self._visit
-        self._visit = None
-        self._fetch(device.word_pass(rows, topics, np.empty_like(topics)), out)
+        out[...] = self._words
         return out
 
-    def _fetch(self, packed: Any, out: Array) -> None:
-        """Copy packed rows to the host, whose padding may be another."""
-        if on_device(packed) and packed.shape == out.shape:
-            packed.get(out=out)
-            return
-        out[:, : self.n_topics] = to_numpy(packed[:, : self.n_topics])
-        out[:, self.n_topics :] = 0
+    # ---- sums over documents
 
+    def _document_totals(
+        self, name: str, documents: Any, prior: tuple[Any, ...]
+    ) -> NDArray[np.float64]:
+        totals = getattr(self._topics, name)
+        sums = np.zeros(self.n_topics)
 
-def make_cuda_block(
-    X: sparse.csr_matrix, n_topics: int, dtype: Any, word_order: NDArray[np.integer]
-) -> CudaBlock:
-    """Keep a block on the host."""
-    return CudaBlock(X, n_topics, dtype=dtype, word_order=word_order)
+        def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
+            np.add(sums, totals(inputs[0], *prior), out=sums)
+
+        self._blocks.visit(work, (documents, None))
+        return sums
+
+    def document_bound(self, parameters: Any, prior: DeviceArray) -> float:
+        """Dirichlet terms of the bound for documents."""
+        parts: list[float] = []
+
+        def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
+            parts.append(self._port.document_bound(inputs[0], prior))
+
+        self._blocks.visit(work, (parameters, None))
+        return float(sum(parts))

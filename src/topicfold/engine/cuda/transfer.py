@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from topicfold.engine.cuda.layout import (
     list_documents,
     stretches_of,
 )
-from topicfold.engine.cuda.pipeline import Stream
 from topicfold.engine.cuda.source import compile_part
 
 _logger = logging.getLogger("topicfold")
@@ -33,18 +32,106 @@ TO_DEVICE, TO_HOST = 1, 2
 ARRANGING = 2**14
 
 
-class CudaPort:
-    """One GPU, for ``engine.cuda.streamed``.
+Stream = Literal["send", "work", "fetch"]
+# Where arrays of a record begin: what the device reads in one go.
+ALIGNMENT = 256
 
-    Parameters
-    ----------
-    n_terms, n_topics : int
-        Size of the topics.
-    dtype : dtype
-        Type of parameters and counts.
-    word_order : ndarray of int of shape (n_terms,)
-        Order of words of packed topics.
+
+class Streams(Protocol):
+    """Three queues of work; what is in different ones has no order but by events."""
+
+    def begin(self) -> None:
+        """Let what was queued before the visit be done before it."""
+
+    def submit(self, stream: Stream, function: Callable[..., None], *args: Any) -> None:
+        """Queue what `function` does."""
+
+    def record(self, stream: Stream) -> Any:
+        """Return the event that all of a stream up to here is done."""
+
+    def wait(self, stream: Stream, event: Any) -> None:
+        """Let what follows in a stream wait for an event."""
+
+    def finish(self) -> None:
+        """Return when all is done."""
+
+
+class Record:
+    """Vectors side by side in one buffer, so that one copy sends them all."""
+
+    def __init__(
+        self,
+        arrays: dict[str, NDArray[Any]],
+        allocate: Callable[[int], NDArray[np.uint8]],
+    ) -> None:
+        self._parts: list[tuple[str, np.dtype, int, int]] = []
+        end = 0
+        for name, array in arrays.items():
+            self._parts.append((name, array.dtype, end, end + array.nbytes))
+            end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+        self.n_bytes = end
+        self.buffer = allocate(end)
+        for name, view in self.views(self.buffer).items():
+            view[...] = arrays[name]
+
+    def views(self, buffer: Any) -> dict[str, Any]:
+        """Return the arrays as parts of a buffer with the same bytes."""
+        return {
+            name: buffer[start:stop].view(dtype)
+            for name, dtype, start, stop in self._parts
+        }
+
+
+def visit_blocks(
+    streams: Streams,
+    stays: Sequence[bool] | NDArray[np.bool_],
+    n_slots: int,
+    send: Callable[[int, int], None],
+    work: Callable[[int, int | None], None],
+    fetch: Callable[[int, int], None],
+    *,
+    in_place: bool,
+) -> None:
+    """Visit the blocks in order, at most `n_slots` of them under way at once.
+
+    `send` and `fetch` are for those that do not stay on the device; `work` gets no
+    slot for those that do. `in_place` says that `fetch` reads what `send` has written.
     """
+    moving = [number for number, kept in enumerate(stays) if not kept]
+    arrived: list[Any] = [None] * n_slots
+    computed: list[Any] = [None] * n_slots
+    fetched: list[Any] = [None] * n_slots
+    n_sent = n_done = 0
+    streams.begin()
+    try:
+        for number, kept in enumerate(stays):
+            # Ahead of the work: it may keep this thread busy.
+            while n_sent < min(len(moving), n_done + n_slots):
+                slot = n_sent % n_slots
+                streams.wait("send", computed[slot])
+                if in_place:
+                    streams.wait("send", fetched[slot])
+                streams.submit("send", send, moving[n_sent], slot)
+                arrived[slot] = streams.record("send")
+                n_sent += 1
+            if kept:
+                streams.submit("work", work, number, None)
+                continue
+            slot = n_done % n_slots
+            streams.wait("work", arrived[slot])
+            streams.wait("work", fetched[slot])
+            streams.submit("work", work, number, slot)
+            computed[slot] = streams.record("work")
+            streams.wait("fetch", computed[slot])
+            streams.submit("fetch", fetch, number, slot)
+            fetched[slot] = streams.record("fetch")
+            n_done += 1
+    finally:
+        streams.finish()
+
+
+class CudaPort:
+    """One GPU: memory, copies, the three streams, and the engine of a block."""
 
     def __init__(
         self,

@@ -20,16 +20,77 @@ from scipy import sparse
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.block_engine import BlockEngine, make_block_engine
-from topicfold.engine.block_executor import Executor, Prepared
-from topicfold.engine.block_store import (
+from topicfold.engine.blocks.executor import Executor, Prepared
+from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks
+from topicfold.engine.blocks.store import (
     BlockStore,
     StoredBlock,
+    load_block,
+    save_block,
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.packed_blocks import BlocksEngine, PackedBlocks
 from topicfold.engine.protocol import DocumentPass, Link
+
+# The parameters and the counts of a fit.
+REMEMBERED = 2
+
+
+class BlockEngine(CpuEngine):
+    """The CPU engine of one block, with its latest mixtures in memory.
+
+    It remembers the two arrays that it wrote last, so it need not read them, and
+    writes new ones over an array that has served its time: fresh memory costs page
+    faults, as much as a tenth of a pass.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._memory: dict[str, Array] = {}
+
+    def read(self, path: str) -> Array:
+        """Return a file's array, which must not be changed."""
+        found = self._memory.get(path)
+        return load_block(path) if found is None else found
+
+    def take(self, path: str) -> Array:
+        """Return a file's array for changes; from now on `read` reads the file."""
+        found = self._memory.pop(path, None)
+        return load_block(path) if found is None else found
+
+    def drop(self, path: str | None) -> Array | None:
+        """Return the array of a file that nobody reads any more, if it is here."""
+        return None if path is None else self._memory.pop(path, None)
+
+    def write(self, path: str, array: Array) -> None:
+        """Write a file and remember the array, which the caller gives up."""
+        save_block(path, array)
+        self._memory[path] = array
+        if len(self._memory) > REMEMBERED:
+            del self._memory[next(iter(self._memory))]
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the arrangement, the word pass's included, and of mixtures."""
+        layout = self._layout
+        entry = 2 * layout.indices.itemsize + 2 * layout.counts.itemsize + 2
+        row = 24 + REMEMBERED * self._width * self.dtype.itemsize
+        return len(layout.indices) * entry + row * self.n_documents
+
+    def __sizeof__(self) -> int:
+        # Dask asks, to choose what to send where and what to put on disk.
+        return self.n_bytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process, or this one after the disk, reads the files.
+        return self.__dict__ | {"_memory": {}}
+
+
+def make_block_engine(
+    X: sparse.csr_matrix, n_topics: int, dtype: Any, word_order: NDArray[np.integer]
+) -> BlockEngine:
+    """Arrange a block; its files are not needed any more."""
+    return BlockEngine(X, n_topics, dtype=dtype, word_order=word_order)
 
 
 class DocumentBlocks(PackedBlocks):
@@ -46,20 +107,8 @@ class DocumentBlocks(PackedBlocks):
 class BlockedEngine(BlocksEngine):
     """Expected counts of a corpus in blocks; see the module.
 
-    Parameters
-    ----------
-    corpus : BlockCorpus
-        The blocks.
-    n_topics : int
-        Number of topics.
-    executor : Executor
-        Where blocks are visited.
-    dtype : dtype, default=float32
-        Type of parameters and counts.
-    threads : int, default=1
-        Threads of what is done once for all blocks.
-    make_block : callable or None, default=None
-        Makes the engine of a block (another device's); None is `make_block_engine`.
+    Blocks are visited by `executor`; `threads` are for what is done once for all of
+    them. `make_block` makes the engine of a block (another device's).
     """
 
     def __init__(
@@ -99,16 +148,16 @@ class BlockedEngine(BlocksEngine):
         function: Callable[..., Any],
         inputs: tuple[DocumentBlocks, ...],
         shared: tuple[Any, ...],
+        out: DocumentBlocks | None = None,
     ) -> DocumentBlocks:
-        """See ``engine.rows.map_rows``: a block at a time."""
+        """See ``engine.rows.map_rows``: a block at a time, into new files."""
         new = self._store.new_blocks(self.n_blocks)
-        paths = [file.path for file in new]
-        args = [
-            (path, *own)
-            for path, own in zip(paths, self._row_args(inputs), strict=True)
-        ]
+        own = zip(new, self._row_args(inputs), strict=True)
+        args = [(file.path, *arguments) for file, arguments in own]
         self._blocks.collect(_map_block, args, (function, shared))
-        return DocumentBlocks(self, new)
+        result = DocumentBlocks(self, new) if out is None else out
+        result.blocks = new
+        return result
 
     def sum_rows(
         self,
@@ -126,26 +175,6 @@ class BlockedEngine(BlocksEngine):
         lengths = np.split(self.document_lengths, self._offsets[1:-1])
         first = self._offsets[:-1].tolist()
         return list(zip(first, lengths, self._paths(inputs), strict=True))
-
-    def apply(self, ufunc: np.ufunc, inputs: Any, out: Any) -> DocumentBlocks:
-        """Apply a ufunc block by block."""
-        new = self._store.new_blocks(self.n_blocks)
-        places = [isinstance(value, DocumentBlocks) for value in inputs]
-        args = [
-            (
-                file.path,
-                ufunc.__name__,
-                [
-                    v.blocks[b].path if p else v
-                    for v, p in zip(inputs, places, strict=True)
-                ],
-            )
-            for b, file in enumerate(new)
-        ]
-        self._blocks.collect(_apply_to_block, args)
-        result = DocumentBlocks(self, new) if out is None else out
-        result.blocks = new
-        return result
 
     def pack_documents(self, theta: Array) -> Any:
         """Write (D, K) rows; a broadcast vector is never made a matrix here."""
@@ -293,14 +322,6 @@ def _compact(rows: Any) -> Any:
     if len(rows) > 1 and rows.strides[0] == 0:
         rows = rows[:1]
     return np.ascontiguousarray(rows)
-
-
-def _apply_to_block(
-    engine: BlockEngine, out_path: str, name: str, inputs: list[Any]
-) -> None:
-    arrays = [engine.read(v) if isinstance(v, str) else v for v in inputs]
-    result = getattr(np, name)(*arrays)
-    engine.write(out_path, result.astype(engine.dtype, copy=False))
 
 
 def _write_block_rows(

@@ -15,7 +15,7 @@ from topicfold.engine.protocol import Engine, ExpectedCounts
 class PackedBlocks:
     """Packed documents of an engine that works block by block.
 
-    Arithmetic with vectors over topics (``+=``, ``np.add``) goes to ``engine.apply``:
+    Arithmetic with vectors over topics (``+=``, ``np.add``) is done block by block:
     learning algorithms need not know where documents are. At most two operands may be
     documents.
     """
@@ -41,13 +41,32 @@ class PackedBlocks:
         too_many = len(inputs) - len(others) > 2 or any(np.ndim(v) > 1 for v in others)
         if method != "__call__" or options or too_many:
             return NotImplemented
-        return self.engine.apply(ufunc, inputs, out)
+        documents = tuple(v for v in inputs if isinstance(v, PackedBlocks))
+        used = slice(0, self.engine.n_topics)
+        values = tuple(v[used] if np.ndim(v) else v for v in others)
+        places = tuple(isinstance(v, PackedBlocks) for v in inputs)
+        shared = (ufunc.__name__, values, places)
+        return self.engine.map_rows(_apply_ufunc, documents, shared, out)
 
     def __add__(self, other: Any) -> Self:
         return np.add(self, other)  # type: ignore[call-overload, no-any-return]
 
     def __iadd__(self, other: Any) -> Self:
         return np.add(self, other, out=self)  # type: ignore[call-overload, no-any-return]
+
+
+def _apply_ufunc(
+    rows: slice,
+    lengths: Any,
+    arrays: list[Array],
+    name: str,
+    values: tuple[Any, ...],
+    places: tuple[bool, ...],
+) -> Array:
+    documents, others = iter(arrays), iter(values)
+    operands = [next(documents if place else others) for place in places]
+    result: Array = getattr(np, name)(*operands)
+    return result.astype(arrays[0].dtype, copy=False)
 
 
 class BlocksEngine(Engine):

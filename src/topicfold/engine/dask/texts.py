@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from topicfold.corpus.vectorizing import vectorize, words_of
-from topicfold.engine.dask_tasks import submit_all, sum_on_workers
+from topicfold.engine.dask.tasks import submit_all, sum_on_workers
 from topicfold.exceptions import DataError
 
 MIN_DOCUMENTS = 2

@@ -20,14 +20,14 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import BlockCorpus, Rows
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine.block_executor import Statistics
-from topicfold.engine.block_store import (
+from topicfold.engine.blocks.executor import Statistics
+from topicfold.engine.blocks.store import (
     BlockStore,
     StoredBlock,
     save_block,
 )
-from topicfold.engine.dask_local import local_client, require_dask
-from topicfold.engine.dask_tasks import (
+from topicfold.engine.dask.local import local_client, require_dask
+from topicfold.engine.dask.tasks import (
     Sent,
     call,
     clean,
@@ -104,16 +104,8 @@ def distribute(
 class DaskBlocks(BlockCorpus):
     """A corpus on the workers of a cluster; made by :func:`distribute`.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    blocks : list of Future
-        CSR matrices.
-    storage : path-like or None
-        Folder that all workers see.
-    vocabulary : list of str or None
-        Words of the columns.
+    `blocks` are futures of CSR matrices; all workers see the folder `storage`. A batch
+    is `like` the corpus that it was taken from.
     """
 
     def __init__(
@@ -309,7 +301,7 @@ def _collection_blocks(
                 "Blocks are whole rows: use x.rechunk({1: -1})."
             )
         return client.compute(list(X.to_delayed().ravel())), None
-    from topicfold.engine.dask_texts import text_blocks
+    from topicfold.engine.dask.texts import text_blocks
 
     return text_blocks(client, X, vocabulary)
 

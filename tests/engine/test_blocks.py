@@ -25,8 +25,8 @@ from topicfold import (
 )
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
-from topicfold.engine.block_executor import FAN_IN, LocalExecutor, sum_in_order
-from topicfold.engine.block_store import link_or_copy
+from topicfold.engine.blocks.executor import FAN_IN, LocalExecutor, sum_in_order
+from topicfold.engine.blocks.store import link_or_copy
 from topicfold.engine.rows import map_rows, sum_rows
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
 from topicfold.learn import Resume
@@ -301,7 +301,7 @@ def test_resume_refuses_the_state_of_another_fit(counts, tmp_path):
 
 KILLED = """
 import os, signal, sys
-import topicfold.engine.blocked as blocked
+import topicfold.engine.blocks.engine as blocked
 import topicfold.models.lda as lda
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import Rows, clean_block
 from topicfold.corpus.blocks import BlockFile
-from topicfold.engine.block_executor import FAN_IN, Statistics, add_statistics
-from topicfold.engine.block_store import share_block
+from topicfold.engine.blocks.executor import FAN_IN, Statistics, add_statistics
+from topicfold.engine.blocks.store import share_block
 from topicfold.exceptions import DataError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -34,13 +34,7 @@ def submit_all(client: Any, function: Callable[..., Any], args: list[Any]) -> li
 
 
 def workers_in_rows(n_threads: dict[str, int], sizes: NDArray[np.int64]) -> list[str]:
-    """Return a worker for each block: blocks in a row, as much for each thread.
-
-    Examples
-    --------
-    >>> workers_in_rows({"a": 1, "b": 1}, np.array([3, 3, 2, 2, 2]))
-    ['a', 'a', 'b', 'b', 'b']
-    """
+    """Return a worker for each block: blocks in a row, as much for each thread."""
     threads = [worker for worker, n in n_threads.items() for _ in range(n)]
     middles = np.cumsum(sizes) - sizes / 2
     places = (middles * len(threads) / max(sizes.sum(), 1)).astype(np.int64)

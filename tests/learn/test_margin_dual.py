@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from topicfold.learn.medlda_dual import MarginDual
+from topicfold.learn.medlda import MarginDual
 
 
 def problem(n_documents, n_classes, n_features, seed=0):

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine.block_store import BlockStore, write_rows
+from topicfold.engine.blocks.store import BlockStore, write_rows
 
 FAN_IN = 4
 
@@ -60,15 +60,8 @@ class Executor(Protocol):
 class LocalExecutor:
     """Visit blocks in this process, `threads` at a time.
 
-    Parameters
-    ----------
-    corpus : BlockCorpus
-        With a method ``block(number)``.
-    threads : int
-        Blocks in work at a time; the kernels release the GIL.
-    keep_bytes : int
-        Prepared blocks are kept in memory while they need no more than this; the
-        others are made again at every visit.
+    Prepared blocks are kept in memory while they need no more than `keep_bytes`; the
+    others are made again at every visit.
     """
 
     def __init__(self, corpus: BlockCorpus, threads: int, keep_bytes: int) -> None:
@@ -165,11 +158,6 @@ def sum_in_order(parts: Iterable[Statistics]) -> Statistics:
     """Add statistics as they come: one sum for each level of the tree is held.
 
     Equivalent to adding groups of `FAN_IN` from the left, then groups of groups.
-
-    Examples
-    --------
-    >>> sum_in_order((number, 1) for number in range(100))
-    (4950, 100)
     """
     levels: list[list[Any]] = []  # [sum, how many]
 
@@ -216,19 +204,8 @@ def map_rows(
 ) -> Any:
     """Return ``function(block, *shared)``, rows for rows, as one memory-mapped array.
 
-    Parameters
-    ----------
-    corpus : BlockCorpus
-        The blocks.
-    function : callable
-        Takes a CSR matrix and returns an array with as many rows; a function of a
-        module, for other processes must find it.
-    n_columns : int
-        Columns that it returns.
-    shared : tuple
-        More arguments, the same for all blocks.
-    threads : int, default=1
-        Threads of this process; workers of a cluster have their own.
+    `function` takes a CSR matrix and returns as many rows of `n_columns`; it is of a
+    module, for other processes must find it.
     """
     store = BlockStore(corpus.storage)
     path = store.new_rows((len(corpus), n_columns), corpus.dtype)
