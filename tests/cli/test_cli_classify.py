@@ -145,7 +145,7 @@ def test_a_model_without_classes(cli, model, texts):
 def test_one_class_is_none(cli, check_error, tmp_path):
     file = tmp_path / "in.csv"
     file.write_text("text,label\nred fox,x\nred wolf,\nblue sea,x\n")
-    result = cli("classify", tmp_path / "model", file, "--train", "--min-df", 1)
+    result = cli("classify", tmp_path / "model", file, "--train", "--max-df", "1.0")
     check_error(result, "fewer than two classes")
     assert not (tmp_path / "model").exists()
 
@@ -192,3 +192,11 @@ def test_blocks_are_refused_before_the_work(
     result = cli("classify", tmp_path / "model", blocks, "--train", "-k", 4)
     check_error(result, "kept in blocks", f"topicfold convert {blocks}")
     assert result.stdout == ""
+
+
+def test_too_few_labels_to_hold_any_out(cli, check_error, tmp_path):
+    file = tmp_path / "few.jsonl"
+    rows = [{"text": f"{LAND} a{i}", "label": f"class {i % 2}"} for i in range(4)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    result = cli("classify", tmp_path / "model", file, "--train", "--max-df", "1.0")
+    check_error(result, "4 labelled documents are too few", "--no-check trains without")
