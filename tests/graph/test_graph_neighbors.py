@@ -13,12 +13,12 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from topicfold.exceptions import DataError
 from topicfold.graph import (
     NeighborIndex,
-    _lists,
     document_neighbors,
+    inverted_lists,
     nearest_neighbors,
     reference,
 )
-from topicfold.graph.weighting import Weighting
+from topicfold.graph.similarity import Weighting
 
 SIMILARITIES = ("cosine", "intersection", "kl")
 
@@ -71,11 +71,11 @@ def test_tiles_and_levels_change_no_bit(similarity, monkeypatch):
     counts = sp.csr_array(zipf_counts(200, 150, length=40))
     weighting = Weighting.fit(counts, similarity)
     rows, documents = weighting.queries(counts), weighting.documents(counts)
-    whole = _lists.InvertedLists(documents, weighting.take_min)
+    whole = inverted_lists.InvertedLists(documents, weighting.take_min)
     expected = whole.search(rows, 5, True, 1)
     for levels, tile in (((0.25, 0.45, 0.7), 17), ((), 200), ((0.01, 0.05, 0.1), 64)):
-        monkeypatch.setattr(_lists, "LEVELS", levels)
-        lists = _lists.InvertedLists(documents, weighting.take_min, tile=tile)
+        monkeypatch.setattr(inverted_lists, "LEVELS", levels)
+        lists = inverted_lists.InvertedLists(documents, weighting.take_min, tile=tile)
         for got, want in zip(lists.search(rows, 5, True, 1), expected, strict=True):
             np.testing.assert_array_equal(got, want)
 

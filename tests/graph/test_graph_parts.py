@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from topicfold.graph import NeighborIndex, _blocked, _kernels, reference
-from topicfold.graph._lists import InvertedLists
-from topicfold.graph.approximate import approximate_neighbors
-from topicfold.graph.labels import add_label_edges, symmetrized
-from topicfold.graph.neighbors import _without
-from topicfold.graph.weighting import KL_FLOOR, Weighting
+from topicfold.graph import NeighborIndex, reference, similarity
+from topicfold.graph import inverted_lists_kernels as kernels
+from topicfold.graph.build import add_label_edges
+from topicfold.graph.inverted_lists import InvertedLists
+from topicfold.graph.neighbors import _without, approximate_neighbors
+from topicfold.graph.similarity import KL_FLOOR, Weighting
+from topicfold.graph.user_graph import symmetrized
 
 
 def counts_of(n_documents=120, n_terms=60, seed=0):
@@ -32,13 +33,13 @@ def test_the_heap_keeps_the_best_and_sorts_them(size):
     order = rng.permutation(30)
     heap, values, count = np.full((1, size), -1), np.zeros((1, size)), 0
     for document in order:
-        count = _kernels.push(heap[0], values[0], count, document, scores[document])
+        count = kernels.push(heap[0], values[0], count, document, scores[document])
         kept = values[0, :count]
         for child in range(1, count):  # no child is worse than its parent
             parent = (child - 1) // 2
             assert (kept[child], -heap[0, child]) >= (kept[parent], -heap[0, parent])
     assert count == min(size, 30)
-    _kernels.sort_best(0, 1, np.array([count]), heap, values)
+    kernels.sort_best(0, 1, np.array([count]), heap, values)
     best = sorted(range(30), key=lambda d: (-scores[d], d))[:size]
     assert heap[0, :count].tolist() == best
     assert values[0, :count].tolist() == scores[best].tolist()
@@ -48,12 +49,12 @@ def test_the_largest_sums_are_found_across_blocks():
     rng = np.random.default_rng(0)
     sums = rng.normal(size=200).astype(np.float32)
     probe = np.empty(5, np.int64), np.empty(5, np.float32)
-    assert _kernels.largest_sums(sums, probe) == 5
+    assert kernels.largest_sums(sums, probe) == 5
     assert set(probe[0]) == set(np.argsort(-sums)[:5])
     few = np.full(130, -1.0, dtype=np.float32)
     few[[3, 129]] = 0.5
     few[64] = 0.0  # no overlap is no neighbour
-    assert _kernels.largest_sums(few, probe) == 2
+    assert kernels.largest_sums(few, probe) == 2
     assert set(probe[0][:2]) == {3, 129}
 
 
@@ -64,7 +65,7 @@ def test_norms_of_the_rest_are_tight_upper_bounds(take_min):
     terms = rows.indices.astype(np.uint32)
     cuts = np.array([3, 3, 8, 12])
     norms, sizes = np.empty((4, 30), np.float32), np.empty(4)
-    _kernels.measure_rest(indptr, terms, rows.data, cuts, take_min, norms, sizes)
+    kernels.measure_rest(indptr, terms, rows.data, cuts, take_min, norms, sizes)
     dense = rows.toarray()
     for level, cut in enumerate(cuts):
         rest = dense[:, cut:]
@@ -74,7 +75,7 @@ def test_norms_of_the_rest_are_tight_upper_bounds(take_min):
         assert sizes[level] == pytest.approx((rest > 0).sum(axis=1).mean())
     values = rows.data[:9]
     exact = values.sum() if take_min else np.sqrt(values @ values)
-    found = _kernels.rest_norm(values, take_min)
+    found = kernels.rest_norm(values, take_min)
     assert exact <= found <= exact * (1 + 1e-6)
 
 
@@ -86,36 +87,36 @@ def test_bounds_rule_out_only_what_cannot_be_a_neighbour(take_min):
     sums = pair[:, :4].sum(axis=1).astype(np.float32)
     rest = rows[:, 4:]
     norms = rest.sum(axis=1) if take_min else np.sqrt((rest**2).sum(axis=1))
-    bounds = norms.astype(np.float32), _kernels.rest_norm(query[4:], take_min), take_min
+    bounds = norms.astype(np.float32), kernels.rest_norm(query[4:], take_min), take_min
     exact = pair.sum(axis=1)
     most = [
-        _kernels.bound(s, n, bounds[1], take_min)
+        kernels.bound(s, n, bounds[1], take_min)
         for s, n in zip(sums, norms, strict=True)
     ]
     assert (np.array(most) >= exact - 1e-6).all()
     for floor in (0.5, 1.5, 2.5):
-        left = _kernels.count_left(sums, bounds, np.float32(floor))
+        left = kernels.count_left(sums, bounds, np.float32(floor))
         assert left == (np.array(most, np.float32) >= floor).sum()
         assert left >= (exact >= floor + 1e-5).sum()
 
 
 def test_nothing_is_ruled_out_before_the_list_is_full():
     best = np.array([5, 3]), np.array([0.25, 0.75])
-    assert 0 < _kernels.lowest_sum(best, 1, 1.0) < 1e-40
-    lowest = _kernels.lowest_sum(best, 2, 1.0)
+    assert 0 < kernels.lowest_sum(best, 1, 1.0) < 1e-40
+    lowest = kernels.lowest_sum(best, 2, 1.0)
     assert 0.25 * (1 - 1e-6) < lowest < 0.25  # what ties with the worst is looked at
-    assert _kernels.lowest_sum(best, 2, 1.1) < lowest / 1.09
-    assert _kernels.lowest_sum((best[0], np.zeros(2)), 2, 1.0) > 0
+    assert kernels.lowest_sum(best, 2, 1.1) < lowest / 1.09
+    assert kernels.lowest_sum((best[0], np.zeros(2)), 2, 1.0) > 0
 
 
 def test_work_ahead_is_that_of_the_next_level_with_a_term():
     indptr = np.array([0, 1, 3, 6, 10, 15, 21])  # lists of 1 to 6 entries
     cuts = np.array([1, 3, 5, 6])
     terms = np.array([3, 4, 5], np.uint32)
-    assert _kernels.work_ahead(indptr, terms, cuts, 0) == 4 + 5
-    assert _kernels.work_ahead(indptr, terms, cuts, 1) == 4 + 5
-    assert _kernels.work_ahead(indptr, terms[2:], cuts, 1) == 6
-    assert _kernels.work_ahead(indptr, np.array([1, 2, 5], np.uint32), cuts, 0) == 5
+    assert kernels.work_ahead(indptr, terms, cuts, 0) == 4 + 5
+    assert kernels.work_ahead(indptr, terms, cuts, 1) == 4 + 5
+    assert kernels.work_ahead(indptr, terms[2:], cuts, 1) == 6
+    assert kernels.work_ahead(indptr, np.array([1, 2, 5], np.uint32), cuts, 0) == 5
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "intersection", "kl"])
@@ -180,13 +181,13 @@ def test_blocks_of_queries_change_nothing(monkeypatch):
         shapes.append((a.shape[0], b.shape[0]))
         return a @ b.T
 
-    monkeypatch.setattr(_blocked, "BLOCK_ENTRIES", 7 * 50 + 3)
+    monkeypatch.setattr(similarity, "BLOCK_ENTRIES", 7 * 50 + 3)
     parts = NeighborIndex(counts, similarity=watched).query_among(None, 4)
     for a, b in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(a, b)
     assert shapes == [(7, 50)] * 7 + [(1, 50)]
     shapes.clear()
-    monkeypatch.setattr(_blocked, "BLOCK_ENTRIES", 3)  # less than a row: one a time
+    monkeypatch.setattr(similarity, "BLOCK_ENTRIES", 3)  # less than a row: one a time
     NeighborIndex(counts, similarity=watched).query_among(None, 4)
     assert shapes == [(1, 50)] * 50
 

@@ -104,3 +104,31 @@ def test_networkx_graphs(caplog):
 def test_errors_say_what_is_wrong(graph, n_documents, message):
     with pytest.raises(DataError, match=message):
         check_graph(graph, n_documents)
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e21, 1e-21, 1e-300])
+@pytest.mark.parametrize("form", ["sparse", "dense", "edges", "networkx"])
+def test_weights_of_an_absurd_scale_are_refused(weight, form):
+    matrix = np.array([[0.0, weight, 0.0], [weight, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    graph = {
+        "sparse": lambda: sp.csr_matrix(matrix),
+        "dense": lambda: matrix,
+        "edges": lambda: [[0, 1, weight]],
+        "networkx": lambda: pytest.importorskip("networkx").from_numpy_array(matrix),
+    }[form]()
+    with pytest.raises(DataError, match=r"largest edge weight of graph is 1e.*about 1"):
+        check_graph(graph, 3)
+
+
+def test_a_faint_edge_beside_others_is_kept():
+    graph = check_graph([[0, 1, 1.0], [1, 2, 1e-200]], 3)
+    assert graph[2, 1] == 1e-200
+
+
+@pytest.mark.parametrize("index", [3, -1, 2**31 - 1])
+def test_indices_beyond_the_documents_are_refused(index):
+    graph = sp.csr_matrix((3, 3))
+    graph.data, graph.indptr = np.ones(1), np.array([0, 1, 1, 1], dtype=np.int32)
+    graph.indices = np.array([index], dtype=np.int32)
+    with pytest.raises(DataError, match="graph"):
+        check_graph(graph, 3)

@@ -16,19 +16,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from topicfold.core.labels import encode_labels
 from topicfold.exceptions import DataError
-from topicfold.graph._blocked import Similarity
-from topicfold.graph._validation import (
+from topicfold.graph.neighbors import (
+    NeighborIndex,
+    approximate_neighbors,
     check_choice,
     check_count_parameter,
     check_counts,
-    check_labels,
+    document_neighbors,
 )
-from topicfold.graph.approximate import approximate_neighbors
-from topicfold.graph.labels import MAX_LABEL_EDGES, add_label_edges, symmetrized
-from topicfold.graph.neighbors import NeighborIndex, document_neighbors
-from topicfold.graph.user_graph import check_graph
-from topicfold.graph.weighting import SIMILARITIES
+from topicfold.graph.similarity import SIMILARITIES, Similarity
+from topicfold.graph.user_graph import check_graph, symmetrized
 
+MAX_LABEL_EDGES = 100  # default: a class of 101 labelled documents is still a clique
 LARGE_CORPUS = 200_000  # documents from which approximate neighbours are suggested
 _logger = logging.getLogger("topicfold")
 
@@ -84,7 +83,7 @@ def document_graph(
     X : array-like or sparse matrix of shape (n_documents, n_terms)
         Raw counts, or other non-negative weights.
     n_neighbors : int, default=10
-        Neighbours a document; cut to ``n_documents - 1``. More make a smoother graph.
+        Neighbours per document; cut to ``n_documents - 1``. More make a smoother graph.
     similarity : {"cosine", "intersection", "kl"} or callable, default="cosine"
         As in `NeighborIndex`.
     weights : {"binary", "similarity"}, default="binary"
@@ -98,7 +97,7 @@ def document_graph(
         searched among the labelled documents of its class only.
     max_label_edges : int or None, default=None
         Most label edges of a document, None for 100. A class of m labelled documents
-        is joined completely, m - 1 edges a document, up to this; a larger class is
+        is joined completely, m - 1 edges per document, up to this; a larger class is
         joined by the `n_neighbors` nearest within the class.
     approximate : bool, default=False
         Use pynndescent (``topicfold[ann]``): worth it from about 200,000 documents.
@@ -203,6 +202,83 @@ def _directed(
     return sp.csr_array(
         (values[found], near[found], indptr), shape=(len(near), n_documents)
     )
+
+
+@dataclass(frozen=True)
+class LabelEdges:
+    """A graph with label edges, and what they changed."""
+
+    graph: sp.csr_array
+    n_added: int
+    n_removed: int
+    capped_classes: tuple[int, ...]
+
+
+def add_label_edges(
+    graph: sp.csr_array,
+    labels: NDArray[np.int64],
+    index: NeighborIndex,
+    n_neighbors: int,
+    max_label_edges: int,
+    n_jobs: int | None,
+) -> LabelEdges:
+    """Join labelled documents of one class and part those of different classes.
+
+    A class in which a document would get more than `max_label_edges` is joined by its
+    within-class nearest neighbours instead of completely. A label edge is as heavy as
+    the median edge of `graph`: 1 among binary ones, as in the paper.
+    """
+    edges = graph.tocoo()
+    ends = labels[edges.row], labels[edges.col]
+    apart = (ends[0] >= 0) & (ends[1] >= 0) & (ends[0] != ends[1])
+    kept = sp.csr_array(
+        (edges.data[~apart], (edges.row[~apart], edges.col[~apart])), graph.shape
+    )
+    rows, columns, capped = [edges.row[:0]], [edges.row[:0]], []
+    for label in np.unique(labels[labels >= 0]):
+        members = np.flatnonzero(labels == label)
+        if len(members) - 1 <= max_label_edges:
+            first = np.repeat(members, len(members))
+            second = np.tile(members, len(members))
+        else:
+            capped.append(int(label))
+            near, _ = index.query_among(members, n_neighbors, n_jobs=n_jobs)
+            first = np.repeat(members, near.shape[1])[near.ravel() >= 0]
+            second = near.ravel()[near.ravel() >= 0]
+        rows.append(first[first != second])
+        columns.append(second[first != second])
+    pairs = np.concatenate(rows), np.concatenate(columns)
+    usual = float(np.median(graph.data)) if graph.nnz else 1.0
+    joined = sp.csr_array((np.full(len(pairs[0]), usual), pairs), graph.shape)
+    result = symmetrized(sp.csr_array(kept.maximum(joined)))
+    return LabelEdges(
+        result,
+        (result.nnz - kept.nnz) // 2,
+        int(apart.sum()) // 2,
+        tuple(capped),
+    )
+
+
+def check_labels(labels: Any, n_documents: int) -> NDArray[np.int64]:
+    """Return labels as integers with -1 for unknown."""
+    array = np.asarray(labels)
+    if array.shape != (n_documents,):
+        raise DataError(
+            f"labels has shape {array.shape} but there are {n_documents} documents. "
+            "Give one label per document, -1 where it is unknown."
+        )
+    if array.dtype.kind not in "iu":
+        raise DataError(
+            f"labels has dtype {array.dtype}. Give integers, -1 for unknown; "
+            "sklearn.preprocessing.LabelEncoder turns names into integers."
+        )
+    if (array < -1).any():
+        first = int(np.argmax(array < -1))
+        raise DataError(
+            f"labels[{first}] is {array[first]}. Use -1 for unknown and integers "
+            "from 0 for classes."
+        )
+    return array.astype(np.int64)
 
 
 class NeighborGraph(BaseEstimator):

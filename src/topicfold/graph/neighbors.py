@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact nearest neighbours of sparse documents."""
+"""Nearest neighbours of sparse documents: exact, or by pynndescent."""
 
 from __future__ import annotations
 
+import logging
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from topicfold.core.counts import check_counts as counts_of
 from topicfold.core.threads import n_threads
-from topicfold.exceptions import DataError
-from topicfold.graph._blocked import Similarity, search_blocks
-from topicfold.graph._lists import InvertedLists
-from topicfold.graph._validation import (
-    check_choice,
-    check_count_parameter,
-    check_counts,
+from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.graph.inverted_lists import InvertedLists
+from topicfold.graph.similarity import (
+    SIMILARITIES,
+    Similarity,
+    Weighting,
+    search_blocks,
 )
-from topicfold.graph.weighting import SIMILARITIES, Weighting
 
 Neighbors = tuple[NDArray[np.int64], NDArray[np.float64]]
+RECALL_SAMPLE = 200  # documents whose exact neighbours are searched for the recall
+_METRICS = {"cosine": "cosine", "intersection": "manhattan"}
+_logger = logging.getLogger("topicfold")
 
 
 class NeighborIndex:
@@ -54,7 +60,7 @@ class NeighborIndex:
     -----
     Time: at most one addition for each pair of documents and each word they share;
     frequent words are mostly skipped by bounds that keep the result exact. Memory:
-    about 30 bytes a non-zero and 4 bytes a document and thread, never documents ×
+    about 30 bytes per non-zero and 4 per document and thread, never documents ×
     documents. Results are the same bits for any number of threads. Similarities are
     rounded to multiples of 2**-32, so that documents which are equally near tie
     whatever the order of additions; ties go to the lower document number.
@@ -97,7 +103,7 @@ class NeighborIndex:
         X : array-like or sparse matrix of shape (n_queries, n_terms)
             Raw counts with the same columns as the index.
         n_neighbors : int, default=10
-            Neighbours a document; more than there are documents is cut to those.
+            Neighbours per document; more than there are documents is cut to those.
         exclude_self : bool, default=False
             Row i of `X` is document i of the index and not its own neighbour.
         n_jobs : int or None, default=None
@@ -146,7 +152,7 @@ class NeighborIndex:
         documents : ndarray of int or None, default=None
             Numbers of index documents, ascending; None for all.
         n_neighbors : int, default=10
-            Neighbours a document; cut to one less than there are `documents`.
+            Neighbours per document; cut to one less than there are `documents`.
         n_jobs : int or None, default=None
             Threads, as in scikit-learn; no effect on results.
 
@@ -220,7 +226,7 @@ def nearest_neighbors(
     X_query, X_index : array-like or sparse matrix
         Raw counts with the same columns.
     n_neighbors : int, default=10
-        Neighbours a document; more than there are documents is cut to those.
+        Neighbours per document; more than there are documents is cut to those.
     similarity : {"cosine", "intersection", "kl"} or callable, default="cosine"
         As in `NeighborIndex`.
     n_jobs : int or None, default=None
@@ -255,7 +261,7 @@ def document_neighbors(
     index : NeighborIndex
         The documents.
     n_neighbors : int
-        Neighbours a document; cut to one less than there are documents.
+        Neighbours per document; cut to one less than there are documents.
     labels : ndarray of int or None, default=None
         With labels (-1: unknown) a labelled document's neighbours are searched in its
         class only, an unlabelled one's in all documents.
@@ -303,3 +309,108 @@ def _without(
     is_own[missing, -1] = True
     shape = (near.shape[0], near.shape[1] - 1)
     return near[~is_own].reshape(shape), similar[~is_own].reshape(shape)
+
+
+def approximate_neighbors(
+    index: NeighborIndex,
+    n_neighbors: int,
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    """Return neighbours found by nearest-neighbour descent, and their recall.
+
+    Candidates come from pynndescent (``topicfold[ann]``) on the tf-idf rows (for
+    intersection by Manhattan distance, which orders L1-normalised rows alike); their
+    similarities are then computed exactly. The recall is the share of the exact
+    neighbours of 200 sampled documents that were found. The same seed gives the same
+    graph only for the same number of threads.
+    """
+    metric = _METRICS.get(str(index.similarity))
+    if metric is None:
+        raise DataError(
+            "approximate=True needs similarity='cosine' or 'intersection', got "
+            f"{index.similarity!r}. Use approximate=False for exact neighbours."
+        )
+    try:
+        from pynndescent import NNDescent
+    except ImportError as error:
+        raise MissingDependencyError(
+            "approximate=True requires pynndescent. Install it with pip install "
+            "'topicfold[ann]', or use approximate=False for exact neighbours."
+        ) from error
+    threads = n_threads(n_jobs)
+    rows = index.weighting_.queries(index.counts_)
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    n_best = min(n_neighbors, index.n_documents - 1)
+    n_candidates = min(max(2 * n_best, 30), len(filled))
+    candidates = np.full((index.n_documents, max(n_candidates, 1)), -1, np.int64)
+    if n_candidates > 1:
+        descent = NNDescent(
+            # pynndescent 0.5 knows no sparse arrays.
+            sp.csr_matrix(rows[filled], dtype=np.float32),
+            metric=metric,
+            n_neighbors=n_candidates,
+            random_state=random_state,
+            n_jobs=threads,
+        )
+        near = descent.neighbor_graph[0]
+        candidates[filled] = np.where(near >= 0, filled[near], -1)
+    candidates[candidates == np.arange(index.n_documents)[:, None]] = -1
+    found, scores = index.lists_.score(rows, candidates, n_best, threads)
+    recall = _recall(index, found, random_state, n_jobs)
+    _logger.warning(
+        "approximate neighbours: recall %.3f of the exact ones on a sample of %d "
+        "documents",
+        recall,
+        min(RECALL_SAMPLE, index.n_documents),
+    )
+    return found, index.weighting_.similarities(rows, scores), recall
+
+
+def _recall(
+    index: NeighborIndex,
+    found: NDArray[np.int64],
+    random_state: int,
+    n_jobs: int | None,
+) -> float:
+    n_documents, n_best = found.shape
+    rng = np.random.default_rng(random_state)
+    size = min(RECALL_SAMPLE, n_documents)
+    sample = np.sort(rng.choice(n_documents, size, replace=False))
+    exact, _ = index.query(index.counts_[sample], n_best + 1, n_jobs=n_jobs)
+    n_exact = n_found = 0
+    for document, row in zip(sample, exact, strict=True):
+        true = row[(row >= 0) & (row != document)][:n_best]
+        n_exact += len(true)
+        n_found += len(np.intersect1d(true, found[document]))
+    return n_found / n_exact if n_exact else 1.0
+
+
+def check_counts(X: Any, name: str) -> sp.csr_array:
+    """Return a document-term matrix as canonical float64 CSR, never changing `X`."""
+    counts = counts_of(X, name, dtype=np.float64)
+    if not counts.shape[0]:
+        raise DataError(
+            f"{name} has no documents. Give a matrix with at least one row."
+        )
+    return sp.csr_array(counts)
+
+
+def check_count_parameter(value: Any, name: str, caller: str) -> int:
+    """Return a parameter that must be a positive integer."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise DataError(
+            f"The {name!r} parameter of {caller} must be an int in the range "
+            f"[1, inf). Got {value!r} instead."
+        )
+    return int(value)
+
+
+def check_choice(value: Any, choices: tuple[str, ...], name: str, caller: str) -> None:
+    """Raise if a parameter is not one of the named choices."""
+    if value not in choices:
+        raise DataError(
+            f"The {name!r} parameter of {caller} must be one of "
+            f"{', '.join(map(repr, choices))}. Got {value!r} instead."
+        )

@@ -7,19 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.typing import Doubles
-from topicfold.graph.weighting import KL_FLOOR
+from topicfold.graph.similarity import KL_FLOOR
 
 
 def scores(queries: Doubles, documents: Doubles, similarity: str) -> Doubles:
     """Return what neighbours are ordered by, a row per query.
 
     The similarity itself, except for ``kl``: ``sum p log(max(q, floor) / floor)``.
-
-    Examples
-    --------
-    >>> counts = np.array([[1.0, 1.0], [1.0, 0.0]])
-    >>> scores(counts, counts, "intersection").round(3).tolist()
-    [[1.0, 0.416], [0.416, 1.0]]
     """
     if similarity == "kl":
         p, q = _normalized(queries, 1), _normalized(documents, 1)
@@ -37,14 +31,7 @@ def scores(queries: Doubles, documents: Doubles, similarity: str) -> Doubles:
 
 
 def similarities(queries: Doubles, documents: Doubles, similarity: str) -> Doubles:
-    """Return similarities, 0 for documents that share nothing.
-
-    Examples
-    --------
-    >>> counts = np.array([[1.0, 1.0], [1.0, 0.0]])
-    >>> similarities(counts, counts, "kl").round(3).tolist()
-    [[1.0, 0.02], [0.5, 1.0]]
-    """
+    """Return similarities, 0 for documents that share nothing."""
     score = scores(queries, documents, similarity)
     if similarity != "kl":
         return score
@@ -55,13 +42,7 @@ def similarities(queries: Doubles, documents: Doubles, similarity: str) -> Doubl
 
 
 def top_neighbors(score: Doubles, n_best: int, exclude_self: bool) -> NDArray[np.int64]:
-    """Return each row's columns by falling score, then rising number; -1: none.
-
-    Examples
-    --------
-    >>> top_neighbors(np.array([[0.5, 0.0, 0.5, 0.9]]), 4, exclude_self=False)
-    array([[ 3,  0,  2, -1]])
-    """
+    """Return each row's columns by falling score, then rising number; -1: none."""
     score = score.copy()
     if exclude_self:
         np.fill_diagonal(score, 0.0)

@@ -10,11 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from topicfold.core.counts import check_structure
+from topicfold.core.counts import bad_values, check_structure
 from topicfold.exceptions import DataError
-from topicfold.graph._validation import check_entries
-from topicfold.graph.labels import symmetrized
 
+LARGEST_WEIGHT = 1e20
 _logger = logging.getLogger("topicfold")
 
 
@@ -58,6 +57,7 @@ def check_graph(graph: Any, n_documents: int) -> sp.csr_array:
             matrix = _from_edges(array.reshape(0, 2), n_documents)
         else:
             matrix = _check_matrix(array, n_documents)
+    _check_scale(matrix)
     return _undirected(matrix)
 
 
@@ -89,12 +89,20 @@ def _check_matrix(matrix: Any, n_documents: int) -> sp.csr_array:
             f"graph has weights of dtype {matrix.dtype}. Give real numbers."
         ) from error
     result.sum_duplicates()
-    _check_weights(result)
+    found = bad_values(result)
+    if found:
+        raise DataError(f"graph has {found}. Give finite, non-negative edge weights.")
     return result
 
 
-def _check_weights(matrix: sp.csr_array) -> None:
-    check_entries(matrix, "graph", "Give finite, non-negative edge weights.")
+def _check_scale(matrix: sp.csr_array) -> None:
+    """Refuse weights whose sums or products float32 cannot hold."""
+    largest = float(matrix.data.max(initial=0.0))
+    if largest and not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        raise DataError(
+            f"the largest edge weight of graph is {largest:g}. Multiply all weights by "
+            "one constant, so that it is about 1."
+        )
 
 
 def _from_networkx(graph: Any, n_documents: int) -> sp.csr_array:
@@ -170,3 +178,13 @@ def _undirected(matrix: sp.csr_array) -> sp.csr_array:
             changed,
         )
     return result
+
+
+def symmetrized(graph: sp.csr_array) -> sp.csr_array:
+    """Return the graph with the larger weight of both directions, indices sorted."""
+    result = sp.csr_array(graph.maximum(graph.T))
+    result.sort_indices()
+    # Half the memory traffic wherever numbers fit, as everywhere in SciPy.
+    dtype = sp.get_index_dtype(maxval=max(result.nnz, result.shape[0]))
+    arrays = result.data, result.indices.astype(dtype), result.indptr.astype(dtype)
+    return sp.csr_array(arrays, shape=result.shape)

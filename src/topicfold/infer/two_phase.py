@@ -18,8 +18,7 @@ from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.engine import make_engine
-from topicfold.graph import NeighborIndex
-from topicfold.graph.approximate import approximate_neighbors
+from topicfold.graph.neighbors import NeighborIndex, approximate_neighbors
 from topicfold.infer.frank_wolfe import frank_wolfe
 
 Members = NDArray[np.bool_]

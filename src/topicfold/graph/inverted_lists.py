@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
-from topicfold.graph import _kernels
+from topicfold.graph import inverted_lists_kernels as kernels
 
-TILE = 1 << 16  # documents a tile: uint16 numbers, sums that stay in the L2 cache
+TILE = 1 << 16  # documents per tile: uint16 numbers, sums that stay in the L2 cache
 # Shares of all list entries that are walked before documents are ruled out.
 LEVELS = (0.25, 0.45, 0.7)
 
@@ -52,11 +52,11 @@ class InvertedLists:
     take_min : bool
         The score is the sum of minima instead of products.
     tile : int
-        Documents a tile, at most 65,536; no effect on results.
+        Documents per tile, at most 65,536; no effect on results.
 
     Notes
     -----
-    Memory: 18 bytes a non-zero, 16 bytes a document and 8 bytes a term and tile.
+    Memory: 18 bytes per non-zero, 16 per document, and 8 per term and tile.
     """
 
     def __init__(self, rows: sp.csr_array, take_min: bool, *, tile: int = TILE) -> None:
@@ -101,7 +101,7 @@ class InvertedLists:
         for tile in self._tiles:
 
             def task(start: int, stop: int, tile: _Tile = tile) -> None:
-                _kernels.search_tile(
+                kernels.search_tile(
                     start,
                     stop,
                     query,
@@ -112,7 +112,7 @@ class InvertedLists:
                 )
 
             run_ranges(task, ranges, threads)
-        _kernels.sort_best(0, len(count), count, documents, scores)
+        kernels.sort_best(0, len(count), count, documents, scores)
         return documents, scores
 
     def score(
@@ -127,7 +127,7 @@ class InvertedLists:
         query = self._renumber(queries)
 
         def task(start: int, stop: int) -> None:
-            _kernels.score_pairs(
+            kernels.score_pairs(
                 start,
                 stop,
                 query,
@@ -139,7 +139,7 @@ class InvertedLists:
             )
 
         run_ranges(task, balanced_ranges(query[0], threads), threads)
-        _kernels.sort_best(0, len(count), count, documents, scores)
+        kernels.sort_best(0, len(count), count, documents, scores)
         return documents, scores
 
     def _renumber(
@@ -174,7 +174,7 @@ class InvertedLists:
         ).tocsc()
         norms = np.empty((len(self._cuts), last - first), dtype=np.float32)
         sizes = np.empty(len(self._cuts))
-        _kernels.measure_rest(
+        kernels.measure_rest(
             indptr, self._terms, self._values, self._cuts, self.take_min, norms, sizes
         )
         return _Tile(
