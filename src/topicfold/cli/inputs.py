@@ -202,11 +202,9 @@ def _kind(source: str, format: str | None) -> str | None:
 
 
 def _read_counts(source: str, format: str | None) -> Corpus | DiskCorpus:
-    from topicfold import corpus
+    from topicfold.corpus.disk_corpus import open_corpus
 
-    if _kind(source, format) == BLOCKS:
-        return corpus.open_disk_corpus(source)
-    return corpus.read(source, format=format)
+    return open_corpus(source, format=format)
 
 
 def _count_known(texts: list[str], saved: ModelFolder, options: TextOptions) -> Any:

@@ -177,24 +177,7 @@ class BlockCorpus(ABC):
 def clean_block(
     block: Any, where: str, n_terms: int | None, dtype: DTypeLike | None = None
 ) -> sparse.csr_matrix:
-    """Return a block as a canonical CSR matrix of floats, or say what is wrong.
-
-    Parameters
-    ----------
-    block : csr_matrix or csr_array
-        The block; other formats are refused, so that nothing is converted unseen.
-    where : str
-        Name of the block in messages.
-    n_terms : int or None
-        Columns it must have; None takes any number.
-    dtype : dtype or None, default=None
-        Type of the result; None keeps float64 and makes the rest float32.
-
-    Examples
-    --------
-    >>> clean_block(sparse.csr_matrix([[1, 0, 2]]), "block 0", 3).data
-    array([1., 2.], dtype=float32)
-    """
+    """Return a block as a canonical CSR matrix of floats, or say what is wrong."""
     if not (sparse.issparse(block) and block.format == "csr" and block.ndim == 2):
         found = f"a {block.format} matrix" if sparse.issparse(block) else type(block)
         raise DataError(

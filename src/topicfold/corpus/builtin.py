@@ -353,35 +353,6 @@ def prose(docstring: str) -> str:
     Drops doctest lines with their output, section headings, formulas, citations,
     addresses, and the sections that repeat in every docstring; keeps paragraphs,
     parameter descriptions and the names of related functions.
-
-    Parameters
-    ----------
-    docstring : str
-        The docstring, indented or not.
-
-    Returns
-    -------
-    str
-        The text, lines kept, without blank lines at the ends.
-
-    Examples
-    --------
-    >>> print(prose('''Sort the input.
-    ...
-    ...     References
-    ...     ----------
-    ...     .. [1] A. Author, "Sorting", 1999.
-    ...
-    ...     Examples
-    ...     --------
-    ...     An easy case:
-    ...
-    ...     >>> sort([2, 1])
-    ...     [1, 2]
-    ...     '''))
-    Sort the input.
-    <BLANKLINE>
-    An easy case:
     """
     kept: list[str] = []
     section = ""
@@ -407,25 +378,7 @@ def prose(docstring: str) -> str:
 
 
 def without_boilerplate(texts: list[str], *, most: int) -> list[str]:
-    r"""Drop lines that many texts have word for word, and notes on array backends.
-
-    Parameters
-    ----------
-    texts : list of str
-        The texts.
-    most : int
-        A line of three or more words stays if at most so many texts have it.
-
-    Returns
-    -------
-    list of str
-        The texts without these lines.
-
-    Examples
-    --------
-    >>> without_boilerplate(["Input or output.\nA", "Input or output.\nB"], most=1)
-    ['A', 'B']
-    """
+    r"""Drop lines that many texts have word for word, and notes on array backends."""
     texts = [
         "\n\n".join(
             paragraph

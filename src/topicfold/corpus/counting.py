@@ -66,24 +66,7 @@ class _Words(dict[str, str | None]):
 
 
 class WordCounter:
-    """Count the words of texts, block by block.
-
-    Parameters
-    ----------
-    tokens, stop_words, ngram_range, stem
-        See `topicfold.corpus.vectorize`.
-    vocabulary : sequence of str, optional
-        Count only these.
-
-    Examples
-    --------
-    >>> counter = WordCounter()
-    >>> counter.count(["red fox red", "fox"]).toarray()
-    array([[2, 1],
-           [0, 1]], dtype=int32)
-    >>> counter.words
-    ['red', 'fox']
-    """
+    """Count the words of texts, block by block."""
 
     def __init__(
         self,
@@ -150,15 +133,7 @@ class WordCounter:
 
 
 class Tally:
-    """Documents and occurrences of every word so far.
-
-    Examples
-    --------
-    >>> tally = Tally()
-    >>> tally.add(sparse.csr_matrix([[2, 1], [0, 1]]))
-    >>> tally.n_documents, tally.frequencies[:2].tolist(), tally.totals[:2].tolist()
-    (2, [1, 2], [2.0, 2.0])
-    """
+    """Documents and occurrences of every word so far."""
 
     def __init__(self) -> None:
         self.n_documents = 0
@@ -240,14 +215,7 @@ def choose_terms(
 
 
 class Columns:
-    """From the numbers of all words to the columns of those that stay.
-
-    Examples
-    --------
-    >>> block = sparse.csr_matrix(np.array([[1, 2, 3]], dtype=np.int32))
-    >>> Columns(np.array([2, 0]), 3).of(block).toarray()
-    array([[3, 1]], dtype=int32)
-    """
+    """From the numbers of all words to the columns of those that stay."""
 
     def __init__(self, chosen: NDArray[np.int64], n_words: int) -> None:
         self._place = np.full(max(n_words, 1), -1, dtype=np.int32)

@@ -28,7 +28,7 @@ from topicfold.corpus.counting import (
     choose_terms,
     text_blocks,
 )
-from topicfold.corpus.files import READING_OPTIONS, corpus_name
+from topicfold.corpus.files import READING_OPTIONS, corpus_name, read
 from topicfold.corpus.formats.parts import side_bytes
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.texts import Document, Known, iter_texts, read_lines
@@ -37,6 +37,7 @@ from topicfold.exceptions import DataError
 if TYPE_CHECKING:
     from topicfold.corpus.blocks import BlockMatrix
 
+BLOCKS = "blocks"
 INDEX_FILE = "index.safetensors"
 _SIDES = {"labels": "labels.txt", "ids": "ids.txt", "times": "time.txt"}
 # Entries and documents of a block on disk.
@@ -167,33 +168,7 @@ def stream_counts(
     dtype: DTypeLike = np.float32,
     **cutting: Any,
 ) -> list[str]:
-    """Count texts block by block into a writer, and return the words.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        The texts, read once.
-    writer : object with ``append``
-        Takes the counts; it is not closed.
-    scratch : Path
-        An empty folder for counts until it is known which words stay.
-    min_df, max_df, max_features, **cutting
-        See `vectorize`.
-    dtype : dtype, default=float32
-        Type of the counts.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> blocks = []
-    >>> class Keep:
-    ...     append = blocks.append
-    >>> with tempfile.TemporaryDirectory() as scratch:
-    ...     stream_counts(["red fox", "red"], Keep(), scratch=Path(scratch), max_df=2)
-    ['red']
-    >>> blocks[0].toarray().tolist()
-    [[1.0], [1.0]]
-    """
+    """Count texts block by block into a writer, and return the words."""
     bounds = Bounds(min_df, max_df, max_features)
     check_bounds(bounds)
     counter, tally = WordCounter(**cutting), Tally()
@@ -256,14 +231,17 @@ def open_disk_corpus(path: str | os.PathLike[str], *, name: str = "") -> DiskCor
     return DiskCorpus(counts, words, name=name or folder.resolve().name, **known)
 
 
-def is_disk_corpus(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder holds counts in blocks.
+def open_corpus(
+    path: str | os.PathLike[str], *, format: str | None = None, **options: Any
+) -> Corpus | DiskCorpus:
+    """Open whatever is there: a folder of blocks, or all that `read` reads."""
+    if format == BLOCKS or (format is None and is_disk_corpus(path)):
+        return open_disk_corpus(path)
+    return read(path, format=format, **options)
 
-    Examples
-    --------
-    >>> is_disk_corpus(".")
-    False
-    """
+
+def is_disk_corpus(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds counts in blocks."""
     return Path(path, INDEX_FILE).is_file()
 
 

@@ -168,13 +168,7 @@ def write(
 
 
 def format_of(path: Path, *, written: bool = False) -> str:
-    """Return the format that a name shows.
-
-    Examples
-    --------
-    >>> format_of(Path("news.mtx.gz")), format_of(Path("."))
-    ('mm', 'files')
-    """
+    """Return the format that a name shows."""
     if path.is_dir() and not written:
         return FOLDER if (path / "counts.npz").is_file() else "files"
     found = matrix_format(path)

@@ -49,24 +49,7 @@ _NO_TEXT = {
 
 
 class BadLines:
-    """What happens to lines that cannot be read: an error, or skipped and counted.
-
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    skip : bool, default=False
-        Whether such lines are left out.
-    unit : str, default="line"
-        What is counted: lines, rows or files.
-
-    Examples
-    --------
-    >>> bad = BadLines(Path("x.csv"))
-    >>> bad.report(7, "2 fields instead of 3.")
-    Traceback (most recent call last):
-    topicfold.exceptions.DataError: x.csv, line 7: 2 fields instead of 3. ...
-    """
+    """What happens to lines that cannot be read: an error, or skipped and counted."""
 
     def __init__(self, path: Path, skip: bool = False, unit: str = "line") -> None:
         self.path = path
@@ -258,13 +241,7 @@ def check_encoding(encoding: str) -> None:
 
 
 def encoding_of_mark(raw: bytes) -> str | None:
-    """Return the encoding that a byte order mark names.
-
-    Examples
-    --------
-    >>> encoding_of_mark("fox".encode("utf-16"))
-    'utf-16'
-    """
+    """Return the encoding that a byte order mark names."""
     return next((name for mark, name in _MARKS if raw.startswith(mark)), None)
 
 

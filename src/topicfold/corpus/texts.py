@@ -50,13 +50,7 @@ _TEXT_SUFFIXES = (".txt", ".text")
 
 
 class Document(NamedTuple):
-    """One raw document; "" where label, id or time are not known.
-
-    Examples
-    --------
-    >>> Document("a text", line=3).label
-    ''
-    """
+    """One raw document; "" where label, id or time are not known."""
 
     text: str
     label: str = ""
@@ -67,13 +61,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Fields:
-    """Names of the columns; None means the column of that very name, if there is one.
-
-    Examples
-    --------
-    >>> Fields(text="body").columns({"body", "label"}, "x.csv")
-    {'text': 'body', 'label': 'label'}
-    """
+    """Names of the columns; None means the column of that very name, if any."""
 
     text: str | None = None
     label: str | None = None
@@ -251,13 +239,7 @@ def iter_texts(
 
 
 def text_format(path: Path, format: str | None = None) -> str:
-    """Return what kind of text a place holds, from its name.
-
-    Examples
-    --------
-    >>> text_format(Path("."))
-    'files'
-    """
+    """Return what kind of text a place holds, from its name."""
     if format is not None and format not in TEXT_FORMATS:
         raise DataError(
             f"format={format!r} is no format of texts. Give one of "
@@ -281,35 +263,13 @@ def text_format(path: Path, format: str | None = None) -> str:
 
 
 def plain_suffix(path: Path) -> str:
-    """Return the suffix in lower case, without that of compression.
-
-    Examples
-    --------
-    >>> plain_suffix(Path("news.JSONL.gz"))
-    '.jsonl'
-    """
+    """Return the suffix in lower case, without that of compression."""
     packed = path.suffix.lower() in _PACKED
     return Path(path.stem if packed else path.name).suffix.lower()
 
 
 class Known:
-    """What is known of documents beside their text, gathered and checked.
-
-    Parameters
-    ----------
-    path : Path
-        Where they are from, for messages.
-    own_ids : bool, default=False
-        Whether the user named the column of ids: then an id that comes twice is an
-        error; otherwise ids that name no document are left out, with a warning.
-
-    Examples
-    --------
-    >>> known = Known(Path("x.csv"))
-    >>> known.add(Document("red fox", label="land", line=2))
-    >>> known.finish()
-    (['land'], None, None)
-    """
+    """What is known of documents beside their text, gathered and checked."""
 
     def __init__(self, path: Path, own_ids: bool = False) -> None:
         self.path = path

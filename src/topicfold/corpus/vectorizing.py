@@ -127,31 +127,7 @@ def vectorize_known(
     dtype: DTypeLike = np.int32,
     **cutting: Any,
 ) -> tuple[Any, WordCounter]:
-    """Count the words of a vocabulary, and what is not in it.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        One string a document.
-    vocabulary : sequence of str
-        The words, one a column.
-    dtype : dtype, default=int32
-        Type of the counts.
-    **cutting
-        `stop_words`, `ngram_range`, `stem`, `tokens`; see `vectorize`.
-
-    Returns
-    -------
-    counts : CSR matrix of shape (n_documents, n_terms)
-    counter : WordCounter
-        Its `n_words`, `n_unknown` and `n_different_unknown` say what was left out.
-
-    Examples
-    --------
-    >>> counts, counter = vectorize_known(["red zebra"], ["fox", "red"])
-    >>> counts.toarray(), counter.n_unknown
-    (array([[0, 1]], dtype=int32), 1)
-    """
+    """Count the words of a vocabulary, and what is not in it."""
     counter = WordCounter(vocabulary=vocabulary, **cutting)
     blocks = [counter.count(part).astype(dtype) for part in text_blocks(texts)]
     if not blocks:
@@ -160,13 +136,7 @@ def vectorize_known(
 
 
 def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the options of `vectorize` that were saved with a model, checked.
-
-    Examples
-    --------
-    >>> saved_options({"stem": "english", "min_df": 3})
-    {'stem': 'english', 'min_df': 3}
-    """
+    """Return the options of `vectorize` that were saved with a model, checked."""
     options = dict(text or {})
     for name, value in options.items():
         if name not in _OPTIONS:

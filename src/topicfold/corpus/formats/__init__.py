@@ -43,21 +43,7 @@ __all__ = ["FORMATS", "MatrixFormat", "matrix_format"]
 
 @dataclass(frozen=True)
 class MatrixFormat:
-    """One format.
-
-    Attributes
-    ----------
-    name : str
-        Name for ``format=``.
-    title : str
-        What it is.
-    suffixes : tuple of str
-        Endings of file names, before .gz.
-    read : callable
-        From a path to `Parts`.
-    write : callable
-        From a corpus and a path to the side files it needs; writes the path.
-    """
+    """One format."""
 
     name: str
     title: str
@@ -115,13 +101,7 @@ _UCI = re.compile(r"docword\..*txt", re.IGNORECASE)
 
 
 def matrix_format(path: Path) -> MatrixFormat | None:
-    """Return the format that a name shows, or None.
-
-    Examples
-    --------
-    >>> matrix_format(Path("docword.kos.txt.gz")).name, matrix_format(Path("a.csv"))
-    ('uci', None)
-    """
+    """Return the format that a name shows, or None."""
     name: Any = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     if _UCI.fullmatch(name):
         return FORMATS["uci"]

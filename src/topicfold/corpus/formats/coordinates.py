@@ -142,8 +142,6 @@ def _entries(stream: BinaryIO, head: _Head, field: str, sizes: list[int]) -> Any
     source = _Checked(_good_lines(stream, head, field), head.number, field, sizes)
     try:
         found = scipy_io.mmread(source)
-    except DataError:
-        raise
     except (ValueError, OverflowError, MemoryError) as error:
         if source.error is not None:
             raise source.error from None
@@ -154,6 +152,12 @@ def _entries(stream: BinaryIO, head: _Head, field: str, sizes: list[int]) -> Any
             f"it has {sizes[0]:,} documents, {sizes[1]:,} words and {sizes[2]:,} "
             "entries, which count from 1."
         ) from error
+    # SciPy may have had all entries before it came to a bad line, or to the end.
+    while rest := source.read():
+        if rest.strip():
+            raise DataError(f"{path} has more than {sizes[2]:,} entries.")
+    if source.error is not None:
+        raise source.error
     values = found.data.astype(np.int64) if field == "pattern" else found.data
     return matrix_of(found.row, found.col, values, (sizes[0], sizes[1]), path)
 
@@ -166,14 +170,14 @@ class _Checked:
     ) -> None:
         banner = f"{_BANNER} {field} general\n" + "%\n" * (number - 2)
         self._ready = banner.encode() + b"%d %d %d\n" % tuple(sizes)
-        self._lines = lines
+        self.lines = lines
         self.error: DataError | None = None
 
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes; an error of a line is kept and ends the file."""
         try:
             while not self._ready and self.error is None:
-                self._ready = next(self._lines)
+                self._ready = next(self.lines)
         except StopIteration:
             return b""
         except DataError as error:

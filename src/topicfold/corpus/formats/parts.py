@@ -28,17 +28,7 @@ SIDES = ("vocab", "labels", "ids", "times", "split")
 
 @dataclass
 class Parts:
-    """What a file of a matrix format says; side files say the rest.
-
-    Attributes
-    ----------
-    counts : CSR matrix
-        The counts; as many columns as the file shows.
-    known : dict of str to list of str
-        Of ``"vocab"``, ``"labels"`` and ``"ids"``, what stands in the file itself.
-    open_width : bool
-        Whether the number of words is not stated, so that there may be more columns.
-    """
+    """What a file of a matrix format says; side files say the rest."""
 
     counts: Any
     known: dict[str, list[str]] = field(default_factory=dict)
@@ -62,13 +52,7 @@ def matrix_of(
 
 
 def smallest_type(values: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers as int32 or int64, others as float64.
-
-    Examples
-    --------
-    >>> smallest_type(np.array([1.0, 2.0])).dtype, smallest_type(np.array([0.5])).dtype
-    (dtype('int32'), dtype('float64'))
-    """
+    """Return whole numbers as int32 or int64, others as float64."""
     if values.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             whole = bool(np.all((values == np.rint(values)) & (np.abs(values) < 2**53)))
@@ -106,13 +90,7 @@ def number_text(counts: Any) -> list[str]:
 
 
 def side_file(path: Path, name: str) -> Path:
-    """Return the place of a side file.
-
-    Examples
-    --------
-    >>> side_file(Path("a", "news.mtx"), "vocab").as_posix()
-    'a/news.mtx.vocab'
-    """
+    """Return the place of a side file."""
     return path.with_name(f"{path.name}.{name}")
 
 
