@@ -39,7 +39,7 @@ def test_demo(cli, tmp_path):
 def test_demo_does_not_write_into_other_folders(cli, check_error, tmp_path):
     (tmp_path / "plsa").mkdir()
     (tmp_path / "plsa" / "thesis.tex").touch()
-    check_error(cli("demo", "-o", tmp_path), "plsa", "not empty")
+    check_error(cli("demo", "-o", tmp_path), "plsa", "no topicfold model")
     assert not (tmp_path / "lda").exists()
 
 
@@ -79,7 +79,7 @@ def test_compiling_is_no_part_of_the_time_of_a_fit(cli, tmp_path, monkeypatch):
         return fit(self, X)
 
     monkeypatch.setattr(topicfold.LDA, "fit", slow_at_first)
-    monkeypatch.setattr("topicfold.cli.fitting.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("topicfold.cli.fit.time.perf_counter", lambda: clock[0])
     shown = cli("demo", "-o", tmp_path / "demo", "-k", 2).stdout
     assert "Compile  LDA: 40.0 s, the first time only\n" in shown
     (line,) = (line for line in shown.splitlines() if line.startswith("Fit      LDA"))

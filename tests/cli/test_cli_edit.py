@@ -58,14 +58,14 @@ def test_what_the_report_exports(cli, four, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "no edit"),
+        ((), "no edit was given"),
         (("--rename", "3"), "TOPIC=NAME"),
-        (("--rename", "x=3"), "no number of a topic"),
+        (("--rename", "x=3"), "not the number of a topic"),
         (("--drop", "9"), "no topic 9"),
         (("--merge", "1,1"), "two different"),
         (("--merge", "1,2", "--drop", "2"), "Give it once"),
         (("--split", "1"), "--documents"),
-        (("--drop", "1", "--documents", "x"), "for --split alone"),
+        (("--drop", "1", "--documents", "x"), "only for --split"),
         (("--apply", "nowhere.json"), "nowhere.json"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -83,7 +83,7 @@ def test_a_file_of_edits_goes_alone(cli, check_error, four, tmp_path):
     content = {"format": "topicfold-edits", "version": 1, "edits": edits}
     file.write_text(json.dumps(content), encoding="utf-8")
     result = cli("edit", four, "-o", tmp_path / "new", "--apply", file, "--drop", 1)
-    check_error(result, "--apply goes alone")
+    check_error(result, "--apply goes with no other edit")
     assert not (tmp_path / "new").exists()
 
 

@@ -109,7 +109,7 @@ def test_a_function_of_the_user(cli, check_error, texts, small, tmp_path, monkey
     check_error(cli(*fit, "--force", "--tokens", "my_words:no"), "--tokens", "'no'")
     check_error(cli(*fit, "--force", "--tokens", "nowhere:f"), "--tokens", "nowhere")
     check_error(cli(*fit, "--force", "--tokens", "letters"), "'letters'", "words")
-    check_error(cli(*fit, "--force", "--tokens", "string:digits"), "no function")
+    check_error(cli(*fit, "--force", "--tokens", "string:digits"), "not a function")
     sys.modules.pop("my_words")
 
 

@@ -68,7 +68,7 @@ def test_a_bug_says_so(cli, failing):
     failing(raising(KeyError("components")))
     result = cli("topics", "x")
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: KeyError: 'components'. A bug")
+    assert result.stderr.startswith("error: KeyError: 'components'. This is a bug")
     assert "--debug" in result.stderr
     assert result.stderr.count("\n") == 1
 

@@ -9,7 +9,7 @@ import pytest
 
 import topicfold
 from topicfold import TopicData
-from topicfold.cli.tables import topic_rows, topic_table, topics_as_json
+from topicfold.cli.topics import topic_rows, topic_table, topics_as_json
 from topicfold.metrics import npmi_coherence
 from topicfold.persistence.model_folder import load_model_folder
 

@@ -118,8 +118,7 @@ def _train(
     check: bool,
     force: bool,
 ) -> None:
-    from topicfold.cli.console import check_output, working
-    from topicfold.cli.fitting import show_corpus
+    from topicfold.cli.console import check_output, show_corpus, working
     from topicfold.cli.inputs import in_memory, read_corpus
     from topicfold.persistence.model_folder import save_model_folder
 

@@ -97,7 +97,7 @@ def compare(
 ) -> None:
     """Try several models on documents."""
     from topicfold.choosing.comparison import compare as compare_models
-    from topicfold.cli.fitting import show_corpus
+    from topicfold.cli.console import show_corpus
 
     names = None
     if models is not None:

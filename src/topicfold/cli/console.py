@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What commands print: facts on standard output, what goes on on standard error."""
+"""What commands print: facts on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -66,15 +66,7 @@ def show_fact(label: str, text: str) -> None:
 
 
 def show_next(command: str, folder: Path) -> None:
-    """Print a command to go on with, ready to be copied.
-
-    Parameters
-    ----------
-    command : str
-        The command; ``{}`` is the folder.
-    folder : Path
-        Put into quotes where a shell needs them.
-    """
+    """Print a command to go on with, ready to be copied."""
     show_fact("Next", command.format(shlex.quote(str(folder))))
 
 
@@ -98,3 +90,15 @@ def progress_callbacks(description: str, *, quiet: bool = False) -> list[Any]:
     from topicfold.learn import ProgressBar
 
     return [ProgressBar(description)]
+
+
+def show_corpus(corpus: Any) -> None:
+    """Print the size of a corpus."""
+    text = (
+        f"{counted(corpus.n_documents, 'document')}, "
+        f"{counted(corpus.n_terms, 'different word')}, "
+        f"{int(corpus.counts.sum()):,} in all"
+    )
+    if corpus.labels is not None:
+        text += f", {counted(len(corpus.encoded_labels()[1]), 'class', 'classes')}"
+    show_fact("Corpus", text)

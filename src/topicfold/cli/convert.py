@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 HELP = """Convert a corpus from one format to another.
 
-Texts become counts: from a folder of .txt files, .txt (a document a line), .csv, .tsv,
-.jsonl or .parquet to any format of counts. Counts go both ways, without loss, between
+Texts become counts: from a folder of .txt files, .txt (one document per line), .csv,
+.tsv, .jsonl or .parquet to any format of counts. Counts go both ways, without loss,
+between
 
 \b
   ldac      LDA-C (.ldac)
@@ -29,9 +30,9 @@ Texts become counts: from a folder of .txt files, .txt (a document a line), .csv
   npz       SciPy's sparse matrix (.npz)
   folder    counts.npz, vocab.txt and more (a name without suffix)
 
-Words, labels and ids that a format has no place for are written beside it, a line
-each: OUT.vocab, OUT.labels, OUT.ids. Texts also become jsonl, and blocks: a matrix on
-disk for texts larger than memory, which topicfold fit reads.
+Words, labels and ids that a format has no place for are written beside it, one per
+line: OUT.vocab, OUT.labels, OUT.ids. Texts can also become jsonl, and blocks: a matrix
+on disk for texts larger than memory, which topicfold fit reads.
 
 \b
 [bold]Examples[/bold]
@@ -62,7 +63,6 @@ _To = Annotated[
     ),
 ]
 _Force = Annotated[bool, typer.Option("--force", help="Replace what OUT names.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only problems are said.")]
 
 
 @texts.takes_text_options()
@@ -71,7 +71,7 @@ def convert(
     output: _Output,
     to: _To = None,
     force: _Force = False,
-    quiet: _Quiet = False,
+    quiet: texts.QuietOption = False,
     *,
     options: texts.TextOptions,
     format: str | None,
@@ -86,7 +86,7 @@ def convert(
         check_free(output, replace=force)
         found = _to_file(source, output, options, format, to, force, quiet=quiet)
     if not quiet:
-        from topicfold.cli.fitting import show_corpus
+        from topicfold.cli.console import show_corpus
 
         show_corpus(found)
         show_fact("Saved", str(output))

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli.console import show_fact, show_next, stdout_console, working
+from topicfold.cli import text_options as texts
+from topicfold.cli.console import (
+    show_corpus,
+    show_fact,
+    show_next,
+    stdout_console,
+    working,
+)
 from topicfold.cli.messages import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 HELP = """See what topicfold does, on documents that you already have.
 
 The documents are the docstrings of NumPy, SciPy and scikit-learn. LDA and PLSA learn
-topics from nine tenths of them, without their labels; the rest is for the score.
+topics from nine tenths of them, without their labels; the rest is scored.
 
 \b
 [bold]In Python[/bold]
@@ -34,6 +42,9 @@ topics from nine tenths of them, without their labels; the rest is for the score
 """
 
 TEST_SHARE = 0.1
+# Documents of the fit that compiles, and seconds from which it is worth mentioning.
+_FEW = 30
+_WORTH_SAYING = 2.0
 _WORDS = 6
 _MODELS = ("lda", "plsa")
 _LEGEND = (
@@ -47,8 +58,6 @@ _Output = Annotated[
         "--output", "-o", metavar="DIR", help="Folder for the models and the report."
     ),
 ]
-_Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics to learn.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same demo.")]
 
 
 @dataclass(frozen=True)
@@ -62,9 +71,12 @@ class _Score:
     diversity: float | None = None
 
 
-def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) -> None:
+def demo(
+    output: _Output = Path("demo"),
+    topics: texts.TopicsOption = 30,
+    seed: texts.SeedOption = 0,
+) -> None:
     """Fit LDA and PLSA on the built-in corpus, show and save them."""
-    from topicfold.cli.fitting import show_corpus
     from topicfold.cli.report import report_fit
     from topicfold.corpus import load_docs, train_test_documents
     from topicfold.persistence.model_folder import (
@@ -111,7 +123,7 @@ def demo(output: _Output = Path("demo"), topics: _Topics = 30, seed: _Seed = 0) 
 def _fit_one(
     name: str, train: Corpus, test: Corpus, folder: Path, n_topics: int, seed: int
 ) -> tuple[_Score, Any, TopicData]:
-    from topicfold.cli.fitting import compile_kernels, fit_model
+    from topicfold.cli.fit import fit_model
     from topicfold.cli.registry import make_model
     from topicfold.metrics import npmi_coherence, topic_diversity
     from topicfold.persistence.model_folder import ModelFolder, save_model_folder
@@ -119,7 +131,7 @@ def _fit_one(
     model = make_model(
         name, {"n_components": n_topics, "random_state": seed, "n_jobs": -1}
     )
-    compile_kernels(model, train.counts)
+    _compile_kernels(model, train.counts)
     report = fit_model(model, train.counts)
     show_fact("Fit", report.summary)
     if report.interrupted:
@@ -143,6 +155,22 @@ def _fit_one(
     return score, model, data
 
 
+def _compile_kernels(model: Any, X: Any) -> None:
+    """Fit a copy on a few documents, so that no fit is timed with its compilation."""
+    from sklearn.base import clone
+
+    from topicfold.choosing.cells import quiet
+
+    few = clone(model).set_params(n_components=2, max_iter=1)
+    began = time.perf_counter()
+    with working("Loading kernels, compiled the first time …"), quiet():
+        few.fit(X[:_FEW])
+    seconds = time.perf_counter() - began
+    if seconds > _WORTH_SAYING:
+        name = type(model).__name__
+        show_fact("Compile", f"{name}: {seconds:.1f} s, the first time only")
+
+
 def _score_unigram(train: Corpus, test: Corpus) -> _Score:
     """Score the model that has no topics: what the others are to be better than."""
     import numpy as np
@@ -158,7 +186,7 @@ def _score_unigram(train: Corpus, test: Corpus) -> _Score:
 
 
 def _show_topics(data: TopicData) -> None:
-    from topicfold.cli.tables import topic_rows, topic_table
+    from topicfold.cli.topics import topic_rows, topic_table
 
     title = f"The {data.n_topics} topics of {data.settings['model']}, largest first"
     console = stdout_console()

@@ -69,7 +69,6 @@ _Documents = Annotated[
 _Apply = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Apply the edits of a JSON file.")
 ]
-_Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
 
 
 @texts.takes_text_options(without=texts.BESIDE)
@@ -82,7 +81,7 @@ def edit(
     split: _Split = None,
     documents: _Documents = None,
     apply: _Apply = None,
-    force: _Force = False,
+    force: texts.ForceOption = False,
     *,
     options: texts.TextOptions,
 ) -> None:
@@ -98,17 +97,17 @@ def edit(
     edits = [] if apply is None else read_edits(apply)
     given = (rename or [], split or [], merge or [], drop or [])
     if edits and any(given):
-        raise CommandError("--apply goes alone. Give its edits, or the other options.")
+        raise CommandError("--apply goes with no other edit. Give one or the other.")
     edits = edits or _in_order(*given)
     if not edits:
         raise CommandError(
-            "no edit. Give --rename, --merge, --drop, --split or --apply."
+            "no edit was given. Give --rename, --merge, --drop, --split or --apply."
         )
     check_output(output, force=force)
     saved = load_model_folder(folder)
     needs_documents = any(edit.get("action") == "split" for edit in edits)
     if documents is not None and not needs_documents:
-        raise CommandError("--documents is for --split alone.")
+        raise CommandError("--documents is only for --split. Leave it out.")
     if documents is None:
         refuse_unused(options, "--documents")
     X = _training_counts(saved, documents, options) if needs_documents else None
@@ -142,7 +141,7 @@ def read_edits(path: Path) -> list[dict[str, Any]]:
         )
     edits = content.get("edits")
     if not isinstance(edits, list) or not all(isinstance(e, dict) for e in edits):
-        raise CommandError(f"{path} is damaged: its edits are no list of objects.")
+        raise CommandError(f"{path} is damaged: its edits are not a list of objects.")
     return edits
 
 
@@ -167,7 +166,7 @@ def _in_order(
     groups = [sorted({_topic(part) for part in text.split(",")}) for text in merge]
     mentioned = [topic for group in groups for topic in group] + drop
     if len(mentioned) != len(set(mentioned)):
-        raise CommandError("a topic stands in two of --merge and --drop. Give it once.")
+        raise CommandError("a topic is in two of --merge and --drop. Give it once.")
     gone: list[int] = []
 
     def now(topic: int) -> int:
@@ -183,7 +182,7 @@ def _in_order(
 
 def _topic(text: str) -> int:
     if not text.strip().isdecimal():
-        raise CommandError(f"{text.strip()!r} is no number of a topic.")
+        raise CommandError(f"{text.strip()!r} is not the number of a topic.")
     return int(text)
 
 

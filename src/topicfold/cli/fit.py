@@ -3,25 +3,32 @@
 
 from __future__ import annotations
 
+import time
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from topicfold.cli import text_options as texts
-from topicfold.cli.console import check_output, show_fact, show_next
+from topicfold.cli.console import (
+    check_output,
+    counted,
+    progress_callbacks,
+    show_corpus,
+    show_fact,
+    show_next,
+)
 from topicfold.cli.inputs import read_corpus, read_links
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.registry import make_model
-from topicfold.registry import find_model, model_names
-
-if TYPE_CHECKING:
-    from topicfold.cli.fitting import FitReport
+from topicfold.registry import ModelEntry, find_model, model_names
 
 HELP = """Learn topics from documents and save the model.
 
 INPUT is a folder of .txt files (sub-folders are labels), a .txt file with one
-document a line, a .csv, .tsv, .jsonl or .parquet file with a column "text", counts
+document per line, a .csv, .tsv, .jsonl or .parquet file with a column "text", counts
 in any format of topicfold convert, or the word docs: the built-in corpus.
 
 \b
@@ -48,11 +55,9 @@ _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the model.")
 ]
 _Model = Annotated[str, typer.Option("--model", "-m", help=f"One of: {model_names()}.")]
-_Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics to learn.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same model.")]
 _Jobs = Annotated[
     int,
-    typer.Option(help="Threads, -1 for all; no effect on the result."),
+    typer.Option(help="Threads, -1 for all cores; the result is the same."),
 ]
 _MaxIter = Annotated[
     int | None,
@@ -79,7 +84,7 @@ _UseLabels = Annotated[
 ]
 _Neighbors = Annotated[
     int | None,
-    typer.Option(min=1, help="Neighbours of a document.", rich_help_panel=_GRAPH),
+    typer.Option(min=1, help="Neighbours per document.", rich_help_panel=_GRAPH),
 ]
 _Similarity = Annotated[
     str | None,
@@ -94,13 +99,12 @@ _GraphFile = Annotated[
     typer.Option(
         "--graph",
         metavar="FILE",
-        help="Links instead of neighbours: two document numbers a line, from 0, and "
+        help="Links instead of neighbours: two document numbers per line, from 0, and "
         "a weight if you like.",
         rich_help_panel=_GRAPH,
     ),
 ]
 _Device = Annotated[str, typer.Option(help="Where to compute.", rich_help_panel=_FIT)]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only problems are said.")]
 _Report = Annotated[
     bool | None,
     typer.Option(
@@ -109,7 +113,6 @@ _Report = Annotated[
         show_default="where the model has topics",
     ),
 ]
-_Force = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
 
 
 @texts.takes_text_options()
@@ -117,11 +120,11 @@ def fit(
     source: texts.InputArgument,
     output: _Output,
     model: _Model = "lda",
-    topics: _Topics = 50,
-    seed: _Seed = 0,
+    topics: texts.TopicsOption = 50,
+    seed: texts.SeedOption = 0,
     jobs: _Jobs = -1,
-    quiet: _Quiet = False,
-    force: _Force = False,
+    quiet: texts.QuietOption = False,
+    force: texts.ForceOption = False,
     report: _Report = None,
     max_iter: _MaxIter = None,
     tol: _Tol = None,
@@ -137,13 +140,6 @@ def fit(
     format: str | None,
 ) -> None:
     """Learn topics from documents and save the model."""
-    from topicfold.cli.fitting import (
-        fit_model,
-        join_classes,
-        labels_to_use,
-        name_classes,
-        show_corpus,
-    )
     from topicfold.persistence import check_saveable
 
     check_output(output, force=force)
@@ -185,7 +181,7 @@ def fit(
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-def _wants_report(asked: bool | None, entry: Any) -> bool:
+def _wants_report(asked: bool | None, entry: ModelEntry) -> bool:
     if asked and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
     return bool(entry.has_topics) if asked is None else asked
@@ -228,3 +224,94 @@ def _advice(report: FitReport) -> str:
     if report.interrupted or report.converged:
         return ""
     return ", the most allowed (--max-iter for more)"
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How a fit went, in words and numbers."""
+
+    summary: str
+    seconds: float
+    interrupted: bool
+    converged: bool
+
+
+def fit_model(model: Any, X: Any, y: Any = None, *, quiet: bool = False) -> FitReport:
+    """Fit a model, with a progress bar on a terminal; its callbacks are None then."""
+    from topicfold.exceptions import FitInterruptedWarning
+
+    interrupted = False
+    show = warnings.showwarning
+
+    def note(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+        nonlocal interrupted
+        interrupted = interrupted or issubclass(category, FitInterruptedWarning)
+        show(message, category, *rest, **more)
+
+    inner = getattr(model, "base", model)
+    has_callbacks = "callbacks" in inner.get_params(deep=False)
+    if has_callbacks:
+        bar = progress_callbacks(f"Fit {type(inner).__name__}", quiet=quiet)
+        inner.set_params(callbacks=bar or None)
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.showwarning = note
+        model.fit(X) if y is None else model.fit(X, y)
+    seconds = time.perf_counter() - began
+    if has_callbacks:
+        inner.set_params(callbacks=None)
+    return FitReport(
+        summary=_summary(model, seconds),
+        seconds=seconds,
+        interrupted=interrupted,
+        converged=bool(getattr(model, "converged_", True)),
+    )
+
+
+def labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
+    """Return class numbers (-1: unknown) for the fit; None if it needs no labels."""
+    if not entry.labels:
+        if wanted:
+            raise CommandError(f"The model {entry.name} does not learn from labels.")
+        return None
+    if wanted is None:
+        wanted = entry.labels == "must"
+    if not wanted:
+        if entry.labels == "must":
+            raise CommandError(f"The model {entry.name} needs labels.")
+        return None
+    y, classes = corpus.encoded_labels()
+    if len(classes) < 2:
+        raise CommandError(
+            f"The model {entry.name} learns from labels, and these documents have "
+            f"{len(classes) or 'no'} class{'es' if len(classes) != 1 else ''}. Name "
+            "their column with --label, or put files into a sub-folder for each class."
+        )
+    return y
+
+
+def join_classes(model: Any, X: Any, y: Any) -> None:
+    """Let labels change the graph of a graph model, its own or the user's."""
+    from topicfold.graph import NeighborGraph
+
+    if model.graph is None or isinstance(model.graph, NeighborGraph):
+        model.set_params(graph__label_edges=True)
+    else:
+        model.graph = NeighborGraph(label_edges=True).build(X, y, given=model.graph)
+
+
+def name_classes(model: Any, corpus: Any) -> None:
+    """Give a model that learned class numbers the names of the classes."""
+    if hasattr(model, "classes_"):
+        import numpy as np
+
+        names = np.array(corpus.encoded_labels()[1])
+        model.classes_ = names[np.asarray(model.classes_, dtype=int)]
+
+
+def _summary(model: Any, seconds: float) -> str:
+    text = f"{type(model).__name__}, {counted(len(model.components_), 'topic')}: "
+    n_iter = getattr(model, "n_iter_", None)
+    if n_iter is not None:
+        text += f"{counted(n_iter, 'iteration')} in "
+    return f"{text}{seconds:.1f} s"

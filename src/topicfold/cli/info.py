@@ -11,7 +11,7 @@ import typer
 
 from topicfold.cli.topics import ModelArgument
 
-HELP = """Say what a saved model is: settings, size, documents, edits.
+HELP = """Show what a saved model is: settings, size, documents, edits.
 
 \b
 [bold]Examples[/bold]
@@ -28,7 +28,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
 def info(folder: ModelArgument, as_json: _Json = False) -> None:
-    """Say what a saved model is."""
+    """Show what a saved model is."""
     facts = model_facts(folder)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
@@ -64,10 +64,9 @@ def info(folder: ModelArgument, as_json: _Json = False) -> None:
 def model_facts(folder: Path) -> dict[str, Any]:
     """Return what is known of a saved model, as JSON can hold it."""
     from topicfold.persistence.bundle import bundle_file
-    from topicfold.persistence.estimators import read_estimator
     from topicfold.persistence.model_folder import load_model_folder
 
-    saved, raw = load_model_folder(folder), read_estimator(folder)
+    saved = load_model_folder(folder)
     model = saved.model
     history = list(getattr(model, "objective_history_", ()))
     theta = getattr(model, "doc_topics_", None)
@@ -92,7 +91,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "text": saved.text,
         "edits": list(getattr(model, "edits_", ())),
         "bytes": bundle_file(folder).stat().st_size,
-        "version": raw.topicfold_version,
+        "version": saved.topicfold_version,
     }
 
 

@@ -39,26 +39,7 @@ def read_corpus(
     *,
     quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
-    """Read the documents to fit.
-
-    Parameters
-    ----------
-    source : str
-        What `topicfold.corpus.read` reads, a folder of blocks, or ``"docs"`` for the
-        built-in corpus.
-    options : TextOptions
-        One that does not apply to the source is an error.
-    format : str, optional
-        What the source is, where its name does not show it.
-    quiet : bool, default=False
-        Whether to show no progress.
-
-    Returns
-    -------
-    corpus : Corpus or DiskCorpus
-    text : dict or None
-        How raw text became counts; None if the source has counts.
-    """
+    """Read the documents to fit."""
     from topicfold import corpus
 
     if source == BUILT_IN and format is None:
@@ -105,20 +86,6 @@ def read_new_documents(
 
     Words of raw text that the model does not know are left out, which is said once
     on standard error. Counts must have the model's vocabulary.
-
-    Parameters
-    ----------
-    source, format
-        As in `read_corpus`.
-    saved : ModelFolder
-        The model.
-    options : TextOptions, optional
-        How raw text is read.
-
-    Returns
-    -------
-    counts : CSR matrix or BlockMatrix
-    ids : list of str or None
     """
     from topicfold import corpus
 
@@ -145,7 +112,7 @@ def read_new_documents(
 
 
 def read_links(path: Path) -> Any:
-    """Read an edge list: two document numbers a line, and perhaps a weight."""
+    """Read an edge list: two document numbers per line, and perhaps a weight."""
     import numpy as np
 
     rows = []
@@ -158,7 +125,7 @@ def read_links(path: Path) -> Any:
             rows.append((first, second, *(float(field) for field in fields[2:])))
         except (ValueError, IndexError):
             raise CommandError(
-                f"{path}, line {number}: {line.strip()!r} is no link. Give two "
+                f"{path}, line {number}: {line.strip()!r} is not a link. Give two "
                 "document numbers, from 0, and a weight if you like."
             ) from None
     if len({len(row) for row in rows}) != 1 or len(rows[0]) > 3:

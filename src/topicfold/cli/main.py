@@ -57,7 +57,7 @@ def _start(
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    # --debug is taken by MessageGroup, wherever it stands; here it is for the help.
+    # MessageGroup takes --debug at any place; here it is for the help.
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -53,7 +53,7 @@ class CommandError(TopicfoldError, ValueError):
 
 
 class MessageGroup(TyperGroup):
-    """Commands whose errors are one line, and whose ``--debug`` may stand anywhere."""
+    """Commands whose errors are one line, with ``--debug`` at any place."""
 
     def main(  # type: ignore[override,unused-ignore]
         self,
@@ -79,7 +79,7 @@ class MessageGroup(TyperGroup):
         sys.exit(code)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; say it in one line if Ctrl-C ends it."""
+        """Run the command; print one line if Ctrl-C ends it."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -88,15 +88,7 @@ class MessageGroup(TyperGroup):
 
 
 def tell(kind: str, text: object) -> None:
-    """Write ``kind: text`` to standard error, in one line.
-
-    Parameters
-    ----------
-    kind : str
-        ``"error"``, ``"warning"`` or ``"note"``.
-    text : object
-        The message; line breaks become spaces.
-    """
+    """Write ``kind: text`` to standard error, in one line."""
     # Not typer.echo, which would write into the middle of a progress bar.
     sys.stderr.write(f"{kind}: {printable(in_flags(one_line(str(text))))}\n")
     sys.stderr.flush()
@@ -212,8 +204,9 @@ def _exit_code(run: Callable[[], Any], *, debug: bool) -> int:
         return EXIT_USER
     except Exception as error:
         _show_traceback(debug)
+        what = f"{type(error).__name__}: {error}"
         hint = "" if debug else " Run it again with --debug for the traceback."
-        tell("error", f"{type(error).__name__}: {error}. A bug in topicfold.{hint}")
+        tell("error", f"{what}. This is a bug in topicfold.{hint}")
         return EXIT_BUG
     return result if isinstance(result, int) else 0
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from topicfold.cli import text_options as texts
 from topicfold.cli.console import show_fact, stdout_console
 from topicfold.cli.messages import CommandError, printable
 from topicfold.cli.topics import ModelArgument
@@ -43,15 +44,16 @@ class Kind(StrEnum):
 
 
 _Kind = Annotated[Kind, typer.Option(help="Words of topics, or topics of documents.")]
-_Items = Annotated[int, typer.Option("--items", "-n", min=1, help="Most questions.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Seed; the same one, the same quiz.")]
+_Items = Annotated[
+    int, typer.Option("--items", "-n", min=1, help="Questions to ask, at most.")
+]
 
 
 def quiz(
     folder: ModelArgument,
     kind: _Kind = Kind.words,
     items: _Items = 10,
-    seed: _Seed = 0,
+    seed: texts.SeedOption = 0,
 ) -> None:
     """Ask which word, or topic, does not belong."""
     from topicfold.metrics.intrusion import (

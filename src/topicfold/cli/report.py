@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HELP = """Write a report of a saved model: one HTML file that opens offline.
 
 It has the topics with their terms and most typical documents, a map of the documents,
-classes and times where they are known, similar topics, and how the model was fitted.
+classes and times if they are known, similar topics, and how the model was fitted.
 Names that you give to topics in it can be saved as a file for topicfold edit.
 topicfold fit writes it too; with --documents it shows the texts of the documents.
 
@@ -55,7 +55,7 @@ _Documents = Annotated[
     str | None,
     typer.Option(
         metavar="INPUT",
-        help="The documents that the model was fitted on, for their texts.",
+        help="The documents that the model was fitted on, to show their texts.",
     ),
 ]
 _Title = Annotated[str | None, typer.Option(help="Title of the page.")]
@@ -134,25 +134,7 @@ def report_fit(
 ) -> Path | None:
     """Write the report of a model that was just fitted and saved.
 
-    Whatever goes wrong is one line on standard error: the model is there.
-
-    Parameters
-    ----------
-    model : estimator
-        The fitted model.
-    corpus : Corpus
-        The documents it was fitted on.
-    file : Path
-        The report.
-    text : mapping, optional
-        How raw text became counts, for the stems of its words.
-    quiet : bool, default=False
-        Whether to show nothing meanwhile.
-
-    Returns
-    -------
-    Path or None
-        The file, None if there is none.
+    Whatever goes wrong is one line on standard error, since the model is saved.
     """
     from scipy import sparse
 
@@ -199,8 +181,8 @@ def read_times(values: Sequence[str] | None) -> Any:
     if found is None and first is not None:
         tell(
             "note",
-            f"the times (first: {first.strip()!r}) are no numbers and no dates such as "
-            "2001-05-03, so the report has no topics over time",
+            f"the times (first: {first.strip()!r}) are neither numbers nor dates "
+            "such as 2001-05-03, so the report has no topics over time",
         )
     return found
 
@@ -257,7 +239,7 @@ def _with_documents(
         fields["labels"] = [found.labels[row].strip() or None for row in rows]
     if not fields:
         raise CommandError(
-            f"{source} has no texts, and no labels or times that the model has not. "
+            f"{source} has no texts, and no labels or times that the model lacks. "
             "Leave --documents out."
         )
     return dataclasses.replace(data, **fields)
@@ -274,8 +256,8 @@ def _rows(data: TopicData, found: Any, source: str) -> Sequence[int]:
             return [place[name] for name in data.doc_ids]
         if n_found != data.n_documents:
             raise CommandError(
-                f"{source} has not all documents of the model: {len(missing):,} are "
-                f"missing (first: {missing[0]!r}). Give those that it was fitted on."
+                f"{source} lacks {len(missing):,} documents of the model (first: "
+                f"{missing[0]!r}). Give those that it was fitted on."
             )
     if n_found != data.n_documents:
         raise CommandError(

@@ -33,134 +33,35 @@ InputArgument = Annotated[
         help="Documents: file, folder or docs; - is standard input.",
     ),
 ]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="FORMAT",
-        help="What INPUT is: files, lines, csv, tsv, jsonl, parquet, ldac, uci, mm, "
-        "svmlight, mallet, npz, folder.",
-        show_default="what its name shows",
-        rich_help_panel=_TEXT,
-    ),
+
+SeedOption = Annotated[
+    int, typer.Option(min=0, help="Seed; the same seed gives the same result.")
 ]
+TopicsOption = Annotated[
+    int, typer.Option("--topics", "-k", min=1, help="Topics to learn.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only problems.")
+]
+
+
+def _option(help: str, default: str, *flags: str, metavar: str | None = None) -> Any:
+    panel = _TEXT if metavar in ("FORMAT", "COLUMN") else _WORDS
+    option = typer.Option(
+        *flags, help=help, metavar=metavar, show_default=default, rich_help_panel=panel
+    )
+    return Annotated[str | None, option]
 
 
 def _column(field: str, what: str) -> Any:
-    return typer.Option(
-        metavar="COLUMN",
-        help=f"Column with {what}.",
-        show_default=f"{field}{'' if field == 'text' else ', if there is one'}",
-        rich_help_panel=_TEXT,
-    )
-
-
-TextOption = Annotated[str | None, _column("text", "the text")]
-LabelOption = Annotated[str | None, _column("label", "the class")]
-IdOption = Annotated[str | None, _column("id", "the name of a document")]
-TimeOption = Annotated[str | None, _column("time", "its date or time")]
-EncodingOption = Annotated[
-    str | None,
-    typer.Option(
-        help="How text files are written, such as latin-1.",
-        show_default="detected",
-        rich_help_panel=_TEXT,
-    ),
-]
-SkipOption = Annotated[
-    bool,
-    typer.Option(
-        "--skip-bad-lines",
-        help="Leave lines out that cannot be read, and say how many.",
-        rich_help_panel=_TEXT,
-    ),
-]
-MinDfOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N",
-        help="Keep words in at least so many documents, or such a share of them.",
-        show_default="2; docs: 3",
-        rich_help_panel=_WORDS,
-    ),
-]
-MaxDfOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N",
-        help="Keep words in at most so many documents, or such a share of them.",
-        show_default="0.5; docs: 0.3",
-        rich_help_panel=_WORDS,
-    ),
-]
-MaxFeaturesOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Keep so many words.", rich_help_panel=_WORDS),
-]
-StopWordsOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Words to leave out: english, none, or a file with a word a line.",
-        show_default="english",
-        rich_help_panel=_WORDS,
-    ),
-]
-NgramsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N",
-        help="Runs of words that are terms: 2 for words and pairs, 2-3 for pairs and "
-        "triples.",
-        show_default="1",
-        rich_help_panel=_WORDS,
-    ),
-]
-StemOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LANGUAGE",
-        help="Count stems of words, such as english (needs snowballstemmer).",
-        show_default="none",
-        rich_help_panel=_WORDS,
-    ),
-]
-TokensOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOW",
-        help="How to cut text: words; spaces, for text that is cut already; or your "
-        "own function as MODULE:FUNCTION.",
-        show_default="words",
-        rich_help_panel=_WORDS,
-    ),
-]
+    default = field if field == "text" else f"{field}, if there is one"
+    return _option(f"Column with {what}.", default, metavar="COLUMN")
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Options for raw text as they were given; None where one was not.
-
-    Attributes
-    ----------
-    min_df, max_df : str or None
-        A number of documents (``"5"``) or a share of them (``"0.5"``).
-    max_features : int or None
-        Most words to keep.
-    stop_words : str or None
-        ``"english"`` (also if None), ``"none"``, or a file with a word a line.
-    encoding : str or None
-        How files are written.
-    text, label, id, time : str or None
-        Columns of tables.
-    skip_bad_lines : bool or None
-        Whether to leave bad lines out.
-    ngrams : str or None
-        Lengths of terms in words: ``"2"`` or ``"2-3"``.
-    stem : str or None
-        Language of the stemmer.
-    tokens : str or None
-        ``"words"``, ``"spaces"`` or ``"module:function"``.
-    """
+    """Options for raw text as they were given; None where one was not."""
 
     min_df: str | None = None
     max_df: str | None = None
@@ -212,20 +113,72 @@ class TextOptions:
 
 
 _ANNOTATIONS: dict[str, Any] = {
-    "format": FormatOption,
-    "text": TextOption,
-    "label": LabelOption,
-    "id": IdOption,
-    "time": TimeOption,
-    "encoding": EncodingOption,
-    "skip_bad_lines": SkipOption,
-    "min_df": MinDfOption,
-    "max_df": MaxDfOption,
-    "max_features": MaxFeaturesOption,
-    "stop_words": StopWordsOption,
-    "ngrams": NgramsOption,
-    "stem": StemOption,
-    "tokens": TokensOption,
+    "format": _option(
+        "What INPUT is: files, lines, csv, tsv, jsonl, parquet, ldac, uci, mm, "
+        "svmlight, mallet, npz, folder.",
+        "what its name shows",
+        "--from",
+        metavar="FORMAT",
+    ),
+    "text": _column("text", "the text"),
+    "label": _column("label", "the class"),
+    "id": _column("id", "the name of a document"),
+    "time": _column("time", "its date or time"),
+    "encoding": Annotated[
+        str | None,
+        typer.Option(
+            help="Encoding of text files, such as latin-1.",
+            show_default="detected",
+            rich_help_panel=_TEXT,
+        ),
+    ],
+    "skip_bad_lines": Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad-lines",
+            help="Leave out lines that cannot be read, and report how many.",
+            rich_help_panel=_TEXT,
+        ),
+    ],
+    "min_df": _option(
+        "Keep words in at least this many documents, or this share of them.",
+        "2; docs: 3",
+        metavar="N",
+    ),
+    "max_df": _option(
+        "Keep words in at most this many documents, or this share of them.",
+        "0.5; docs: 0.3",
+        metavar="N",
+    ),
+    "max_features": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Keep this many words, the most frequent.",
+            rich_help_panel=_WORDS,
+        ),
+    ],
+    "stop_words": _option(
+        "Words to leave out: english, none, or a file with one word per line.",
+        "english",
+    ),
+    "ngrams": _option(
+        "Runs of words that are terms: 2 for words and pairs, 2-3 for pairs and "
+        "triples.",
+        "1",
+        metavar="N",
+    ),
+    "stem": _option(
+        "Count stems of words, such as english (needs snowballstemmer).",
+        "none",
+        metavar="LANGUAGE",
+    ),
+    "tokens": _option(
+        "How to cut text: words; spaces, for text that is cut already; or your own "
+        "function as MODULE:FUNCTION.",
+        "words",
+        metavar="HOW",
+    ),
 }
 
 # What decides on the words of a new model, and is fixed for a saved one.
@@ -242,11 +195,6 @@ def takes_text_options(
     The command has the keyword arguments `options`, a `TextOptions`, and `format`;
     on the command line both are the flags above. Without ``"format"`` it may have one
     of its own of that name.
-
-    Parameters
-    ----------
-    without : tuple of str, default=()
-        Options that the command does not have.
     """
     names = [name for name in _ANNOTATIONS if name not in without]
     replaced = {"options", "format"} - set(without)
@@ -312,7 +260,7 @@ def _function(name: str) -> Callable[[str], list[str]]:
     finally:
         sys.path.remove("")
     if not callable(function):
-        raise CommandError(f"--tokens is {name!r}, which is no function.")
+        raise CommandError(f"--tokens is {name!r}, which is not a function.")
     return function  # type: ignore[no-any-return]
 
 
@@ -351,7 +299,7 @@ def _stop_words(value: str | None, tokens: str | None) -> str | list[str] | None
     if not file.is_file():
         raise CommandError(
             f"--stop-words is {value!r}. Give english, none, or a file with one word "
-            "a line."
+            "per line."
         )
     from topicfold.corpus import read_texts, words_of
 

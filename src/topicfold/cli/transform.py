@@ -69,6 +69,7 @@ def transform(
         _pyarrow()  # before the work
 
     from topicfold.cli.inputs import read_new_documents
+    from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
 
     saved = load_model_folder(folder)
@@ -84,7 +85,8 @@ def transform(
         for chunk in _csv_chunks(names, mixtures):
             typer.echo(chunk, nl=False)
     else:
-        _WRITERS[suffix](Path(output), names, mixtures)
+        write = _WRITERS[suffix]
+        write_atomically(Path(output), lambda file: write(file, names, mixtures))
 
 
 def _csv_chunks(names: Sequence[str], mixtures: Any) -> Iterator[str]:
@@ -105,28 +107,6 @@ def _csv_lines(rows: Any) -> str:
     return stream.getvalue()
 
 
-def _write_csv(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    from topicfold.persistence.atomic import write_atomically
-
-    def write(temporary: Path) -> None:
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines(_csv_chunks(names, mixtures))
-
-    write_atomically(file, write)
-
-
-def _write_npz(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    import numpy as np
-
-    from topicfold.persistence.atomic import write_atomically
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as stream:
-            np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
-
-    write_atomically(file, write)
-
-
 def _pyarrow() -> Any:
     from topicfold.exceptions import MissingDependencyError
 
@@ -140,17 +120,22 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _write_parquet(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    from topicfold.persistence.atomic import write_atomically
+def _write_csv(file: Path, names: Sequence[str], mixtures: Any) -> None:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        stream.writelines(_csv_chunks(names, mixtures))
 
+
+def _write_npz(file: Path, names: Sequence[str], mixtures: Any) -> None:
+    import numpy as np
+
+    with file.open("wb") as stream:
+        np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
+
+
+def _write_parquet(file: Path, names: Sequence[str], mixtures: Any) -> None:
     pyarrow = _pyarrow()
     columns = {f"topic{k}": mixtures[:, k] for k in range(mixtures.shape[1])}
-    table = pyarrow.table({"id": list(names), **columns})
-
-    def write(temporary: Path) -> None:
-        pyarrow.parquet.write_table(table, temporary)
-
-    write_atomically(file, write)
+    pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **columns}), file)
 
 
 _WRITERS: dict[str, Callable[[Path, Sequence[str], Any], None]] = {

@@ -63,6 +63,8 @@ class ModelFolder:
         Options of `topicfold.corpus.vectorize` that made the training counts.
     corpus : str
         Name of the training corpus.
+    topicfold_version : str
+        Version of topicfold that wrote the file; empty if there is none yet.
     """
 
     model: Any
@@ -73,6 +75,7 @@ class ModelFolder:
     times: list[str] | None = None
     text: dict[str, Any] | None = None
     corpus: str = ""
+    topicfold_version: str = ""
 
     def topic_data(self) -> TopicData:
         """Return the record of the topics and of the training documents.
@@ -155,6 +158,7 @@ def save_model_folder(
 def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
     """Save a `ModelFolder` as it is."""
     rest = {item.name: getattr(folder, item.name) for item in fields(folder)}
+    del rest["topicfold_version"]
     return save_model_folder(rest.pop("model"), path, **rest)
 
 
@@ -192,6 +196,7 @@ def load_model_folder(
         model=model,
         text=text,
         corpus=corpus,
+        topicfold_version=saved.topicfold_version,
         **{name: saved.strings.get(name) for name in _STRINGS},
     )
     _check_lengths(folder, Path(path))
