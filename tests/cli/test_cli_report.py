@@ -171,7 +171,9 @@ def test_documents_are_found_by_their_ids(cli, check_error, small, tmp_path):
     assert plain == [line["text"] for line in lines[:4]]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[1:]))
     check_error(
-        cli("report", tmp_path / "m", "--documents", file), "1 are missing", "'d0'"
+        cli("report", tmp_path / "m", "--documents", file),
+        "lacks 1 document of",
+        "'d0'",
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import text_options as texts
-from topicfold.cli.console import show_fact, working
+from topicfold.cli.console import counted, show_fact, working
 from topicfold.cli.inputs import BUILT_IN, refuse_options, refuse_unused
 from topicfold.cli.messages import CommandError, tell
 
@@ -256,8 +256,8 @@ def _rows(data: TopicData, found: Any, source: str) -> Sequence[int]:
             return [place[name] for name in data.doc_ids]
         if n_found != data.n_documents:
             raise CommandError(
-                f"{source} lacks {len(missing):,} documents of the model (first: "
-                f"{missing[0]!r}). Give those that it was fitted on."
+                f"{source} lacks {counted(len(missing), 'document')} of the model, "
+                f"first {missing[0]!r}. Give those that it was fitted on."
             )
     if n_found != data.n_documents:
         raise CommandError(
