@@ -33,7 +33,7 @@ def test_dask_example():
         [sys.executable, str(EXAMPLES / "dask_cluster.py")],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

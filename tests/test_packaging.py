@@ -36,7 +36,7 @@ def dist(tmp_path_factory):
         cwd=ROOT,
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=600,
     )
     return folder
 

@@ -52,7 +52,7 @@ def shell(tmp_path):
             encoding="utf-8",
             cwd=tmp_path,
             env={**os.environ, "COLUMNS": "80", **env},
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

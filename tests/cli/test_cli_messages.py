@@ -198,7 +198,7 @@ def test_reader_that_goes_away(model, tmp_path):
         shell=True,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert result.stdout == "id,topic0,topic1\n"
@@ -220,7 +220,7 @@ def test_reader_that_was_gone_before_the_first_line(model, texts):
             texts,
         ]
         done = subprocess.run(
-            command, stdout=closed, stderr=subprocess.PIPE, timeout=120, check=False
+            command, stdout=closed, stderr=subprocess.PIPE, timeout=600, check=False
         )
     assert (done.returncode, done.stderr) == (1, b"")
 
@@ -240,5 +240,5 @@ def test_control_c_while_reading(tmp_path):
     with pipe.open("w"):
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
     assert (process.returncode, out, err) == (130, "", "error: interrupted\n")

@@ -7,6 +7,11 @@ import warnings
 import distributed
 import numpy as np
 
+from topicfold.engine.dask_local import keep_workers
+
+# Seconds after which a condition will never come true; nothing waits so long that runs.
+NEVER = 900
+
 
 def local_cluster(n_workers, **options):
     """Workers of one thread each, processes unless told otherwise."""
@@ -14,14 +19,30 @@ def local_cluster(n_workers, **options):
     with warnings.catch_warnings():
         # Of distributed's own: a port in use, a slow disk.
         warnings.simplefilter("ignore")
-        return distributed.LocalCluster(n_workers=n_workers, **options)
+        cluster = distributed.LocalCluster(n_workers=n_workers, **options)
+    keep_workers(cluster)
+    return cluster
+
+
+def wait_until(condition):
+    """Wait until a condition is true, however busy the machine is."""
+    end = time.monotonic() + NEVER
+    while not condition():
+        assert time.monotonic() < end, f"never: {condition}"
+        time.sleep(0.01)
+
+
+def wait_for_workers(client, n_workers):
+    """Wait until so many workers are here."""
+    wait_until(lambda: len(client.scheduler_info(-1)["workers"]) == n_workers)
 
 
 def eat_memory(block):
     """Hold far more memory than the worker may have, until it is ended."""
     hoard = []
-    for _ in range(60):
-        hoard.append(bytearray(b"x" * 2**24))
+    for step in range(20 * NEVER):
+        if step < 60:
+            hoard.append(bytearray(b"x" * 2**24))
         time.sleep(0.05)
     return len(hoard)
 

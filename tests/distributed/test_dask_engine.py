@@ -4,7 +4,6 @@
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -20,7 +19,12 @@ distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.bag as db  # noqa: E402
-from distributed_support import ask_for_too_much, eat_memory, local_cluster  # noqa: E402
+from distributed_support import (  # noqa: E402
+    ask_for_too_much,
+    eat_memory,
+    local_cluster,
+    wait_for_workers,
+)
 
 from topicfold.engine.dask import DaskPrepared, distribute  # noqa: E402
 from topicfold.engine.dask.tasks import workers_in_rows  # noqa: E402
@@ -141,16 +145,16 @@ class KillWorkers(Callback):
         self.iteration = iteration
         self.n_workers = n_workers
         self.killed = []
+        self.fitted = threading.Event()
 
     def on_iteration(self, state):
         if state.iteration == self.iteration:
-            thread = threading.Thread(target=self._kill_when_busy, daemon=True)
+            pids = self.client.run(os.getpid)
+            thread = threading.Thread(target=self._kill_when_busy, args=[pids])
             thread.start()
 
-    def _kill_when_busy(self):
-        pids = self.client.run(os.getpid)
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
+    def _kill_when_busy(self, pids):
+        while not self.fitted.wait(0.001):
             busy = [w for w, tasks in self.client.processing().items() if tasks]
             if busy:
                 # The busy one first: it is in the middle of a pass.
@@ -159,7 +163,6 @@ class KillWorkers(Callback):
                         os.kill(pids[worker], signal.SIGKILL)
                         self.killed.append(worker)
                 return
-            time.sleep(0.001)
 
 
 @pytest.mark.parametrize(
@@ -170,10 +173,15 @@ class KillWorkers(Callback):
 def test_killed_workers_cost_time_only(client, blocks, name, n_workers):
     # If all are killed, no copy in memory is left of blocks, topics or mixtures.
     expected = clone(MODELS[name]).fit(blocks)
-    killer = KillWorkers(client, 2, n_workers)
-    model = clone(MODELS[name]).set_params(callbacks=[killer])
-    model.fit(distribute(blocks))
-    client.wait_for_workers(2, timeout=120)
+    wait_for_workers(client, 2)
+    for _ in range(20):
+        killer = KillWorkers(client, 2, n_workers)
+        model = clone(MODELS[name]).set_params(callbacks=[killer])
+        model.fit(distribute(blocks))
+        killer.fitted.set()
+        if killer.killed:  # else the pass was over before it was seen
+            break
+    wait_for_workers(client, 2)
     assert len(killer.killed) == n_workers
     assert model.objective_history_ == expected.objective_history_
     np.testing.assert_array_equal(model.components_, expected.components_)
@@ -260,7 +268,7 @@ def test_collections_of_other_things(client):
 
 
 def test_workers_must_see_the_storage(client, blocks, monkeypatch):
-    client.wait_for_workers(2, timeout=120)
+    wait_for_workers(client, 2)
     monkeypatch.setattr("topicfold.engine.dask._folder_exists", lambda path: False)
     with pytest.raises(DataError, match=r"2 of 2 workers .* do not see the folder"):
         distribute(blocks)

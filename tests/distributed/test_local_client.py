@@ -3,9 +3,9 @@
 
 import os
 import signal
-import time
 
 import pytest
+from distributed_support import wait_for_workers, wait_until
 
 from topicfold import PLSA
 from topicfold.engine.dask import distribute, local_client
@@ -38,11 +38,23 @@ def test_a_worker_that_is_started_again_is_quiet_too(client):
     old = client.run(os.getpid)
     lost = next(iter(old.values()))
     os.kill(lost, signal.SIGKILL)
-    for _ in range(300):
-        time.sleep(0.1)
+
+    def is_replaced():
         now = client.run(os.getpid, on_error="ignore")
-        if len(now) == 2 and lost not in now.values():
-            break
+        return len(now) == 2 and lost not in now.values()
+
+    wait_until(is_replaced)
+    assert list(client.run(settings).values()) == [(QUIET, None)] * 2
+
+
+def test_a_worker_that_never_came_back_is_started_anew(client):
+    """As on a busy machine: Dask gives the worker up before its nanny is done."""
+    wait_for_workers(client, 2)
+    cluster = client.cluster
+    name, nanny = next(iter(cluster.workers.items()))
+    cluster.sync(nanny.close)
+    wait_until(lambda: name in cluster.workers and cluster.workers[name] is not nanny)
+    wait_for_workers(client, 2)
     assert list(client.run(settings).values()) == [(QUIET, None)] * 2
 
 

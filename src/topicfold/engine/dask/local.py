@@ -24,14 +24,16 @@ QUIET = {
 ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 # Once it is set, the C library keeps no large array's memory for the next one.
 TRIM = "MALLOC_TRIM_THRESHOLD_"
+# Milliseconds between two looks for workers that are missing.
+LOOK = 1000
 
 
 def local_client(n_workers: int = -1, **options: Any) -> Any:
     """Start workers of one thread each on this machine and return their client.
 
     ``distributed.Client()`` does too, with Dask's own settings; here its profiler is
-    off and its clocks are slow, which leaves the processors to the fit. Other clusters
-    are not touched.
+    off and its clocks are slow, which leaves the processors to the fit, and a worker
+    that is lost and late to come back is started anew. Other clusters are not touched.
 
     Experimental: which settings it changes may change.
 
@@ -68,7 +70,33 @@ def local_client(n_workers: int = -1, **options: Any) -> Any:
         if options.get("processes", True):
             # For workers that are started again, or later, too.
             options["config"] = copy.deepcopy(dask.config.config)
-        return distributed.Client(n_workers=n_threads(n_workers), **options)
+        client = distributed.Client(n_workers=n_threads(n_workers), **options)
+    if client.cluster is not None:
+        keep_workers(client.cluster)
+    return client
+
+
+def keep_workers(cluster: Any) -> None:
+    """Start workers anew that the cluster has given up, as long as it runs.
+
+    A killed worker is started again by its nanny; on a busy machine that may take
+    longer than Dask waits before it ends the nanny, and then nobody starts another.
+    """
+    from tornado.ioloop import PeriodicCallback
+
+    def look() -> None:
+        if cluster.status.name in ("closing", "closed", "failed"):
+            callback.stop()
+            return
+        for name, worker in list(cluster.workers.items()):
+            if worker.status.name in ("closed", "failed"):
+                del cluster.workers[name]
+        if cluster.worker_spec.keys() - cluster.workers.keys():
+            # To the size it has: this starts those that are missing.
+            cluster.scale(len(cluster.worker_spec))
+
+    callback = PeriodicCallback(look, LOOK)
+    cluster.loop.add_callback(callback.start)
 
 
 def require_dask() -> tuple[Any, Any]:
