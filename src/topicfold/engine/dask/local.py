@@ -81,6 +81,7 @@ def keep_workers(cluster: Any) -> None:
 
     A killed worker is started again by its nanny; on a busy machine that may take
     longer than Dask waits before it ends the nanny, and then nobody starts another.
+    The new worker is quiet too, but allocates memory by Dask's setting.
     """
     from tornado.ioloop import PeriodicCallback
 
