@@ -92,7 +92,7 @@ def test_counts_and_likelihood_are_those_of_the_topics():
     state.iterate()
     objective = state.iterate()
     exact = as_exact(state, X)
-    np.testing.assert_array_equal(state.word_counts(), exact.word_counts)
+    np.testing.assert_array_equal(state.word_counts().T, exact.word_counts)
     np.testing.assert_array_equal(state.totals, exact.word_counts.sum(axis=0))
     plain = log_joint(exact.doc_counts, exact.word_counts, alpha, 0.1)
     assert objective == pytest.approx(plain, rel=1e-12)

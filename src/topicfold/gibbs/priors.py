@@ -49,7 +49,9 @@ def alpha_from_pairs(
     array([1.88, 0.57])
     """
     n_topics = len(alpha)
-    code = topics.astype(np.int64) + n_topics * counts.astype(np.int64)
+    code = counts.astype(np.int64)
+    code *= n_topics
+    code += topics
     distinct, repeats = _distinct(code)
     k, n = distinct % n_topics, distinct // n_topics
     length, documents = np.unique(lengths[lengths > 0], return_counts=True)

@@ -247,22 +247,27 @@ class CollapsedGibbs:
 
     def _learn_priors(self) -> None:
         tokens = self.tokens
-        pairs = np.empty((2, tokens.n_tokens), dtype=np.int32)
+        lengths = tokens.document_lengths
+        most = int(np.minimum(lengths, len(self.alpha)).sum())
+        topics = np.empty(most, dtype=self.topic_of.dtype)
+        counts = np.empty(most, dtype=np.int32)
         n_pairs = statistics.document_pairs(
-            tokens.doc_ptr, self.topic_of, len(self.alpha), *pairs
+            tokens.doc_ptr, self.topic_of, len(self.alpha), topics, counts
         )
-        topics, counts = pairs[:, :n_pairs]
         self.alpha = alpha_from_pairs(
-            topics, counts, tokens.document_lengths, self.alpha
+            topics[:n_pairs], counts[:n_pairs], lengths, self.alpha
         )
+        del topics, counts
         ptr, length, _, list_counts = self.lists
         # Of the lists, only their beginnings are in use.
         inside = np.arange(len(list_counts)) - np.repeat(ptr[:-1], np.diff(ptr))
         used = list_counts[inside < np.repeat(length, np.diff(ptr))]
-        numbers = np.concatenate((self.rows.ravel().astype(np.int64), used))
-        self.eta = eta_from_histogram(
-            np.bincount(numbers), self.totals, tokens.n_terms, self.eta
-        )
+        largest = int(tokens.word_counts[0]) + 1 if tokens.n_terms else 1
+        histogram = np.bincount(used, minlength=largest)
+        for first in range(0, len(self.rows), 1024):
+            part = self.rows[first : first + 1024].ravel().astype(np.int64)
+            histogram += np.bincount(part, minlength=largest)
+        self.eta = eta_from_histogram(histogram, self.totals, tokens.n_terms, self.eta)
         self.prior_updates.append(self.n_sweeps)
         self._new_priors()
 
@@ -291,27 +296,34 @@ class CollapsedGibbs:
             ),
         )
 
+    def _summed_words(self) -> Array:
+        """Return N_wk of words by frequency, summed over the samples."""
+        if self._sum_words is not None:
+            return self._sum_words
+        shape = (self.tokens.n_terms, len(self.alpha))
+        state = np.zeros(shape, dtype=self.rows.dtype)
+        self._add_word_counts(state)
+        return state
+
     def word_counts(self) -> Array:
-        """N_wk (V, K): the mean of the samples, or the state before there is one."""
-        by_frequency = self._sum_words
-        if by_frequency is None:
-            shape = (self.tokens.n_terms, len(self.alpha))
-            by_frequency = np.zeros(shape, dtype=self.rows.dtype)
-            self._add_word_counts(by_frequency)
-        counts = np.empty_like(by_frequency)
-        counts[self.tokens.terms] = by_frequency
+        """N_wk (K, V): the mean of the samples, or the state before there is one."""
+        sums = self._summed_words()
+        counts = np.empty(sums.shape[::-1], dtype=sums.dtype)
+        for k in range(len(counts)):
+            counts[k, self.tokens.terms] = sums[:, k]
         counts /= max(self.n_samples, 1)
         return counts
 
     def topics(self) -> Array:
         """φ (K, V), posterior mean given the samples."""
-        weights = np.ascontiguousarray(self.word_counts().T, dtype=self.dtype)
+        weights = self.word_counts().astype(self.dtype, copy=False)
         weights += self.dtype.type(self.eta)
         return normalize_rows(weights)
 
     def topic_totals(self) -> NDArray[np.float64]:
         """Tokens of each topic, its prior's included."""
-        totals = self.word_counts().sum(axis=0, dtype=np.float64)
+        totals = self._summed_words().sum(axis=0, dtype=np.float64)
+        totals /= max(self.n_samples, 1)
         return np.asarray(totals + self.tokens.n_terms * self.eta)
 
     def doc_topics(self) -> Array:
@@ -321,7 +333,8 @@ class CollapsedGibbs:
             shape = (self.tokens.n_documents, len(self.alpha))
             sums = np.zeros(shape, dtype=np.float32)
             self._add_document_counts(sums)
-        theta = sums.astype(self.dtype) / self.dtype.type(max(self.n_samples, 1))
+        theta = sums.astype(self.dtype)
+        theta /= self.dtype.type(max(self.n_samples, 1))
         theta += self.alpha.astype(self.dtype)
         theta[self.tokens.document_lengths == 0] = 1.0
         return normalize_rows(theta)

@@ -101,8 +101,9 @@ class Tokens:
         self.terms = np.argsort(-totals, kind="stable")
         self.word_counts = totals[self.terms].astype(np.int64)
         self.n_frequent = int(np.sum(self.word_counts >= fewest))
-        number = np.empty(X.shape[1], dtype=np.uint32)
-        number[self.terms] = np.arange(X.shape[1], dtype=np.uint32)
+        kind: Any = np.uint16 if X.shape[1] <= 1 << 16 else np.uint32
+        number = np.empty(X.shape[1], dtype=kind)
+        number[self.terms] = np.arange(X.shape[1], dtype=kind)
         self.words = np.repeat(number[X.indices], counts)
         ends = np.concatenate(([0], np.cumsum(counts)))
         self.doc_ptr = ends[X.indptr].astype(np.int64)

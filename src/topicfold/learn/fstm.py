@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.jit import kernel
 from topicfold.core.typing import Array
 from topicfold.infer.frank_wolfe import frank_wolfe
 
@@ -109,10 +110,23 @@ def topic_counts(X: Any, theta: Any) -> Array:
     array([[3., 1.],
            [2., 2.]])
     """
+    X, theta = sparse.csr_array(X), sparse.csr_array(theta)
     # Sums over documents are long: they are made in float64.
-    product = sparse.csr_array(X).T.tocsr() @ sparse.csr_array(theta, dtype=np.float64)
-    counts: Array = product.astype(X.dtype).toarray()
-    return counts
+    sums = np.zeros((X.shape[1], theta.shape[1]))
+    add_topic_counts(
+        X.indptr, X.indices, X.data, theta.indptr, theta.indices, theta.data, sums
+    )
+    return sums.astype(X.dtype, copy=False)
+
+
+@kernel
+def add_topic_counts(indptr, indices, data, theta_ptr, topics, shares, out_sums):  # type: ignore[no-untyped-def]
+    """Add ``X_dw θ_dk`` to `out_sums` (V, K), document after document."""
+    for d in range(len(indptr) - 1):
+        for i in range(indptr[d], indptr[d + 1]):
+            count, row = np.float64(data[i]), out_sums[indices[i]]
+            for j in range(theta_ptr[d], theta_ptr[d + 1]):
+                row[topics[j]] += count * np.float64(shares[j])
 
 
 def updated_topics(X: Any, theta: Any, word_major: Array) -> Array:
