@@ -249,7 +249,7 @@ class CollapsedGibbs:
         tokens = self.tokens
         lengths = tokens.document_lengths
         most = int(np.minimum(lengths, len(self.alpha)).sum())
-        topics = np.empty(most, dtype=self.topic_of.dtype)
+        topics: NDArray[Any] = np.empty(most, dtype=self.topic_of.dtype)
         counts = np.empty(most, dtype=np.int32)
         n_pairs = statistics.document_pairs(
             tokens.doc_ptr, self.topic_of, len(self.alpha), topics, counts
