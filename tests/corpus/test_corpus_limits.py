@@ -13,13 +13,13 @@ from scipy import sparse
 from topicfold.corpus import (
     Corpus,
     lines,
-    open_disk_corpus,
     read,
     read_texts,
     texts,
     vectorize_file,
     write,
 )
+from topicfold.corpus.disk_corpus import open_corpus
 from topicfold.corpus.formats import FORMATS, coordinates
 from topicfold.exceptions import DataError
 
@@ -162,8 +162,5 @@ def test_damage_is_our_error(tmp_path, kind, packed):
                 del bad[rng.integers(len(bad) + 1) :]
         file.write_bytes(bad)
         with contextlib.suppress(DataError):
-            if kind == "blocks":
-                open_disk_corpus(place).counts[:]
-            else:
-                read(place, **options)
+            open_corpus(place, **options).counts[:]
         file.write_bytes(good)

@@ -324,7 +324,7 @@ def _rows_of(labels: list[str], subset: str | Iterable[str]) -> list[int]:
 
 
 def _prune_terms(corpus: Corpus, min_df: int | float, max_df: int | float) -> Corpus:
-    """Keep the words whose document frequency lies within bounds."""
+    """Keep the words whose document frequency is within bounds."""
     n = corpus.n_documents
     frequency = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
     low, high = (

@@ -238,7 +238,9 @@ class Columns:
 def text_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
     """Yield the texts in lists of a few megabytes, their types checked."""
     if isinstance(texts, str):
-        raise DataError("texts is one string. Give a list of strings, one a document.")
+        raise DataError(
+            "texts is one string. Give a list of strings, one per document."
+        )
     block: list[str] = []
     size = 0
     for row, text in enumerate(texts):
@@ -286,7 +288,7 @@ def _numbered(vocabulary: Sequence[str]) -> dict[str, int]:
         # The last place of a word that comes twice is not its first.
         twice = next((w for i, w in enumerate(words) if known[w] != i), None)
         problem = "is empty" if not words else f"has {twice!r} twice"
-        raise DataError(f"vocabulary {problem}. Give every word once, one a column.")
+        raise DataError(f"vocabulary {problem}. Give every word once, one per column.")
     return known
 
 

@@ -61,7 +61,7 @@ class DiskCorpus:
     counts : BlockMatrix
         The counts.
     vocabulary : list of str
-        The words, one a column.
+        The words, one per column.
     labels, ids, times : list of str or None
         What is known of the documents; ``""`` where it is not.
     name : str
@@ -252,7 +252,7 @@ def _texts(documents: Iterable[Document], known: Known) -> Iterator[str]:
 
 
 def _one_line(value: str) -> str:
-    """Labels and ids of tables may have line breaks; a line a document has none."""
+    """Return a label or id, which may have line breaks, in one line."""
     return value if value.isprintable() else " ".join(value.split())
 
 

@@ -3,13 +3,13 @@
 
 ======================  ==========================================================
 counts.npz              SciPy CSR matrix, documents × terms (required)
-vocab.txt               a word a line (required)
-labels.txt              the class of a document a line
-split.txt               train, val or test a line
-time.txt                the time of a document a line
-ids.txt                 the name of a document a line
-links.txt               two zero-based document numbers a line
-docs.jsonl.gz           an object a line, with "text" and optionally "id"
+vocab.txt               one word per line (required)
+labels.txt              the class of one document per line
+split.txt               train, val or test, one per line
+time.txt                the time of one document per line
+ids.txt                 the name of one document per line
+links.txt               two zero-based document numbers per line
+docs.jsonl.gz           one object per line, with "text" and optionally "id"
 ======================  ==========================================================
 """
 
@@ -63,7 +63,7 @@ def corpora_path() -> Path | None:
     if not path.is_dir():
         raise DataError(
             f"TOPICFOLD_CORPORA names {path}, which is no folder. Set it to the folder "
-            "that holds one folder a corpus, or unset it."
+            "that holds one folder per corpus, or unset it."
         )
     return path
 

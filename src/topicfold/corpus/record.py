@@ -21,7 +21,7 @@ SPLITS = ("train", "val", "test")
 class Corpus:
     """Documents as counts, with what else is known about them.
 
-    Construction checks that everything has one entry a document (or a term) and
+    Construction checks that everything has one entry per document (or term) and
     collects all problems in one error. `counts` is stored as a canonical CSR matrix
     (sorted indices, no duplicates, no stored zeros), the rest as plain lists.
 
@@ -30,7 +30,7 @@ class Corpus:
     counts : sparse matrix of shape (n_documents, n_terms)
         Non-negative counts or weights.
     vocabulary : list of str
-        The words, one a column, without repetition.
+        The words, one per column, without repetition.
     labels : list of str, optional
         The class of each document; ``""`` (or None) means unknown.
     ids : list of str, optional
@@ -89,7 +89,7 @@ class Corpus:
         if problems:
             raise DataError(
                 f"corpus {self.name!r} does not fit together: {'; '.join(problems)}. "
-                "Give one entry a document (row of counts) and one word a column."
+                "Give one entry per document (row of counts) and one word per column."
             )
         for field, value in store.items():
             object.__setattr__(self, field, value)
@@ -116,7 +116,7 @@ class Corpus:
         Parameters
         ----------
         texts : sequence of str
-            One string a document.
+            One string per document.
         labels, ids : sequence of str, optional
             Class and name of each document.
         name : str, default=""

@@ -80,7 +80,7 @@ def swap_folder(draft: Path, target: Path) -> None:
 def swap_files(drafts: Mapping[Path, Path], gone: Sequence[Path], target: Path) -> None:
     """Give complete files their names at once, and remove those that are `gone`.
 
-    All have to lie beside `target` and begin with its name; `drafts` has the draft of
+    All have to be beside `target` and begin with its name; `drafts` has the draft of
     every file.
     """
     for draft in drafts.values():

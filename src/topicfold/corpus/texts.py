@@ -256,8 +256,8 @@ def text_format(path: Path, format: str | None = None) -> str:
     if suffix not in _FORMATS:
         raise DataError(
             f"{path} has the suffix {path.suffix!r}, which is not read. Give a folder "
-            "of .txt files or a file .txt (one document a line), .csv, .tsv, .jsonl "
-            "or .parquet; or say what it is with format=...."
+            "of .txt files or a file .txt (one document per line), .csv, .tsv, .jsonl "
+            "or .parquet; or say what it is with format=..."
         )
     return _FORMATS[suffix]
 
@@ -358,7 +358,7 @@ def json_documents(
     bad: BadLines,
     progress: Progress | None = None,
 ) -> Iterator[Document]:
-    """Yield the documents of a file with one JSON object a line."""
+    """Yield the documents of a file with one JSON object per line."""
     names = {field: getattr(fields, field) or field for field in FIELDS}
     seen: dict[str, None] = {}
     some = False
@@ -395,7 +395,7 @@ def json_object(line: str, number: int, bad: BadLines) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        bad.report(number, f"not valid JSON ({error}). Write one object a line.")
+        bad.report(number, f"not valid JSON ({error}). Write one object per line.")
         return None
     if not isinstance(record, dict):
         bad.report(

@@ -56,7 +56,7 @@ def vectorize(
     Parameters
     ----------
     texts : iterable of str
-        One string a document; an empty one gives an empty row.
+        One string per document; an empty one gives an empty row.
     min_df, max_df : int or float, default=2 and 0.5
         Keep words that occur in at least and at most so many documents; a float is a
         share of the documents.
@@ -85,7 +85,7 @@ def vectorize(
     counts : CSR matrix of shape (n_documents, n_terms)
         The counts, indices sorted.
     vocabulary : list of str
-        The words, one a column, sorted by code point.
+        The words, one per column, sorted by code point.
 
     Examples
     --------

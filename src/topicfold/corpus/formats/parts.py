@@ -152,7 +152,7 @@ def _gensim_words(file: Path) -> list[str]:
 
 
 def side_bytes(lines: Sequence[str], name: str) -> bytes:
-    """Return the bytes of a side file, a line an entry."""
+    """Return the bytes of a side file, one line per entry."""
     for number, line in enumerate(lines):
         if "\n" in line or "\r" in line:
             raise DataError(
