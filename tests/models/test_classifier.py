@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,7 +7,6 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.classifier import TopicClassifier
@@ -19,27 +17,6 @@ from topicfold.models.medlda import MedLDA
 from topicfold.models.plsa import PLSA
 from topicfold.models.two_phase import TwoPhase
 from topicfold.persistence.model_folder import load_model_folder, save_model_folder
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks(
-    [
-        # One check takes -1 as a class, so another label means unknown.
-        TopicClassifier(
-            TwoPhase(FSTM(4, max_iter=10, random_state=0), n_rounds=1),
-            unknown_label="?",
-        ),
-        TopicClassifier(
-            PLSA(4, max_iter=20, random_state=0),
-            LogisticRegression(),
-            unknown_label="?",
-        ),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests_support import matched_overlap
 
-import topicfold
 from topicfold.exceptions import EmptyDocumentWarning
 from topicfold.learn.fstm import FstmLearning, InferenceOptions, updated_topics
 from topicfold.models.fstm import FSTM
 from topicfold.models.plsa import PLSA
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks([FSTM(2, max_iter=20, random_state=0)])
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 def log_likelihood(X, theta, word_major):
@@ -104,22 +93,6 @@ def test_transform_gives_the_training_mixtures_in_any_batch(planted):
     np.testing.assert_array_equal(thin.toarray(), model.doc_topics_)
 
 
-def test_same_bits_for_any_number_of_threads(planted):
-    one = FSTM(5, max_iter=8, random_state=3).fit(planted[0])
-    four = FSTM(5, max_iter=8, random_state=3, n_jobs=4).fit(planted[0])
-    np.testing.assert_array_equal(one.components_, four.components_)
-    np.testing.assert_array_equal(one.doc_topics_, four.doc_topics_)
-    assert one.objective_history_ == four.objective_history_
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_keeps_the_float_type(planted, dtype):
-    X = planted[0].astype(dtype)
-    model = FSTM(3, max_iter=3, random_state=0).fit(X)
-    assert model.components_.dtype == model.transform(X).dtype == dtype
-    assert model.partial_fit(X).components_.dtype == dtype
-
-
 def test_empty_documents_get_uniform_mixtures_and_one_warning(ragged):
     model = FSTM(4, max_iter=5, random_state=0)
     with pytest.warns(EmptyDocumentWarning) as caught:
@@ -152,15 +125,3 @@ def test_takes_real_weights(planted):
     X.data *= 0.37
     model = FSTM(4, random_state=1).fit(X)
     assert matched_overlap(model.components_, planted[2]) > 0.8
-
-
-def test_a_loaded_model_is_the_saved_one(tmp_path, planted):
-    X = planted[0]
-    model = FSTM(3, max_iter=3, random_state=0).fit(X)
-    model.save(tmp_path / "model")
-    loaded = topicfold.load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-    assert loaded.perplexity(X) == model.perplexity(X)
-    np.testing.assert_array_equal(
-        loaded.partial_fit(X[:50]).components_, model.partial_fit(X[:50]).components_
-    )

@@ -170,15 +170,6 @@ def test_transform_agrees_with_training_mixtures(planted, algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_same_bits_for_any_number_of_threads(planted, algorithm):
-    options = {"algorithm": algorithm, "max_iter": 12, "random_state": 0}
-    one = LDA(4, **options).fit(planted[0])
-    three = LDA(4, n_jobs=3, **options).fit(planted[0])
-    np.testing.assert_array_equal(one.components_, three.components_)
-    assert one.objective_history_ == three.objective_history_
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_partial_fit_learns_the_topics(planted, algorithm):
     X, _, topics = planted
     model = LDA(4, algorithm=algorithm, random_state=0, total_documents=300)

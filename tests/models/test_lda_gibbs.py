@@ -3,17 +3,13 @@
 
 import os
 import signal
-import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests_support import matched_overlap
 
-import topicfold
 from topicfold import LDA, GibbsLDA, TwoPhase
 from topicfold.exceptions import (
     DataError,
@@ -21,30 +17,6 @@ from topicfold.exceptions import (
     FitInterruptedWarning,
 )
 from topicfold.learn import Callback
-
-OLD_CHECKS = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
-
-
-class WholeGibbsLDA(GibbsLDA):
-    """GibbsLDA that asks scikit-learn's checks for whole numbers, which it needs.
-
-    There is no tag for counts; input tagged as categories is rounded by the checks.
-    """
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        return tags
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks([WholeGibbsLDA(n_components=2, max_iter=20, random_state=0)])
-def test_scikit_learn_conventions(estimator, check):
-    if check.func.__name__ == "check_positive_only_tag_during_fit" and OLD_CHECKS:
-        pytest.skip("this check of scikit-learn fails on whole numbers before 1.8")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +73,6 @@ def test_transform_agrees_with_training_mixtures(planted, fitted):
     assert differences.mean() < 0.01
 
 
-def test_transform_is_deterministic_and_the_same_in_any_batch(planted, fitted):
-    X = planted[0]
-    whole = fitted.transform(X)
-    np.testing.assert_array_equal(whole, fitted.transform(X))
-    np.testing.assert_array_equal(whole[[250, 3, 3]], fitted.transform(X[[250, 3, 3]]))
-
-
 @pytest.mark.parametrize("n_blocks", [1, 8])
 def test_same_bits_for_any_number_of_threads(planted, n_blocks):
     options = {"max_iter": 12, "n_blocks": n_blocks, "random_state": 0}
@@ -135,14 +100,6 @@ def test_learned_alpha_follows_the_size_of_topics(planted):
     assert fixed.prior_updates_ == []
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_keeps_the_type_of_floats(planted, dtype):
-    X = planted[0].astype(dtype)
-    model = GibbsLDA(2, max_iter=4, random_state=0).fit(X)
-    assert model.components_.dtype == model.doc_topics_.dtype == dtype
-    assert model.transform(X[:3]).dtype == dtype
-
-
 def test_empty_documents_get_uniform_mixtures(ragged):
     model = GibbsLDA(4, max_iter=20, random_state=0)
     with pytest.warns(EmptyDocumentWarning, match="3 of 40"):
@@ -151,17 +108,6 @@ def test_empty_documents_get_uniform_mixtures(ragged):
     with pytest.warns(EmptyDocumentWarning, match="3 of 40"):
         np.testing.assert_allclose(model.transform(ragged)[17], 0.25)
     assert model.components_.min() > 0
-
-
-def test_saved_and_loaded_it_transforms_to_the_same_bits(planted, fitted, tmp_path):
-    path = tmp_path / "gibbs.safetensors"
-    fitted.save(path)
-    loaded = topicfold.load(path)
-    np.testing.assert_array_equal(
-        loaded.transform(planted[0][:9]), fitted.transform(planted[0][:9])
-    )
-    assert loaded.objective_history_ == fitted.objective_history_
-    np.testing.assert_array_equal(loaded.doc_topic_prior_, fitted.doc_topic_prior_)
 
 
 def test_topic_data(fitted):

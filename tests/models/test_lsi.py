@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +7,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import topicfold
 from topicfold import LSI
@@ -30,17 +28,6 @@ def low_rank_counts(n_documents, n_terms, rank, seed=0):
 def same_up_to_signs(found, expected, **tolerance):
     signs = np.sign(np.sum(found * expected, axis=1, keepdims=True))
     np.testing.assert_allclose(found * signs, expected, **tolerance)
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-@pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
-@parametrize_with_checks(
-    [LSI(2, random_state=0), LSI(2, weighting="counts", keep_documents=True)]
-)
-def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The graph models: graphs, labels, new documents, the planted manifold."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from topicfold import load
 from topicfold.core.labels import encode_labels
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborGraph, document_graph
@@ -24,27 +20,6 @@ from topicfold.models.plsa import PLSA
 from topicfold.steps import DirichletPhi, LaplacianTheta, OrthogonalPhi, PhiStep
 
 MODELS = [LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA]
-TRANSDUCTIVE = (
-    "fit_transform returns the training mixtures, which know the documents' "
-    "neighbours; transform of the same words alone cannot"
-)
-
-
-def expected_failed_checks(estimator):
-    return {
-        "check_transformer_general": TRANSDUCTIVE,
-        "check_transformer_data_not_an_array": TRANSDUCTIVE,
-    }
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks(
-    [model(2) for model in MODELS], expected_failed_checks=expected_failed_checks
-)
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -131,15 +106,6 @@ def test_any_theta_step_with_orthogonal_topics(model, planted):
     fitted = model(4, phi_step=step, random_state=0, max_iter=20).fit(planted[0])
     history = np.array(fitted.objective_history_)
     assert np.diff(history).min() >= -1e-6 * np.abs(history).max()
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_same_bits_for_any_number_of_threads(model, planted):
-    one, two = (
-        model(4, random_state=0, max_iter=10, n_jobs=n).fit(planted[0]) for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one.doc_topics_, two.doc_topics_)
-    np.testing.assert_array_equal(one.components_, two.components_)
 
 
 def test_own_graph_is_network_plsa(planted):
@@ -245,15 +211,6 @@ def test_neighbours_must_have_been_kept(planted):
 @pytest.mark.parametrize("model", MODELS)
 def test_no_partial_fit(model):
     assert not hasattr(model(), "partial_fit")
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_saved_and_loaded(model, planted, tmp_path):
-    X = planted[0]
-    fitted = model(4, transform_neighbors=True, random_state=0, max_iter=5).fit(X)
-    fitted.save(tmp_path / "model")
-    again = load(tmp_path / "model")
-    np.testing.assert_array_equal(again.transform(X[:5]), fitted.transform(X[:5]))
 
 
 @pytest.mark.parametrize("how", ["counts", "documents"])

@@ -1,29 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import gammaln, psi
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests_support import matched_overlap
 
-import topicfold
 from topicfold import LDA, MedLDA
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
 from topicfold.learn.medlda_kernels import margin_weights
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-# One check takes -1 as a class, so another label means unknown.
-@parametrize_with_checks([MedLDA(2, max_iter=10, random_state=0, unknown_label="?")])
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -202,25 +190,6 @@ def test_documents_of_unknown_class_teach_topics_only(rare_words):
     assert model.classes_.tolist() == ["blue", "green", "red"]
     hidden = np.array(["red", "green", "blue"])[y[::2]]
     assert (model.predict(X[::2]) == hidden).mean() > 0.8
-
-
-def test_same_bits_for_any_number_of_threads(rare_words):
-    X, y = rare_words
-    one = MedLDA(6, max_iter=8, random_state=0).fit(X, y)
-    many = MedLDA(6, max_iter=8, random_state=0, n_jobs=3).fit(X, y)
-    np.testing.assert_array_equal(one.components_, many.components_)
-    np.testing.assert_array_equal(one.coef_, many.coef_)
-
-
-@pytest.mark.parametrize("name", ["model", "model.safetensors"])
-def test_a_loaded_model_is_the_saved_one(tmp_path, rare_words, name):
-    X, y = rare_words
-    model = MedLDA(6, max_iter=5, random_state=0).fit(X, y)
-    model.save(tmp_path / name)
-    loaded = topicfold.load(tmp_path / name)
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-    assert loaded.perplexity(X) == model.perplexity(X)
 
 
 def test_fewer_topics_than_classes_and_a_class_of_one_document(rare_words):

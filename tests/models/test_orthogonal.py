@@ -1,24 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Orthogonal PLSA as an estimator."""
 
-import warnings
-
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from topicfold import load
 from topicfold.models.orthogonal import OrthogonalPLSA
 from topicfold.models.plsa import PLSA
 from topicfold.steps import LaplacianTheta, LocallyConsistentTheta
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks([OrthogonalPLSA(2)])
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 def test_overlap_falls_and_objective_rises(planted):
@@ -42,11 +30,3 @@ def test_any_theta_step(step, planted):
     model = OrthogonalPLSA(4, theta_step=step, random_state=0, max_iter=15)
     history = np.array(model.fit(planted[0]).objective_history_)
     assert np.diff(history).min() >= -1e-6 * np.abs(history).max()
-
-
-def test_saved_and_loaded(planted, tmp_path):
-    model = OrthogonalPLSA(4, random_state=0, max_iter=5).fit(planted[0])
-    model.save(tmp_path / "model")
-    again = load(tmp_path / "model")
-    np.testing.assert_array_equal(again.components_, model.components_)
-    assert not hasattr(model, "partial_fit")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.decomposition import NMF
@@ -90,31 +89,6 @@ def test_transform_agrees_with_training_mixtures(planted):
     np.testing.assert_allclose(model.doc_topics_, theta, atol=5e-3)
 
 
-def test_transform_does_not_depend_on_the_batch(planted):
-    X = planted[0]
-    model = PLSA(4, max_iter=10, random_state=0).fit(X)
-    whole = model.transform(X)
-    np.testing.assert_array_equal(whole[13:50], model.transform(X[13:50]))
-    np.testing.assert_array_equal(whole[[77]], model.transform(X[[77]]))
-    np.testing.assert_array_equal(whole, model.transform(X))
-
-
-def test_same_bits_for_any_number_of_threads(planted):
-    one = PLSA(5, max_iter=15, random_state=3).fit(planted[0])
-    four = PLSA(5, max_iter=15, random_state=3, n_jobs=4).fit(planted[0])
-    np.testing.assert_array_equal(one.components_, four.components_)
-    np.testing.assert_array_equal(one.doc_topics_, four.doc_topics_)
-    assert one.objective_history_ == four.objective_history_
-
-
-def test_dense_and_sparse_input_agree(planted):
-    X = planted[0]
-    sparse_fit = PLSA(3, max_iter=5, random_state=0).fit(X)
-    for other in (X.toarray(), sparse.csr_array(X), X.tocsc()):
-        dense_fit = PLSA(3, max_iter=5, random_state=0).fit(other)
-        np.testing.assert_array_equal(sparse_fit.components_, dense_fit.components_)
-
-
 def test_input_is_not_changed():
     X = sparse.csr_matrix(
         (np.array([1.0, 0.0, 2.0, 3.0]), np.array([1, 0, 2, 2]), np.array([0, 2, 4])),
@@ -124,13 +98,6 @@ def test_input_is_not_changed():
     PLSA(2, max_iter=2, random_state=0).fit(X)
     for old, now in zip(before, (X.data, X.indices, X.indptr), strict=True):
         np.testing.assert_array_equal(old, now)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_keeps_the_float_type(planted, dtype):
-    X = planted[0].astype(dtype)
-    model = PLSA(3, max_iter=3, random_state=0).fit(X)
-    assert model.components_.dtype == model.transform(X).dtype == dtype
 
 
 def test_weight_two_is_the_row_twice(planted):
@@ -215,13 +182,6 @@ def test_works_in_a_pipeline(planted):
     classifier = make_pipeline(PLSA(4, random_state=0), LinearSVC())
     labels = theta.argmax(axis=1)
     assert classifier.fit(X[:200], labels[:200]).score(X[200:], labels[200:]) > 0.85
-
-
-def test_feature_names_and_output(planted):
-    model = PLSA(2, max_iter=2, random_state=0).set_output(transform="pandas")
-    out = model.fit(planted[0]).transform(planted[0])
-    assert isinstance(out, pd.DataFrame)
-    assert list(out.columns) == ["plsa0", "plsa1"]
 
 
 @pytest.mark.parametrize(

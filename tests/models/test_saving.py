@@ -3,35 +3,10 @@ import numpy as np
 import pytest
 
 import topicfold
-from topicfold import LDA, PLSA
+from topicfold import PLSA
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.persistence.model_folder import load_model_folder
-from topicfold.steps import DirichletPhi
-
-MODELS = [
-    PLSA(3, max_iter=3, random_state=0),
-    PLSA(3, max_iter=3, random_state=0, phi_step=DirichletPhi(1.2)),
-    LDA(3, max_iter=3, random_state=0),
-    LDA(3, max_iter=3, random_state=0, algorithm="variational"),
-]
-
-
-@pytest.mark.parametrize("model", MODELS, ids=str)
-@pytest.mark.parametrize("name", ["model", "model.safetensors"])
-def test_a_loaded_model_is_the_saved_one(tmp_path, planted, model, name):
-    X = planted[0]
-    model.fit(X).save(tmp_path / name)
-    loaded = topicfold.load(tmp_path / name)
-    assert type(loaded) is type(model)
-    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-    np.testing.assert_array_equal(loaded.doc_topics_, model.doc_topics_)
-    assert loaded.objective_history_ == model.objective_history_
-    assert loaded.perplexity(X) == model.perplexity(X)
-    assert str(loaded.get_params()) == str(model.get_params())
-    np.testing.assert_array_equal(
-        loaded.partial_fit(X[:50]).components_, model.partial_fit(X[:50]).components_
-    )
 
 
 def test_wrong_shapes_are_refused(tmp_path, planted):

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import topicfold
 from topicfold.exceptions import DataError, EmptyDocumentWarning
@@ -36,14 +34,6 @@ BASES = [
     LocallyConsistentPLSA(6, max_iter=15, random_state=0, transform_neighbors=True),
 ]
 NAMES = ["FSTM", "PLSA", "LDA", "variational", "graph", "graph neighbours"]
-
-
-@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks([TwoPhase(FSTM(2, max_iter=10, random_state=0), n_rounds=2)])
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="sklearn")
-        check(estimator)
 
 
 @pytest.fixture(scope="module")
