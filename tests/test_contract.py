@@ -296,7 +296,7 @@ def test_the_order_of_documents_does_not_matter_in_a_fit(name, corpus):
     one = fitted(name, X, y, init=init)
     other = fitted(name, X[order], y[order], init=init)
     # Inference that stops at a tolerance turns the last bits of a sum into more.
-    atol = 1e-4 if isinstance(one, FSTM) else 1e-8
+    atol = 1e-3 if isinstance(one, FSTM) else 1e-8
     np.testing.assert_allclose(other.components_, one.components_, atol=atol)
     np.testing.assert_allclose(other.doc_topics_, one.doc_topics_[order], atol=atol)
 

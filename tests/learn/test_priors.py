@@ -85,3 +85,10 @@ def test_eta_fixed_point_raises_the_likelihood():
         values.append(dirichlet_multinomial(counts, np.full(40, eta)))
     assert (np.diff(values) >= -1e-9).all()
     assert eta == pytest.approx(0.3, rel=0.4)
+
+
+def test_the_prior_of_an_only_topic_stays():
+    """Its share is 1 under any prior: Newton's step would divide by zero."""
+    np.testing.assert_array_equal(
+        dirichlet_from_mean_log(np.zeros(1), np.array([0.3])), [0.3]
+    )

@@ -51,6 +51,8 @@ def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
     step that leaves the domain or lowers the likelihood is halved.
     """
     alpha = start.astype(np.float64).copy()
+    if len(alpha) == 1:
+        return alpha  # the share of an only topic is 1 under any prior
 
     def likelihood(alpha: Vector) -> float:
         sizes = gammaln(alpha.sum()) - gammaln(alpha).sum()
