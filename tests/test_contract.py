@@ -30,6 +30,7 @@ from topicfold import (
     LaplacianPLSA,
     LocallyConsistentPLSA,
     MedLDA,
+    NeighborGraph,
     TopicClassifier,
     TwoPhase,
 )
@@ -313,9 +314,11 @@ def test_labels(name, corpus):
         with pytest.raises(ValueError, match="requires y"):
             fitted(name, X, None)
     elif isinstance(model, GraphPLSA):
-        unknown = fitted(name, X, np.full(len(y), -1))
+        joined = {"graph": NeighborGraph(label_edges=True)}
+        unknown = fitted(name, X, np.full(len(y), -1), **joined)
         same_bits(outputs(unknown, X), outputs(fitted(name, X, None), X))
-        some = fitted(name, X, np.where(np.arange(len(y)) % 3, y, -1))
+        same_bits(outputs(unknown, X), outputs(fitted(name, X, y), X))  # not asked for
+        some = fitted(name, X, np.where(np.arange(len(y)) % 3, y, -1), **joined)
         assert (some.graph_ != unknown.graph_).nnz > 0
     else:
         assert not takes.get(name)
