@@ -53,8 +53,10 @@ def test_logarithms_are_taken_in_the_precision_of_the_counts():
 def test_labels_join_and_part_documents(given):
     X, names = make_counts(), [None] * 60
     names[0], names[2], names[1] = "b", "b", "a"
-    graph = NeighborGraph(4).build(X, names, given=given)
-    assert graph[0, 2] == graph[2, 0] == 1.0
+    plain = NeighborGraph(4).build(X, names, given=given)
+    assert_same(plain, NeighborGraph(4).build(X, given=given))
+    graph = NeighborGraph(4, label_edges=True).build(X, names, given=given)
+    assert graph[0, 2] == graph[2, 0] >= np.median(plain.data)
     assert graph[0, 1] == 0.0
     assert given is None or graph[2, 5] == 1.0
 
@@ -89,6 +91,7 @@ def test_parameters_are_those_of_scikit_learn(tmp_path):
         ({"metric": "euclid"}, "metric"),
         ({"edge_weights": "heat"}, "edge_weights"),
         ({"sublinear_tf": "no"}, "sublinear_tf"),
+        ({"label_edges": "no"}, "label_edges"),
     ],
 )
 def test_wrong_options_are_named_when_a_graph_is_built(options, message):
@@ -98,4 +101,4 @@ def test_wrong_options_are_named_when_a_graph_is_built(options, message):
 
 def test_labels_of_other_documents_are_refused():
     with pytest.raises(DataError, match="y has 3 labels for 60 documents"):
-        NeighborGraph().build(make_counts(), [0, 1, 1])
+        NeighborGraph(label_edges=True).build(make_counts(), [0, 1, 1])
