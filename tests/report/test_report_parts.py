@@ -13,14 +13,15 @@ import pytest
 import topicfold.report
 from topicfold import TopicData
 from topicfold.report.documents import (
+    MAX_PERIODS,
     find_classes,
+    find_periods,
     pack_mixtures,
     shown_documents,
     typical_documents,
 )
 from topicfold.report.layout import map_documents, nearest_documents, pick_colors
 from topicfold.report.packing import pack_array, pack_strings
-from topicfold.report.periods import MAX_PERIODS, find_periods
 from topicfold.report.terms import LAMBDAS, N_SHOWN, index_terms
 from topicfold.report.texts import WordMarker, lead, shorten
 from topicfold.report.writing import report_html

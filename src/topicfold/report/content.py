@@ -18,6 +18,7 @@ from topicfold._version import __version__
 from topicfold.report.documents import (
     Classes,
     find_classes,
+    find_periods,
     pack_mixtures,
     shown_documents,
     typical_documents,
@@ -29,7 +30,6 @@ from topicfold.report.packing import (
     pack_strings,
     smallest_unsigned,
 )
-from topicfold.report.periods import find_periods
 from topicfold.report.terms import N_SHOWN, TermIndex, index_terms
 from topicfold.report.texts import lead
 from topicfold.topic_data import TopicData

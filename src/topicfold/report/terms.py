@@ -44,13 +44,7 @@ class TermIndex:
 def index_terms(data: TopicData, max_terms: int) -> TermIndex:
     """Choose the terms of the page and rank them.
 
-    Parameters
-    ----------
-    data : TopicData
-        The topics.
-    max_terms : int
-        The most frequent terms that are always known; those that a topic lists are
-        known besides.
+    The `max_terms` most frequent are always known, and those that a topic lists.
 
     Examples
     --------

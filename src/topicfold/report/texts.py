@@ -118,19 +118,7 @@ class WordMarker:
         self._longest = min(max(term.count(" ") for term in data.vocabulary) + 1, 4)
 
     def mark(self, texts: Sequence[str], rows: Sequence[int]) -> list[str]:
-        """Return the texts with marked words.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Without control characters, see `shorten`.
-        rows : sequence of int
-            The documents that the texts are of.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the texts (see `shorten`) of these documents with marked words."""
         # What is between words, a word, what is between, a word, …
         pieces = [_WORD.split(text) for text in texts]
         find = self._find_words if self._longest == 1 else self._find_phrases

@@ -48,19 +48,8 @@ def count_text(
 ) -> sparse.csr_matrix:
     """Return the counts of the known words of a text, as one row.
 
-    Parameters
-    ----------
-    text : str
-        Any text; it is cut into words as :func:`topicfold.corpus.vectorize` does.
-    columns : mapping of str to int
-        Column of every known word, in the order of the columns.
-    cutting : mapping, optional
-        What `cutting_options` returns.
-
-    Raises
-    ------
-    DataError
-        If the text is empty, has no words, or none that is known.
+    It is cut into words as :func:`topicfold.corpus.vectorize` does; `columns` has the
+    column of every known word, in their order.
 
     Examples
     --------
