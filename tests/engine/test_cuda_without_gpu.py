@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,13 +20,14 @@ from topicfold.engine.arrays import array_module, on_device, to_numpy
 from topicfold.engine.blocks.engine import BlockedEngine
 from topicfold.engine.blocks.executor import LocalExecutor
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.cuda import device, layout, place, source
+from topicfold.engine.cuda import device, graph, layout, place, source
 from topicfold.engine.cuda.plan import fits
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.steps import LaplacianTheta, StepContext
 from topicfold.steps.apply import prepare_step
+from topicfold.steps.graph_operator import GraphOperator
 
 
 class CudaRuntimeError(Exception):
@@ -370,3 +372,62 @@ def test_device_arrays_are_fetched():
     array = SimpleNamespace(__cuda_array_interface__={}, get=lambda: host)
     assert on_device(array)
     assert to_numpy(array) is host
+
+
+class NumpyGraphOperator(graph.CudaGraphOperator):
+    """The device's operator with NumPy in the place of CuPy and of the kernels."""
+
+    def _run(self, name, weights, *arrays):
+        W = sparse.csr_matrix((weights, self._indices, self._indptr))
+        *inputs, out = arrays
+        # Kernels are compiled for rows with their padding.
+        assert all(array.shape[1] == self._engine.width for array in inputs)
+        if name == "neighbor_sums":
+            out[...] = W @ inputs[0]
+        else:
+            a, b = inputs
+            products = (np.asarray(W.sum(axis=1)) * a - W @ a) * b
+            out[...] = products.sum(axis=1)
+
+
+def test_the_devices_graph_operator_is_that_of_the_cpu(monkeypatch):
+    monkeypatch.setattr(graph, "device_errors", lambda what: nullcontext())
+    rng = np.random.default_rng(0)
+    W = sparse.random(20, 20, 0.3, format="csr", random_state=1)
+    W = sparse.csr_matrix(W + W.T)
+    engine = SimpleNamespace(
+        n_topics=3,
+        n_documents=20,
+        width=4,
+        dtype=np.dtype(float),
+        _cupy=np,
+        _total=lambda values: float(values.sum()),
+        pack_documents=lambda rows: np.pad(rows, ((0, 0), (0, 1))),
+    )
+    ours, expected = NumpyGraphOperator(W, engine), GraphOperator(W, 3)
+    packed = np.pad(rng.dirichlet(np.ones(3), size=(2, 20)), ((0, 0), (0, 0), (0, 1)))
+    views = [rows[:, :3] for rows in packed.copy()]
+    # Views of packed arrays are used as they are; other rows are packed first.
+    for theta, other in (views, [np.ascontiguousarray(view) for view in views]):
+        counts = 9.0 * other
+        for name, *arguments in (
+            ("normalize", counts),
+            ("smooth", theta, 0.3),
+            ("neighbor_sums", theta),
+            ("edge_products", theta, other),
+            ("divergence", theta),
+            ("expected_loglik", counts, theta),
+            ("expected_loglik_rows", counts, theta),
+        ):
+            np.testing.assert_allclose(
+                getattr(ours, name)(*arguments),
+                getattr(expected, name)(*arguments),
+                err_msg=name,
+                rtol=1e-9,
+            )
+        lengths = counts.sum(axis=1)
+        found, _ = ours.solve(lengths, 2.0, counts, theta, tol=1e-12)
+        solved, _ = expected.solve(lengths, 2.0, counts, theta, tol=1e-12)
+        np.testing.assert_allclose(found, solved, atol=1e-9)
+        rows = ours.normalize(found, in_place=True)
+        np.testing.assert_array_equal(rows, found)
