@@ -8,21 +8,17 @@ a packed array itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from topicfold.core.typing import Array
-from topicfold.engine.blocks.packed import PackedBlocks
+from topicfold.engine.blocks.packed import PackedBlocks, RowFunction, Shared
 from topicfold.engine.protocol import Engine
 
 # Rows of an array in memory that are visited at a time: bounds what a step allocates.
 ROWS_AT_ONCE = 2**16
-
-# Called with the rows' numbers, the documents' lengths, plain rows of each input and
-# what is shared; of a module, for other processes must find it.
-RowFunction = Callable[..., Any]
 
 
 def ranges_of(n_rows: int) -> Iterator[slice]:
@@ -69,7 +65,7 @@ def map_rows(
     engine: Engine,
     function: RowFunction,
     inputs: tuple[Any, ...],
-    shared: tuple[Any, ...] = (),
+    shared: Shared = (),
     out: Any = None,
 ) -> Any:
     """Return packed documents with the plain rows that `function` returns.
@@ -102,7 +98,7 @@ def sum_rows(
     engine: Engine,
     function: RowFunction,
     inputs: tuple[Any, ...],
-    shared: tuple[Any, ...] = (),
+    shared: Shared = (),
 ) -> float:
     """Return the sum of ``function(rows, lengths, arrays, *shared)`` over all rows."""
     if isinstance(inputs[0], PackedBlocks):

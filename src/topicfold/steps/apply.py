@@ -94,11 +94,12 @@ def _sent(step: ThetaStep, context: StepContext, on_simplex: bool) -> tuple[Any,
 
     Large arrays are beside the context: they are sent once for all blocks.
     """
+    nothing: Any = np.empty((0, 0))
     sent = replace(
         context,
         lengths=None,
-        topics=np.empty((0, 0)),
-        word_order=np.empty(0, int),
+        topics=nothing,
+        word_order=nothing,
         xp=None,
         graph=None,
         engine=None,
@@ -108,49 +109,27 @@ def _sent(step: ThetaStep, context: StepContext, on_simplex: bool) -> tuple[Any,
 
 
 def _received(
-    context: StepContext, rows: slice, lengths: Any, topics: Array, word_order: Any
+    rows: slice, lengths: Any, context: StepContext, topics: Array, word_order: Any
 ) -> StepContext:
     xp = array_module(topics)
-    return replace(
-        context,
-        rows=rows,
-        lengths=xp.asarray(lengths),
-        topics=topics,
-        word_order=word_order,
-        xp=xp,
-    )
+    known = {"topics": topics, "word_order": word_order, "xp": xp}
+    return replace(context, rows=rows, lengths=xp.asarray(lengths), **known)
 
 
-def _new_rows(
-    rows: slice,
-    lengths: Any,
-    arrays: list[Array],
-    step: ThetaStep,
-    context: StepContext,
-    topics: Array,
-    word_order: Any,
-    on_simplex: bool,
-) -> Array:
+def _new_rows(rows: slice, lengths: Any, arrays: list[Array], *sent: Any) -> Array:
+    step, *rest, on_simplex = sent
     counts, theta = arrays
-    context = _received(context, rows, lengths, topics, word_order)
-    new = step.update(counts, _shares(theta, on_simplex), context)
+    context = _received(rows, lengths, *rest)
+    new: Array = step.update(counts, _shares(theta, on_simplex), context)
     if step.normalized and new is not counts:
         return new
     return _checked_shares(step, new, counts)
 
 
-def _rows_value(
-    rows: slice,
-    lengths: Any,
-    arrays: list[Array],
-    step: ThetaStep,
-    context: StepContext,
-    topics: Array,
-    word_order: Any,
-    on_simplex: bool,
-) -> float:
-    context = _received(context, rows, lengths, topics, word_order)
-    return float(step.value(_shares(arrays[0], on_simplex), context))
+def _rows_value(rows: slice, lengths: Any, arrays: list[Array], *sent: Any) -> float:
+    step, *rest, on_simplex = sent
+    theta = _shares(arrays[0], on_simplex)
+    return float(step.value(theta, _received(rows, lengths, *rest)))
 
 
 def _shares(rows: Array, on_simplex: bool = False) -> Array:

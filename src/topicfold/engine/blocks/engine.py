@@ -21,7 +21,12 @@ from scipy import sparse
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.blocks.executor import Executor, Prepared
-from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks
+from topicfold.engine.blocks.packed import (
+    BlocksEngine,
+    PackedBlocks,
+    RowFunction,
+    Shared,
+)
 from topicfold.engine.blocks.store import (
     BlockStore,
     StoredBlock,
@@ -104,6 +109,9 @@ class DocumentBlocks(PackedBlocks):
             block.link_to(folder / f"documents-{number:06d}.npy")
 
 
+Documents = tuple[DocumentBlocks, ...]
+
+
 class BlockedEngine(BlocksEngine):
     """Expected counts of a corpus in blocks; see the module.
 
@@ -144,37 +152,31 @@ class BlockedEngine(BlocksEngine):
         return len(self._offsets) - 1
 
     def map_rows(
-        self,
-        function: Callable[..., Any],
-        inputs: tuple[DocumentBlocks, ...],
-        shared: tuple[Any, ...],
-        out: DocumentBlocks | None = None,
+        self, function: RowFunction, inputs: Documents, shared: Shared, out: Any = None
     ) -> DocumentBlocks:
         """See ``engine.rows.map_rows``: a block at a time, into new files."""
         new = self._store.new_blocks(self.n_blocks)
-        own = zip(new, self._row_args(inputs), strict=True)
-        args = [(file.path, *arguments) for file, arguments in own]
+        visited = self._row_args(inputs)
+        args = [(file.path, *own) for file, own in zip(new, visited, strict=True)]
         self._blocks.collect(_map_block, args, (function, shared))
         result = DocumentBlocks(self, new) if out is None else out
         result.blocks = new
         return result
 
     def sum_rows(
-        self,
-        function: Callable[..., Any],
-        inputs: tuple[DocumentBlocks, ...],
-        shared: tuple[Any, ...],
+        self, function: RowFunction, inputs: Documents, shared: Shared
     ) -> float:
         """See ``engine.rows.sum_rows``: sums of blocks in their fixed order."""
         args = self._row_args(inputs)
         (total,) = self._blocks.reduce(_sum_block, args, (function, shared))
         return float(total)
 
-    def _row_args(self, inputs: tuple[DocumentBlocks, ...]) -> list[tuple[Any, ...]]:
-        """First row, lengths and files of every block."""
+    def _row_args(self, inputs: Documents) -> list[tuple[Any, ...]]:
+        """First row, lengths and files of every block, as one argument."""
         lengths = np.split(self.document_lengths, self._offsets[1:-1])
         first = self._offsets[:-1].tolist()
-        return list(zip(first, lengths, self._paths(inputs), strict=True))
+        visited = zip(first, lengths, self._paths(inputs), strict=True)
+        return [(own,) for own in visited]
 
     def pack_documents(self, theta: Array) -> Any:
         """Write (D, K) rows; a broadcast vector is never made a matrix here."""
@@ -270,7 +272,7 @@ class BlockedEngine(BlocksEngine):
         )
         return float(bound)
 
-    def _paths(self, inputs: tuple[DocumentBlocks, ...]) -> list[tuple[str, ...]]:
+    def _paths(self, inputs: Documents) -> list[tuple[str, ...]]:
         return [
             tuple(documents.blocks[b].path for documents in inputs)
             for b in range(self.n_blocks)
@@ -334,35 +336,24 @@ def _write_block_rows(
 def _map_block(
     engine: BlockEngine,
     out_path: str,
-    first: int,
-    lengths: Array,
-    paths: tuple[str, ...],
-    function: Callable[..., Any],
-    shared: tuple[Any, ...],
+    visited: Any,
+    function: RowFunction,
+    shared: Shared,
 ) -> None:
-    result = _call_on_rows(engine, first, lengths, paths, function, shared)
+    result = _call_on_rows(engine, visited, function, shared)
     engine.write(out_path, engine.pack_documents(result))
 
 
 def _sum_block(
-    engine: BlockEngine,
-    first: int,
-    lengths: Array,
-    paths: tuple[str, ...],
-    function: Callable[..., Any],
-    shared: tuple[Any, ...],
+    engine: BlockEngine, visited: Any, function: RowFunction, shared: Shared
 ) -> tuple[float]:
-    return (float(_call_on_rows(engine, first, lengths, paths, function, shared)),)
+    return (float(_call_on_rows(engine, visited, function, shared)),)
 
 
 def _call_on_rows(
-    engine: BlockEngine,
-    first: int,
-    lengths: Array,
-    paths: tuple[str, ...],
-    function: Callable[..., Any],
-    shared: tuple[Any, ...],
+    engine: BlockEngine, visited: Any, function: RowFunction, shared: Shared
 ) -> Any:
+    first, lengths, paths = visited
     arrays = [engine.read(path)[:, : engine.n_topics] for path in paths]
     return function(slice(first, first + len(lengths)), lengths, arrays, *shared)
 

@@ -22,16 +22,17 @@ from topicfold.engine.blocks.store import BlockStore, write_rows
 FAN_IN = 4
 
 Statistics = tuple[Any, ...]
+# A function of a block, arguments of each block, and arguments for all of them.
+Visit = Callable[..., Any]
+BlockArgs = Sequence[tuple[Any, ...]] | None
+Shared = tuple[Any, ...]
 
 
 class Prepared(Protocol):
     """Blocks in the form that a function takes, one an item."""
 
     def reduce(
-        self,
-        function: Callable[..., Statistics],
-        block_args: Sequence[tuple[Any, ...]] | None = None,
-        shared: tuple[Any, ...] = (),
+        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> Statistics:
         """Return the sum of ``function(block, *block_args[b], *shared)``.
 
@@ -40,10 +41,7 @@ class Prepared(Protocol):
         """
 
     def collect(
-        self,
-        function: Callable[..., Any],
-        block_args: Sequence[tuple[Any, ...]] | None = None,
-        shared: tuple[Any, ...] = (),
+        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> list[Any]:
         """Return the results of all blocks in their order."""
 
@@ -51,9 +49,7 @@ class Prepared(Protocol):
 class Executor(Protocol):
     """Where the blocks of a corpus are visited."""
 
-    def prepare(
-        self, make: Callable[..., Any], shared: tuple[Any, ...] = ()
-    ) -> Prepared:
+    def prepare(self, make: Visit, shared: Shared = ()) -> Prepared:
         """Return the blocks as ``make(csr_matrix, *shared)`` makes them."""
 
 
@@ -69,9 +65,7 @@ class LocalExecutor:
         self.threads = threads
         self.keep_bytes = keep_bytes
 
-    def prepare(
-        self, make: Callable[..., Any], shared: tuple[Any, ...] = ()
-    ) -> LocalPrepared:
+    def prepare(self, make: Visit, shared: Shared = ()) -> LocalPrepared:
         """See the protocol; blocks are made when they are first visited."""
         return LocalPrepared(self, make, shared)
 
@@ -79,9 +73,7 @@ class LocalExecutor:
 class LocalPrepared:
     """Blocks of this process; see `LocalExecutor`."""
 
-    def __init__(
-        self, executor: LocalExecutor, make: Callable[..., Any], shared: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, executor: LocalExecutor, make: Visit, shared: Shared) -> None:
         self.executor = executor
         self.make = make
         self.shared = shared
@@ -89,28 +81,22 @@ class LocalPrepared:
         self._kept_bytes = 0
 
     def reduce(
-        self,
-        function: Callable[..., Statistics],
-        block_args: Sequence[tuple[Any, ...]] | None = None,
-        shared: tuple[Any, ...] = (),
+        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> Statistics:
         """See the protocol."""
         return sum_in_order(self._visit(function, block_args, shared))
 
     def collect(
-        self,
-        function: Callable[..., Any],
-        block_args: Sequence[tuple[Any, ...]] | None = None,
-        shared: tuple[Any, ...] = (),
+        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> list[Any]:
         """See the protocol."""
         return list(self._visit(function, block_args, shared))
 
     def _visit(
         self,
-        function: Callable[..., Any],
-        block_args: Sequence[tuple[Any, ...]] | None,
-        shared: tuple[Any, ...],
+        function: Visit,
+        block_args: BlockArgs,
+        shared: Shared,
     ) -> Iterator[Any]:
         def visit(number: int) -> Any:
             own = () if block_args is None else block_args[number]

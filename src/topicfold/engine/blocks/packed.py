@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, ExpectedCounts
+
+# Called with the rows' numbers, the documents' lengths, plain rows of each input and
+# what is shared; of a module, for other processes must find it.
+RowFunction = Callable[..., Any]
+Shared = tuple[Any, ...]
 
 
 class PackedBlocks:

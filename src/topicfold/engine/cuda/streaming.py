@@ -12,7 +12,7 @@ Experimental: tried on one kind of GPU only; how blocks are planned may change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.typing import DeviceArray
-from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks
+from topicfold.engine.blocks.packed import (
+    BlocksEngine,
+    PackedBlocks,
+    RowFunction,
+    Shared,
+)
 from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.cuda.transfer import Record, visit_blocks
 from topicfold.engine.protocol import DocumentPass, Link
@@ -192,6 +197,9 @@ class _Visit:
         return rows.stop - rows.start
 
 
+Inputs = tuple[StreamedDocuments, ...]
+
+
 class StreamedEngine(BlocksEngine):
     """Expected counts of a corpus that comes to the device block by block.
 
@@ -268,54 +276,36 @@ class StreamedEngine(BlocksEngine):
         return theta
 
     def map_rows(
-        self,
-        function: Callable[..., Any],
-        inputs: tuple[StreamedDocuments, ...],
-        shared: tuple[Any, ...],
-        out: StreamedDocuments | None = None,
+        self, function: RowFunction, inputs: Inputs, shared: Shared, out: Any = None
     ) -> StreamedDocuments:
         """See ``engine.rows.map_rows``: a block at a time."""
-        result = self._new_documents() if out is None else out
+        result: StreamedDocuments = self._new_documents() if out is None else out
 
-        def work(number: int, engine: Any, inputs_: Any, outputs: Any) -> None:
-            n_inputs = len(inputs)
-            new = self._call_on_rows(number, inputs_[:n_inputs], function, shared)
+        def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
+            new = self._call_on_rows(number, rows[: len(inputs)], function, shared)
             outputs[0][:, : self.n_topics] = new
             outputs[0][:, self.n_topics :] = 0
 
-        self._blocks.visit(work, self._pair(inputs), (result, None))
+        self._blocks.visit(work, _pair(inputs), (result, None))
         return result
 
-    def sum_rows(
-        self,
-        function: Callable[..., Any],
-        inputs: tuple[StreamedDocuments, ...],
-        shared: tuple[Any, ...],
-    ) -> float:
+    def sum_rows(self, function: RowFunction, inputs: Inputs, shared: Shared) -> float:
         """See ``engine.rows.sum_rows``: sums of blocks in their order."""
         parts: list[float] = []
 
-        def work(number: int, engine: Any, inputs_: Any, outputs: Any) -> None:
-            rows = inputs_[: len(inputs)]
+        def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
+            rows = rows[: len(inputs)]
             parts.append(float(self._call_on_rows(number, rows, function, shared)))
 
-        self._blocks.visit(work, self._pair(inputs))
+        self._blocks.visit(work, _pair(inputs))
         return float(sum(parts))
 
     def _call_on_rows(
-        self,
-        number: int,
-        arrays: list[DeviceArray],
-        function: Callable[..., Any],
-        shared: tuple[Any, ...],
+        self, number: int, arrays: Any, function: RowFunction, shared: Shared
     ) -> Any:
         rows = self._blocks.rows(number)
         plain = [array[:, : self.n_topics] for array in arrays]
         return function(rows, self.document_lengths[rows], plain, *shared)
-
-    @staticmethod
-    def _pair(inputs: Sequence[StreamedDocuments]) -> Pair:
-        return (inputs[0], inputs[1] if len(inputs) > 1 else None)
 
     # ---- passes
 
@@ -390,3 +380,7 @@ class StreamedEngine(BlocksEngine):
 
         self._blocks.visit(work, (parameters, None))
         return float(sum(parts))
+
+
+def _pair(inputs: Inputs) -> Pair:
+    return (inputs[0], inputs[1] if len(inputs) > 1 else None)

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import BlockCorpus, Rows
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine.blocks.executor import Statistics
+from topicfold.engine.blocks.executor import BlockArgs, Shared, Statistics, Visit
 from topicfold.engine.blocks.store import (
     BlockStore,
     StoredBlock,
@@ -200,9 +200,7 @@ class DaskExecutor:
     def __init__(self, corpus: DaskBlocks) -> None:
         self.corpus = corpus
 
-    def prepare(
-        self, make: Callable[..., Any], shared: tuple[Any, ...] = ()
-    ) -> DaskPrepared:
+    def prepare(self, make: Visit, shared: Shared = ()) -> DaskPrepared:
         """Make the prepared blocks on the workers; they stay there."""
         sent, files = self.corpus.broadcast(shared)
         args = [(make, block, (), sent) for block in self.corpus.blocks]
@@ -222,19 +220,13 @@ class DaskPrepared:
         self._files = files
 
     def reduce(
-        self,
-        function: Callable[..., Statistics],
-        block_args: Sequence[tuple[Any, ...]] | None = None,
-        shared: tuple[Any, ...] = (),
+        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> Statistics:
         """See the protocol of executors: the same order of sums."""
         return self._visit(sum_on_workers, function, block_args, shared)
 
     def collect(
-        self,
-        function: Callable[..., Any],
-        block_args: Sequence[tuple[Any, ...]] | None = None,
-        shared: tuple[Any, ...] = (),
+        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> list[Any]:
         """See the protocol of executors."""
         results: list[Any] = self._visit(gather, function, block_args, shared)
@@ -243,9 +235,9 @@ class DaskPrepared:
     def _visit(
         self,
         fetch: Callable[..., Any],
-        function: Callable[..., Any],
-        block_args: Sequence[tuple[Any, ...]] | None,
-        shared: tuple[Any, ...],
+        function: Visit,
+        block_args: BlockArgs,
+        shared: Shared,
     ) -> Any:
         from distributed.scheduler import KilledWorker
 
