@@ -79,6 +79,8 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     (2, 3)
     """
     chosen = sorted(_check_topics(model, topics))
+    if not isinstance(name, str):
+        raise DataError(f"The name of a topic is a text, not {name!r}.")
     if len(chosen) < 2:
         raise DataError("Give at least two different topics to merge.")
     sizes = _sizes(model)

@@ -34,6 +34,7 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
 from fuzz.targets import TARGETS, MisreadError, Target  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
 
 from topicfold.cli.messages import CommandError  # noqa: E402
 from topicfold.exceptions import TopicfoldError  # noqa: E402
@@ -87,7 +88,7 @@ def try_input(target: Target, folder: Path, seed: int) -> tuple[str, str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = target.use(place)
-    except (TopicfoldError, CommandError) as error:
+    except (TopicfoldError, CommandError, NotFittedError) as error:
         return "refused", str(error)
     except MisreadError as error:
         return "misread", str(error)

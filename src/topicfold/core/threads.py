@@ -21,6 +21,8 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from topicfold.exceptions import DataError
+
 RANGES_PER_THREAD = 8
 # More than any machine has cores; a pool of millions would bring the machine down.
 MAX_THREADS = 1024
@@ -35,10 +37,10 @@ def n_threads(n_jobs: int | None) -> int:
     (1, 3)
     """
     if n_jobs == 0:
-        raise ValueError("n_jobs == 0 has no meaning. Use None, 1 or -1.")
+        raise DataError("n_jobs == 0 has no meaning. Use None, 1 or -1.")
     if n_jobs is None or n_jobs > 0:
         if (n_jobs or 1) > MAX_THREADS:
-            raise ValueError(
+            raise DataError(
                 f"n_jobs={n_jobs} is more than {MAX_THREADS} threads. Use -1 for one "
                 "thread per core."
             )

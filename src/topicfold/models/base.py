@@ -282,10 +282,17 @@ class TopicModel(
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    #: Fitted attributes that `transform` needs besides `components_`.
+    _needed_state: tuple[str, ...] = ("n_features_in_",)
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
         if not hasattr(self, "components_"):
             return  # saved before it was fitted
+        missing = [name for name in self._needed_state if not hasattr(self, name)]
+        if missing or type(self.n_features_in_) is not int:
+            what = ", ".join(missing) or "a whole number n_features_in_"
+            raise ValueError(f"it lacks {what}")
         n_topics, n_terms = len(self.components_), self.n_features_in_
         n_topics = self.get_params(deep=False).get("n_components", n_topics)
         n_documents = len(getattr(self, "doc_topics_", ()))

@@ -225,6 +225,16 @@ class GibbsLDA(DirichletTopics):
         self.n_samples_ = sampler.n_samples
         return self
 
+    _needed_state = (
+        "n_features_in_", "doc_topic_prior_", "topic_word_prior_", "seed_",
+    )  # fmt: skip
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        seed = getattr(self, "seed_", 0)
+        if type(seed) is not int or not 0 <= seed < 2**32:
+            raise ValueError(f"seed_ is {seed!r}, not a whole number")
+
     def _counts(self, X: Any, **options: Any) -> Any:
         counts = super()._counts(X, **options)
         check_whole(counts, type(self).__name__, _INSTEAD)

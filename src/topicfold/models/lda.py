@@ -191,6 +191,7 @@ class LDA(DirichletTopics):
         "doc_updates": "it stays 2",
         "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
     }
+    _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
     _parameter_constraints: dict = {  # noqa: RUF012
         **COMMON_CONSTRAINTS,
         "algorithm": [StrOptions(set(ALGORITHMS))],

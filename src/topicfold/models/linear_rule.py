@@ -80,6 +80,13 @@ class LinearRule(BaseEstimator):
         values: Array = np.asarray(X) @ self.coef_.T + self.intercept_
         return values.ravel() if len(self.coef_) == 1 else values
 
+    def _check_loaded(self) -> None:
+        """Refuse a saved rule whose arrays do not fit together."""
+        n_rows = len(self.coef_) if self.coef_.ndim == 2 else 0
+        n_classes = 2 if n_rows == 1 else n_rows
+        if self.intercept_.shape != (n_rows,) or self.classes_.shape != (n_classes,):
+            raise ValueError("coef_, intercept_ and classes_ do not fit together")
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes.
 

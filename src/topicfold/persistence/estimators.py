@@ -38,6 +38,8 @@ PACKAGE = "topicfold"
 MAX_DEPTH = 50
 # Classes that had another place in the version that saved a file: old name, new name.
 RENAMED_CLASSES: dict[str, str] = {}
+# Products of two such numbers are still finite in float64.
+_MAX_MAGNITUDE = 1e150
 _CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _SPARSE = {
     "csr_matrix": sparse.csr_matrix,
@@ -550,14 +552,14 @@ def _trusted_names(trusted: Iterable[str | type]) -> frozenset[str]:
 
 
 def _check_finite(cls: type, name: str, value: Any) -> None:
-    """Refuse a fitted array that can only give NaN."""
+    """Refuse a fitted array that can only give NaN, itself or by overflow."""
     values = value.data if sparse.issparse(value) else value
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        wrong = values.size - np.count_nonzero(np.isfinite(values))
+        wrong = values.size - np.count_nonzero(np.abs(values) < _MAX_MAGNITUDE)
         if wrong:
             raise ModelFileError(
                 f"The saved {cls.__name__} is not consistent: {name} has {wrong} "
-                "entries that are not finite. Save the model again."
+                "entries that are not finite or absurdly large. Save the model again."
             )
 
 

@@ -55,6 +55,11 @@ def save_index(index: TopicIndex, path: str | os.PathLike[str]) -> Path:
 def load_index(cls: type[T], path: str | os.PathLike[str], *, n_jobs: int | None) -> T:
     """Read an index; see `TopicIndex.load`."""
     saved = read_estimator(path)
+    if not isinstance(saved.meta.get("text"), dict | None):
+        raise ModelFileError(
+            f"{Path(path)} is damaged: its options of texts are not a mapping. Save "
+            "the index again."
+        )
     if not has_index(saved):
         raise ModelFileError(
             f"{Path(path)} holds a model, but no index of documents. Make one with "

@@ -82,8 +82,8 @@ def read_mm(path: Path) -> Parts:
     with open_bytes(path) as stream:
         head = _Head(stream, path)
         banner = head.line(blank=True)
-        *kind, field, symmetry = banner.lower().split() or ["", ""]
-        fine = " ".join(kind) == _BANNER.lower() and symmetry == "general"
+        *kind, field, symmetry = ["", "", *banner.lower().split()]
+        fine = " ".join(kind).strip() == _BANNER.lower() and symmetry == "general"
         if not fine or field not in _VALUES:
             raise DataError(
                 f"{path}, line 1: {banner[:60]!r} does not begin a matrix that is read "
