@@ -26,7 +26,7 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("options", [{}, {"max_features": 30, "ngram_range": (1, 2)}])
 def test_same_as_in_memory(file, tmp_path, monkeypatch, options):
-    monkeypatch.setattr("topicfold.corpus.counting._BLOCK_DOCUMENTS", 16)
+    monkeypatch.setattr("topicfold.corpus.vectorizing._BLOCK_DOCUMENTS", 16)
     monkeypatch.setattr(disk_corpus, "_BLOCK_DOCUMENTS", 100)
     whole = read(file, min_df=3, stop_words="english", **options)
     disk = vectorize_file(

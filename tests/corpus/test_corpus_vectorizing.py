@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from topicfold.corpus import counting, vectorize, words_of
+from topicfold.corpus import vectorize, vectorizing, words_of
 from topicfold.corpus.tokens import _word_pattern
 from topicfold.corpus.vectorizing import saved_options, vectorize_known
 from topicfold.exceptions import DataError, MissingDependencyError
@@ -162,7 +162,7 @@ def test_many_blocks_are_one_matrix(monkeypatch):
     rng = np.random.default_rng(0)
     texts = [" ".join(f"word{w}" for w in rng.integers(0, 40, 9)) for _ in range(50)]
     whole, words = vectorize(texts, min_df=1)
-    monkeypatch.setattr(counting, "_BLOCK_DOCUMENTS", 7)
+    monkeypatch.setattr(vectorizing, "_BLOCK_DOCUMENTS", 7)
     counts, again = vectorize(texts, min_df=1)
     assert again == words
     assert (counts != whole).nnz == 0

@@ -19,7 +19,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from topicfold.corpus.counting import (
+from topicfold.corpus.files import READING_OPTIONS, corpus_name, read
+from topicfold.corpus.formats.parts import side_bytes
+from topicfold.corpus.record import Corpus
+from topicfold.corpus.texts import Document, Known, iter_texts, read_lines
+from topicfold.corpus.vectorizing import (
     Bounds,
     Columns,
     Tally,
@@ -28,10 +32,6 @@ from topicfold.corpus.counting import (
     choose_terms,
     text_blocks,
 )
-from topicfold.corpus.files import READING_OPTIONS, corpus_name, read
-from topicfold.corpus.formats.parts import side_bytes
-from topicfold.corpus.record import Corpus
-from topicfold.corpus.texts import Document, Known, iter_texts, read_lines
 from topicfold.exceptions import DataError
 
 if TYPE_CHECKING:

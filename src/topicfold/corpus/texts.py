@@ -10,7 +10,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -218,17 +218,8 @@ def iter_texts(
         raise DataError(f"{place}: Parquet files have no encoding. Leave it out.")
     unit = {"files": "file", "parquet": "row"}.get(kind, "line")
     bad = BadLines(place, skip_bad_lines, unit)
-    if kind == "files":
-        found = file_documents(place, encoding, bad, progress)
-    elif kind == "lines":
-        found = line_documents(place, encoding, bad, progress)
-    elif kind == "jsonl":
-        found = json_documents(place, fields, encoding, bad, progress)
-    elif kind == "parquet":
-        found = parquet_documents(place, fields, bad, progress)
-    else:
-        tabs = kind == "tsv"
-        found = table_documents(place, fields, encoding, bad, progress, tabs=tabs)
+    source = _Source(place, kind, fields, encoding, bad, progress)
+    found = _READERS[kind](source)
     some = False
     for document in found:
         some = True
@@ -343,26 +334,33 @@ def json_lines(
             yield number, record
 
 
-def line_documents(
-    path: Path, encoding: str | None, bad: BadLines, progress: Progress | None = None
-) -> Iterator[Document]:
+class _Source(NamedTuple):
+    """What is read, and how."""
+
+    path: Path
+    kind: str
+    fields: Fields
+    encoding: str | None
+    bad: BadLines
+    progress: Progress | None
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        return text_lines(self.path, self.encoding, self.bad, self.progress)
+
+
+def _line_documents(source: _Source) -> Iterator[Document]:
     """Yield every line as a document; a blank one is an empty document."""
-    for number, line in text_lines(path, encoding, bad, progress):
+    for number, line in source.lines():
         yield Document(line, line=number)
 
 
-def json_documents(
-    path: Path,
-    fields: Fields,
-    encoding: str | None,
-    bad: BadLines,
-    progress: Progress | None = None,
-) -> Iterator[Document]:
+def _json_documents(source: _Source) -> Iterator[Document]:
     """Yield the documents of a file with one JSON object per line."""
+    path, fields, bad = source.path, source.fields, source.bad
     names = {field: getattr(fields, field) or field for field in FIELDS}
     seen: dict[str, None] = {}
     some = False
-    for number, line in text_lines(path, encoding, bad, progress):
+    for number, line in source.lines():
         record = json_object(line, number, bad)
         if record is None:
             continue
@@ -407,23 +405,16 @@ def json_object(line: str, number: int, bad: BadLines) -> dict[str, Any] | None:
     return record
 
 
-def table_documents(
-    path: Path,
-    fields: Fields,
-    encoding: str | None,
-    bad: BadLines,
-    progress: Progress | None = None,
-    *,
-    tabs: bool = False,
-) -> Iterator[Document]:
+def _table_documents(source: _Source) -> Iterator[Document]:
     """Yield the rows of a CSV or TSV file; the first line has the names."""
+    path, bad = source.path, source.bad
     # The module's own limit is below the length of many a document.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    place = _Place(text_lines(path, encoding, bad, progress), path)
+    place = _Place(source.lines(), path)
     header_line = next((line for line in place if line.strip()), None)
     if header_line is None:
         return
-    delimiter = "\t" if tabs else _delimiter(header_line)
+    delimiter = "\t" if source.kind == "tsv" else _delimiter(header_line)
     rows = csv.reader(place.again(header_line), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     columns: dict[str, int] = {}
@@ -444,7 +435,7 @@ def table_documents(
             continue
         if header is None:
             header = [name.strip() for name in row]
-            names = fields.columns(header, str(path))
+            names = source.fields.columns(header, str(path))
             _check_once(header, list(names.values()), path)
             columns = {field: header.index(name) for field, name in names.items()}
         elif len(row) == len(header):
@@ -458,10 +449,9 @@ def table_documents(
             )
 
 
-def parquet_documents(
-    path: Path, fields: Fields, bad: BadLines, progress: Progress | None = None
-) -> Iterator[Document]:
+def _parquet_documents(source: _Source) -> Iterator[Document]:
     """Yield the rows of a Parquet file."""
+    path = source.path
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -472,16 +462,16 @@ def parquet_documents(
         ) from error
     try:
         with ParquetFile(path) as file:
-            names = fields.columns(file.schema_arrow.names, str(path))
+            names = source.fields.columns(file.schema_arrow.names, str(path))
             total, number = file.metadata.num_rows, 0
             for batch in file.iter_batches(10_000, columns=list(names.values())):
                 for record in batch.to_pylist():
                     number += 1
-                    document = _row_document(record, names, number, bad)
+                    document = _row_document(record, names, number, source.bad)
                     if document is not None:
                         yield document
-                if progress is not None:
-                    progress(number, total)
+                if source.progress is not None:
+                    source.progress(number, total)
     except DataError:
         raise
     except (ArrowException, *DAMAGE) as error:
@@ -489,12 +479,11 @@ def parquet_documents(
         raise DataError(f"{path} cannot be read as Parquet: {reason}.") from error
 
 
-def file_documents(
-    folder: Path, encoding: str | None, bad: BadLines, progress: Progress | None = None
-) -> Iterator[Document]:
+def _file_documents(source: _Source) -> Iterator[Document]:
     """Yield every text file of a folder; sub-folders are labels, paths are ids."""
-    if encoding is not None:
-        check_encoding(encoding)
+    folder, bad = source.path, source.bad
+    if source.encoding is not None:
+        check_encoding(source.encoding)
     files = text_files(folder)
     guessed: list[str] = []
     for place, (name, file) in enumerate(files):
@@ -503,7 +492,7 @@ def file_documents(
                 raw = stream.read(LONGEST_LINE + 1)
             if len(raw) > LONGEST_LINE:
                 raise DataError(f"{file}: {TOO_LONG}")  # noqa: TRY301
-            text, guess = decode_whole(raw, file, encoding)
+            text, guess = decode_whole(raw, file, source.encoding)
         except DataError as error:
             if not bad.skip:
                 raise
@@ -512,8 +501,8 @@ def file_documents(
         if guess:
             guessed.append(name)
         yield Document(text, label=name.rpartition("/")[0], id=name, line=name)
-        if progress is not None:
-            progress(place + 1, len(files))
+        if source.progress is not None:
+            source.progress(place + 1, len(files))
     warn_guessed_files(folder, guessed)
 
 
@@ -629,3 +618,13 @@ def _document(
     if label is None or name is None or time is None:
         return None
     return Document(text, label, name, time, number)
+
+
+_READERS: dict[str, Callable[[_Source], Iterator[Document]]] = {
+    "files": _file_documents,
+    "lines": _line_documents,
+    "csv": _table_documents,
+    "tsv": _table_documents,
+    "jsonl": _json_documents,
+    "parquet": _parquet_documents,
+}

@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From texts to counts, in memory; `topicfold.corpus.disk_corpus` does it on disk."""
+"""Counting words: texts in, a sparse matrix out, in one pass.
+
+Words get numbers in the order of their first occurrence. When all texts are counted,
+`choose_terms` decides which words stay, and `Columns` renumbers the blocks.
+`topicfold.corpus.disk_corpus` does the same with blocks on disk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from topicfold.corpus.counting import (
-    Bounds,
-    Columns,
-    Tally,
-    WordCounter,
-    check_bounds,
-    choose_terms,
-    text_blocks,
+from topicfold.corpus.tokens import (
+    Tokens,
+    cutter,
+    stemmer,
+    stop_word_set,
+    words_of,
 )
-from topicfold.corpus.tokens import Tokens, words_of
 from topicfold.exceptions import DataError
 
 __all__ = ["saved_options", "vectorize", "vectorize_known", "words_of"]
@@ -33,6 +36,13 @@ _OPTIONS = {
     "stem": (str,),
     "tokens": (str,),
 }
+SKIP = -1
+UNKNOWN = -2
+# Text that is counted at a time: many documents, few megabytes.
+_BLOCK_CHARACTERS = 4_000_000
+_BLOCK_DOCUMENTS = 16_384
+# Runs without a word are remembered up to this length; there are too many numbers.
+_LONGEST_REMEMBERED = 4
 
 
 def vectorize(
@@ -169,3 +179,285 @@ def _joined(
     counts = sparse.csr_matrix((data, indices, indptr), (n_rows, columns.n_terms))
     counts.has_canonical_format = True
     return counts
+
+
+class _Numbers(dict[str, int]):
+    """From a run of text to the number of its word, found out once."""
+
+    def __init__(
+        self, read: Callable[[str], str | None], known: dict[str, int] | None
+    ) -> None:
+        self.read = read
+        self.words: dict[str, int] = {} if known is None else known
+        self.frozen = known is not None
+
+    def __missing__(self, run: str) -> int:
+        word = self.read(run)
+        if word is None:
+            if len(run) <= _LONGEST_REMEMBERED:
+                self[run] = SKIP
+            return SKIP
+        number = self.words.get(word)
+        if number is None:
+            number = UNKNOWN if self.frozen else len(self.words)
+            if not self.frozen:
+                self.words[word] = number
+        self[run] = number
+        return number
+
+
+class _Words(dict[str, str | None]):
+    """From a run of text to its word, for terms of several words."""
+
+    def __init__(self, read: Callable[[str], str | None]) -> None:
+        self.read = read
+
+    def __missing__(self, run: str) -> str | None:
+        word = self.read(run)
+        if word is not None or len(run) <= _LONGEST_REMEMBERED:
+            self[run] = word
+        return word
+
+
+class WordCounter:
+    """Count the words of texts, block by block."""
+
+    def __init__(
+        self,
+        *,
+        tokens: Tokens = "words",
+        stop_words: Any = None,
+        ngram_range: Sequence[int] = (1, 1),
+        stem: str | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ) -> None:
+        self._shortest, self._longest = _checked_range(ngram_range)
+        self._cut, read = cutter(tokens)
+        read = _full_reader(read, stop_word_set(stop_words, tokens), stemmer(stem))
+        known = None if vocabulary is None else _numbered(vocabulary)
+        if self._longest == 1:
+            self._numbers = _Numbers(read, known)
+        else:
+            self._words = _Words(read)
+            self._numbers = _Numbers(_itself, known)
+        self.n_words = self.n_unknown = 0
+
+    @property
+    def words(self) -> list[str]:
+        """The words in the order of their numbers."""
+        return list(self._numbers.words)
+
+    @property
+    def n_different_unknown(self) -> int:
+        """Number of different words that are not in the vocabulary."""
+        return sum(1 for number in self._numbers.values() if number == UNKNOWN)
+
+    def count(self, texts: Sequence[str]) -> Any:
+        """Return the counts of some texts; columns are numbers of words so far."""
+        pieces = [self._cut(text) for text in texts]
+        if self._longest > 1:
+            pieces = [self._terms(part) for part in pieces]
+        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        numbers = np.fromiter(
+            map(self._numbers.__getitem__, chain.from_iterable(pieces)),
+            np.int32,
+            int(lengths.sum()),
+        )
+        known = numbers >= 0
+        before = np.concatenate([[0], np.cumsum(known)])
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        indices = numbers[known]
+        self.n_words += len(numbers) - int(np.count_nonzero(numbers == SKIP))
+        self.n_unknown += int(np.count_nonzero(numbers == UNKNOWN))
+        block = sparse.csr_matrix(
+            (np.ones(len(indices), np.int32), indices, before[ends]),
+            shape=(len(texts), max(len(self._numbers.words), 1)),
+        )
+        block.sum_duplicates()
+        return block
+
+    def _terms(self, pieces: Iterable[str]) -> list[str]:
+        """Return the runs of words that are terms."""
+        words = [w for w in map(self._words.__getitem__, pieces) if w is not None]
+        terms = list(words) if self._shortest == 1 else []
+        for length in range(max(self._shortest, 2), self._longest + 1):
+            shifted = [words[start:] for start in range(length)]
+            terms += map(" ".join, zip(*shifted, strict=False))
+        return terms
+
+
+class Tally:
+    """Documents and occurrences of every word so far."""
+
+    def __init__(self) -> None:
+        self.n_documents = 0
+        self.frequencies = np.zeros(1024, np.int64)
+        self.totals = np.zeros(1024)
+
+    def add(self, block: Any) -> None:
+        """Add the words of a block."""
+        width = block.shape[1]
+        if width > len(self.frequencies):
+            more = max(width, 2 * len(self.frequencies)) - len(self.frequencies)
+            self.frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
+            self.totals = np.append(self.totals, np.zeros(more))
+        self.n_documents += block.shape[0]
+        self.frequencies[:width] += np.bincount(block.indices, minlength=width)
+        self.totals[:width] += np.bincount(block.indices, block.data, width)
+
+
+class Bounds(NamedTuple):
+    """Which words stay: by documents that have them, and how many at most."""
+
+    min_df: int | float = 2
+    max_df: int | float = 0.5
+    max_features: int | None = None
+
+
+def check_bounds(bounds: Bounds) -> None:
+    """Refuse bounds that are no numbers of documents and no shares of them."""
+    for name in ("min_df", "max_df"):
+        value = getattr(bounds, name)
+        whole = _is_whole(value) and value >= (1 if name == "max_df" else 0)
+        share = isinstance(value, float | np.floating) and 0.0 <= value <= 1.0
+        if not (whole or share):
+            raise DataError(
+                f"{name}={value!r} is neither a number of documents (a whole number) "
+                "nor a share of them (between 0.0 and 1.0)."
+            )
+    most = bounds.max_features
+    if most is not None and not (_is_whole(most) and most >= 1):
+        raise DataError(f"max_features={most!r} is no whole number above 0.")
+
+
+def choose_terms(
+    words: Sequence[str], tally: Tally, bounds: Bounds
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the numbers of the words that stay, sorted by the words, and these.
+
+    Of words with the same total, `max_features` keeps those that sort first.
+    """
+    n = tally.n_documents
+    if not words:
+        raise DataError(
+            f"no words to count in {n} text{'s' if n != 1 else ''}: there are none, or "
+            "only single letters and stop words. Shorten stop_words, or check that "
+            "these are the texts you meant."
+        )
+    low, high = (
+        bound if _is_whole(bound) else bound * n
+        for bound in (bounds.min_df, bounds.max_df)
+    )
+    if high < low:
+        raise DataError(
+            f"max_df={bounds.max_df} means fewer of the {n} documents than "
+            f"min_df={bounds.min_df}. Lower min_df or raise max_df."
+        )
+    frequencies = tally.frequencies[: len(words)]
+    kept = np.flatnonzero((frequencies >= low) & (frequencies <= high))
+    if not len(kept):
+        raise DataError(
+            f"of {len(words)} different words in {n} texts none occurs in at least "
+            f"{low:g} and at most {high:g} of them, so no words are left to count. "
+            f"Lower min_df (now {bounds.min_df}) or raise max_df (now {bounds.max_df})."
+        )
+    order = sorted(kept.tolist(), key=words.__getitem__)
+    if bounds.max_features is not None and len(order) > bounds.max_features:
+        best = np.argsort(-tally.totals[order], kind="stable")[: bounds.max_features]
+        order = [order[place] for place in np.sort(best)]
+    return np.array(order, dtype=np.int64), [words[number] for number in order]
+
+
+class Columns:
+    """From the numbers of all words to the columns of those that stay."""
+
+    def __init__(self, chosen: NDArray[np.int64], n_words: int) -> None:
+        self._place = np.full(max(n_words, 1), -1, dtype=np.int32)
+        self._place[chosen] = np.arange(len(chosen), dtype=np.int32)
+        self.n_terms = len(chosen)
+
+    def of(self, block: Any, dtype: DTypeLike = np.int32) -> Any:
+        """Return a block with the chosen columns only, in their order."""
+        places = self._place[block.indices]
+        known = places >= 0
+        before = np.concatenate([[0], np.cumsum(known)])
+        chosen = sparse.csr_matrix(
+            (block.data[known].astype(dtype), places[known], before[block.indptr]),
+            shape=(block.shape[0], self.n_terms),
+        )
+        chosen.sort_indices()
+        return chosen
+
+
+def text_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the texts in lists of a few megabytes, their types checked."""
+    if isinstance(texts, str):
+        raise DataError(
+            "texts is one string. Give a list of strings, one per document."
+        )
+    block: list[str] = []
+    size = 0
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(
+                f"texts[{row}] is of type {type(text).__name__}, not str. Give a "
+                'string for every document, "" for an empty one.'
+            )
+        block.append(text)
+        size += len(text)
+        if size >= _BLOCK_CHARACTERS or len(block) >= _BLOCK_DOCUMENTS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _full_reader(
+    read: Callable[[str], str | None],
+    stop_words: frozenset[str],
+    stem: Callable[[str], str] | None,
+) -> Callable[[str], str | None]:
+    if not stop_words and stem is None:
+        return read
+
+    def read_fully(run: str) -> str | None:
+        word = read(run)
+        if word is None or word in stop_words:
+            return None
+        return word if stem is None else stem(word) or None
+
+    return read_fully
+
+
+def _itself(term: str) -> str | None:
+    return term
+
+
+def _numbered(vocabulary: Sequence[str]) -> dict[str, int]:
+    words = list(vocabulary)
+    if not all(isinstance(word, str) for word in words):
+        raise DataError("vocabulary has something that is no string. Give words.")
+    known = {word: number for number, word in enumerate(words)}
+    if not words or len(known) < len(words):
+        # The last place of a word that comes twice is not its first.
+        twice = next((w for i, w in enumerate(words) if known[w] != i), None)
+        problem = "is empty" if not words else f"has {twice!r} twice"
+        raise DataError(f"vocabulary {problem}. Give every word once, one per column.")
+    return known
+
+
+def _checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
+    try:
+        shortest, longest = ngram_range
+    except (TypeError, ValueError):
+        shortest = longest = 0
+    if not (_is_whole(shortest) and _is_whole(longest) and 1 <= shortest <= longest):
+        raise DataError(
+            f"ngram_range={ngram_range!r} is no pair of a shortest and a longest run "
+            "of words, such as (1, 2)."
+        )
+    return int(shortest), int(longest)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
