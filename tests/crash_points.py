@@ -32,8 +32,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
-from topicfold import PLSA, TopicData, corpus
+from topicfold import LDA, PLSA, TopicData, corpus
 from topicfold.cli.main import app
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import TopicfoldError
@@ -288,7 +289,7 @@ def _bytes(file: Path) -> Any:
     return np.frombuffer(file.read_bytes(), np.uint8) if file.is_file() else []
 
 
-def _resumed(*, in_blocks: bool) -> Scenario:
+def _resumed(*, in_blocks: bool = False, model: Any = None) -> Scenario:
     def data(place: Path) -> Any:
         return BlockMatrix.open(place / "blocks") if in_blocks else _counts(0)
 
@@ -296,12 +297,13 @@ def _resumed(*, in_blocks: bool) -> Scenario:
         BlockMatrix.write(place / "blocks", _counts(0), block_size=5)
 
     def act(place: Path) -> None:
-        options = {"max_iter": 3, "tol": 0, "random_state": 0}
-        model = PLSA(2, callbacks=[Resume(place / "state")], **options)
+        fit = clone(model or PLSA(2)).set_params(
+            max_iter=3, tol=0, random_state=0, callbacks=[Resume(place / "state")]
+        )
         X = data(place)
         if in_blocks:
             X.storage = place / "scratch"
-        model.fit(X).topic_data().save(place / "result")
+        fit.fit(X).topic_data().save(place / "result")
 
     def read(place: Path) -> Any:
         if not (place / "result").exists():
@@ -316,6 +318,18 @@ def _index(place: Path, seed: int) -> None:
     model = PLSA(2, max_iter=2, random_state=0).fit(X)
     words = [f"w{i}{seed}" for i in range(6)]
     TopicIndex(model, vocabulary=words).add(X).save(place / "index")
+
+
+def _train(place: Path, name: str) -> None:
+    words = ("--min-df", 1, "--max-df", "1.0")
+    options = ("--train", "--no-check", "--force", "-k", 2, "--jobs", 1, *words)
+    command("classify", place / "model", place / name, *options)
+
+
+def _fitted_classifier(place: Path) -> None:
+    _labelled(place, "old.jsonl", OLD_LINES)
+    _labelled(place, "new.jsonl", NEW_LINES)
+    _train(place, "old.jsonl")
 
 
 def _checkpointed(place: Path, k: int) -> None:
@@ -382,8 +396,15 @@ SCENARIOS: dict[str, Scenario] = {
         lambda place: _index(place, 1),
         lambda place: TopicIndex.load(place / "index").vocabulary,
     ),
-    "resume": _resumed(in_blocks=False),
+    "resume": _resumed(),
+    "resume LDA": _resumed(model=LDA(2)),
+    "resume LDA in batches": _resumed(model=LDA(2, batch_size=5)),
     "resume in blocks": _resumed(in_blocks=True),
+    "classify --train": Scenario(
+        _fitted_classifier,
+        lambda place: _train(place, "new.jsonl"),
+        lambda place: load_model_folder(place / "model").vocabulary,
+    ),
     "checkpoint": Scenario(
         lambda place: _checkpointed(place, 2),
         lambda place: _checkpointed(place, 3),

@@ -15,6 +15,7 @@ CHEAP = [
     "edit --force",
     "report",
     "transform -o .csv",
+    "convert to out.mtx",
     "index",
     "resume",
 ]

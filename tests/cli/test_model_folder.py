@@ -74,7 +74,7 @@ def test_output_file(fitted, tmp_path):
     file = tmp_path / "one.safetensors"
     check_output_folder(file)
     save_model_folder(fitted, file)
-    with pytest.raises(ModelFileError, match="Allow it to be replaced"):
+    with pytest.raises(ModelFileError, match="replace=True"):
         check_output_folder(file)
     check_output_folder(file, replace=True)
     # Beside other files is fine for a file, not for a folder.

@@ -118,11 +118,14 @@ def _train(
     check: bool,
     force: bool,
 ) -> None:
-    from topicfold.cli.console import check_output, show_corpus, working
+    from topicfold.cli.console import show_corpus, working
     from topicfold.cli.inputs import in_memory, read_corpus
-    from topicfold.persistence.model_folder import save_model_folder
+    from topicfold.persistence.model_folder import (
+        check_output_folder,
+        save_model_folder,
+    )
 
-    check_output(folder, force=force)
+    check_output_folder(folder, replace=force)
     name = _model_name(settings["model"])
     found, text = read_corpus(source, options, format)
     corpus = in_memory(found, source)

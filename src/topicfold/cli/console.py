@@ -28,23 +28,6 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def check_output(folder: Path, *, force: bool) -> None:
-    """Refuse a place where the model cannot or should not be saved, before the work."""
-    from topicfold.cli.messages import CommandError
-    from topicfold.exceptions import ModelFileError
-    from topicfold.persistence.model_folder import check_output_folder
-
-    check_output_folder(folder, replace=True)
-    if not force:
-        try:
-            check_output_folder(folder)
-        except ModelFileError:
-            raise CommandError(
-                f"{folder} holds a topicfold model already. Replace it with --force, "
-                "or choose another place."
-            ) from None
-
-
 def stdout_console() -> Console:
     """Return a console for results; colours only on a terminal."""
     from rich.console import Console

@@ -86,9 +86,10 @@ def edit(
     options: texts.TextOptions,
 ) -> None:
     """Rename, merge, drop or split topics."""
-    from topicfold.cli.console import check_output, counted, show_fact, show_next
+    from topicfold.cli.console import counted, show_fact, show_next
     from topicfold.editing import apply_edits
     from topicfold.persistence.model_folder import (
+        check_output_folder,
         load_model_folder,
         report_file,
         save_folder,
@@ -103,7 +104,7 @@ def edit(
         raise CommandError(
             "no edit was given. Give --rename, --merge, --drop, --split or --apply."
         )
-    check_output(output, force=force)
+    check_output_folder(output, replace=force)
     saved = load_model_folder(folder)
     needs_documents = any(edit.get("action") == "split" for edit in edits)
     if documents is not None and not needs_documents:

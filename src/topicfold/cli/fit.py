@@ -13,7 +13,6 @@ import typer
 
 from topicfold.cli import text_options as texts
 from topicfold.cli.console import (
-    check_output,
     counted,
     progress_callbacks,
     show_corpus,
@@ -141,8 +140,9 @@ def fit(
 ) -> None:
     """Learn topics from documents and save the model."""
     from topicfold.persistence import check_saveable
+    from topicfold.persistence.model_folder import check_output_folder
 
-    check_output(output, force=force)
+    check_output_folder(output, replace=force)
     entry = find_model(model)
     with_report = _wants_report(report, entry)
     estimator = make_model(

@@ -258,8 +258,8 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
             )
         if not replace:
             raise ModelFileError(
-                f"{place} holds a topicfold model already. Allow it to be replaced, or "
-                "choose another place."
+                f"{place} holds a topicfold model. Replace it with replace=True, "
+                "or choose another place."
             )
     elif place != file and place.is_dir():
         others = [p for p in place.iterdir() if not is_temporary(p)]
