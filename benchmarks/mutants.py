@@ -48,8 +48,6 @@ KERNELS = {
         "normaliser or sweep or negative_multipliers or pairs",
     ],
     "infer/frank_wolfe_kernels.py": QUICK_FRANK_WOLFE,
-    "infer/line_search.py": QUICK_FRANK_WOLFE,
-    "infer/separable.py": QUICK_FRANK_WOLFE,
     "graph/_kernels.py": [
         "tests/graph/test_graph_parts.py",
         "tests/graph/test_graph_neighbors.py",

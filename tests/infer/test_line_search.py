@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from topicfold.infer.line_search import (
+from topicfold.infer.frank_wolfe_kernels import (
     derivatives,
     likelihood_gain,
     line_search,
+    term_curvature,
     term_gain,
+    term_slope,
+    term_value,
     try_direction,
 )
-from topicfold.infer.separable import term_curvature, term_slope, term_value
 
 
 def direction(seed, promoting=True, n_words=23, n_topics=5):

@@ -17,7 +17,7 @@ from topicfold.core.threads import (
     run_ranges,
 )
 from topicfold.core.typing import Array
-from topicfold.gibbs import fixed_kernels
+from topicfold.gibbs import fixed_topics_kernels as kernels
 from topicfold.gibbs.random import content_keys
 
 # Predicted probabilities held at once: 64 MB.
@@ -59,7 +59,7 @@ class FixedTopics:
         used, place = np.unique(X.indices, return_inverse=True)
         rows = np.ascontiguousarray(topics[:, used].T, dtype=np.float32)
         prior_mass = np.empty(len(used))
-        fixed_kernels.prior_masses(rows, alpha, prior_mass)
+        kernels.prior_masses(rows, alpha, prior_mass)
         ends = np.concatenate(([0], np.cumsum(counts)))
         return cls(
             ends[X.indptr].astype(np.int64),
@@ -127,9 +127,9 @@ def gibbs_mixtures(
     longest = int(np.diff(parts.doc_ptr).max(initial=0))
     plan = (np.uint64(seed), burn_in, n_samples)
     run_ranges(
-        lambda a, b: fixed_kernels.sample_mixtures(
+        lambda a, b: kernels.sample_mixtures(
             a, b, parts.doc_ptr, parts.words, parts.rows, parts.prior_mass, prior,
-            plan, parts.keys, fixed_kernels.fixed_scratch(len(topics), longest), sums,
+            plan, parts.keys, kernels.fixed_scratch(len(topics), longest), sums,
         ),
         balanced_ranges(parts.doc_ptr, threads * RANGES_PER_THREAD),
         threads,
@@ -189,7 +189,7 @@ def _batch(
     parts = FixedTopics.arrange(X, topics, alpha)
     n_documents = X.shape[0]
     words = np.empty_like(parts.words)
-    fixed_kernels.shuffle_documents(
+    kernels.shuffle_documents(
         0, n_documents, parts.doc_ptr, parts.words, parts.keys, seed, words
     )
     predicted = np.empty((n_particles, len(words)))
@@ -198,9 +198,9 @@ def _batch(
     longest = int(lengths.max(initial=0))
     work = np.repeat(lengths * (lengths + 1), n_particles)
     run_ranges(
-        lambda a, b: fixed_kernels.predict_left_to_right(
+        lambda a, b: kernels.predict_left_to_right(
             a, b, parts.doc_ptr, words, parts.rows, parts.prior_mass, alpha, plan,
-            parts.keys, fixed_kernels.fixed_scratch(len(alpha), longest), predicted,
+            parts.keys, kernels.fixed_scratch(len(alpha), longest), predicted,
         ),
         balanced_ranges(
             np.concatenate(([0], np.cumsum(work))), threads * RANGES_PER_THREAD
@@ -208,5 +208,5 @@ def _batch(
         threads,
     )  # fmt: skip
     loglik = np.empty(n_documents)
-    fixed_kernels.sum_logs(0, n_documents, parts.doc_ptr, predicted, loglik)
+    kernels.sum_logs(0, n_documents, parts.doc_ptr, predicted, loglik)
     return loglik

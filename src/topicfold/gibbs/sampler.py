@@ -26,7 +26,7 @@ from scipy.special import gammaln
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
-from topicfold.gibbs import kernels, statistics
+from topicfold.gibbs import sampler_kernels as kernels
 from topicfold.gibbs.priors import alpha_from_pairs, eta_from_histogram
 from topicfold.gibbs.tokens import Block, Tokens
 
@@ -137,7 +137,7 @@ class CollapsedGibbs:
         for block in self.blocks:
             self._over_documents(
                 block,
-                lambda a, b: statistics.random_topics(
+                lambda a, b: kernels.random_topics(
                     a, b, self.tokens.doc_ptr, len(self.alpha), self.seed, self.topic_of
                 ),
             )
@@ -231,7 +231,7 @@ class CollapsedGibbs:
         words = np.empty(tokens.n_terms)
         self._in_ranges(
             np.arange(tokens.n_terms + 1),
-            lambda a, b: statistics.word_loglik(
+            lambda a, b: kernels.word_loglik(
                 a, b, self.rows, self.lists, self._eta_table, eta, words
             ),
         )
@@ -251,7 +251,7 @@ class CollapsedGibbs:
         most = int(np.minimum(lengths, len(self.alpha)).sum())
         topics: NDArray[Any] = np.empty(most, dtype=self.topic_of.dtype)
         counts = np.empty(most, dtype=np.int32)
-        n_pairs = statistics.document_pairs(
+        n_pairs = kernels.document_pairs(
             tokens.doc_ptr, self.topic_of, len(self.alpha), topics, counts
         )
         self.alpha = alpha_from_pairs(
@@ -284,14 +284,14 @@ class CollapsedGibbs:
     def _add_word_counts(self, out: Array) -> None:
         self._in_ranges(
             np.arange(len(out) + 1),
-            lambda a, b: statistics.add_word_counts(a, b, self.rows, self.lists, out),
+            lambda a, b: kernels.add_word_counts(a, b, self.rows, self.lists, out),
         )
 
     def _add_document_counts(self, out: Array) -> None:
         tokens = self.tokens
         self._in_ranges(
             tokens.doc_ptr,
-            lambda a, b: statistics.add_document_counts(
+            lambda a, b: kernels.add_document_counts(
                 a, b, tokens.doc_ptr, self.topic_of, out
             ),
         )
