@@ -152,7 +152,7 @@ def test_promoted_topics_are_checked(promoted, message):
 
 def test_the_first_bad_entry_is_named_and_none_is_changed():
     U = sp.csr_array([[0.0, 1.0, 0.0], [2.0, 0.0, -1.0], [0.0, np.inf, 0.0]])
-    with pytest.raises(DataError, match=r"1 negative entry \(first at row 1, column 2\)"):
+    with pytest.raises(DataError, match=r"1 negative entry .* row 1, column 2"):
         _check_documents(U, 3)
     zero = sp.csr_array(([0.0, 1.0], [0, 1], [0, 2]), shape=(1, 2))
     assert _check_documents(zero, 2).nnz == 2
