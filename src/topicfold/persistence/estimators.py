@@ -555,7 +555,8 @@ def _check_finite(cls: type, name: str, value: Any) -> None:
     """Refuse a fitted array that can only give NaN, itself or by overflow."""
     values = value.data if sparse.issparse(value) else value
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        wrong = values.size - np.count_nonzero(np.abs(values) < _MAX_MAGNITUDE)
+        largest = min(_MAX_MAGNITUDE, float(np.finfo(values.dtype).max))
+        wrong = values.size - np.count_nonzero(np.abs(values) <= largest)
         if wrong:
             raise ModelFileError(
                 f"The saved {cls.__name__} is not consistent: {name} has {wrong} "
