@@ -194,9 +194,21 @@ def test_blocks_are_refused_before_the_work(
     assert result.stdout == ""
 
 
-def test_too_few_labels_to_hold_any_out(cli, check_error, tmp_path):
-    file = tmp_path / "few.jsonl"
+def test_too_few_labels_to_measure(cli, check_error, tmp_path):
+    """Without the only document of a class one class is left."""
+    file = tmp_path / "few.csv"
+    file.write_text(f"text,label\n{LAND},land\n{LAND} fox,land\n{SEA},sea\n")
+    train = ("classify", tmp_path / "model", file, "--train", "-m", "fstm", "-k", 2)
+    train = (*train, "--max-df", "1.0", "--min-df", 1)
+    result = cli(*train)
+    check_error(result, "3 labelled documents are too few", "--no-check trains without")
+    assert cli(*train, "--no-check").exit_code == 0
+
+
+def test_labels_that_no_word_tells(cli, check_error, tmp_path):
+    file = tmp_path / "same.jsonl"
     rows = [{"text": f"{LAND} a{i}", "label": f"class {i % 2}"} for i in range(4)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     result = cli("classify", tmp_path / "model", file, "--train", "--max-df", "1.0")
-    check_error(result, "4 labelled documents are too few", "--no-check trains without")
+    check_error(result, "no word tells of the class")
+    assert "--no-check" not in result.stderr

@@ -359,7 +359,7 @@ ALL = np.ones((1, 3), bool)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"U": np.ones((1, 2))}, "sparse"),
+        ({"U": np.ones(2)}, "1 dimensions"),
         ({"U": sp.csr_array([[1.0, -2.0]])}, "row 0, column 1"),
         ({"U": sp.csr_array([[1.0], [np.nan]])}, "columns"),
         ({"U": sp.csr_array([[1.0, np.nan]])}, "1 NaN entry"),
@@ -400,3 +400,10 @@ def test_reference_path_rises():
     ]
     exact = reference.gradient(theta, u, block, weights)
     np.testing.assert_allclose(numeric, exact, rtol=1e-4)
+
+
+def test_documents_may_be_an_array():
+    topics = np.array([[0.9, 0.2], [0.1, 0.8]])
+    U = np.array([[3.0, 1.0], [0.0, 2.0]])
+    ours, sparse = frank_wolfe(U, topics), frank_wolfe(sp.csr_array(U), topics)
+    np.testing.assert_array_equal(ours.toarray(), sparse.toarray())

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from topicfold.core.labels import encode_labels
@@ -18,6 +19,7 @@ from topicfold.models.manifold import (
 )
 from topicfold.models.plsa import PLSA
 from topicfold.steps import DirichletPhi, LaplacianTheta, OrthogonalPhi, PhiStep
+from topicfold.steps.pareto import ParetoTheta
 
 MODELS = [LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA]
 
@@ -87,7 +89,8 @@ def test_pareto_lowers_neither_objective(planted):
     history = np.array(model.objective_history_)
     assert np.diff(history).min() >= -1e-10 * np.abs(history).max()
     assert np.diff(model.separation_history_).min() >= 0
-    assert len(model.separation_history_) == model.n_iter_
+    assert len(model.separation_history_) == len(model.accepted_history_)
+    assert model.n_restarts_ or len(model.accepted_history_) == model.n_iter_
     assert model.accepted_history_[0] == 1.0
 
 
@@ -242,3 +245,38 @@ def test_parameters_are_checked(model, options, planted):
     name = "NeighborGraph" if "graph" in options else next(iter(options))
     with pytest.raises(ValueError, match=name):
         model(**options).fit(planted[0])
+
+
+@pytest.fixture(scope="module")
+def eight_topics():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(200, 0.05), size=8)
+    theta = rng.dirichlet(np.full(8, 0.1), size=200)
+    return sparse.csr_matrix([rng.multinomial(60, row) for row in theta @ topics])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_dtm_does_not_freeze_near_the_uniform_mixture(eight_topics, seed):
+    """From a random start Q2 rose so far that no sharper mixture ever passed."""
+    model = DiscriminativePLSA(30, init="random", random_state=seed).fit(eight_topics)
+    assert model.n_restarts_ == 1
+    assert model.converged_
+    assert model.doc_topics_.max(axis=1).mean() > 0.3
+    assert np.mean(np.array(model.accepted_history_) == 0) < 0.1
+    separation = np.array(model.separation_history_)
+    assert (np.diff(separation) >= -1e-8 * separation[-1]).all()
+    rises = np.diff(model.objective_history_)
+    assert (rises >= -1e-9 * abs(model.objective_history_[0])).all()
+
+
+def test_dtm_says_when_nothing_was_accepted(eight_topics, monkeypatch):
+    def prepare(step, context, usual=ParetoTheta.prepare):
+        state = usual(step, context)
+        state.n_restarts = 1  # no other start
+        return state
+
+    monkeypatch.setattr(ParetoTheta, "prepare", prepare)
+    with pytest.warns(ConvergenceWarning, match="no change of the mixtures"):
+        model = DiscriminativePLSA(30, init="random", random_state=0).fit(eight_topics)
+    assert not model.converged_
+    assert model.accepted_history_[-5:] == [0.0] * 5

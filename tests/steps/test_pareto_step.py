@@ -180,7 +180,7 @@ def test_the_first_try_that_lowers_neither_objective_is_taken(
     monkeypatch.setattr(pareto, "passing_documents", lambda *_: passing)
     monkeypatch.setattr(ParetoTheta, "_proposal", lambda *_: target)
     context = SimpleNamespace(
-        state=ParetoState(None, 1.0, None),
+        state=ParetoState(None, 1.0, None, 0.5),
         evaluate=lambda _: SimpleNamespace(loglik=next(logliks)),
         topics_value=0.5,
         objective=2.5,

@@ -18,7 +18,6 @@ COSTS = {"topics": (1.0, 8.0, 64.0), "features": (0.25, 1.0, 4.0)}
 # The cost is chosen on at most this many training documents, in three folds.
 MOST_CROSS_VALIDATED = 4000
 N_FOLDS = 3
-HELD_OUT = 0.2
 
 
 def read_counts(corpus: Any) -> tuple[str, sparse.csr_matrix]:

@@ -138,6 +138,8 @@ def _train(
             with working("Learning, with and without each label …"):
                 rows, predicted = classifier.fit_cross_predict(corpus.counts, labels)
         except DataError as error:
+            if "too few" not in str(error):
+                raise
             raise CommandError(f"{error} --no-check trains without it.") from error
         show_fact("Accuracy", _accuracy(predicted == labels[rows]))
     else:

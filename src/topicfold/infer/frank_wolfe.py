@@ -118,7 +118,7 @@ def frank_wolfe(
     Parameters
     ----------
     U : sparse matrix or array of shape (D, V)
-        Non-negative word weights, a document a row; only their proportions matter.
+        Non-negative word weights, one row per document; only their proportions matter.
         Words that no topic has are ignored.
     topics_word_major : ndarray of shape (V, K), float32 or float64
         φᵀ, non-negative, K contiguous. θ has its dtype.
@@ -294,12 +294,10 @@ def _check_topics(topics: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def _check_documents(U: Any, n_words: int) -> sp.csr_array:
-    if not sp.issparse(U):
-        raise DataError(
-            f"U is a {type(U).__name__}. Pass a SciPy sparse matrix: "
-            "scipy.sparse.csr_array(U)."
-        )
-    check_structure(U, "U")
+    if sp.issparse(U):
+        check_structure(U, "U")
+    elif np.ndim(U) != 2:
+        raise DataError(f"U has {np.ndim(U)} dimensions. Pass one row per document.")
     U = sp.csr_array(U)
     if U.shape[1] != n_words:
         raise DataError(

@@ -35,7 +35,10 @@ def npmi_coherence(
     window, no smoothing).
 
     The conventions where the formula has no value: a pair that never occurs together
-    has -1, the limit; so has a pair with a word that never occurs. A pair of words that
+    has -1, the limit; so has a pair with a word that never occurs. (gensim adds 1e-12
+    to ``p(v, w)`` instead, so its value of a pair never seen together is higher, by
+    ``-log(p(v) p(w)) / 27.6``: -0.67 for two words in a hundredth of the documents
+    each.) A pair of words that
     are in every document has 0: they say nothing about each other. A topic with fewer
     than two words of positive weight has no pairs and gets NaN.
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +28,7 @@ from topicfold.steps.base import PhiStep, ThetaStep
 from topicfold.steps.dirichlet import DirichletPhi
 from topicfold.steps.laplacian import LaplacianTheta
 from topicfold.steps.locally_consistent import LocallyConsistentTheta
-from topicfold.steps.pareto import ParetoTheta, sweep_steps
+from topicfold.steps.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
 
 Vector = NDArray[np.float64]
 DEFAULT_ETA = 1.05
@@ -246,7 +248,8 @@ class LaplacianPLSA(GraphPLSA):
         Strength of the smoothing, free of scale: nats a token for a squared distance
         of one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``.
     paper_lambda : float or None, default=None
-        The paper's λ (1000 there) instead of `weight`.
+        The λ above instead of `weight`. Cai et al. have no half in front of the sum:
+        their λ (1000) is half of it.
     step : float, default=0.4
         The paper's γ (0.1 there): share of the neighbours' mean in one smoothing.
     {common_parameters}
@@ -456,9 +459,15 @@ class DiscriminativePLSA(GraphPLSA):
     Attributes
     ----------
     separation_history_ : list of float
-        Q2 after each iteration; never falls.
+        Q2 after each iteration since the last start; never falls.
     accepted_history_ : list of float
         How much of each iteration's proposal was accepted: 1 all, 0 nothing.
+    n_restarts_ : int
+        1 if the walk began again, because nothing was accepted five times in a row
+        while mixtures were still blunt; else 0.
+    converged_ : bool
+        False too if nothing was accepted in the last five iterations; a warning says
+        so if the mixtures are still nearly uniform then.
     n_sweeps_, pull_ : int, float
         Sweeps of the last iteration; the neighbours' weight in one, in tokens.
     {common_attributes}
@@ -527,6 +536,17 @@ class DiscriminativePLSA(GraphPLSA):
         self.accepted_history_ = [float(part) for part in state.accepted]
         self.pull_ = float(state.pull)
         self.n_sweeps_ = int(state.sweeps[-1])
+        self.n_restarts_ = int(state.n_restarts)
+        if state.is_frozen():
+            self.converged_ = False
+        if state.is_frozen() and bluntness(self.doc_topics_) > BLUNT:
+            warnings.warn(
+                "DiscriminativePLSA stopped because no change of the mixtures raised "
+                "one objective without lowering the other, while they are still nearly "
+                "uniform. Try another init or random_state, or a smaller step.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         return 1.0 - (1.0 - sweep_steps(lengths, degrees, self.pull_)) ** self.n_sweeps_

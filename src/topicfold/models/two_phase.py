@@ -69,9 +69,9 @@ class TwoPhase(TopicModel):
         telling words. Experimental: not in the paper.
     neighbor_weight : float, default=0.0
         Share g of a document's nearest training documents (of any class, by cosine
-        of tf-idf) in `transform`: ``(1 − g) θ + g · mean θ*`` with their mixtures θ*
-        of the last round. Keeps the training matrix, in the saved model too.
-        Experimental: not in the paper.
+        of tf-idf) in `transform`: ``(1 − g) θ + g · θ̄``, where θ̄ is the mean of their
+        mixtures θ* of the last round, weighted by similarity. Keeps the training
+        matrix, in the saved model too. Experimental: not in the paper.
     approximate : bool, default=False
         Search neighbours in large classes approximately (needs ``topicfold[ann]``).
     prefit : bool, default=False

@@ -17,6 +17,11 @@ from topicfold.steps.base import StepContext, ThetaStep
 from topicfold.steps.graph_operator import GraphOperator, graph_operator
 
 Vector = NDArray[np.float64]
+# So many iterations in which nothing is accepted, with mixtures that are this blunt,
+# begin the walk again, once; then this part of `share` is spent.
+FROZEN = 5
+BLUNT = 0.85
+RESTART_SHARE = 0.2
 
 
 @dataclass
@@ -24,15 +29,22 @@ class ParetoState:
     """What the step keeps during a fit.
 
     `steps` is how far a sweep moves each document; `separation` is Q2 after each
-    iteration, `accepted` the part of the way taken, `sweeps` how many there were.
+    iteration, `accepted` the part of the way taken, `sweeps` how many there were, all
+    since the last start; `spent_share` of the gain of ℒ is spent on Q2.
     """
 
     operator: Any
     pull: float
     steps: Vector
+    spent_share: float
     separation: list[float] = field(default_factory=list)
     accepted: list[float] = field(default_factory=list)
     sweeps: list[int] = field(default_factory=lambda: [0])
+    n_restarts: int = 0
+
+    def is_frozen(self) -> bool:
+        """Whether nothing was accepted in the last iterations."""
+        return len(self.accepted) >= FROZEN and not any(self.accepted[-FROZEN:])
 
 
 class ParetoTheta(ThetaStep):
@@ -45,8 +57,9 @@ class ParetoTheta(ThetaStep):
     raises ℒ, then sweeps towards the neighbours, stronger for short documents, raise
     Q2 until `share` of the gain of ℒ is spent and Q2 is at least what it was. Where
     the whole proposal fails a test, the documents whose changes together pass both
-    are kept, then smaller steps are tried. Time O(edges·K) a sweep; Q2 costs
-    O(D·K + edges·K), never D × D.
+    are kept, then smaller steps are tried. Where nothing is accepted five times in
+    a row and mixtures are still blunt, the walk begins once more and spends a fifth of
+    `share`. Time O(edges·K) per sweep; Q2 costs O(D·K + edges·K), never D × D.
 
     Parameters
     ----------
@@ -112,11 +125,14 @@ class ParetoTheta(ThetaStep):
         # s_i = c D_i / (n_i + c D_i): a document with the means' n and D moves by step.
         pull = lengths.mean() / max(degrees.mean(), 1e-300)
         pull *= self.step / max(1.0 - self.step, 1e-9)
-        return ParetoState(operator, pull, sweep_steps(lengths, degrees, pull))
+        steps = sweep_steps(lengths, degrees, pull)
+        return ParetoState(operator, pull, steps, self.share)
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Propose, test both objectives, keep what passes."""
         state: ParetoState = context.state
+        if state.is_frozen() and not state.n_restarts and bluntness(theta) > BLUNT:
+            return self._restart(counts, state)
         old = separation(theta, state.operator)
         reached = old
 
@@ -135,6 +151,21 @@ class ParetoTheta(ThetaStep):
         state.accepted.append(share)
         return new
 
+    def _restart(self, counts: Array, state: ParetoState) -> Array:
+        """Begin again from PLSA's M-step, and spend less on Q2.
+
+        Q2 does not see how sharp mixtures are. Where they start nearly uniform, much
+        of ℒ spent on Q2 makes it so large, while they are still blunt, that no
+        sharper mixtures reach it, and ℒ cannot rise.
+        """
+        new: Array = state.operator.normalize(counts)
+        state.n_restarts += 1
+        state.spent_share = RESTART_SHARE * self.share
+        state.separation[:] = [separation(new, state.operator)]
+        state.accepted[:] = [1.0]
+        state.sweeps[:] = [0]
+        return new
+
     def _proposal(
         self, counts: Array, theta: Array, old: float, context: StepContext
     ) -> Array:
@@ -144,7 +175,7 @@ class ParetoTheta(ThetaStep):
         target: Array = operator.normalize(counts)
         before = operator.expected_loglik(counts, theta)
         most = operator.expected_loglik(counts, target)
-        least = most - self.share * (most - before)
+        least = most - state.spent_share * (most - before)
         n_sweeps = max(state.sweeps[-1] - 1, 0)
         for _ in range(n_sweeps):
             target = operator.smooth(target, steps)
@@ -164,6 +195,18 @@ class ParetoTheta(ThetaStep):
             raise RuntimeError("a θ-step needs context.evaluate")
         loglik = context.evaluate(theta).loglik
         return loglik + context.topics_value >= context.objective
+
+
+def bluntness(theta: Array) -> float:
+    """Return how near mixtures are to the uniform one: 1 there, 0 with one topic each.
+
+    Examples
+    --------
+    >>> bluntness(np.array([[0.5, 0.5], [1.0, 0.0]]))
+    0.5
+    """
+    squares = float(np.einsum("ik,ik->", theta, theta, dtype=np.float64))
+    return (1.0 - squares / len(theta)) / max(1.0 - 1.0 / theta.shape[1], 1e-9)
 
 
 def sweep_steps(lengths: Vector, degrees: Vector, pull: float) -> Vector:
