@@ -244,7 +244,8 @@ def test_laplacian_smooths_plsas_rows_as_often_as_it_pays():
 
 
 def test_local_consistency_solves_its_linear_equations():
-    step = LocallyConsistentTheta(weight=0.5, tol=1e-12, max_solver_iter=500)
+    step = LocallyConsistentTheta(weight=0.5)
+    step.tol, step.max_solver_iter = 1e-12, 500
     context, theta, counts = make_context(step)
     lengths, strength = context.engine.document_lengths, context.state.strength
     system = np.diag(lengths) + strength * laplacian(random_graph(20))

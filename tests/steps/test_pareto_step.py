@@ -43,6 +43,13 @@ def start(step, n_documents=60, n_topics=4, seed=0):
     return em
 
 
+def having(**constants):
+    """Return a step with other constants than the class has."""
+    step = ParetoTheta()
+    vars(step).update(constants)
+    return step
+
+
 def test_a_sweep_moves_the_mean_document_by_step_and_short_ones_more():
     lengths, degrees = np.array([10.0, 40.0, 40.0, 0.0]), np.array([2.0, 2.0, 8.0, 0.0])
     moved = sweep_steps(lengths, degrees, 5.0)
@@ -81,7 +88,7 @@ def test_separation_of_equal_documents_is_zero_and_without_edges_huge():
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_a_proposal_spends_at_most_its_share_of_the_gain(share):
     """Unless the separation is still below what it was."""
-    step = ParetoTheta(share=share, max_sweeps=6)
+    step = having(share=share, max_sweeps=6)
     em = start(step)
     rng = np.random.default_rng(2)
     context, operator = em.theta_context, em.theta_context.state.operator
@@ -115,7 +122,7 @@ def test_a_proposal_spends_at_most_its_share_of_the_gain(share):
 def test_larger_shares_sweep_more():
     sweeps = []
     for share in (0.0, 0.3, 1.0):
-        em = start(ParetoTheta(share=share))
+        em = start(having(share=share))
         for _ in range(6):
             em.iterate()
         sweeps.append(np.mean(em.theta_context.state.sweeps[1:]))
@@ -139,7 +146,7 @@ def test_an_iteration_says_what_it_accepted():
 
 def test_without_room_for_halvings_a_failed_proposal_leaves_the_mixtures():
     """Nothing can be at least as likely as a likelihood out of reach."""
-    step = ParetoTheta(max_halvings=2)
+    step = having(max_halvings=2)
     em = start(step)
     context = em.theta_context
     context.objective, tried = np.inf, []
@@ -169,7 +176,7 @@ def test_the_first_try_that_lowers_neither_objective_is_taken(
     n_failures, by, monkeypatch
 ):
     """The proposal, the documents that pass, half of that way, a quarter; nothing."""
-    step = ParetoTheta(max_halvings=2)
+    step = having(max_halvings=2)
     theta, target = np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])
     passing = np.array([[0.1, 0.9]])
     failed, passed = [-1.0] * n_failures, [2.0] * 9
@@ -235,12 +242,12 @@ def test_the_choice_gains_of_both_kinds_or_takes_only_documents_that_do():
 )
 def test_parameters_outside_their_range_are_refused(options, message):
     with pytest.raises(DataError, match=message):
-        start(ParetoTheta(**options))
+        start(having(**options))
 
 
 @pytest.mark.parametrize("options", [{"step": 1.0}, {"share": 0.0}, {"share": 1.0}])
 def test_the_ends_of_the_ranges_are_allowed(options):
-    assert start(ParetoTheta(**options)).theta_context.state.sweeps == [0]
+    assert start(having(**options)).theta_context.state.sweeps == [0]
 
 
 def test_a_step_without_evaluate_says_so():

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.parameters import EarlierParameters
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.arrays import array_module, on_device
@@ -204,7 +205,7 @@ class GraphState:
     strength: float
 
 
-class GraphTheta(ThetaStep):
+class GraphTheta(EarlierParameters, ThetaStep):
     """Base of θ-steps that subtract ``λ · penalty(θ)`` over the document graph.
 
     Sub-classes define `_penalty` (half the sum over ordered pairs) and `update`.
@@ -214,6 +215,9 @@ class GraphTheta(ThetaStep):
     needs_all_documents = True
     safeguarded = True
     normalized = True
+    _earlier_parameters = {  # noqa: RUF012
+        "max_halvings": "it stays 4; a step that is still too long changes little"
+    }
     weight: float
     paper_lambda: float | None
     graph: Any

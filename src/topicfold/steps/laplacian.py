@@ -40,8 +40,6 @@ class LaplacianTheta(GraphTheta):
         The paper's γ (0.1 there), in (0, 1]: larger steps, fewer of them.
     max_smoothings : int, default=5
         Most smoothings an iteration. Many of them collapse all topics into one.
-    max_halvings : int, default=4
-        How often the step is halved before θ stays as it is for an iteration.
     graph : sparse matrix, edge list, networkx graph or None, default=None
         The graph when the step is given to a plain PLSA; None there is the cosine
         graph of 10 neighbours.
@@ -64,14 +62,12 @@ class LaplacianTheta(GraphTheta):
         paper_lambda: float | None = None,
         step: float = 0.4,
         max_smoothings: int = 5,
-        max_halvings: int = 4,
         graph: Any = None,
     ) -> None:
         self.weight = weight
         self.paper_lambda = paper_lambda
         self.step = step
         self.max_smoothings = max_smoothings
-        self.max_halvings = max_halvings
         self.graph = graph
 
     def prepare(self, context: StepContext) -> LaplacianState:

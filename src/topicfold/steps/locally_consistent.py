@@ -28,12 +28,6 @@ class LocallyConsistentTheta(GraphTheta):
         its double and with heavier edges. 0 is plain PLSA.
     paper_lambda : float or None, default=None
         The paper's λ instead of `weight`.
-    tol : float, default=1e-3
-        Relative residual at which the equations are solved.
-    max_solver_iter : int, default=50
-        Most conjugate-gradient steps an iteration.
-    max_halvings : int, default=4
-        How often the step is halved before θ stays as it is for an iteration.
     graph : sparse matrix, edge list, networkx graph or None, default=None
         The graph when the step is given to a plain PLSA; None there is the cosine
         graph of 10 neighbours.
@@ -49,21 +43,23 @@ class LocallyConsistentTheta(GraphTheta):
     True
     """
 
+    tol = 1e-3  # relative residual of the equations; the next iteration goes on
+    max_solver_iter = 50  # conjugate gradients: a dozen steps reach `tol`
+    _earlier_parameters = {  # noqa: RUF012
+        **GraphTheta._earlier_parameters,
+        "tol": "it stays 1e-3; the next iteration solves on from there",
+        "max_solver_iter": "it stays 50; tol ends almost all solutions before",
+    }
+
     def __init__(
         self,
         weight: float = 1.0,
         *,
         paper_lambda: float | None = None,
-        tol: float = 1e-3,
-        max_solver_iter: int = 50,
-        max_halvings: int = 4,
         graph: Any = None,
     ) -> None:
         self.weight = weight
         self.paper_lambda = paper_lambda
-        self.tol = tol
-        self.max_solver_iter = max_solver_iter
-        self.max_halvings = max_halvings
         self.graph = graph
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.parameters import EarlierParameters
 from topicfold.core.typing import Array
 from topicfold.engine.arrays import array_module, to_numpy
 from topicfold.exceptions import DataError
@@ -47,7 +48,7 @@ class ParetoState:
         return len(self.accepted) >= FROZEN and not any(self.accepted[-FROZEN:])
 
 
-class ParetoTheta(ThetaStep):
+class ParetoTheta(EarlierParameters, ThetaStep):
     """θ-step of DTM: Pareto improvements of likelihood and separation.
 
     The separation is ``Q2 = Σ_ij ‖θ_i − θ_j‖² / Σ_ij W_ij ‖θ_i − θ_j‖²``: large when
@@ -66,12 +67,6 @@ class ParetoTheta(ThetaStep):
     step : float, default=0.3
         The paper's γ (0.1 there), in (0, 1]: how far one sweep moves a document of
         mean length towards its neighbours' mean.
-    share : float, default=0.5
-        Share of the gain of ℒ that is spent on Q2, in [0, 1].
-    max_sweeps : int, default=8
-        Most sweeps an iteration.
-    max_halvings : int, default=3
-        How often the step is halved before θ stays as it is for an iteration.
     graph : sparse matrix, edge list, networkx graph or None, default=None
         The graph when the step is given to a plain PLSA; None there is the cosine
         graph of 10 neighbours.
@@ -95,20 +90,22 @@ class ParetoTheta(ThetaStep):
     needs_graph = True
     needs_all_documents = True
     normalized = True
+    share = 0.5  # of the gain of ℒ that is spent on Q2
+    max_sweeps = 8  # per iteration; half a dozen are the most that pay
+    max_halvings = 3
+    _earlier_parameters = {  # noqa: RUF012
+        "share": "it stays 0.5; step is the way to smooth more or less",
+        "max_sweeps": "it stays 8; step is the way to smooth more or less",
+        "max_halvings": "it stays 3; a step that is still too long changes little",
+    }
 
     def __init__(
         self,
         *,
         step: float = 0.3,
-        share: float = 0.5,
-        max_sweeps: int = 8,
-        max_halvings: int = 3,
         graph: Any = None,
     ) -> None:
         self.step = step
-        self.share = share
-        self.max_sweeps = max_sweeps
-        self.max_halvings = max_halvings
         self.graph = graph
 
     def prepare(self, context: StepContext) -> ParetoState:
