@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,3 +53,24 @@ def test_a_task_may_use_the_pool_itself():
 def test_no_jobs_are_an_error():
     with pytest.raises(ValueError, match="has no meaning"):
         n_threads(0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_a_long_loop_after_the_ranges_under_way(threads):
+    done = []
+
+    def task(start, stop):
+        done.append(start)
+        if threading.current_thread() is threading.main_thread():
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_ranges(task, [(i, i + 1) for i in range(1000)], threads)
+    assert len(done) < 100
+
+
+def test_more_threads_than_a_machine_has_are_refused():
+    assert n_threads(1024) == 1024
+    with pytest.raises(ValueError, match="more than 1024 threads"):
+        n_threads(1025)
