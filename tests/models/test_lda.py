@@ -202,7 +202,7 @@ def test_variational_inference_weights(planted):
 def test_bad_priors(planted):
     with pytest.raises(DataError, match=r"shape \(3,\)"):
         LDA(2, doc_topic_prior=[1, 2, 3]).fit(planted[0])
-    with pytest.raises(DataError, match="positive"):
+    with pytest.raises(DataError, match="has 0; give numbers from"):
         LDA(2, doc_topic_prior=[1.0, 0.0]).fit(planted[0])
     with pytest.raises(ValueError, match="'topic_word_prior' parameter of LDA"):
         LDA(2, topic_word_prior=0.0).fit(planted[0])

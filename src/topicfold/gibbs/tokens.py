@@ -15,6 +15,8 @@ from topicfold.exceptions import DataError
 
 # Words with fewer tokens have a list of their topics, others a row over all topics.
 FEWEST_FOR_A_ROW = 32
+# Tokens that a sampler can keep: about 100 GB of words and topics.
+MAX_TOKENS = 10**10
 
 
 def check_whole(X: Any, who: str, instead: str) -> None:
@@ -28,6 +30,12 @@ def check_whole(X: Any, who: str, instead: str) -> None:
     Traceback (most recent call last):
     topicfold.exceptions.DataError: X has 1 entry that is not a whole number ...
     """
+    n_tokens = float(X.data.sum(dtype=np.float64))
+    if n_tokens > MAX_TOKENS:
+        raise DataError(
+            f"X has {n_tokens:.3g} tokens, and {who} keeps a topic for each, of "
+            f"{MAX_TOKENS:.0e} at most. Divide the counts, or {instead}."
+        )
     wrong = X.data != np.floor(X.data)
     n_wrong = int(wrong.sum())
     if n_wrong:

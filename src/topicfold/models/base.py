@@ -48,6 +48,10 @@ _NUMBERS = (
     np.bool_,
     *map(np.dtype, np.typecodes["AllInteger"]),
 )
+# Beyond these, sums of float64 lose single tokens and float32 overflows or vanishes.
+SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e15
+# Priors for which the bound of variational Bayes is finite in float32.
+PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
 _BLOCK_FILES = (".npz", ".safetensors")
 
 
@@ -373,9 +377,25 @@ def check_counts(
     X = sparse.csr_matrix(X)
     _check_values(X, type(estimator).__name__)
     X = canonical(X)
+    _check_range(X)
     _check_not_empty(X, allow_empty)
     _warn_empty(X)
     return X
+
+
+def _check_range(X: sparse.csr_matrix) -> None:
+    """Refuse values whose sums or logarithms would overflow, vanish or lose tokens."""
+    if not X.nnz:
+        return
+    for wrong in (X.data.argmax(), X.data.argmin()):
+        if not SMALLEST_COUNT <= X.data[wrong] <= LARGEST_COUNT:
+            row = int(np.searchsorted(X.indptr, wrong, side="right")) - 1
+            raise DataError(
+                f"X has the value {X.data[wrong]:.3g} (row {row}, column "
+                f"{X.indices[wrong]}), and models compute with counts or weights from "
+                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale X, for instance "
+                "X / X.max()."
+            )
 
 
 def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:

@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
 from topicfold.learn import Callback
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, whole
+from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, PRIOR, whole
 from topicfold.models.lda import DirichletTopics, checked_doc_topic_prior
 
 _SHARED = ("n_components", "max_iter", "random_state", "n_jobs", "callbacks", "verbose")
@@ -134,8 +132,8 @@ class GibbsLDA(DirichletTopics):
     }
     _parameter_constraints: dict = {  # noqa: RUF012
         **{name: COMMON_CONSTRAINTS[name] for name in _SHARED},
-        "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
+        "doc_topic_prior": [PRIOR, "array-like"],
+        "topic_word_prior": [PRIOR],
         "learn_priors": ["boolean"],
         "burn_in": [whole(0), None],
         "sample_every": [whole(1)],

@@ -26,7 +26,13 @@ from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
+from topicfold.models.base import (
+    COMMON_CONSTRAINTS,
+    MAX_UPDATES,
+    PRIOR,
+    TopicModel,
+    whole,
+)
 from topicfold.steps.base import PhiStep
 
 DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (1.0, 1.0)}
@@ -195,12 +201,8 @@ class LDA(DirichletTopics):
     _parameter_constraints: dict = {  # noqa: RUF012
         **COMMON_CONSTRAINTS,
         "algorithm": [StrOptions(set(ALGORITHMS))],
-        "doc_topic_prior": [
-            Interval(Real, 0, None, closed="neither"),
-            "array-like",
-            None,
-        ],
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "doc_topic_prior": [PRIOR, "array-like", None],
+        "topic_word_prior": [PRIOR, None],
         "learn_priors": ["boolean", None],
         "phi_step": [PhiStep, None],
         "init": [StrOptions({"documents", "random", "svd"}), "array-like", None],
@@ -421,8 +423,12 @@ def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64
             f"doc_topic_prior has shape {prior.shape}; give one number or "
             f"n_components={n_components} of them."
         )
-    if not np.isfinite(prior).all() or (prior <= 0).any():
-        raise DataError("doc_topic_prior must be finite and positive everywhere.")
+    wrong = [float(value) for value in np.ravel(prior) if float(value) not in PRIOR]
+    if wrong:
+        raise DataError(
+            f"doc_topic_prior has {wrong[0]:g}; give numbers from {PRIOR.left:g} to "
+            f"{PRIOR.right:g}."
+        )
     return np.broadcast_to(prior, (n_components,)).copy()
 
 

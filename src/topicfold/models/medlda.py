@@ -22,7 +22,13 @@ from topicfold.infer.class_words import class_word_weights, weighted_words
 from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
+from topicfold.models.base import (
+    COMMON_CONSTRAINTS,
+    MAX_UPDATES,
+    PRIOR,
+    TopicModel,
+    whole,
+)
 from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
@@ -140,8 +146,8 @@ class MedLDA(ClassifierMixin, TopicModel):
         "cost": [Interval(Real, 0, None, closed="neither")],
         "loss": [Interval(Real, 0, None, closed="neither")],
         "word_weights": [StrOptions({"classes"}), None],
-        "doc_topic_prior": [Interval(Real, 0, None, closed="neither")],
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
+        "doc_topic_prior": [PRIOR],
+        "topic_word_prior": [PRIOR],
         "unknown_label": "no_validation",
         "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
         "doc_updates": [whole(1, MAX_UPDATES)],

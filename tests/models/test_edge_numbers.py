@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers at the edge: a clear refusal, or a right result; never NaN or a crash."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from topicfold import (
+    FSTM,
+    LDA,
+    PLSA,
+    GibbsLDA,
+    LaplacianPLSA,
+    MedLDA,
+    OrthogonalPLSA,
+)
+from topicfold.exceptions import DataError
+from topicfold.models.base import LARGEST_COUNT, SMALLEST_COUNT
+
+FEW = {"max_iter": 12, "tol": 0.0, "random_state": 0}
+MODELS = {
+    "plsa": PLSA(3, **FEW),
+    "orthogonal": OrthogonalPLSA(3, **FEW),
+    "laplacian": LaplacianPLSA(3, **FEW),
+    "cvb0": LDA(3, **FEW),
+    "variational": LDA(3, algorithm="variational", **FEW),
+    "online": LDA(3, batch_size=8, **FEW),
+    "online-variational": LDA(3, algorithm="variational", batch_size=8, **FEW),
+    "fstm": FSTM(3, **FEW),
+    "medlda": MedLDA(3, **FEW),
+}
+y = np.arange(20) % 2
+
+
+def counts():
+    rng = np.random.default_rng(0)
+    return rng.poisson(1.0, (20, 12)) + np.eye(20, 12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [1e30, 1e-38])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("model", [PLSA(2), GibbsLDA(2), LDA(2)], ids=str)
+def test_a_value_out_of_range_is_named(model, container, value, dtype):
+    X = counts().astype(dtype)
+    X[4, 3] = value
+    with pytest.raises(DataError, match=r"row 4, column 3.*1e-30 to 1e\+15.*Scale X"):
+        model.fit(container(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [SMALLEST_COUNT * 1.01, LARGEST_COUNT / 100])
+@pytest.mark.parametrize("name", MODELS)
+def test_values_at_the_ends_of_the_range_give_topics(name, scale, dtype):
+    X = (counts() * scale).astype(dtype)
+    model = MODELS[name].fit(X, y)
+    for rows in (model.components_, model.doc_topics_, model.transform(X)):
+        np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-5)
+    assert np.isfinite(model.objective_history_).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["plsa", "cvb0", "variational"])
+def test_one_huge_count_lowers_the_objective_by_rounding_only(name, dtype):
+    X = counts().astype(dtype)
+    X[4, 3] = LARGEST_COUNT
+    history = np.array(MODELS[name].fit(X).objective_history_)
+    n_tokens = float(X.sum(dtype=np.float64))  # the bound adds terms of n log n
+    rounding = np.finfo(dtype).eps * n_tokens * np.log(n_tokens)
+    assert (np.diff(history) >= -rounding).all()
+
+
+@pytest.mark.parametrize("prior", [0.0, 1e300, 1e-300, np.inf, np.nan])
+@pytest.mark.parametrize("name", ["doc_topic_prior", "topic_word_prior"])
+@pytest.mark.parametrize("model", [LDA, GibbsLDA, MedLDA])
+def test_priors_out_of_range_are_refused(model, name, prior):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {model.__name__}"):
+        model(2, **{name: prior}).fit(counts(), y)
+
+
+@pytest.mark.parametrize("wrong", [0.0, 1e300, np.nan])
+@pytest.mark.parametrize("model", [LDA, GibbsLDA])
+def test_a_prior_out_of_range_among_others_is_refused(model, wrong):
+    with pytest.raises(DataError, match=r"doc_topic_prior has .* 1e-30 to 1e\+09"):
+        model(2, doc_topic_prior=[1.0, wrong]).fit(counts())
+
+
+@pytest.mark.parametrize("prior", [1e-30, 1e9])
+@pytest.mark.parametrize("name", ["doc_topic_prior", "topic_word_prior"])
+@pytest.mark.parametrize("algorithm", ["cvb0", "variational"])
+def test_the_smallest_and_the_largest_prior_give_topics(algorithm, name, prior):
+    X = counts().astype(np.float32)
+    model = LDA(3, algorithm=algorithm, **{name: prior}, **FEW).fit(X)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-5)
+    assert np.isfinite(model.transform(X)).all()
+    assert np.isfinite(model.objective_history_).all()
+
+
+def test_more_tokens_than_a_sampler_can_keep_are_refused():
+    X = counts() * 2.0**40
+    with pytest.raises(DataError, match=r"tokens, and GibbsLDA keeps a topic for each"):
+        GibbsLDA(2).fit(X)
+    model = LDA(2, **FEW).fit(counts())
+    with pytest.raises(DataError, match=r"keeps a topic for each.*completion"):
+        model.left_to_right(X)
