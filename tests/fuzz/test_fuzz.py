@@ -27,6 +27,12 @@ def fuzz(*options):
     )
 
 
+def test_spoiled_files_are_refused_or_read_as_others_read_them():
+    done = fuzz("--most", "25", "--jobs", "2", "--seconds", "600")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "spoiled files" in done.stdout
+
+
 def test_the_runner_finds_what_it_is_for(tmp_path):
     # A reader that crashes, one that hangs, one with a foreign error, one that lies.
     code = """
@@ -36,7 +42,7 @@ import fuzz.runner as runner
 from fuzz.mutations import spoil_bytes
 from fuzz.targets import Target
 
-runner.HANG_SECONDS = 1.0
+runner.HANG_SECONDS = 600.0
 def target(name, use, expected=None):
     write = lambda path: path.write_bytes(b"sound")
     quiet = lambda path: use(path) if path.parent.name == "spoiled" else None
@@ -44,12 +50,14 @@ def target(name, use, expected=None):
 
 targets = [
     target("crash", lambda path: ctypes.string_at(0)),
-    target("hang", lambda path: time.sleep(60)),
     target("foreign", lambda path: 1 / 0),
     target("misread", lambda path: "one", lambda path: "other"),
     target("sound", lambda path: "same", lambda path: "same"),
 ]
 found = runner.run_round(targets, most=2, jobs=2)
+runner.HANG_SECONDS = 1.0
+hanging = runner.run_round([target("hang", lambda path: time.sleep(3600))], most=2)
+found.problems += hanging.problems
 print(sorted((p["target"], p["kind"], p["seed"]) for p in found.problems))
 print(found.inputs["sound"], found.compared["sound"])
 """
