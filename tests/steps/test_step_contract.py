@@ -23,7 +23,9 @@ from topicfold.engine import make_engine, rows
 from topicfold.engine.reference import ReferenceEngine
 from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
+from topicfold.persistence import load_estimator, save_estimator
 from topicfold.steps import PhiStep, ThetaStep
+from topicfold.steps.apply import update_documents
 
 N_TOPICS = 9  # padded to 16
 pytestmark = pytest.mark.filterwarnings(
@@ -221,3 +223,33 @@ def test_adding_a_step_touches_nothing_in_the_package(counts, blocks):
         PLSA(4, theta_step=TogetherTheta(), **options).fit(blocks)
     seeded = LDA(4, phi_step=SeededPhi(50.0), **options).fit(counts)
     assert all(seeded.components_[k, k] > 0.05 for k in range(4))
+
+
+def test_a_step_that_can_be_imported_is_saved_and_loaded(counts, tmp_path):
+    model = PLSA(4, theta_step=EntropyTheta(0.5), random_state=0, max_iter=5)
+    model.fit(counts)
+    file = tmp_path / "model.safetensors"
+    save_estimator(model, file)
+    back = load_estimator(file, trusted=[EntropyTheta])
+    assert back.theta_step.weight == 0.5
+    np.testing.assert_array_equal(back.components_, model.components_)
+    np.testing.assert_array_equal(back.fit(counts).doc_topics_, model.doc_topics_)
+
+
+def test_the_plain_step_and_views_of_packed_rows_cost_no_copy(counts):
+    engine = make_engine(counts, N_TOPICS)
+    em, _ = fit(engine, ThetaStep(), PhiStep(), n_iter=1)
+    packed = em._pass.counts
+    new, on_simplex = update_documents(
+        ThetaStep(), packed, em.theta, em.theta_context, False
+    )
+    assert new is packed
+    assert not on_simplex
+    assert packed.shape == (70, 16)
+    assert rows.pack_rows(packed[:, :N_TOPICS], engine, packed) is packed
+    copied = rows.pack_rows(packed[:, :N_TOPICS].copy(), engine, packed)
+    assert copied is not packed
+    np.testing.assert_array_equal(copied, packed)
+    # Neither other rows of the array nor other columns are the array.
+    assert rows.padded(packed[1:, :N_TOPICS]) is None
+    assert rows.padded(packed[:, 1:N_TOPICS]) is None
