@@ -32,7 +32,7 @@ from benchmarks.gpu_timing import milliseconds, random_state
 from benchmarks.gpu_variants import time_variants
 from topicfold import PLSA
 from topicfold.engine.cuda.engine import CudaEngine
-from topicfold.engine.cuda.orthogonal import update_topics
+from topicfold.engine.cuda.steps import update_topics
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.plsa import PlsaEM

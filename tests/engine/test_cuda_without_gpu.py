@@ -20,7 +20,7 @@ from topicfold.engine.arrays import array_module, on_device, to_numpy
 from topicfold.engine.blocks.engine import BlockedEngine
 from topicfold.engine.blocks.executor import LocalExecutor
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.cuda import device, graph, layout, place, source
+from topicfold.engine.cuda import device, layout, place, source, steps
 from topicfold.engine.cuda.plan import fits
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase
@@ -175,7 +175,7 @@ def test_other_device_errors_become_device_errors(monkeypatch, kind):
 
 def test_nothing_of_cupy_is_imported_unless_asked_for():
     modules = [path.stem for path in Path(device.__file__).parent.glob("[a-z]*.py")]
-    assert {"engine", "graph", "streaming"} <= set(modules)
+    assert {"engine", "steps", "streaming"} <= set(modules)
     names = ", ".join(f"topicfold.engine.cuda.{m}" for m in modules)
     code = f"import sys, {names}; print('cupy' in sys.modules)"
     done = subprocess.run(
@@ -374,7 +374,7 @@ def test_device_arrays_are_fetched():
     assert to_numpy(array) is host
 
 
-class NumpyGraphOperator(graph.CudaGraphOperator):
+class NumpyGraphOperator(steps.CudaGraphOperator):
     """The device's operator with NumPy in the place of CuPy and of the kernels."""
 
     def _run(self, name, weights, *arrays):
@@ -391,7 +391,7 @@ class NumpyGraphOperator(graph.CudaGraphOperator):
 
 
 def test_the_devices_graph_operator_is_that_of_the_cpu(monkeypatch):
-    monkeypatch.setattr(graph, "device_errors", lambda what: nullcontext())
+    monkeypatch.setattr(steps, "device_errors", lambda what: nullcontext())
     rng = np.random.default_rng(0)
     W = sparse.random(20, 20, 0.3, format="csr", random_state=1)
     W = sparse.csr_matrix(W + W.T)

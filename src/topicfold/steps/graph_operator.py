@@ -267,7 +267,7 @@ def graph_operator(name: str, context: StepContext) -> Any:
             f"{engine.n_documents} documents. Give one node per document."
         )
     if on_device(context.topics):
-        from topicfold.engine.cuda.graph import CudaGraphOperator
+        from topicfold.engine.cuda.steps import CudaGraphOperator
 
         return CudaGraphOperator(context.graph, engine)
     threads = int(getattr(engine, "threads", 1))

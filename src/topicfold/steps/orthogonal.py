@@ -110,7 +110,7 @@ class OrthogonalPhi(PhiStep):
         total = phi.sum(axis=0, dtype=np.float64)
         sweep: Callable[..., None] = update_topics
         if on_device(counts):
-            from topicfold.engine.cuda.orthogonal import update_topics as sweep
+            from topicfold.engine.cuda.steps import update_topics as sweep
         sweep(by_topic, 2.0 * state.strength, phi, total, xp.empty_like(total))
         new: Array = phi.T
         return new

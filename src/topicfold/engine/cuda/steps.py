@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What θ-steps do with the document graph, on the device."""
+"""What steps do on the device: θ-steps with the document graph, OTM with topics."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from scipy import sparse
 
 from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors
-from topicfold.engine.cuda.source import THREADS, WARPS, compile_part
+from topicfold.engine.cuda.source import THREADS, WARPS, compile_part, row_shape
 from topicfold.engine.rows import padded
 
 # As in steps/graph_kernels.py.
 FLOOR = 1e-10
 SMALLEST_SHARE = 1e-35
+# Threads of the one block of the orthogonal φ-step.
+ORTHOGONAL_THREADS = 1024
 
 
 class CudaGraphOperator:
@@ -172,3 +174,20 @@ class CudaGraphOperator:
                 (THREADS,),
                 (np.int32(self.n_documents), *edges, *arguments),
             )
+
+
+def update_topics(
+    counts: DeviceArray,
+    strength: float,
+    topics: DeviceArray,
+    total: DeviceArray,
+    work_overlap: DeviceArray,
+) -> None:
+    """As ``steps.orthogonal_kernels.update_topics``, for arrays on the device."""
+    n_topics, n_terms = topics.shape
+    with device_errors("topics were kept apart"):
+        shape = row_shape(n_topics, topics.dtype)
+        kernel = compile_part("orthogonal", shape).get_function("update_topics")
+        sizes = np.int32(n_topics), np.int32(n_terms)
+        arguments = counts, np.float64(strength), topics, total, work_overlap
+        kernel((1,), (ORTHOGONAL_THREADS,), (*sizes, *arguments))
