@@ -110,7 +110,9 @@ K = 120, random splits of 80 to 20 in proportion to the classes; the paper has o
 of its own, so a difference of one or two points in one corpus is chance (the test part
 of the oh corpora has 180 to 210 documents). Topics, neighbours and classifier learn
 from the training part. Linear SVM on √θ (tf-idf: on the words), C by cross-validation
-inside the training part; MedLDA classifies by itself.
+inside the training part; MedLDA classifies by itself. (For the ^c rows C is now chosen
+on cross-fitted mixtures, which do not know their labels. Table 3 and figure 6 were made
+before that: their C was chosen on mixtures that do.)
 
 The ^c rows are `TwoPhase(base, word_weights="classes", neighbor_weight=0.5)`, one
 setting for all corpora; "FSTM^c as printed" is `TwoPhase.paper`: R = 1000, one round.

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from scipy.special import psi
 
+from topicfold.core.labels import indicator_members
 from topicfold.exceptions import DataError
 from topicfold.infer import reference, two_phase
 from topicfold.infer.two_phase import (
@@ -20,7 +21,6 @@ from topicfold.infer.two_phase import (
     expected_topic_counts,
     smoothed_documents,
 )
-from topicfold.models.class_labels import indicator_members
 
 
 def test_a_topic_at_the_threshold_or_the_median_sets_apart():

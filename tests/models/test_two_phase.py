@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
 
 import topicfold
+from topicfold.core.labels import class_members
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.infer.two_phase import (
     class_neighbors,
@@ -18,7 +19,6 @@ from topicfold.infer.two_phase import (
     discriminative_topics,
     smoothed_documents,
 )
-from topicfold.models.class_labels import class_members
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.manifold import LocallyConsistentPLSA

@@ -28,13 +28,6 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     tells little. A word that no labelled document has weighs 0. Scaled so that
     ``Σ log(1 + X_dw) weight_w`` is the number of tokens.
 
-    Parameters
-    ----------
-    X : csr_matrix of shape (D, V)
-        Counts.
-    members : ndarray of bool of shape (D, C)
-        Labels.
-
     Examples
     --------
     >>> X = sparse.csr_matrix([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]] * 20)
@@ -86,27 +79,9 @@ def neighbor_mixtures(
 ) -> tuple[Float64, NDArray[np.bool_]]:
     """Return the mean mixture of each document's nearest index documents.
 
-    Neighbours count by their similarity.
-
-    Parameters
-    ----------
-    index : NeighborIndex
-        Documents with mixtures.
-    theta : csr_array of shape (n_index, K)
-        Their mixtures.
-    X : csr_matrix of shape (D, V) or None, default=None
-        Documents; None: those of the index, each without itself.
-    n_neighbors : int
-        Neighbours a document.
-    n_jobs : int or None, default=None
-        Threads; no effect on results.
-
-    Returns
-    -------
-    means : ndarray of shape (D, K)
-        Zero where there is no neighbour.
-    found : ndarray of bool of shape (D,)
-        Documents that have one.
+    Neighbours count by their similarity; with X None the documents are those of the
+    index, each without itself. Also returns which documents have a neighbour: the means
+    of others are zero.
 
     Examples
     --------

@@ -81,25 +81,10 @@ def class_neighbors(
     under d'. A document without a label has its neighbours among all documents. The
     document itself is not in its list.
 
-    Parameters
-    ----------
-    X : csr_matrix of shape (D, V)
-        Counts.
-    members : ndarray of bool of shape (D, C)
-        Labels.
-    n_neighbors : int
-        Neighbours a document.
-    approximate : bool, default=False
-        In classes (or the whole corpus) of at least 4096 documents, look only at
-        three times as many candidates, near by the cosine of tf-idf, that
-        nearest-neighbour descent finds (``topicfold[ann]``).
-    n_jobs : int or None, default=None
-        Threads; no effect on results unless `approximate`.
-
-    Returns
-    -------
-    ndarray of int64 of shape (D, n_neighbors)
-        Nearest first, then -1 where there are no more.
+    With `approximate`, classes (or the whole corpus) of at least 4096 documents are
+    searched among three times as many candidates, near by the cosine of tf-idf, that
+    nearest-neighbour descent finds (``topicfold[ann]``). Returns (D, n_neighbors),
+    nearest first, then -1 where there are no more.
 
     Examples
     --------
@@ -225,24 +210,8 @@ def discriminative_mixtures(
 
     Maximises ``Σ_w u_dw log Σ_k θ_k φ_kw + R Σ_{k in S} sin θ_k`` by Frank-Wolfe, S
     the topics that set one of the document's classes apart; without a label none.
-    The smoothed documents are made block by block: memory is that of X and θ*.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (D, V)
-        Counts.
-    word_major : ndarray of shape (V, K)
-        Topics φᵀ.
-    neighbors : ndarray of int of shape (D, n)
-        Neighbours N_d, -1 for none.
-    members : ndarray of bool of shape (D, C)
-        Labels.
-    topics_of_class : ndarray of bool of shape (C, K)
-        Discriminative topics.
-    own_weight, promotion :
-        λ and R.
-    device, n_jobs :
-        See :func:`topicfold.infer.frank_wolfe.frank_wolfe`.
+    The smoothed documents are made block by block: memory is that of X and θ*. λ is
+    `own_weight`, R `promotion`; `neighbors` (D, n) has -1 for none, `word_major` is φᵀ.
 
     Examples
     --------
@@ -300,17 +269,6 @@ def expected_topic_counts(
     n_jobs: int | None = None,
 ) -> Array:
     """Return ``N_kw`` (K, V) of one E-step from fixed mixtures (docs/math.md §2).
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (D, V)
-        Counts.
-    mixtures : ndarray of shape (D, K)
-        Weights of topics in documents; only their proportions matter.
-    topics : ndarray of shape (K, V)
-        Weights of words in topics.
-    device, n_jobs :
-        See :func:`topicfold.engine.make_engine`.
 
     Examples
     --------

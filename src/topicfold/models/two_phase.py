@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.labels import class_members
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, EmptyDocumentWarning
@@ -33,7 +34,6 @@ from topicfold.infer.two_phase import (
     discriminative_topics,
 )
 from topicfold.models.base import TopicModel, check_counts
-from topicfold.models.class_labels import class_members
 from topicfold.models.fstm import FSTM
 from topicfold.models.moved_topics import plain_mixtures, set_topics
 
