@@ -117,7 +117,7 @@ def document_case(rng, width, dtype, digamma):
 def word_case(rng, width, dtype):
     """The word pass, all words as one range."""
     from topicfold.engine import kernels
-    from topicfold.engine.cpu_layout import TILE_SIZE, document_layout, word_layout
+    from topicfold.engine.cpu import TILE_SIZE, document_layout, word_layout
 
     indptr, indices, counts = make_documents(rng)
     X = sparse.csr_matrix(

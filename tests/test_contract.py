@@ -249,14 +249,17 @@ def test_threads_make_no_difference(name, corpus):
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_give_what_one_matrix_gives(name, corpus, blocks):
     X, y = corpus
-    model = fitted(name, blocks, y)
-    found, expected = outputs(model, blocks), outputs(fitted(name, X, y), X)
+    # Frank-Wolfe that stops at a tolerance turns the last bits of a sum into more.
+    exact = {"doc_tol": 0.0} if isinstance(CASES[name], FSTM) else {}
+    model = fitted(name, blocks, y, **exact)
+    found, expected = outputs(model, blocks), outputs(fitted(name, X, y, **exact), X)
     for one, other in zip(found, expected, strict=True):
         assert one.shape == other.shape
         if getattr(model, "batch_size", None) is None:  # batches are drawn from blocks
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
     for threads in THREADS:
-        same_bits(outputs(fitted(name, blocks, y, n_jobs=threads), blocks), found)
+        again = fitted(name, blocks, y, n_jobs=threads, **exact)
+        same_bits(outputs(again, blocks), found)
     np.testing.assert_allclose(model.transform(X), found[-1], rtol=1e-12, atol=1e-12)
 
 
@@ -336,9 +339,7 @@ def test_a_clone_is_unfitted_and_learns_the_same(name, corpus):
     same_bits(outputs(copied.fit(X, y), X), outputs(model, X))
 
 
-@pytest.mark.parametrize(
-    "name", [n for n, model in TOPICS.items() if not isinstance(model, TwoPhase)]
-)
+@every_topic_model
 def test_a_fit_forgets_the_one_before(name, corpus):
     X, y = corpus
     model = fitted(name, pd.DataFrame(X.toarray()).add_prefix("w"), y)

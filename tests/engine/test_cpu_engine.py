@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from topicfold.engine import make_engine
-from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.cpu_layout import TILE_SIZE
+from topicfold.engine.cpu import TILE_SIZE, CpuEngine
 from topicfold.engine.reference import ReferenceEngine
 from topicfold.exceptions import DeviceError
 

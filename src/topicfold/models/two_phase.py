@@ -30,12 +30,15 @@ from topicfold.infer.class_words import (
 from topicfold.infer.two_phase import (
     class_neighbors,
     class_topic_weights,
+    digamma_weights,
     discriminative_mixtures,
     discriminative_topics,
+    expected_topic_counts,
 )
+from topicfold.learn.fstm import updated_topics
 from topicfold.models.base import TopicModel, check_counts
 from topicfold.models.fstm import FSTM
-from topicfold.models.moved_topics import plain_mixtures, set_topics
+from topicfold.models.lda import LDA
 
 
 class TwoPhase(TopicModel):
@@ -128,6 +131,7 @@ class TwoPhase(TopicModel):
     array([1., 1.])
     """
 
+    _takes_blocks = False  # `fit`; `transform` does where the base does
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "own_weight": [Interval(Real, 0, 1, closed="both")],
@@ -278,7 +282,7 @@ class TwoPhase(TopicModel):
                 "label per document, -1 where it is unknown."
             )
         self._check_base()
-        counts = check_counts(self, X, reset=True)
+        counts = self._start_fit(X)
         members, self.classes_ = class_members(y, counts.shape[0])
         return counts, members
 
@@ -514,3 +518,40 @@ def deal_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
     order = order[np.argsort(codes[order], kind="stable")]
     parts[order] = np.arange(len(order)) % n_parts
     return parts
+
+
+def set_topics(
+    base: Any, X: sparse.csr_matrix, theta: Any, *, n_jobs: int | None = None
+) -> None:
+    """Give a fitted model the topics that mixtures θ* (sparse) of X imply.
+
+    Changes `components_`, and `topic_totals_` where the model has them, in place.
+    """
+    if isinstance(base, FSTM):
+        old = np.ascontiguousarray(base.components_.T, dtype=X.dtype)
+        base.components_ = np.ascontiguousarray(updated_topics(X, theta, old).T)
+    else:
+        if isinstance(base, LDA):
+            prior = base.topic_word_prior_
+            theta, weights = digamma_weights(theta), base._topic_weights()
+        else:
+            prior = base._topic_pseudo_count()
+            weights = base.components_
+        counts = expected_topic_counts(
+            X, theta.toarray(), weights, device=base.device, n_jobs=n_jobs
+        )
+        counts += prior
+        totals = counts.sum(axis=1, dtype=np.float64)
+        unused = totals <= 0
+        counts /= np.where(unused, 1.0, totals)[:, None].astype(counts.dtype)
+        counts[unused] = base.components_[unused]
+        base.components_ = counts
+        if hasattr(base, "topic_totals_"):
+            base.topic_totals_ = totals
+
+
+def plain_mixtures(base: Any, X: sparse.csr_matrix) -> Array:
+    """Return mixtures by the base's inference, without a graph model's neighbours."""
+    if isinstance(base, FSTM):
+        return base._mixtures(X)
+    return TopicModel._mixtures(base, X)
