@@ -215,7 +215,7 @@ class TwoPhase(TopicModel):
         On the mixtures of `fit_transform` every labelling looks learnable, even a
         random one, because the labels moved their topics. So choose the settings of
         a classifier, and measure it, on these; then train it on `fit_transform`,
-        which oh0 was classified 2 points better with. The labelled documents are
+        whose topics are those of `transform`. The labelled documents are
         dealt into `cv` parts; for each part phase 2 is done again without it, from
         the same start, so that topic k is nearly the same topic in all rows. Takes
         about `cv` times as long as `fit`.
