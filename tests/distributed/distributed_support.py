@@ -6,6 +6,7 @@ import warnings
 
 import distributed
 import numpy as np
+
 from topicfold.engine.dask.local import keep_workers
 
 # Seconds after which a condition will never come true; nothing waits so long that runs.
