@@ -22,6 +22,8 @@ import numpy as np
 from scipy import sparse
 
 import topicfold as tf
+from topicfold.corpus import vectorize
+from topicfold.search import TopicIndex
 
 LABELS = np.arange(60) % 3
 
@@ -96,6 +98,20 @@ def texts() -> list[str]:
     return [" ".join(rng.choice(groups[d % 3], size=12)) for d in range(40)]
 
 
+def index() -> TopicIndex:
+    """Return an index of `texts` with scores by words."""
+    counts, words = vectorize(texts(), min_df=1, max_df=1.0)
+    model = tf.LSI(9, weighting="counts", random_state=0).fit(counts)
+    empty = TopicIndex(model, vocabulary=words, text={"min_df": 1}, lexical="bm25")
+    return empty.add(counts, ids=[f"text {d}" for d in range(40)])
+
+
+def index_hits(opened: TopicIndex) -> dict[str, list[tuple[str, float]]]:
+    """Return what a query finds with and without scores by words."""
+    query = "apple kiwi melon rain"
+    return {str(mix): list(opened.query(query, n=6, mix=mix)) for mix in (0.0, 0.4)}
+
+
 def run_command(line: str, folder: Path) -> str:
     """Run ``topicfold LINE`` in `folder`; return what it prints."""
     done = subprocess.run(
@@ -138,6 +154,10 @@ def main(folder: Path, *, bits: bool) -> None:
         np.savez_compressed(folder / "fits.npz", **found)
         for name, model in fitted.items():
             model.save(folder / name)
+        index().save(folder / "index.safetensors")
+        (folder / "index_hits.json").write_text(
+            json.dumps(index_hits(index()), indent=1), encoding="utf-8"
+        )
         with TemporaryDirectory() as work:
             outputs = command_outputs(Path(work))
             copy2(

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from golden.golden_fits import arrays, command_outputs, corpus, fits, run_command
+from golden.golden_fits import (
+    arrays,
+    command_outputs,
+    corpus,
+    fits,
+    index_hits,
+    run_command,
+)
 
 import topicfold
+from topicfold.search import TopicIndex
 
 OLD = Path(__file__).parent / "v0_1"
 # Sums are made in another order on other machines; a few iterations carry it on.
@@ -53,6 +61,16 @@ def test_a_file_of_version_0_1_loads_and_transforms(stored, name):
     np.testing.assert_allclose(
         model.transform(corpus()), stored[f"{name}/transform"], **TOLERANCE
     )
+
+
+def test_an_index_of_version_0_1_finds_what_it_found():
+    found = index_hits(TopicIndex.load(OLD / "index.safetensors"))
+    stored = json.loads((OLD / "index_hits.json").read_text(encoding="utf-8"))
+    for mix, hits in stored.items():
+        assert [name for name, _ in found[mix]] == [name for name, _ in hits]
+        np.testing.assert_allclose(
+            [score for _, score in found[mix]], [score for _, score in hits], rtol=1e-5
+        )
 
 
 def test_a_command_opens_a_file_that_the_commands_of_version_0_1_saved(tmp_path):

@@ -158,7 +158,7 @@ def _open_index(
     from topicfold.persistence import read_estimator
     from topicfold.persistence.model_folder import load_model_folder
     from topicfold.search import TopicIndex
-    from topicfold.search.storage import has_index
+    from topicfold.search.index import has_index
 
     if documents is None and has_index(read_estimator(folder)):
         chosen = {"--measure": measure, "--lexical": lexical}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,15 +19,10 @@ from topicfold.search.ranking import longest_row
 class DocumentStore:
     """Documents of an index; adding costs time in proportion to what is added.
 
-    Parameters
-    ----------
-    n_components, n_terms : int
-        Size of vectors and of counts.
-    counts : bool
-        Whether counts are kept.
-
     Attributes
     ----------
+    ids : list of str or None
+        Names of all documents; None if they are their rows.
     mass : ndarray of shape (n_components,)
         Sum of the absolute latent coordinates of all documents.
     longest : float
@@ -37,12 +33,12 @@ class DocumentStore:
         self.n_components = n_components
         self.n_terms = n_terms
         self.keeps_counts = counts
+        self.ids: list[str] | None = None
         self.mass = np.zeros(n_components)
-        self._vectors = np.empty((0, n_components), np.float32)
         self.longest = 0.0
+        self._vectors = np.empty((0, n_components), np.float32)
         self._size = 0
         self._parts: list[sparse.csr_matrix] = []
-        self._ids: list[str] | None = None
         self._rows: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -60,11 +56,6 @@ class DocumentStore:
             self._parts = [sparse.csr_matrix(sparse.vstack(self._parts))]
         return self._parts[0]
 
-    @property
-    def ids(self) -> list[str] | None:
-        """Names of all documents; None if they are their rows."""
-        return self._ids
-
     def append(
         self,
         vectors: NDArray[np.float32],
@@ -73,39 +64,36 @@ class DocumentStore:
         counts: Any,
     ) -> None:
         """Add documents; nothing is changed if they do not fit."""
-        new = len(vectors)
-        names = self._new_names(ids, new)
-        part = self._new_counts(counts, new) if self.keeps_counts else None
-        if self._size + new > len(self._vectors):
-            room = self._size + new if not self._size else (self._size + new) * 5 // 4
+        size = self._size + len(vectors)
+        names = self._new_names(ids, len(vectors))
+        if self.keeps_counts:
+            self._parts.append(self._new_counts(counts, len(vectors)))
+        if size > len(self._vectors):
+            room = size * 5 // 4 if self._size else size
             grown = np.empty((room, self.n_components), np.float32)
             grown[: self._size] = self.vectors
             self._vectors = grown
-        self._vectors[self._size : self._size + new] = vectors
+        self._vectors[self._size : size] = vectors
         if names is not None:
             self._rows |= {name: self._size + i for i, name in enumerate(names)}
-            self._ids = (self._ids or []) + names
-        if part is not None:
-            self._parts.append(part)
-        self._size += new
+            self.ids = (self.ids or []) + names
+        self._size = size
         self.longest = max(self.longest, longest_row(vectors))
         self.mass = self.mass + mass
 
     def names(self, rows: NDArray[np.int64]) -> tuple[str, ...]:
         """Return the names of documents."""
-        if self._ids is None:
-            return tuple(map(str, rows.tolist()))
-        return tuple(self._ids[row] for row in rows.tolist())
+        ids = self.ids
+        return tuple(str(row) if ids is None else ids[row] for row in rows.tolist())
 
     def find(self, document: Any) -> int:
         """Return the row of a document given by row or name."""
         if isinstance(document, str):
-            if self._ids is None and document.isascii() and document.isdigit():
-                document = int(document)
-            elif document in self._rows:
+            if document in self._rows:
                 return self._rows[document]
-            else:
+            if self.ids is not None or not (document.isascii() and document.isdigit()):
                 raise DataError(f"there is no document {document!r} in the index.")
+            document = int(document)
         if not isinstance(document, int | np.integer) or isinstance(document, bool):
             raise DataError(
                 f"document is {document!r}. Give the row of a document, or its name."
@@ -130,20 +118,19 @@ class DocumentStore:
 
     def _new_names(self, ids: Sequence[str] | None, new: int) -> list[str] | None:
         if ids is None:
-            if self._ids is None:
+            if self.ids is None:
                 return None
             raise DataError(
                 "the documents so far have names. Give ids to the new ones."
             )
-        if self._ids is None and self._size:
+        if self.ids is None and self._size:
             raise DataError("the documents so far have no names. Leave out ids.")
         names = [str(name) for name in ids]
         if len(names) != new:
             raise DataError(f"ids has {len(names)} names for {new} documents.")
-        known = [name for name in names if name in self._rows]
-        if known or len(set(names)) != new:
-            twice = known[0] if known else _first_double(names)
-            raise DataError(f"the name {twice!r} is there twice. Names must differ.")
+        for name, times in Counter(names).items():
+            if times > 1 or name in self._rows:
+                raise DataError(f"the name {name!r} is there twice. Names must differ.")
         return names
 
     def _new_counts(self, counts: Any, new: int) -> sparse.csr_matrix:
@@ -155,12 +142,3 @@ class DocumentStore:
         part.sum_duplicates()
         part.eliminate_zeros()
         return part
-
-
-def _first_double(names: list[str]) -> str:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return ""

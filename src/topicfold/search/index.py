@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import checked_csr
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
-from topicfold.exceptions import DataError
-from topicfold.search import storage
+from topicfold.exceptions import DataError, ModelFileError
+from topicfold.models.lsi import LSI
+from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.search.documents import DocumentStore
 from topicfold.search.lexical import LEXICAL, LexicalScores, mixed
 from topicfold.search.measures import (
     check_measure,
-    is_probabilistic,
+    joint_shares,
     latent_form,
     query_form,
     stored_form,
     term_vectors,
-    word_vector,
 )
 from topicfold.search.queries import (
     check_counts_row,
@@ -35,6 +35,8 @@ from topicfold.search.queries import (
     find_word,
 )
 from topicfold.search.ranking import Hits, best_of_scores, exact_scores, find_best
+
+_COUNTS = ("index_counts_data", "index_counts_indices", "index_counts_indptr")
 
 
 class TopicIndex:
@@ -98,7 +100,7 @@ class TopicIndex:
                 f"{', '.join(LEXICAL)}, or None."
             )
         self.model = model
-        self.measure = check_measure(measure, probabilistic=is_probabilistic(model))
+        self.measure = check_measure(measure, model)
         self.lexical = lexical
         self.n_jobs = n_jobs
         self.text = text
@@ -209,7 +211,17 @@ class TopicIndex:
         DataError
             If the query is empty, has only unknown words, or nothing is indexed.
         """
-        self._check_query(n, mix)
+        _check_number(n)
+        if not 0 <= mix <= 1:
+            raise DataError(f"mix must be in [0, 1]. Got {mix!r} instead.")
+        if mix > 0 and self.lexical is None:
+            raise DataError(
+                "mix needs scores by words. Make the index with lexical='bm25' or "
+                "lexical='tfidf'."
+            )
+        documents = self.documents
+        if not len(documents):
+            raise DataError("the index has no documents yet. Add some with add().")
         kinds = {
             "query": query,
             "vector": vector,
@@ -223,20 +235,27 @@ class TopicIndex:
                 f"give exactly one of {', '.join(kinds)}; got {given or 'none'}."
             )
         latent, counts = self._resolve(given[0], kinds[given[0]], mix > 0)
-        skip = self.documents.find(document) if document is not None else -1
+        skip = documents.find(document) if document is not None else -1
         factor, constant = query_form(latent, self.measure)
         threads = n_threads(self.n_jobs)
-        vectors = self.documents.vectors
         if mix > 0:
-            latent_scores = exact_scores(vectors, factor, threads=threads) + constant
-            scores = mixed(latent_scores, self._lexical_scores().score(counts), mix)
+            by_meaning = exact_scores(documents.vectors, factor, threads=threads)
+            if self._words is None:
+                self._words = LexicalScores(documents.counts, str(self.lexical))
+            scores = mixed(by_meaning + constant, self._words.score(counts), mix)
             rows = best_of_scores(scores, n, skip=skip)
-            return self._hits(rows, scores[rows])
-        longest = self.documents.longest
-        rows, scores = find_best(
-            vectors, factor, n, longest=longest, skip=skip, threads=threads
-        )
-        return self._hits(rows, scores + constant)
+            scores = scores[rows]
+        else:
+            rows, scores = find_best(
+                documents.vectors,
+                factor,
+                n,
+                longest=documents.longest,
+                skip=skip,
+                threads=threads,
+            )
+            scores = scores + constant
+        return Hits(rows, scores, documents.names(rows))
 
     def similar_terms(self, word: str, n: int = 10) -> Hits:
         """Return the terms nearest to a term, by the same measure as documents.
@@ -251,7 +270,7 @@ class TopicIndex:
         n : int, default=10
             Most terms to return; the word itself is not among them.
         """
-        self._check_number(n)
+        _check_number(n)
         words = self._needed_vocabulary()
         column = find_word(word, self._columns)
         latent = term_vectors(self.model, self.documents.mass)
@@ -276,7 +295,24 @@ class TopicIndex:
         path : str or path
             A file ending in ``.safetensors``, or a folder.
         """
-        return storage.save_index(self, path)
+        documents = self.documents
+        arrays = {"index_vectors": documents.vectors, "index_mass": documents.mass}
+        if documents.keeps_counts and len(documents):
+            counts = documents.counts
+            arrays |= dict(
+                zip(_COUNTS, (counts.data, counts.indices, counts.indptr), strict=True)
+            )
+        strings = {"vocabulary": self.vocabulary, "index_ids": documents.ids}
+        return save_estimator(
+            self.model,
+            path,
+            extra_arrays=arrays,
+            extra_strings={k: list(v) for k, v in strings.items() if v is not None},
+            extra_meta={
+                "index": {"measure": self.measure, "lexical": self.lexical},
+                "text": _saved_text(self.text),
+            },
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Self:
@@ -294,35 +330,78 @@ class TopicIndex:
         ModelFileError
             If the file cannot be read, is damaged, or holds no index.
         """
-        return storage.load_index(cls, path, n_jobs=n_jobs)
+        saved = read_estimator(path)
+        text = saved.meta.get("text")
+        if not isinstance(text, dict | None):
+            raise ModelFileError(
+                f"{Path(path)} is damaged: its options of texts are not a mapping. "
+                "Save the index again."
+            )
+        if not has_index(saved):
+            raise ModelFileError(
+                f"{Path(path)} holds a model, but no index of documents. Make one with "
+                "TopicIndex(model, vocabulary=words).add(X), and save it."
+            )
+        try:
+            index = cls(
+                saved.model,
+                vocabulary=saved.strings.get("vocabulary"),
+                text=text,
+                measure=saved.meta["index"]["measure"],
+                lexical=saved.meta["index"]["lexical"],
+                n_jobs=n_jobs,
+            )
+            index._restore_documents(saved)
+        except (DataError, ValueError, TypeError, LookupError) as error:
+            raise ModelFileError(
+                f"{Path(path)} has no valid index: {error} Save it again."
+            ) from error
+        return index
+
+    def _restore_documents(self, saved: SavedEstimator) -> None:
+        vectors, mass = saved.arrays["index_vectors"], saved.arrays["index_mass"]
+        self.documents.check_vectors(vectors)
+        self.documents.check_vectors(mass[None])
+        if not len(vectors):
+            return
+        counts = None
+        if all(name in saved.arrays for name in _COUNTS):
+            parts = [saved.arrays[name] for name in _COUNTS]
+            shape = (len(vectors), self.n_terms)
+            counts = checked_csr(*parts, shape, "index_counts")
+        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        self.documents.append(vectors, mass, saved.strings.get("index_ids"), counts)
 
     def _resolve(
         self, kind: str, value: Any, with_words: bool
     ) -> tuple[Doubles, sparse.csr_matrix | None]:
         """Return the latent vector of a query, and its words if they are needed."""
+        documents = self.documents
         if with_words and kind in ("vector", "topic"):
             raise DataError(f"a {kind} has no words to mix in. Leave out mix.")
         if kind == "vector":
-            return self.documents.check_vectors(np.atleast_2d(value))[0], None
+            return documents.check_vectors(np.atleast_2d(value))[0], None
         if kind == "topic":
-            return self._topic_vector(value), None
+            return _topic_vector(value, documents.n_components), None
         if kind == "document":
-            row = self.documents.find(value)
-            stored = self.documents.vectors[row]
-            counts = self.documents.counts[row] if with_words else None
-            return latent_form(stored, self.measure), counts
-        if kind == "word":
-            self._needed_vocabulary()
-            column = find_word(value, self._columns)
-            counts = sparse.csr_matrix(
-                (np.ones(1, np.float32), ([0], [column])), shape=(1, self.n_terms)
-            )
-            return word_vector(self.model, self.documents.mass, column), counts
-        if isinstance(value, str):
-            self._needed_vocabulary()
-            counts = count_text(value, self._columns, cutting_options(self.text))
-        else:
+            row = documents.find(value)
+            counts = documents.counts[row] if with_words else None
+            return latent_form(documents.vectors[row], self.measure), counts
+        if kind == "query" and not isinstance(value, str):
             counts = check_counts_row(value, self.n_terms)
+        else:
+            self._needed_vocabulary()
+            if kind == "query":
+                counts = count_text(value, self._columns, cutting_options(self.text))
+            else:
+                column = find_word(value, self._columns)
+                one = np.ones(1, np.float32)
+                counts = sparse.csr_matrix((one, [column], [0, 1]), (1, self.n_terms))
+        if kind == "word" and not isinstance(self.model, LSI):
+            latent = joint_shares(self.model, documents.mass, [column])[0]
+            if latent.sum() <= 0:
+                raise DataError("no topic has the word. Choose another one.")
+            return latent / latent.sum(), counts
         latent = np.asarray(self.model.transform(counts)[0], dtype=np.float64)
         if not latent.any():
             raise DataError(
@@ -330,36 +409,6 @@ class TopicIndex:
                 "evenly over the training documents, or none of them had the words."
             )
         return latent, counts
-
-    def _topic_vector(self, topic: Any) -> Doubles:
-        n_topics = self.documents.n_components
-        if not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
-            raise DataError(f"there is no topic {topic!r}; give 0 to {n_topics - 1}.")
-        return np.eye(1, n_topics, int(topic))[0]
-
-    def _lexical_scores(self) -> LexicalScores:
-        if self._words is None:
-            self._words = LexicalScores(self.documents.counts, str(self.lexical))
-        return self._words
-
-    def _hits(self, rows: NDArray[np.int64], scores: Doubles) -> Hits:
-        return Hits(rows, scores, self.documents.names(rows))
-
-    def _check_query(self, n: int, mix: float) -> None:
-        self._check_number(n)
-        if not 0 <= mix <= 1:
-            raise DataError(f"mix must be in [0, 1]. Got {mix!r} instead.")
-        if mix > 0 and self.lexical is None:
-            raise DataError(
-                "mix needs scores by words. Make the index with lexical='bm25' or "
-                "lexical='tfidf'."
-            )
-        if not len(self):
-            raise DataError("the index has no documents yet. Add some with add().")
-
-    def _check_number(self, n: int) -> None:
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise DataError(f"n must be an integer of at least 1. Got {n!r} instead.")
 
     def _needed_vocabulary(self) -> tuple[str, ...]:
         if self.vocabulary is None:
@@ -383,3 +432,29 @@ class TopicIndex:
                 f"the model has {n_terms} terms."
             )
         return words
+
+
+def has_index(saved: SavedEstimator) -> bool:
+    """Tell whether a model's file has an index too."""
+    return isinstance(saved.meta.get("index"), dict)
+
+
+def _check_number(n: int) -> None:
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise DataError(f"n must be an integer of at least 1. Got {n!r} instead.")
+
+
+def _topic_vector(topic: Any, n_topics: int) -> Doubles:
+    if not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
+        raise DataError(f"there is no topic {topic!r}; give 0 to {n_topics - 1}.")
+    return np.eye(1, n_topics, int(topic))[0]
+
+
+def _saved_text(text: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the options of text with a function's name in its place."""
+    if text is None or not callable(text.get("tokens")):
+        return None if text is None else dict(text)
+    function = text["tokens"]
+    module = getattr(function, "__module__", None) or "builtins"
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return {**text, "tokens": f"{module}:{name}"}

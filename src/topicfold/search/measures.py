@@ -17,38 +17,30 @@ a topic of the query is far away but not infinitely. The last two are for distri
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from topicfold.core.typing import Doubles
+from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
 from topicfold.models.lsi import LSI
 
-Measure = Literal["cosine", "inner", "hellinger", "kl"]
-MEASURES: tuple[str, ...] = get_args(Measure)
+MEASURES = ("cosine", "inner", "hellinger", "kl")
 KL_FLOOR = 1e-3
 # Lengths of rows with as many as a million such entries fit in float32.
 LARGEST = 1e35
 
 
-def check_measure(measure: str | None, *, probabilistic: bool) -> str:
-    """Return the measure, or the default of the kind of model.
-
-    Examples
-    --------
-    >>> check_measure(None, probabilistic=False)
-    'cosine'
-    """
+def check_measure(measure: str | None, model: Any) -> str:
+    """Return the measure, or the default of the kind of model."""
     if measure is None:
-        return "hellinger" if probabilistic else "cosine"
+        return "cosine" if isinstance(model, LSI) else "hellinger"
     if measure not in MEASURES:
         raise DataError(
             f"measure={measure!r} is not known. Choose one of: {', '.join(MEASURES)}."
         )
-    if measure in ("hellinger", "kl") and not probabilistic:
+    if measure in ("hellinger", "kl") and isinstance(model, LSI):
         raise DataError(
             f"measure={measure!r} compares distributions, but the model's vectors have "
             "negative entries. Choose cosine or inner."
@@ -56,12 +48,12 @@ def check_measure(measure: str | None, *, probabilistic: bool) -> str:
     return measure
 
 
-def stored_form(vectors: NDArray[np.floating], measure: str) -> NDArray[np.float32]:
+def stored_form(vectors: Array, measure: str) -> NDArray[np.float32]:
     """Return latent vectors of documents as they are kept, row by row."""
     rows = np.asarray(vectors, dtype=np.float64)
     _check_sign(rows, measure)
     if measure == "cosine":
-        rows = unit_rows(rows)
+        rows = _unit_rows(rows)
     elif measure == "hellinger":
         rows = np.sqrt(rows)
     elif measure == "kl":
@@ -80,8 +72,7 @@ def latent_form(stored: NDArray[np.float32], measure: str) -> Doubles:
     if measure == "hellinger":
         return row**2
     if measure == "kl":
-        row = np.exp(row)
-        row = np.maximum(row - KL_FLOOR / len(row), 0.0)
+        row = np.maximum(np.exp(row) - KL_FLOOR / len(row), 0.0)
         return np.asarray(row / row.sum())
     return row
 
@@ -91,7 +82,7 @@ def query_form(vector: Doubles, measure: str) -> tuple[Doubles, float]:
     vector = np.ascontiguousarray(vector, dtype=np.float64)
     _check_sign(vector, measure)
     if measure == "cosine":
-        return unit_rows(vector[None])[0], 0.0
+        return _unit_rows(vector[None])[0], 0.0
     if measure == "hellinger":
         return np.sqrt(vector), 0.0
     if measure == "kl":
@@ -100,7 +91,28 @@ def query_form(vector: Doubles, measure: str) -> tuple[Doubles, float]:
     return vector, 0.0
 
 
-def unit_rows(rows: Doubles) -> Doubles:
+def joint_shares(model: Any, mass: Doubles, columns: Any = slice(None)) -> Doubles:
+    """Return p(k, w) of a topic model up to a factor, one row per term.
+
+    `mass` has the share of every topic, up to a factor; all zero means equal shares.
+    """
+    shares = mass if mass.any() else np.ones(len(mass))
+    return np.asarray(model.components_[:, columns], dtype=np.float64).T * shares
+
+
+def term_vectors(model: Any, mass: Doubles) -> Doubles:
+    """Return the points of all terms: ``V Σ`` of LSI, or ``p(k|w)``.
+
+    A term that no topic has gets the shares of the topics.
+    """
+    if isinstance(model, LSI):
+        return np.asarray(model.components_.T * model.singular_values_)
+    joint = joint_shares(model, mass)
+    joint[joint.sum(axis=1) <= 0] = mass if mass.any() else 1.0
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
+def _unit_rows(rows: Doubles) -> Doubles:
     """Return the rows at length one; zero rows stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
@@ -112,47 +124,3 @@ def _check_sign(vectors: Doubles, measure: str) -> None:
             f"measure={measure!r} compares distributions, but the vectors have "
             "negative entries. Give mixtures of topics, or choose cosine or inner."
         )
-
-
-def is_probabilistic(model: Any) -> bool:
-    """Tell whether the model's vectors are distributions over topics."""
-    return not isinstance(model, LSI)
-
-
-def term_vectors(model: Any, mass: Doubles) -> Doubles:
-    """Return the points of all terms: ``V Σ`` of LSI, or ``p(k|w)``.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    mass : ndarray of shape (n_components,)
-        Share of every topic, up to a factor; all zero means equal shares.
-
-    Returns
-    -------
-    ndarray of shape (n_terms, n_components)
-        A term that no topic has gets the shares of the topics.
-    """
-    if isinstance(model, LSI):
-        return np.asarray(model.components_.T * model.singular_values_)
-    shares = mass if mass.any() else np.ones(len(mass))
-    joint = np.asarray(model.components_, dtype=np.float64).T * shares
-    joint[joint.sum(axis=1) <= 0] = shares
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
-
-
-def word_vector(model: Any, mass: Doubles, column: int) -> Doubles:
-    """Return the query of one word: see `TopicIndex.query`."""
-    if isinstance(model, LSI):
-        n_terms = model.n_features_in_
-        one = sparse.csr_matrix(([1.0], ([0], [column])), shape=(1, n_terms))
-        vector: Doubles = model.transform(one)[0]
-        if not vector.any():
-            raise DataError("the word has no weight in the model.")
-        return vector
-    topics = np.asarray(model.components_[:, column], dtype=np.float64)
-    joint = topics * (mass if mass.any() else 1.0)
-    if joint.sum() <= 0:
-        raise DataError("no topic has the word. Choose another one.")
-    return np.asarray(joint / joint.sum())

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,10 +28,8 @@ def cutting_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
     {'stem': 'english'}
     """
     given = dict(text or {})
-    function = given.pop("tokens", None) if callable(given.get("tokens")) else None
-    known = saved_options(given)
-    if function is not None:
-        known["tokens"] = function
+    own = {"tokens": given.pop("tokens")} if callable(given.get("tokens")) else {}
+    known = saved_options(given) | own
     options = {name: known[name] for name in _CUTTING if known.get(name) is not None}
     if isinstance(options.get("tokens"), str) and ":" in options["tokens"]:
         # A file must not decide which function is called.
@@ -58,24 +55,23 @@ def count_text(
     """
     if not text.strip():
         raise DataError("the query is empty. Give at least one word.")
-    if cutting and set(cutting) - {"stop_words"}:
-        counts, _ = vectorize_known([text], list(columns), **cutting)
-        if not counts.nnz:
-            raise DataError(_unknown(words_of(text) or [text.strip()], columns))
-        return sparse.csr_matrix(counts, dtype=np.float32)
     words = words_of(text)
-    if not words:
+    if cutting and set(cutting) - {"stop_words"}:
+        words = words or [text.strip()]
+        counts, _ = vectorize_known([text], list(columns), **cutting)
+    elif words:
+        # Without a pass over the vocabulary, which `vectorize_known` needs.
+        found = [columns[word] for word in words if word in columns]
+        ones = np.ones(len(found))
+        counts = sparse.csr_matrix((ones, found, [0, len(found)]), (1, len(columns)))
+        counts.sum_duplicates()
+    else:
         raise DataError(
             f"the query {text!r} has no words: a word has at least two letters."
         )
-    found = Counter(columns[word] for word in words if word in columns)
-    if not found:
+    if not counts.nnz:
         raise DataError(_unknown(words, columns))
-    places = np.array(sorted(found), dtype=np.int32)
-    values = np.array([found[place] for place in places.tolist()], np.float32)
-    return sparse.csr_matrix(
-        (values, places, np.array([0, len(places)])), shape=(1, len(columns))
-    )
+    return sparse.csr_matrix(counts, dtype=np.float32)
 
 
 def check_counts_row(counts: Any, n_terms: int) -> sparse.csr_matrix:
@@ -99,14 +95,7 @@ def check_counts_row(counts: Any, n_terms: int) -> sparse.csr_matrix:
 
 
 def find_word(word: str, columns: Mapping[str, int]) -> int:
-    """Return the column of a word, with a hint if it is not known.
-
-    Examples
-    --------
-    >>> find_word("foxes", {"fox": 0})
-    Traceback (most recent call last):
-    topicfold.exceptions.DataError: the word 'foxes' is not known. ... 'fox'?
-    """
+    """Return the column of a word, with a hint if it is not known."""
     for spelling in (word, *words_of(word)[:1]):
         if spelling in columns:
             return columns[spelling]

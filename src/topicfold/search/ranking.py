@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.threads import one_blas_thread, run_ranges
-from topicfold.core.typing import Doubles
+from topicfold.core.typing import Array, Doubles
 
 Rows = NDArray[np.int64]
 # Rows per call of BLAS; the cut does not depend on the number of threads.
 _BLOCK = 1 << 15
 # Rows in float64 at once: they stay in the cache.
 _EXACT_BLOCK = 1 << 10
+# Scores of which only the largest enters the first selection.
+_GROUP = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,27 +61,10 @@ def find_best(
     skip: int = -1,
     threads: int = 1,
 ) -> tuple[Rows, Doubles]:
-    """Return the `n` rows with the largest inner product, and the products.
+    """Return the `n` rows with the largest inner product but for `skip`, and these.
 
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_rows, k)
-        C-contiguous, finite.
-    query : ndarray of shape (k,)
-        Products are added up in float64.
-    n : int
-        Most rows to return.
-    longest : float, optional
-        The length of the longest row, or more; found out if it is not given.
-    skip : int, default=-1
-        A row to leave out.
-    threads : int, default=1
-        Threads; no effect on the result.
-
-    Returns
-    -------
-    rows, scores : ndarray
-        Best first; equal scores in the order of the rows.
+    Best first; equal products in the order of the rows. The rows are C-contiguous and
+    finite, and none is longer than `longest`, which is found out if it is not given.
 
     Examples
     --------
@@ -95,15 +80,13 @@ def find_best(
     rough = _rough_scores(vectors, query, threads)
     if skip >= 0:
         rough[skip] = -np.inf
-    floor = float(np.partition(rough, len(rough) - n)[len(rough) - n])
     # Rounding of the query, of k products and of their sum, twice: here and there.
     slack = (len(query) + 4) * (2.0**-22 * longest + 2.0**-148)
-    lowest = np.nextafter(np.float32(floor - slack), np.float32(-np.inf))
-    candidates = np.flatnonzero(rough >= lowest)
-    candidates = candidates[candidates != skip]
+    floor = np.float32(_nth_largest(rough, n) - slack)
+    candidates = np.flatnonzero(rough >= np.nextafter(floor, np.float32(-np.inf)))
     scores = exact_scores(vectors, query, candidates)
-    order = np.argsort(-scores, kind="stable")[:n]
-    return candidates[order].astype(np.int64), scores[order]
+    best = best_of_scores(scores, n)
+    return candidates[best], scores[best]
 
 
 def exact_scores(
@@ -129,11 +112,8 @@ def exact_scores(
 
 def longest_row(vectors: NDArray[np.float32]) -> float:
     """Return at least the length of the longest row."""
-    longest = 0.0
-    for start, stop in _blocks(len(vectors)):
-        block = vectors[start:stop].astype(np.float64)
-        longest = max(longest, float(np.einsum("ij,ij->i", block, block).max()))
-    return float(np.sqrt(longest)) * (1 + 1e-9)
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    return float(np.sqrt(squares.max(initial=0.0))) * (1 + 1e-9)
 
 
 def best_of_scores(scores: Doubles, n: int, *, skip: int = -1) -> Rows:
@@ -150,11 +130,17 @@ def best_of_scores(scores: Doubles, n: int, *, skip: int = -1) -> Rows:
     if skip >= 0:
         scores = scores.copy()
         scores[skip] = -np.inf
-    threshold = np.partition(scores, len(scores) - n)[len(scores) - n]
-    candidates = np.flatnonzero(scores >= threshold)
-    candidates = candidates[candidates != skip]
-    order = np.argsort(-scores[candidates], kind="stable")[:n]
-    return candidates[order].astype(np.int64)
+    candidates = np.flatnonzero(scores >= _nth_largest(scores, n))
+    return candidates[np.argsort(-scores[candidates], kind="stable")[:n]]
+
+
+def _nth_largest(scores: Array, n: int) -> float:
+    """Return the n-th largest score; the largest of groups rule out most others."""
+    width = len(scores) // _GROUP
+    if width >= n:
+        peaks = scores[: width * _GROUP].reshape(_GROUP, width).max(axis=0)
+        scores = scores[scores >= np.partition(peaks, width - n)[width - n]]
+    return float(np.partition(scores, len(scores) - n)[len(scores) - n])
 
 
 def _rough_scores(
