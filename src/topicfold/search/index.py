@@ -366,9 +366,9 @@ class TopicIndex:
             return
         counts = None
         if all(name in saved.arrays for name in _COUNTS):
-            parts = [saved.arrays[name] for name in _COUNTS]
+            data, indices, indptr = (saved.arrays[name] for name in _COUNTS)
             shape = (len(vectors), self.n_terms)
-            counts = checked_csr(*parts, shape, "index_counts")
+            counts = checked_csr(data, indices, indptr, shape, "index_counts")
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         self.documents.append(vectors, mass, saved.strings.get("index_ids"), counts)
 
