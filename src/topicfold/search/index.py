@@ -296,6 +296,7 @@ class TopicIndex:
             A file ending in ``.safetensors``, or a folder.
         """
         documents = self.documents
+        arrays: dict[str, Any]
         arrays = {"index_vectors": documents.vectors, "index_mass": documents.mass}
         if documents.keeps_counts and len(documents):
             counts = documents.counts
