@@ -10,10 +10,10 @@ from scipy.stats import kstest
 
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError
-from topicfold.gibbs import priors
+from topicfold.gibbs import sampler
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
-from topicfold.gibbs.priors import alpha_from_pairs, eta_from_histogram
 from topicfold.gibbs.random import content_keys, stream_key, uniform
+from topicfold.gibbs.sampler import alpha_from_codes, eta_from_histogram
 from topicfold.gibbs.tokens import Tokens, check_whole
 from topicfold.learn.priors import alpha_from_counts, eta_from_counts
 
@@ -95,7 +95,8 @@ def test_priors_agree_with_those_of_dense_counts():
         engine, engine.pack_documents(counts[used].astype(float)), alpha
     )
     rows, topics = np.nonzero(counts)
-    found = alpha_from_pairs(topics, counts[rows, topics], counts.sum(axis=1), alpha)
+    codes = counts[rows, topics] * 3 + topics
+    found = alpha_from_codes(codes, counts.sum(axis=1), alpha)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
     words = rng.poisson(rng.gamma(0.3, 5.0, size=(3, 40)))
@@ -153,9 +154,9 @@ def test_words_that_no_topic_has_are_ignored():
 
 def test_counts_too_large_for_a_table_are_counted_by_sorting(monkeypatch):
     rng = np.random.default_rng(0)
-    topics, counts = rng.integers(0, 4, 60), rng.integers(1, 9, 60)
+    codes = rng.integers(1, 9, 60) * 4 + rng.integers(0, 4, 60)
     lengths, alpha = np.full(20, 15), np.array([0.2, 0.1, 0.5, 1.0])
-    by_table = alpha_from_pairs(topics, counts, lengths, alpha)
-    monkeypatch.setattr(priors, "LARGEST_TABLE", 3)
-    by_sorting = alpha_from_pairs(topics, counts, lengths, alpha)
+    by_table = alpha_from_codes(codes, lengths, alpha)
+    monkeypatch.setattr(sampler, "LARGEST_TABLE", 3)
+    by_sorting = alpha_from_codes(codes, lengths, alpha)
     np.testing.assert_allclose(by_sorting, by_table, rtol=1e-12)

@@ -71,10 +71,11 @@ def test_a_token_is_drawn_from_its_conditional(size):
     scratch = kernels.document_scratch(7)
     seen = np.zeros(7)
     n_draws = 20_000
+    corpus = state.corpus(state.blocks[0])
     for sweep in range(n_draws):
         state.topic_of[:] = before
         kernels.sample_documents(
-            d, d + 1, state.corpus, state.rows, state.prior_mass, state.lists, weights,
+            d, d + 1, corpus, state.rows, state.prior_mass, state.lists, weights,
             state.eta, 5, sweep, state._alpha_table, alpha, scratch, state.doc_loglik,
         )  # fmt: skip
         seen[state.topic_of[i]] += 1
@@ -188,4 +189,20 @@ def test_samples_are_averaged_after_the_burn_in():
 
 def test_more_topics_than_a_small_integer_holds():
     assert chain(small_counts(), np.full(70_000, 1e-3)).topic_of.dtype == np.uint32
-    assert chain(small_counts(), np.full(70, 1e-3)).topic_of.dtype == np.uint16
+    assert chain(small_counts(), np.full(300, 1e-3)).topic_of.dtype == np.uint16
+    assert chain(small_counts(), np.full(256, 1e-3)).topic_of.dtype == np.uint8
+
+
+def test_the_chain_is_given_back_and_the_results_stay():
+    X = draw_corpus(30, 40, 3)[0]
+    for burn_in in (1, 10):  # with samples, and with the state alone
+        state = chain(X, np.full(3, 0.1), burn_in=burn_in)
+        state.start()
+        for _ in range(3):
+            state.iterate()
+        before = state.topics(), state.doc_topics(), state.topic_totals()
+        state.free_scratch()
+        assert not hasattr(state, "topic_of")
+        after = state.topics(), state.doc_topics(), state.topic_totals()
+        for ours, theirs in zip(before, after, strict=True):
+            np.testing.assert_array_equal(ours, theirs)

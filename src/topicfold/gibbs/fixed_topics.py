@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,27 +19,18 @@ from topicfold.core.threads import (
 from topicfold.core.typing import Array
 from topicfold.gibbs import fixed_topics_kernels as kernels
 from topicfold.gibbs.random import content_keys
+from topicfold.gibbs.tokens import token_words
 
 # Predicted probabilities held at once: 64 MB.
 _AT_ONCE = 1 << 23
 
 
-@dataclass(frozen=True)
-class FixedTopics:
+class FixedTopics(NamedTuple):
     """Documents and topics as the kernels want them.
 
-    Attributes
-    ----------
-    doc_ptr : ndarray of shape (n_documents + 1,)
-        Where the tokens of each document are.
-    words : ndarray of shape (n_tokens,)
-        Row of `rows` of each token.
-    rows : ndarray of shape (n_words, n_topics)
-        φ of the words that occur, word by word.
-    prior_mass : ndarray of shape (n_words,)
-        Σ_k α_k φ_kw.
-    keys : ndarray of shape (n_documents,)
-        Hash of each document's content, of which its random numbers depend.
+    Row ``words[i]`` of `rows` is φ of token i's word, and `prior_mass` is its
+    Σ_k α_k φ_kw; `keys` are hashes of the documents' content, on which their random
+    numbers depend.
     """
 
     doc_ptr: NDArray[np.int64]
@@ -53,21 +44,13 @@ class FixedTopics:
         cls, X: sparse.csr_matrix, topics: Array, alpha: NDArray[np.float64]
     ) -> FixedTopics:
         """Expand whole counts to tokens and gather the rows of their words."""
-        counts = X.data.astype(np.int64)
         keys = np.zeros(X.shape[0], dtype=np.uint64)
-        content_keys(X.indptr, X.indices, counts, keys)
+        content_keys(X.indptr, X.indices, X.data.astype(np.int64), keys)
         used, place = np.unique(X.indices, return_inverse=True)
         rows = np.ascontiguousarray(topics[:, used].T, dtype=np.float32)
         prior_mass = np.empty(len(used))
         kernels.prior_masses(rows, alpha, prior_mass)
-        ends = np.concatenate(([0], np.cumsum(counts)))
-        return cls(
-            ends[X.indptr].astype(np.int64),
-            np.repeat(place.astype(np.uint32), counts),
-            rows,
-            prior_mass,
-            keys,
-        )
+        return cls(*token_words(X, place.astype(np.uint32)), rows, prior_mass, keys)
 
 
 def gibbs_mixtures(
@@ -87,35 +70,6 @@ def gibbs_mixtures(
     words and counts, so its row depends neither on the batch it came in nor on the
     number of threads. A document without words that any topic knows gets the uniform
     mixture.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        Whole counts.
-    topics : ndarray of shape (n_topics, n_terms)
-        φ.
-    prior : ndarray of shape (n_topics,)
-        α.
-    burn_in : int, default=10
-        Sweeps over a document before the first sample.
-    n_samples : int, default=40
-        Samples, one a sweep.
-    seed : int, default=0
-        Key of the random numbers.
-    n_jobs : int or None, default=None
-        Threads.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_topics)
-        Of X's type.
-
-    Examples
-    --------
-    >>> topics = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
-    >>> X = sparse.csr_matrix([[9.0, 9.0, 0.0], [0.0, 9.0, 9.0]])
-    >>> gibbs_mixtures(X, topics, prior=np.full(2, 0.1)).argmax(axis=1)
-    array([0, 1])
     """
     known = topics.max(axis=0) > 0
     if not known[X.indices].all():
@@ -153,12 +107,6 @@ def left_to_right(
     """Return log P(w_d | φ, α) of each document; minus infinity for unknown words.
 
     See :func:`topicfold.metrics.left_to_right_log_likelihood`, which checks its input.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[1, 0], [0, 0]])
-    >>> left_to_right(X, np.array([[0.25, 0.75]]), np.ones(1)).round(4).tolist()
-    [-1.3863, 0.0]
     """
     known = topics.max(axis=0) > 0
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))

@@ -2,18 +2,17 @@
 """Counter-based random numbers: a number is a function of its key and its place.
 
 Splitmix64: the i-th number of a stream is a hash of ``key + i·γ``, so streams need no
-state that threads would share. A document's stream is keyed by the seed, the sweep
-and the document, and gives the same numbers whoever samples the document, and when.
+state that threads would share, and the seed, the sweep and the document give the same
+numbers whoever samples the document, and when.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from numba import uint64
 
 from topicfold.core.jit import elementwise, kernel
 
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_GAMMA = 0x9E3779B97F4A7C15
 _SCALE = 1.0 / (1 << 53)
 
 
@@ -29,7 +28,7 @@ def mixed(x):
 @elementwise
 def stream_key(seed, sweep, document):
     """Return the key of a document's stream in a sweep."""
-    key = mixed(uint64(seed) + uint64(0x9E3779B97F4A7C15))
+    key = mixed(uint64(seed) + uint64(_GAMMA))
     key = mixed(key ^ (uint64(sweep) * uint64(0xD1342543DE82EF95)))
     return mixed(key ^ (uint64(document) * uint64(0xAF251AF3B0F025B5)))
 
@@ -37,7 +36,7 @@ def stream_key(seed, sweep, document):
 @elementwise
 def uniform(key, counter):
     """Return number `counter` of a stream: 53 random bits in [0, 1)."""
-    bits = mixed(uint64(key) + uint64(counter) * uint64(0x9E3779B97F4A7C15))
+    bits = mixed(uint64(key) + uint64(counter) * uint64(_GAMMA))
     return float(bits >> uint64(11)) * _SCALE
 
 
@@ -47,6 +46,6 @@ def content_keys(indptr, indices, data, out_keys):
     for d in range(len(indptr) - 1):
         key = uint64(0)
         for i in range(indptr[d], indptr[d + 1]):
-            pair = mixed(uint64(indices[i]) + uint64(0x9E3779B97F4A7C15))
+            pair = mixed(uint64(indices[i]) + uint64(_GAMMA))
             key += mixed(pair ^ uint64(data[i]))
         out_keys[d] = key

@@ -19,19 +19,7 @@ Integers = NDArray[np.integer]
 
 
 class ExactState:
-    """Topics of all tokens and their counts.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        Whole counts.
-    alpha : ndarray of shape (n_topics,)
-        α.
-    eta : float
-        η.
-    rng : numpy.random.Generator
-        Random numbers of the start and of the sweeps.
-    """
+    """Topics of all tokens and their counts."""
 
     def __init__(
         self,
@@ -80,14 +68,7 @@ class ExactState:
 def log_joint(
     doc_counts: Integers, word_counts: Integers, alpha: Vector, eta: float
 ) -> float:
-    """Log P(w, z | α, η) with θ and φ integrated out.
-
-    Examples
-    --------
-    >>> counts = np.array([[1]])
-    >>> round(float(np.exp(log_joint(counts, np.array([[1], [0]]), np.ones(1), 1.0))), 6)
-    0.5
-    """  # noqa: E501
+    """Log P(w, z | α, η) with θ and φ integrated out."""
     documents = gammaln(alpha.sum()) - gammaln(doc_counts.sum(axis=1) + alpha.sum())
     documents += (gammaln(doc_counts + alpha) - gammaln(alpha)).sum(axis=1)
     size = len(word_counts) * eta

@@ -6,11 +6,11 @@ The exact sampler draws ``z_i ~ P(z_i | all other z)`` token after token
 exactly as that one does with respect to the document's own counts N_dk, but with the
 word counts N_wk and N_k as they were when its *block* of documents began, the token
 itself left out. Blocks follow one another, and the counts are brought up to date after
-each. So documents of a block do not see each other's changes until it ends: this is
-the approximate distributed LDA of Newman et al. (2009) with a document in the place of
-a processor, synchronised `n_blocks` times a sweep. The cut into blocks depends on the
-corpus and `n_blocks` only, and random numbers on seed, sweep, document and token:
-threads share the documents of a block, and nothing depends on how many they are.
+each: this is the approximate distributed LDA of Newman et al. (2009) with a document in
+the place of a processor, synchronised `n_blocks` times per sweep. The cut into blocks
+depends on the corpus and `n_blocks` only, and random numbers on seed, sweep, document
+and token: threads share the documents of a block, and nothing depends on how many they
+are.
 """
 
 from __future__ import annotations
@@ -21,50 +21,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import gammaln
+from scipy.special import gammaln, psi
 
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.simplex import SMALLEST_PRIOR, normalize_rows
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
 from topicfold.gibbs import sampler_kernels as kernels
-from topicfold.gibbs.priors import alpha_from_pairs, eta_from_histogram
 from topicfold.gibbs.tokens import Block, Tokens
 
 PRIORS_EVERY = 5
+PRIOR_STEPS = 3
 RANGES_A_THREAD = 4
 # log Γ is looked up for counts below these.
 SMALL_DOCUMENT_COUNT = 64
 SMALL_WORD_COUNT = 4096
 # float32 counts one by one up to here.
 LARGEST_FLOAT32 = 1 << 24
+# Codes below this are counted in a table, without sorting.
+LARGEST_TABLE = 1 << 23
 
 
 class CollapsedGibbs:
     """The chain, for :func:`topicfold.learn.run_em`.
 
     The objective is the log joint probability of words and topics, log P(w, z | α, η),
-    of the state after each sweep: a chain's, it wanders and is not monotone.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        Whole counts.
-    alpha : ndarray of shape (n_topics,)
-        α.
-    eta : float
-        η.
-    burn_in : int
-        Sweeps before the first sample.
-    sample_every : int
-        Sweeps from one sample to the next.
-    learn_priors : bool
-        Learn α and η every fifth sweep of the burn-in.
-    n_blocks : int
-        Updates of the word counts in a sweep.
-    seed : int
-        Key of all random numbers.
-    n_jobs : int or None
-        Threads.
+    of the state after each sweep: a chain's, it wanders and is not monotone. Samples
+    are kept every `sample_every` sweeps after `burn_in` of them, in which α and η are
+    learned if `learn_priors`.
     """
 
     def __init__(
@@ -97,14 +80,11 @@ class CollapsedGibbs:
 
     def _allocate(self, n_topics: int) -> None:
         tokens = self.tokens
-        kind: Any = np.uint16 if n_topics <= 1 << 16 else np.uint32
+        kind: Any = np.min_scalar_type(n_topics - 1)
         self.topic_of = np.zeros(tokens.n_tokens, dtype=kind)
-        self.corpus = (
-            tokens.doc_ptr,
-            tokens.words,
-            self.topic_of,
-            np.zeros_like(self.topic_of),
-        )
+        # Topics before the block at hand was sampled.
+        longest = max((len(block.order) for block in self.blocks), default=0)
+        self.old = np.zeros(longest, dtype=kind)
         most = int(tokens.word_counts[0]) if tokens.n_terms else 0
         self.rows = np.zeros(
             (tokens.n_frequent, n_topics),
@@ -121,8 +101,7 @@ class CollapsedGibbs:
         self.totals = np.zeros(n_topics, dtype=np.int64)
         self.prior_mass = np.zeros(tokens.n_frequent, dtype=np.float32)
         self.doc_loglik = np.zeros(tokens.n_documents)
-        self._sum_words: Array | None = None
-        self._sum_documents: Array | None = None
+        self._sums: tuple[Array, Array] | None = None
         self._new_priors()
 
     def _new_priors(self) -> None:
@@ -134,19 +113,15 @@ class CollapsedGibbs:
 
     def start(self) -> float:
         """Draw the first topics, block after block, given the blocks before."""
+        doc_ptr = self.tokens.doc_ptr
         for block in self.blocks:
             self._over_documents(
                 block,
                 lambda a, b: kernels.random_topics(
-                    a, b, self.tokens.doc_ptr, len(self.alpha), self.seed, self.topic_of
+                    a, b, doc_ptr, len(self.alpha), self.seed, self.topic_of
                 ),
             )
-            self._over_words(
-                block,
-                lambda a, b, runs, change: kernels.add_words(
-                    a, b, runs, self.topic_of, self.rows, self.lists, change
-                ),
-            )
+            self._recount(block, counted=False)
             self._sample(block)
         return self.log_joint()
 
@@ -180,21 +155,23 @@ class CollapsedGibbs:
                 a, b, self.rows, weights[1], eta, self.prior_mass
             ),
         )
+        corpus = self.corpus(block)
         sweep = self.n_sweeps + 1  # 0 is the key of the random start
         self._over_documents(
             block,
             lambda a, b: kernels.sample_documents(
-                a, b, self.corpus, self.rows, self.prior_mass, self.lists, weights,
+                a, b, corpus, self.rows, self.prior_mass, self.lists, weights,
                 eta, self.seed, sweep, self._alpha_table, self.alpha,
                 kernels.document_scratch(len(self.alpha)), self.doc_loglik,
             ),
         )  # fmt: skip
-        self._over_words(
-            block,
-            lambda a, b, runs, change: kernels.recount_words(
-                a, b, runs, self.corpus, self.rows, self.lists, change
-            ),
-        )
+        self._recount(block, counted=True)
+
+    def corpus(self, block: Block) -> tuple[Any, ...]:
+        """Return the tokens as the kernels want them."""
+        doc_ptr = self.tokens.doc_ptr
+        begin = int(doc_ptr[block.first])
+        return doc_ptr, self.tokens.words, self.topic_of, self.old, begin
 
     def _over_documents(self, block: Block, task: Callable[[int, int], Any]) -> None:
         first = block.first
@@ -203,14 +180,16 @@ class CollapsedGibbs:
             lambda a, b: task(first + a, first + b),
         )
 
-    def _over_words(self, block: Block, task: Callable[..., Any]) -> None:
-        """Run a task over the words of a block and add up the changes of N_k."""
-        runs = (block.words, block.ptr, block.order)
+    def _recount(self, block: Block, *, counted: bool) -> None:
+        """Bring the counts of a block's words up to date, and N_k."""
+        corpus = self.corpus(block)
         changes: dict[int, NDArray[np.int64]] = {}
 
         def change(a: int, b: int) -> None:
             changes[a] = np.zeros_like(self.totals)
-            task(a, b, runs, changes[a])
+            kernels.recount_words(
+                a, b, block[2:], corpus, counted, self.rows, self.lists, changes[a]
+            )
 
         self._in_ranges(block.ptr, change)
         # Whole numbers: their sum has no order.
@@ -235,10 +214,8 @@ class CollapsedGibbs:
                 a, b, self.rows, self.lists, self._eta_table, eta, words
             ),
         )
-        concentration = self.alpha.sum()
-        documents = gammaln(concentration) - gammaln(
-            tokens.document_lengths + concentration
-        )
+        total = self.alpha.sum()
+        documents = gammaln(total) - gammaln(tokens.document_lengths + total)
         size = tokens.n_terms * eta
         topics = gammaln(size) - gammaln(self.totals + size)
         return float(
@@ -246,18 +223,12 @@ class CollapsedGibbs:
         )
 
     def _learn_priors(self) -> None:
-        tokens = self.tokens
-        lengths = tokens.document_lengths
-        most = int(np.minimum(lengths, len(self.alpha)).sum())
-        topics: NDArray[Any] = np.empty(most, dtype=self.topic_of.dtype)
-        counts = np.empty(most, dtype=np.int32)
-        n_pairs = kernels.document_pairs(
-            tokens.doc_ptr, self.topic_of, len(self.alpha), topics, counts
-        )
-        self.alpha = alpha_from_pairs(
-            topics[:n_pairs], counts[:n_pairs], lengths, self.alpha
-        )
-        del topics, counts
+        tokens, lengths = self.tokens, self.tokens.document_lengths
+        n_topics = len(self.alpha)
+        codes = np.empty(int(np.minimum(lengths, n_topics).sum()), dtype=np.int64)
+        n_codes = kernels.document_codes(tokens.doc_ptr, self.topic_of, n_topics, codes)
+        self.alpha = alpha_from_codes(codes[:n_codes], lengths, self.alpha)
+        del codes
         ptr, length, _, list_counts = self.lists
         # Of the lists, only their beginnings are in use.
         inside = np.arange(len(list_counts)) - np.repeat(ptr[:-1], np.diff(ptr))
@@ -272,42 +243,43 @@ class CollapsedGibbs:
         self._new_priors()
 
     def _keep_sample(self) -> None:
-        if self._sum_words is None or self._sum_documents is None:
-            shape = (self.tokens.n_terms, len(self.alpha))
-            self._sum_words = np.zeros(shape, dtype=self.rows.dtype)
-            shape = (self.tokens.n_documents, len(self.alpha))
-            self._sum_documents = np.zeros(shape, dtype=np.float32)
-        self._add_word_counts(self._sum_words)
-        self._add_document_counts(self._sum_documents)
+        self._sums = self._added(self._sums)
         self.n_samples += 1
 
-    def _add_word_counts(self, out: Array) -> None:
+    def _added(self, sums: tuple[Array, Array] | None) -> tuple[Array, Array]:
+        """Add the state's N_wk (words by frequency) and N_dk to the sums."""
+        tokens, n_topics = self.tokens, len(self.alpha)
+        if sums is None:
+            sums = (
+                np.zeros((tokens.n_terms, n_topics), dtype=self.rows.dtype),
+                np.zeros((tokens.n_documents, n_topics), dtype=np.float32),
+            )
+        words, documents = sums
         self._in_ranges(
-            np.arange(len(out) + 1),
-            lambda a, b: kernels.add_word_counts(a, b, self.rows, self.lists, out),
+            np.arange(len(words) + 1),
+            lambda a, b: kernels.add_word_counts(a, b, self.rows, self.lists, words),
         )
-
-    def _add_document_counts(self, out: Array) -> None:
-        tokens = self.tokens
         self._in_ranges(
             tokens.doc_ptr,
             lambda a, b: kernels.add_document_counts(
-                a, b, tokens.doc_ptr, self.topic_of, out
+                a, b, tokens.doc_ptr, self.topic_of, documents
             ),
         )
+        return sums
 
-    def _summed_words(self) -> Array:
-        """Return N_wk of words by frequency, summed over the samples."""
-        if self._sum_words is not None:
-            return self._sum_words
-        shape = (self.tokens.n_terms, len(self.alpha))
-        state = np.zeros(shape, dtype=self.rows.dtype)
-        self._add_word_counts(state)
-        return state
+    def _summed(self) -> tuple[Array, Array]:
+        """Return the sums of the samples, or the state before there is one."""
+        return self._added(None) if self._sums is None else self._sums
+
+    def free_scratch(self) -> None:
+        """Give back the chain, once it is over: the sums alone make the results."""
+        self._sums = self._summed()
+        del self.topic_of, self.old, self.rows, self.lists, self.blocks
+        del self.tokens.words
 
     def word_counts(self) -> Array:
         """N_wk (K, V): the mean of the samples, or the state before there is one."""
-        sums = self._summed_words()
+        sums = self._summed()[0]
         counts = np.empty(sums.shape[::-1], dtype=sums.dtype)
         for k in range(len(counts)):
             counts[k, self.tokens.terms] = sums[:, k]
@@ -322,19 +294,63 @@ class CollapsedGibbs:
 
     def topic_totals(self) -> NDArray[np.float64]:
         """Tokens of each topic, its prior's included."""
-        totals = self._summed_words().sum(axis=0, dtype=np.float64)
+        totals = self._summed()[0].sum(axis=0, dtype=np.float64)
         totals /= max(self.n_samples, 1)
         return np.asarray(totals + self.tokens.n_terms * self.eta)
 
     def doc_topics(self) -> Array:
         """θ (D, K), posterior mean given the samples; uniform for empty documents."""
-        sums = self._sum_documents
-        if sums is None:
-            shape = (self.tokens.n_documents, len(self.alpha))
-            sums = np.zeros(shape, dtype=np.float32)
-            self._add_document_counts(sums)
-        theta = sums.astype(self.dtype)
+        theta = self._summed()[1].astype(self.dtype)
         theta /= self.dtype.type(max(self.n_samples, 1))
         theta += self.alpha.astype(self.dtype)
         theta[self.tokens.document_lengths == 0] = 1.0
         return normalize_rows(theta)
+
+
+# Minka's fixed points (docs/math.md §3): the updates of `topicfold.learn.priors`, which
+# work on dense expected counts; whole counts repeat, so each distinct one is looked at
+# once.
+
+
+def alpha_from_codes(
+    codes: NDArray[np.integer],
+    lengths: NDArray[np.integer],
+    alpha: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return α of a Dirichlet-multinomial, from N_dk K + k of every N_dk > 0.
+
+    ``α_k ← α_k Σ_d[ψ(N_dk + α_k) − ψ(α_k)] / Σ_d[ψ(n_d + α_0) − ψ(α_0)]``; documents
+    without tokens say nothing.
+    """
+    n_topics = len(alpha)
+    if codes.max(initial=0) < LARGEST_TABLE:
+        table = np.bincount(codes)
+        distinct = np.flatnonzero(table)
+        repeats = table[distinct]
+    else:
+        distinct, repeats = np.unique(codes, return_counts=True)
+    n, k = np.divmod(distinct, n_topics)
+    length, documents = np.unique(lengths[lengths > 0], return_counts=True)
+    for _ in range(PRIOR_STEPS):
+        terms = repeats * (psi(n + alpha[k]) - psi(alpha[k]))
+        above = np.bincount(k, weights=terms, minlength=n_topics)
+        total = alpha.sum()
+        below = float(documents @ (psi(length + total) - psi(total)))
+        alpha = np.maximum(alpha * above / max(below, 1e-300), SMALLEST_PRIOR)
+    return alpha
+
+
+def eta_from_histogram(
+    histogram: NDArray[np.integer],
+    totals: NDArray[np.integer],
+    n_terms: int,
+    eta: float,
+) -> float:
+    """Return the symmetric η, given how many N_wk have each value, and all N_k."""
+    n = np.flatnonzero(histogram[1:]) + 1
+    repeats = histogram[n]
+    for _ in range(PRIOR_STEPS):
+        above = float(repeats @ (psi(n + eta) - psi(eta)))
+        below = float((psi(totals + n_terms * eta) - psi(n_terms * eta)).sum())
+        eta = max(eta * above / max(n_terms * below, 1e-300), SMALLEST_PRIOR)
+    return float(eta)

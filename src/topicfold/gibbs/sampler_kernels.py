@@ -50,12 +50,12 @@ def sample_documents(
     first, last, corpus, rows, prior_mass, lists, topic_weights, eta,
     seed, sweep, table, alpha, scratch, out_loglik,
 ):  # fmt: skip
-    """Draw topics for the documents [first, last); keep the old ones.
+    """Draw topics for the documents [first, last) of a block; keep the old ones.
 
-    Writes `topics` and `old` of `corpus` for its tokens, and Σ_k log Γ(N_dk + α_k) −
-    log Γ(α_k) of each document.
+    `corpus` is (doc_ptr, words, topics, old, first token of the block); `old` is of the
+    block alone. Also writes Σ_k log Γ(N_dk + α_k) − log Γ(α_k) of each document.
     """
-    doc_ptr, words, topics, old = corpus
+    doc_ptr, words, topics, old, block_begin = corpus
     scale, prior, prior_cum = topic_weights
     list_ptr, list_len, list_topics, list_counts = lists
     n_frequent = rows.shape[0]
@@ -88,7 +88,7 @@ def sample_documents(
                     prior_cum, eta, n_active, counts, active, part, key, counter, work,
                 )  # fmt: skip
             n_active = add_token(k, scale, n_active, counts, place, active, part)
-            old[i] = z
+            old[i - block_begin] = z
             topics[i] = k
         out_loglik[d] = clear_document(n_active, counts, active, table, alpha)
 
@@ -261,64 +261,38 @@ def prior_masses(first, last, rows, prior, eta, out_mass):
 
 
 @lean_kernel
-def recount_words(first, last, block, corpus, rows, lists, out_change):
+def recount_words(first, last, block, corpus, counted, rows, lists, out_change):
     """Move the counts of words [first, last) of a block from old to new topics.
 
-    Adds what the totals N_k change by to `out_change`.
+    The first time, when they are not `counted` yet, there are no old ones. Adds what
+    the totals N_k change by to `out_change`.
     """
     words, ptr, order = block
     list_ptr, list_len, list_topics, list_counts = lists
-    _, _, topics, old = corpus
+    _, _, topics, old, block_begin = corpus
     n_frequent = rows.shape[0]
     for r in range(first, last):
         w = words[r]
+        rare = w - n_frequent
         for p in range(ptr[r], ptr[r + 1]):
-            before = uint32(old[order[p]])
             after = uint32(topics[order[p]])
-            if before == after:
-                continue
-            out_change[before] -= 1
+            if counted:
+                before = uint32(old[order[p] - block_begin])
+                if before == after:
+                    continue
+                out_change[before] -= 1
+                if w < n_frequent:
+                    rows[w, before] -= 1
+                else:
+                    change_list(
+                        list_ptr, list_len, list_topics, list_counts, rare, before, -1
+                    )
             out_change[after] += 1
             if w < n_frequent:
-                rows[w, before] -= 1
                 rows[w, after] += 1
             else:
                 change_list(
-                    list_ptr,
-                    list_len,
-                    list_topics,
-                    list_counts,
-                    w - n_frequent,
-                    before,
-                    -1,
-                )
-                change_list(
-                    list_ptr,
-                    list_len,
-                    list_topics,
-                    list_counts,
-                    w - n_frequent,
-                    after,
-                    1,
-                )
-
-
-@lean_kernel
-def add_words(first, last, block, topics, rows, lists, out_change):
-    """Count the tokens of words [first, last) of a block that was not counted yet."""
-    words, ptr, order = block
-    list_ptr, list_len, list_topics, list_counts = lists
-    n_frequent = rows.shape[0]
-    for r in range(first, last):
-        w = words[r]
-        for p in range(ptr[r], ptr[r + 1]):
-            k = uint32(topics[order[p]])
-            out_change[k] += 1
-            if w < n_frequent:
-                rows[w, k] += 1
-            else:
-                change_list(
-                    list_ptr, list_len, list_topics, list_counts, w - n_frequent, k, 1
+                    list_ptr, list_len, list_topics, list_counts, rare, after, 1
                 )
 
 
@@ -396,18 +370,17 @@ def add_document_counts(first, last, doc_ptr, topics, out_sums):
 
 
 @kernel
-def document_pairs(doc_ptr, topics, n_topics, out_topics, out_counts):
-    """Write the pairs (topic, N_dk > 0) of all documents; return their number."""
+def document_codes(doc_ptr, topics, n_topics, out_codes):
+    """Write N_dk K + k of every N_dk > 0, document by document; return their number."""
     counts = np.zeros(n_topics, dtype=np.int64)
-    n_pairs = 0
+    n_codes = 0
     for d in range(len(doc_ptr) - 1):
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
             counts[uint32(topics[i])] += 1
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
             k = uint32(topics[i])
             if counts[k] > 0:
-                out_topics[n_pairs] = k
-                out_counts[n_pairs] = counts[k]
+                out_codes[n_codes] = counts[k] * n_topics + k
                 counts[k] = 0
-                n_pairs += 1
-    return n_pairs
+                n_codes += 1
+    return n_codes

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,9 @@ MAX_TOKENS = 10**10
 
 
 def check_whole(X: Any, who: str, instead: str) -> None:
-    """Refuse entries that are not whole: a sampler gives every token one topic.
+    """Refuse too many tokens, and entries that are not whole.
 
     `instead` says what takes other weights.
-
-    Examples
-    --------
-    >>> check_whole(sparse.csr_matrix([[1.0, 0.5]]), "GibbsLDA", "use LDA")
-    Traceback (most recent call last):
-    topicfold.exceptions.DataError: X has 1 entry that is not a whole number ...
     """
     n_tokens = float(X.data.sum(dtype=np.float64))
     if n_tokens > MAX_TOKENS:
@@ -49,20 +42,21 @@ def check_whole(X: Any, who: str, instead: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Block:
+def token_words(
+    X: sparse.csr_matrix, number: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return where each document's tokens are, and their words; `number` is X's."""
+    counts = X.data.astype(np.int64)
+    words = np.repeat(number, counts)
+    ends = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=ends[1:])
+    return ends[X.indptr], words
+
+
+class Block(NamedTuple):
     """Documents that are sampled with the same word counts, and their tokens by word.
 
-    Attributes
-    ----------
-    first, last : int
-        The documents.
-    words : ndarray
-        Words that occur, ascending.
-    ptr : ndarray of shape (n_words + 1,)
-        Where the tokens of each word are in `order`.
-    order : ndarray
-        Tokens sorted by word.
+    The tokens of ``words[i]`` are ``order[ptr[i]:ptr[i + 1]]``; words are ascending.
     """
 
     first: int
@@ -73,55 +67,25 @@ class Block:
 
 
 class Tokens:
-    """The tokens of a corpus, document by document.
+    """The tokens of a corpus of whole counts, document by document.
 
     Words are numbered anew from the most to the least frequent, so that those with a
-    row of counts come first and the busiest rows lie together.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        Whole counts.
-
-    Attributes
-    ----------
-    words : ndarray of shape (n_tokens,)
-        Word of each token.
-    doc_ptr : ndarray of shape (n_documents + 1,)
-        Where the tokens of each document are.
-    terms : ndarray of shape (n_terms,)
-        Column of X of each word.
-    word_counts : ndarray of shape (n_terms,)
-        Tokens of each word.
-    n_frequent : int
-        Words with a row of counts.
-
-    Examples
-    --------
-    >>> tokens = Tokens(sparse.csr_matrix([[0, 2, 1], [0, 1, 0]]))
-    >>> tokens.words.tolist(), tokens.doc_ptr.tolist(), tokens.terms.tolist()
-    ([0, 0, 1, 0], [0, 3, 4], [1, 2, 0])
+    row of counts (the first `n_frequent`) come first and the busiest rows lie together;
+    `terms` has their columns of X, `word_counts` the number of their tokens.
     """
 
     def __init__(self, X: sparse.csr_matrix, fewest: int = FEWEST_FOR_A_ROW) -> None:
-        counts = X.data.astype(np.int64)
-        totals = np.bincount(X.indices, weights=counts, minlength=X.shape[1])
+        totals = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
         self.terms = np.argsort(-totals, kind="stable")
         self.word_counts = totals[self.terms].astype(np.int64)
         self.n_frequent = int(np.sum(self.word_counts >= fewest))
         kind: Any = np.uint16 if X.shape[1] <= 1 << 16 else np.uint32
         number = np.empty(X.shape[1], dtype=kind)
         number[self.terms] = np.arange(X.shape[1], dtype=kind)
-        self.words = np.repeat(number[X.indices], counts)
-        ends = np.concatenate(([0], np.cumsum(counts)))
-        self.doc_ptr = ends[X.indptr].astype(np.int64)
+        self.doc_ptr, self.words = token_words(X, number[X.indices])
+        self.document_lengths = np.diff(self.doc_ptr)
         self.n_documents, self.n_terms = X.shape
         self.n_tokens = len(self.words)
-
-    @property
-    def document_lengths(self) -> NDArray[np.int64]:
-        """Tokens of each document."""
-        return np.diff(self.doc_ptr)
 
     def blocks(self, n_blocks: int) -> list[Block]:
         """Cut the documents into at most `n_blocks` blocks of about equal length."""
