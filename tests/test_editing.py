@@ -172,7 +172,7 @@ def test_bad_edits_say_what_is_wrong(model, edit, message):
 def test_split_needs_the_training_documents(model, X):
     with pytest.raises(DataError, match="Give the training documents"):
         split_topic(model, 0, X[:10])
-    with pytest.raises(DataError, match="n_topics must be at least 2"):
+    with pytest.raises(DataError, match="n_topics must be a whole number from 2"):
         split_topic(model, 0, X, n_topics=1)
 
 

@@ -177,8 +177,12 @@ def split_topic(
     from topicfold import PLSA
 
     (topic,) = _check_topics(model, [topic])
-    if n_topics < 2:
-        raise DataError(f"n_topics must be at least 2. Got {n_topics!r} instead.")
+    most = model.components_.shape[1]
+    if type(n_topics) is not int or not 2 <= n_topics <= max(most, 2):
+        raise DataError(
+            "n_topics must be a whole number from 2 to the number of words, "
+            f"{most}. Got {n_topics!r} instead."
+        )
     counts = _counts_of_topic(model, topic, X)
     if counts.nnz == 0:
         raise DataError(f"No word of these documents belongs to topic {topic}.")

@@ -79,7 +79,7 @@ def test_an_earlier_parameter_warns_and_takes_effect(model, option, corpus, tmp_
     assert f"{name}=" in repr(one)
 
 
-@pytest.mark.parametrize("model", {m for m, _ in EARLIER}, ids=lambda m: m.__name__)
+@pytest.mark.parametrize("model", dict(EARLIER), ids=lambda m: m.__name__)
 def test_no_earlier_parameter_is_in_the_signature(model):
     assert not set(model._earlier_parameters) & set(model().get_params())
     assert set(model._earlier_parameters) <= set(model._parameter_constraints)

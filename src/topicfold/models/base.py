@@ -321,8 +321,10 @@ class TopicModel(
                 problems += simplex_problems(name, array)
             elif not (array >= 0).all():
                 problems.append(f"{name} has negative entries")
-        if not getattr(self, "topic_word_prior_", 1.0) > 0:
-            problems.append("topic_word_prior_ is not positive")
+        for name in ("topic_word_prior_", "strength_", "pull_"):
+            value = getattr(self, name, 1.0)
+            if not isinstance(value, Real) or not float(value) >= 0:
+                problems.append(f"{name} is {value!r}, not a positive number")
         if problems:
             raise ValueError("; ".join(problems))
 

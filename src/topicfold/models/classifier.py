@@ -368,6 +368,17 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         data: TopicData = self.model_.topic_data(vocabulary, **documents)
         return data
 
+    def _check_loaded(self) -> None:
+        """Refuse a saved classifier whose parts do not fit together."""
+        if not hasattr(self, "classifier_"):
+            return  # saved before it was fitted
+        n_terms = getattr(getattr(self, "model_", None), "n_features_in_", None)
+        n_topics = len(getattr(self.model_, "components_", ()))
+        if n_terms is None or getattr(self, "n_features_in_", None) != n_terms:
+            raise ValueError("its topics and its words do not fit together")
+        if self.classifier_.coef_.shape[1] != n_topics:
+            raise ValueError("its topics and its rule do not fit together")
+
     def save(self, path: Any) -> None:
         """Save the topics and the decision of a linear classifier, without pickle.
 

@@ -17,10 +17,12 @@ from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
 from topicfold.learn import Callback
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, PRIOR, whole
+from topicfold.models.base import COMMON_CONSTRAINTS, PRIOR, whole
 from topicfold.models.lda import DirichletTopics, checked_doc_topic_prior
 
 _SHARED = ("n_components", "max_iter", "random_state", "n_jobs", "callbacks", "verbose")
+# Sweeps over a new document; far more than its mixture needs to settle.
+MAX_SWEEPS = 10_000
 _INSTEAD = "use LDA, whose algorithms take any weights"
 
 
@@ -138,8 +140,8 @@ class GibbsLDA(DirichletTopics):
         "burn_in": [whole(0), None],
         "sample_every": [whole(1)],
         "n_blocks": [whole(1)],
-        "doc_burn_in": [whole(0, MAX_UPDATES)],
-        "doc_samples": [whole(1, MAX_UPDATES)],
+        "doc_burn_in": [whole(0, MAX_SWEEPS)],
+        "doc_samples": [whole(1, MAX_SWEEPS)],
     }
 
     device = "cpu"  # not a choice: there is no sampler elsewhere
