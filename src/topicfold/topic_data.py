@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.ranking import best_places
 from topicfold.core.simplex import simplex_problems
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.bundle import (
@@ -354,11 +355,7 @@ def _rank(
             score = np.log(row, dtype=np.float64) - (1 - relevance) * background
         # What is equal but for rounding must be equal on every machine.
         score = np.round(score, 10)
-    n = min(n, len(row))
-    threshold = np.partition(score, len(row) - n)[len(row) - n]
-    candidates = np.flatnonzero(score >= threshold)
-    best = np.argsort(-score[candidates], kind="stable")[:n]
-    return candidates[best]
+    return best_places(score, n)
 
 
 def _normalise(name: str, value: Any) -> Any:

@@ -12,6 +12,7 @@ import pytest
 
 import topicfold.report
 from topicfold import TopicData
+from topicfold.report.content import LAMBDAS, N_SHOWN, index_terms
 from topicfold.report.documents import (
     MAX_PERIODS,
     find_classes,
@@ -22,7 +23,6 @@ from topicfold.report.documents import (
 )
 from topicfold.report.layout import map_documents, nearest_documents, pick_colors
 from topicfold.report.packing import pack_array, pack_strings
-from topicfold.report.terms import LAMBDAS, N_SHOWN, index_terms
 from topicfold.report.texts import WordMarker, lead, shorten
 from topicfold.report.writing import report_html
 

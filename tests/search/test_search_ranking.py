@@ -4,9 +4,10 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from topicfold.core.ranking import best_places
 from topicfold.search.lexical import LexicalScores, mixed
 from topicfold.search.measures import latent_form, query_form, stored_form
-from topicfold.search.ranking import best_of_scores, exact_scores, find_best
+from topicfold.search.ranking import exact_scores, find_best
 
 
 @pytest.fixture(autouse=True)
@@ -77,12 +78,21 @@ def test_a_row_scores_the_same_wherever_it_lies():
         assert (exact_scores(vectors, query, np.array([3, 998])) == one).all()
 
 
+@pytest.mark.parametrize("size", [1, 63, 64, 1000, 20_000])
+def test_the_best_places_are_those_of_a_stable_sort(size):
+    rng = np.random.default_rng(size)
+    for scores in (rng.standard_normal(size), rng.integers(0, 9, size).astype(float)):
+        for n in (1, 10, size):
+            expected = np.argsort(-scores, kind="stable")[:n]
+            np.testing.assert_array_equal(best_places(scores, n), expected)
+
+
 def test_small_and_empty():
     one = np.ones((1, 2), np.float32)
     assert find_best(one, np.ones(2), 5)[0].tolist() == [0]
     assert find_best(one, np.ones(2), 5, skip=0)[0].tolist() == []
     assert find_best(one[:0], np.ones(2), 5, threads=2)[0].tolist() == []
-    assert best_of_scores(np.array([1.0]), 400, skip=0).tolist() == []
+    assert best_places(np.empty(0), 400).tolist() == []
 
 
 def test_products_are_added_in_float64():

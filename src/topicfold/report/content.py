@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold._version import __version__
+from topicfold.core.ranking import best_places
 from topicfold.report.documents import (
     Classes,
     find_classes,
@@ -30,7 +31,6 @@ from topicfold.report.packing import (
     pack_strings,
     smallest_unsigned,
 )
-from topicfold.report.terms import N_SHOWN, TermIndex, index_terms
 from topicfold.report.texts import lead
 from topicfold.topic_data import TopicData
 
@@ -39,26 +39,11 @@ MAX_TERMS = 30_000
 # Every pair of more topics would be more than a page can show or hold.
 MAX_MATRIX = 300
 _N_NEAR = 8
+N_SHOWN = 30
+# The stops of the slider: for each of them the list is exact.
+LAMBDAS = tuple(step / 10 for step in range(11))
+_TOPICS_OF_A_TERM = 5
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-
-
-@dataclass(frozen=True)
-class PageContent:
-    """What the page shows.
-
-    Attributes
-    ----------
-    page : dict
-        The data but for the texts; JSON.
-    rows : ndarray of int
-        The documents shown.
-    typical : ndarray of int
-        The documents that are typical of some topic.
-    """
-
-    page: dict[str, Any]
-    rows: NDArray[np.int64]
-    typical: NDArray[np.int64]
 
 
 def page_content(
@@ -68,22 +53,8 @@ def page_content(
     coherence: Sequence[float] | None,
     max_documents: int,
     seed: int,
-) -> PageContent:
-    """Return the data of the page without the texts.
-
-    Parameters
-    ----------
-    data : TopicData
-        The topics.
-    title : str
-        Title of the page.
-    coherence : sequence of float or None
-        Coherence of every topic.
-    max_documents : int
-        Documents to show; a random sample of them if there are more.
-    seed : int
-        For that sample.
-    """
+) -> tuple[dict[str, Any], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the page without texts, the documents shown and the typical ones."""
     typical = typical_documents(data)
     n_documents = data.n_documents if data.doc_topics is not None else 0
     rows = shown_documents(n_documents, typical.ravel(), max_documents, seed)
@@ -95,12 +66,19 @@ def page_content(
     colors = pick_colors(data.topic_sizes(), similarity, anchors)
     place = np.zeros(n_documents, dtype=np.int64)
     place[rows] = np.arange(len(rows))
+    tokens = None if data.doc_lengths is None else float(data.doc_lengths.sum())
     page: dict[str, Any] = {
         "format": "topicfold-report",
         "version": FORMAT_VERSION,
         "title": clean(title),
         "fingerprint": _fingerprint(data),
-        "counts": _counts(data, rows),
+        "counts": {
+            "documents": data.n_documents,
+            "shown": len(rows),
+            "terms": data.n_terms,
+            "topics": data.n_topics,
+            "tokens": tokens,
+        },
         "topics": _topics(data, terms, similarity, coherence, place[typical], colors),
         "terms": _terms(data, terms, notes),
         "documents": documents,
@@ -113,21 +91,11 @@ def page_content(
     if anchors is not None:
         for topic, anchor in zip(page["topics"], anchors.tolist(), strict=True):
             topic["anchor"] = [round(value, 4) for value in anchor]
-    return PageContent(page=page, rows=rows, typical=np.unique(typical))
+    return page, rows, np.unique(typical)
 
 
 def topic_similarity(data: TopicData) -> NDArray[np.float64]:
-    """Return how alike the words of every two topics are.
-
-    Bhattacharyya coefficient Σ_w √(φ_kw φ_lw). Range: 0 (no word in common) to 1 (the
-    same). Direction: none, it is no score.
-
-    Examples
-    --------
-    >>> data = TopicData(topics=[[0.5, 0.5], [0.0, 1.0]], vocabulary=["a", "b"])
-    >>> topic_similarity(data).round(2).tolist()
-    [[1.0, 0.71], [0.71, 1.0]]
-    """
+    """Return the Bhattacharyya coefficients Σ_w √(φ_kw φ_lw) of topics, in [0, 1]."""
     roots = np.sqrt(data.topics)
     return np.clip((roots @ roots.T).astype(np.float64), 0.0, 1.0)
 
@@ -138,17 +106,6 @@ def _fingerprint(data: TopicData) -> str:
     for topic in range(data.n_topics):
         digest.update(data.name(topic).encode("utf-8", "replace") + b"\0")
     return digest.hexdigest()[:16]
-
-
-def _counts(data: TopicData, rows: NDArray[np.int64]) -> dict[str, Any]:
-    tokens = None if data.doc_lengths is None else float(data.doc_lengths.sum())
-    return {
-        "documents": data.n_documents,
-        "shown": len(rows),
-        "terms": data.n_terms,
-        "topics": data.n_topics,
-        "tokens": tokens,
-    }
 
 
 def _topics(
@@ -187,6 +144,77 @@ def _topics(
             }
         )
     return topics
+
+
+@dataclass(frozen=True)
+class TermIndex:
+    """The terms that the page knows, the most frequent first."""
+
+    columns: NDArray[np.int64]  # in the vocabulary
+    frequencies: NDArray[np.float64]
+    # For every topic the places, in `columns`, of all terms that are among its best
+    # `N_SHOWN` for one of `LAMBDAS`, in the order of the vocabulary.
+    candidates: list[NDArray[np.int64]]
+    topics: NDArray[np.int64]  # those of a term with the largest p(k|w)
+    shares: NDArray[np.float64]  # and that probability
+
+
+def index_terms(data: TopicData, max_terms: int) -> TermIndex:
+    """Choose the terms of the page and rank them.
+
+    The `max_terms` most frequent are always known, and those that a topic lists.
+    """
+    frequencies = data.term_frequencies()
+    listed = [
+        np.unique(_best_columns(row, np.log(np.maximum(frequencies, 1e-300))))
+        for row in data.topics
+    ]
+    order = np.argsort(-frequencies, kind="stable")
+    known = np.zeros(data.n_terms, dtype=bool)
+    known[order[:max_terms]] = True
+    known[np.concatenate(listed)] = True
+    columns = order[known[order]]
+    place = np.empty(data.n_terms, dtype=np.int64)
+    place[columns] = np.arange(len(columns))
+    topics, shares = _topics_of_terms(data, columns)
+    return TermIndex(
+        columns=columns,
+        frequencies=frequencies[columns],
+        candidates=[place[found] for found in listed],
+        topics=topics,
+        shares=shares,
+    )
+
+
+def _best_columns(
+    row: NDArray[Any], background: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the columns of the best terms of a topic for every λ, with repetition."""
+    possible = np.flatnonzero(row > 0)
+    log_row = np.log(row[possible].astype(np.float64))
+    # Ties are decided as in TopicData.top_terms.
+    scores = (log_row - (1 - value) * background[possible] for value in LAMBDAS)
+    found = [best_places(np.round(score, 10), N_SHOWN) for score in scores]
+    return possible[np.concatenate(found)]
+
+
+def _topics_of_terms(
+    data: TopicData, columns: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the topics of every term by falling p(k|w) ∝ p(k) p(w|k)."""
+    n_best = min(_TOPICS_OF_A_TERM, data.n_topics)
+    topics = np.empty((len(columns), n_best), dtype=np.int64)
+    shares = np.empty((len(columns), n_best))
+    sizes = data.topic_sizes()[:, None]
+    block = max(1, 4_000_000 // data.n_topics)
+    for first in range(0, len(columns), block):
+        rows = slice(first, first + block)
+        joint = (data.topics[:, columns[rows]] * sizes).T
+        total = np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+        best = np.argsort(-joint, axis=1, kind="stable")[:, :n_best]
+        topics[rows] = best
+        shares[rows] = np.take_along_axis(joint, best, axis=1) / total
+    return topics, shares
 
 
 def _terms(data: TopicData, terms: TermIndex, notes: list[str]) -> dict[str, Any]:
@@ -234,7 +262,9 @@ def _documents(
         result["ids"] = pack_strings(data.doc_ids[row] for row in rows)
     if data.texts is not None:
         leads = [lead(data.texts[row]) for row in rows]
-        if not _are_same(leads) or data.doc_ids is None:
+        # Where titles begin alike, ids tell more.
+        alike = 2 * len({text[:20] for text in leads}) < len(leads)
+        if not alike or data.doc_ids is None:
             result["leads"] = pack_strings(leads)
     if data.doc_lengths is not None:
         result["lengths"] = pack_array(data.doc_lengths[rows].astype(np.float32))
@@ -243,11 +273,6 @@ def _documents(
         kind = smallest_unsigned(len(classes.names) + 1)
         result["classes"] = pack_array(codes.astype(kind))
     return result, topic_anchors(positions, mixtures)
-
-
-def _are_same(leads: Sequence[str]) -> bool:
-    """Tell whether titles begin so alike that ids tell more."""
-    return 2 * len({text[:20] for text in leads}) < len(leads)
 
 
 def _classes(classes: Classes | None, notes: list[str]) -> dict[str, Any] | None:

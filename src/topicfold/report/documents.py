@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.ranking import best_places
 from topicfold.report.packing import pack_array, smallest_unsigned
 from topicfold.topic_data import TopicData
 
@@ -19,25 +20,13 @@ _SCALE = 255
 MAX_PERIODS = 60
 # Calendar units from fine to coarse, and how much of the ISO date names one.
 _UNITS = (("h", 13), ("D", 10), ("M", 7), ("Y", 4))
-_STEPS = (1, 2, 5)
 
 
 def typical_documents(data: TopicData) -> NDArray[np.int64]:
-    """Return the most typical documents of every topic, best first.
+    """Return the most typical documents of every topic, up to 8, best first.
 
     They have the largest θ_dk n_d / (n_d + m), where n_d is the length and m the
     median length: a document of two words that are both of the topic is not typical.
-
-    Returns
-    -------
-    ndarray of shape (n_topics, min(8, n_documents))
-
-    Examples
-    --------
-    >>> data = TopicData(topics=[[1.0]], vocabulary=["a"], doc_topics=[[1.0], [1.0]],
-    ...     doc_lengths=[2, 40])
-    >>> typical_documents(data).tolist()
-    [[1, 0]]
     """
     if data.doc_topics is None or not len(data.doc_topics):
         return np.empty((data.n_topics, 0), dtype=np.int64)
@@ -45,29 +34,14 @@ def typical_documents(data: TopicData) -> NDArray[np.int64]:
     if data.doc_lengths is not None and data.doc_lengths.any():
         lengths = data.doc_lengths.astype(np.float64)
         weights = lengths / (lengths + np.median(lengths[lengths > 0]))
-    n_best = min(N_TYPICAL, data.n_documents)
-    best = np.empty((data.n_topics, n_best), dtype=np.int64)
-    for topic, column in enumerate(data.doc_topics.T):
-        score = column * weights
-        threshold = np.partition(score, len(score) - n_best)[len(score) - n_best]
-        found = np.flatnonzero(score >= threshold)
-        best[topic] = found[np.argsort(-score[found], kind="stable")[:n_best]]
-    return best
+    scores = (column * weights for column in data.doc_topics.T)
+    return np.stack([best_places(score, N_TYPICAL) for score in scores])
 
 
 def shown_documents(
     n_documents: int, wanted: NDArray[np.int64], max_documents: int, seed: int
 ) -> NDArray[np.int64]:
-    """Return the rows of the documents on the page: `wanted` ones and a random sample.
-
-    Examples
-    --------
-    >>> shown_documents(3, np.array([1]), 10, 0).tolist()
-    [0, 1, 2]
-    >>> rows = shown_documents(1000, np.array([7]), 10, 0)
-    >>> len(rows), 7 in rows
-    (10, True)
-    """
+    """Return the documents on the page: `wanted` ones and a random sample."""
     if n_documents <= max_documents:
         return np.arange(n_documents)
     chosen = np.unique(wanted)
@@ -78,14 +52,7 @@ def shown_documents(
 
 
 def pack_mixtures(doc_topics: NDArray[Any]) -> dict[str, Any]:
-    """Return mixtures as JSON: for each document its largest topics, in 255ths.
-
-    Examples
-    --------
-    >>> packed = pack_mixtures(np.array([[0.5, 0.5, 0.0]]))
-    >>> sorted(packed)
-    ['counts', 'topics', 'weights']
-    """
+    """Return mixtures as JSON: for each document its largest topics, in 255ths."""
     n_topics = doc_topics.shape[1]
     steps = np.empty(doc_topics.shape, dtype=np.uint8)
     np.rint(doc_topics * _SCALE, out=steps, casting="unsafe")
@@ -103,45 +70,22 @@ def pack_mixtures(doc_topics: NDArray[Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes on the page.
-
-    Attributes
-    ----------
-    names : list of str
-        In alphabetical order; the largest, if there are too many.
-    sizes : ndarray of int
-        Documents of each.
-    mixtures : ndarray of shape (n_classes, n_topics)
-        Mean mixture of each.
-    codes : ndarray of shape (n_documents,)
-        Place of every document's class + 1; 0 if it has none, or none on the page.
-    n_all : int
-        How many classes there are.
-    """
+    """The classes on the page, by name; the largest, if there are too many."""
 
     names: list[str]
     sizes: NDArray[np.int64]
-    mixtures: NDArray[np.float64]
-    codes: NDArray[np.int64]
-    n_all: int
+    mixtures: NDArray[np.float64]  # the mean of each
+    codes: NDArray[np.int64]  # place of a document's class + 1; 0: none on the page
+    n_all: int  # classes that there are
 
 
 def find_classes(data: TopicData) -> Classes | None:
-    """Return the classes; None if no document has one.
-
-    Examples
-    --------
-    >>> data = TopicData(topics=[[1.0]], vocabulary=["a"], doc_topics=[[1.0], [1.0]],
-    ...     labels=["x", None])
-    >>> find_classes(data).codes.tolist()
-    [1, 0]
-    """
+    """Return the classes; None if no document has one."""
     if data.labels is None or data.doc_topics is None:
         return None
-    known = [label for label in data.labels if label is not None]
-    if not known:
-        return None
     names, mixtures = data.class_topics()
+    if not names:
+        return None
     place = {name: number for number, name in enumerate(names)}
     codes = np.array([-1 if x is None else place[x] for x in data.labels])
     sizes = np.bincount(codes[codes >= 0], minlength=len(names))
@@ -159,37 +103,16 @@ def find_classes(data: TopicData) -> Classes | None:
 
 @dataclass(frozen=True)
 class Periods:
-    """The periods of the documents.
-
-    Attributes
-    ----------
-    names : list of str
-        What to call each, in order of time.
-    documents : ndarray of int
-        How many documents each has.
-    shares : ndarray of shape (n_periods, n_topics)
-        Share of every topic in the tokens of a period; 0 where there are none.
-    values : ndarray of shape (n_documents,)
-        Time of every document as a number (dates: days since 1970), NaN if unknown.
-    """
+    """The periods of the documents, in order of time."""
 
     names: list[str]
-    documents: NDArray[np.int64]
-    shares: NDArray[np.float64]
-    values: NDArray[np.float64]
+    documents: NDArray[np.int64]  # how many each has
+    shares: NDArray[np.float64]  # of topics in a period's tokens; 0 without any
+    values: NDArray[np.float64]  # times as numbers (days since 1970), NaN if unknown
 
 
 def find_periods(data: TopicData) -> Periods | None:
-    """Return the periods; None without times, or if all are the same.
-
-    Examples
-    --------
-    >>> data = TopicData(topics=[[1.0]], vocabulary=["a"], doc_topics=[[1.0]] * 3,
-    ...     times=np.array(["2001-05-03", "2001-06-01", "2003-01-01"], "datetime64[D]"))
-    >>> periods = find_periods(data)
-    >>> periods.names[0], periods.names[-1], len(periods.names)
-    ('2001-05', '2003-01', 21)
-    """
+    """Return the periods; None without times, or if all are the same."""
     if data.times is None or data.doc_topics is None:
         return None
     times = data.times
@@ -201,13 +124,16 @@ def find_periods(data: TopicData) -> Periods | None:
     lengths = np.ones(len(times))
     if data.doc_lengths is not None and data.doc_lengths.any():
         lengths = data.doc_lengths.astype(np.float64)
+    values = np.full(len(times), np.nan)
+    seconds = times[known].astype("datetime64[s]" if dated else np.float64)
+    values[known] = seconds.astype(np.float64) / (86400 if dated else 1)
     weights = data.doc_topics[known] * lengths[known, None]
     tokens = np.stack([np.bincount(codes, column, len(names)) for column in weights.T])
     return Periods(
         names=names,
         documents=np.bincount(codes, minlength=len(names)),
         shares=(tokens / np.maximum(tokens.sum(axis=0), 1e-300)).T,
-        values=_as_numbers(times, known),
+        values=values,
     )
 
 
@@ -217,46 +143,29 @@ def _by_calendar(times: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
         span = int(numbers.max() - numbers.min()) + 1
         if span <= MAX_PERIODS:
             break
-    letters = dict(_UNITS)[unit]
-    step = _least_step(span)
-    first = (int(numbers.min()) // step) * step
-    codes = (numbers - first) // step
-    starts = np.arange(int(codes.max()) + 1) * step + first
+    step = 1 if span <= MAX_PERIODS else int(_round_step(span / (MAX_PERIODS - 1)))
+    codes = numbers // step - int(numbers.min()) // step
+    starts = (np.arange(int(codes.max()) + 1) + int(numbers.min()) // step) * step
     dates = np.datetime_as_string(starts.astype(f"datetime64[{unit}]"))
+    letters = dict(_UNITS)[unit]
     return [str(date)[:letters].replace("T", " ") for date in dates], codes
 
 
 def _by_number(times: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
     values = times.astype(np.float64)
     low, high = float(values.min()), float(values.max())
-    whole = bool((values == np.round(values)).all())
-    step = float(_least_step(high - low + 1)) if whole else 0.0
-    if not step:
-        rough = (high - low) / (MAX_PERIODS - 1)
-        power = 10.0 ** np.floor(np.log10(rough))
-        step = next(s * power for s in (*_STEPS, 10) if s * power >= rough)
+    if (values == np.round(values)).all():
+        span = high - low + 1
+        step = 1.0 if span <= MAX_PERIODS else _round_step(span / (MAX_PERIODS - 1))
+    else:
+        step = _round_step((high - low) / (MAX_PERIODS - 1))
     first = np.floor(low / step)
     codes = (np.floor(values / step) - first).astype(np.int64)
     starts = (np.arange(int(codes.max()) + 1) + first) * step
     return [f"{start:.10g}" for start in starts], codes
 
 
-def _least_step(span: float) -> int:
-    """Return 1, 2, 5, 10, … so that a span has at most `MAX_PERIODS` steps."""
-    power = 1
-    while True:
-        for step in _STEPS:
-            # One more may be needed, because periods begin at multiples of the step.
-            if span / (step * power) <= MAX_PERIODS - (step * power > 1):
-                return step * power
-        power *= 10
-
-
-def _as_numbers(times: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[np.float64]:
-    values = np.full(len(times), np.nan)
-    if times.dtype.kind == "M":
-        seconds = times[known].astype("datetime64[s]").astype(np.float64)
-        values[known] = seconds / 86400
-    else:
-        values[known] = times[known]
-    return values
+def _round_step(least: float) -> float:
+    """Return the first of …, 1, 2, 5, 10, … from `least` on."""
+    power = float(10.0 ** np.floor(np.log10(least)))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)

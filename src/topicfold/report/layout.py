@@ -25,15 +25,7 @@ def map_documents(doc_topics: NDArray[Any]) -> NDArray[np.float64]:
     first two principal axes of √θ the ties pull, and random others push. Distances
     between far groups mean little, neighbourhoods do.
 
-    Parameters
-    ----------
-    doc_topics : array of shape (n_documents, n_topics)
-        The mixtures.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, 2)
-        In [0, 1]; the same for the same mixtures.
+    The result is in [0, 1], and the same for the same mixtures.
 
     Notes
     -----
@@ -43,11 +35,6 @@ def map_documents(doc_topics: NDArray[Any]) -> NDArray[np.float64]:
     References
     ----------
     McInnes, Healy and Melville (2018), UMAP, https://arxiv.org/abs/1802.03426
-
-    Examples
-    --------
-    >>> map_documents(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])).shape
-    (3, 2)
     """
     roots = np.sqrt(doc_topics.astype(np.float32))
     start = _principal_axes(roots)
@@ -60,25 +47,7 @@ def map_documents(doc_topics: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def nearest_documents(roots: NDArray[np.float32], n_nearest: int) -> NDArray[np.int64]:
-    """Return the nearest rows of every row by scalar product, best first.
-
-    Parameters
-    ----------
-    roots : array of shape (n_documents, n_topics)
-        Square roots of mixtures.
-    n_nearest : int
-        Less than the number of rows.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_nearest)
-
-    Examples
-    --------
-    >>> rows = np.eye(2, dtype=np.float32)[[0, 1, 0, 1]]
-    >>> nearest_documents(rows, 1).ravel().tolist()
-    [2, 3, 0, 1]
-    """
+    """Return the nearest rows of every row by scalar product, best first."""
     from topicfold.report.layout_kernels import keep_best
 
     neighbors = np.empty((len(roots), n_nearest), dtype=np.int64)
@@ -98,13 +67,6 @@ def topic_anchors(
 
     A topic that is nowhere the largest stands at the mean of all documents, weighted
     by its share of them.
-
-    Examples
-    --------
-    >>> theta = np.array([[1.0, 0.0], [0.9, 0.1], [0.8, 0.2]])
-    >>> topic_anchors(np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]), theta)
-    array([[0.5       , 0.5       ],
-           [0.83333333, 0.83333333]])
     """
     main = doc_topics.argmax(axis=1)
     anchors = np.empty((doc_topics.shape[1], 2))
@@ -115,8 +77,7 @@ def topic_anchors(
             # The median of a ring lies where nothing is: take the nearest document.
             anchors[topic] = own[np.square(own - middle).sum(axis=1).argmin()]
             continue
-        weights = doc_topics[:, topic].astype(np.float64)
-        weights = weights + 1e-12
+        weights = doc_topics[:, topic].astype(np.float64) + 1e-12
         anchors[topic] = weights @ positions / weights.sum()
     return anchors
 
@@ -130,11 +91,6 @@ def pick_colors(
 
     There are fewer colours that people can tell apart than topics: large topics choose
     first, each the colour that its neighbours on the map and in words have least.
-
-    Examples
-    --------
-    >>> pick_colors(np.array([0.2, 0.5, 0.3]), np.eye(3)).tolist()
-    [2, 0, 1]
     """
     close = similarity.copy()
     if anchors is not None:
@@ -171,7 +127,4 @@ def _fit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale into [0, 1], equally in both directions; outliers go to the border."""
     low, high = np.quantile(positions, [0.001, 0.999], axis=0)
     width = max(float((high - low).max()), 1e-9)
-    margin = 0.02
-    middle = (low + high) / 2
-    scaled = (positions - middle) / (width * (1 + 2 * margin)) + 0.5
-    return np.clip(scaled, 0.0, 1.0)
+    return np.clip((positions - (low + high) / 2) / (1.04 * width) + 0.5, 0.0, 1.0)

@@ -46,15 +46,7 @@ _STATIC_WORDS = 10
 
 
 def render_page(page: dict[str, Any], data: TopicData) -> str:
-    """Return the HTML of the page.
-
-    Parameters
-    ----------
-    page : dict
-        The data of the page.
-    data : TopicData
-        The topics, for the table that needs no script.
-    """
+    """Return the HTML of the page; `data` is for the table that needs no script."""
     import jinja2
     from markupsafe import Markup
 
@@ -80,14 +72,7 @@ def render_page(page: dict[str, Any], data: TopicData) -> str:
 
 @lru_cache(maxsize=4)
 def bundle(names: tuple[str, ...]) -> str:
-    """Return the modules as one script.
-
-    Raises
-    ------
-    ValueError
-        If a module imports one that does not stand before it, or if two declare the
-        same name.
-    """
+    """Return the modules as one script, if they fit together."""
     parts: list[str] = []
     owners: dict[str, str] = {}
     for place, name in enumerate(names):

@@ -94,12 +94,7 @@ def lead(text: str) -> str:
 class WordMarker:
     r"""Marks the words of documents with their topics.
 
-    Parameters
-    ----------
-    data : TopicData
-        Topics, mixtures and vocabulary.
-    term_of : callable, optional
-        From a word in lower case to the term it counts as, such as its stem.
+    `term_of` turns a word in lower case into the term it counts as, such as its stem.
 
     Examples
     --------

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
-from topicfold.report.content import PageContent, page_content
+from topicfold.report.content import page_content
 from topicfold.report.packing import pack_clean_strings
 from topicfold.report.page import render_page
 from topicfold.report.texts import WordMarker, shorten
@@ -99,7 +101,11 @@ def write_report(
     file = Path(path)
     if file.is_dir():
         raise DataError(f"{file} is a folder. Give the name of a file, report.html.")
-    write_atomically(file, lambda temporary: _write(temporary, page.encode("utf-8")))
+
+    def write(temporary: Path) -> None:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+
+    write_atomically(file, write)
     return file
 
 
@@ -137,24 +143,24 @@ def report_html(
             f"max_documents ({max_documents!r}) and size_limit ({size_limit!r}) must "
             "be at least 1."
         )
-    content = page_content(
+    model = data.settings.get("model", "Topic model")
+    plural = "s" if data.n_topics != 1 else ""
+    content, rows, typical = page_content(
         data,
-        title=title or _title(data),
+        title=title or f"{model}, {data.n_topics} topic{plural}",
         coherence=_coherence(data, counts, coherence),
         max_documents=max_documents,
         seed=random_state,
     )
-    used = len(render_page(content.page, data))
-    marker = WordMarker(data, term_of)
-    texts = _pack_texts(data, content, marker, size_limit - used - 2_000)
-    page = render_page({**content.page, "texts": texts}, data)
+    if data.texts is None or not len(rows):
+        content["texts"] = None
+    else:
+        budget = size_limit - len(render_page(content, data)) - 2_000
+        texts = _Texts(data, rows, np.isin(rows, typical), WordMarker(data, term_of))
+        content["texts"] = texts.pack(budget, content["notes"])
+    page = render_page(content, data)
     # The page without scripts has names of its own, perhaps with lone surrogates.
     return page.encode("utf-8", "replace").decode("utf-8")
-
-
-def _title(data: TopicData) -> str:
-    plural = "s" if data.n_topics != 1 else ""
-    return f"{data.settings.get('model', 'Topic model')}, {data.n_topics} topic{plural}"
 
 
 def _coherence(
@@ -180,89 +186,76 @@ def _coherence(
     # Only words that some topic lists have to be counted.
     columns = np.unique(data.top_term_ids(n_words))
     words = [data.vocabulary[column] for column in columns]
-    found, _ = vectorize(data.texts, vocabulary=words, ngram_range=_sizes(words))
+    sizes = [word.count(" ") + 1 for word in words]
+    range_ = (min(sizes), max(sizes))
+    found, _ = vectorize(data.texts, vocabulary=words, ngram_range=range_)
     if not found.nnz:
         return None
     return npmi_coherence(data.topics[:, columns], found, n_words=n_words).tolist()
 
 
-def _sizes(words: Sequence[str]) -> tuple[int, int]:
-    lengths = [word.count(" ") + 1 for word in words]
-    return min(lengths), max(lengths)
+class _Texts:
+    """The texts of the page, cut so that there is room; typical ones keep more."""
 
+    def __init__(
+        self,
+        data: TopicData,
+        rows: NDArray[np.int64],
+        typical: NDArray[np.bool_],
+        marker: WordMarker,
+    ) -> None:
+        self.texts = [(data.texts or ())[row] for row in rows]
+        self.lengths = np.array([len(text) for text in self.texts])
+        self.rows, self.typical, self.marker = rows, typical, marker
 
-def _pack_texts(
-    data: TopicData, content: PageContent, marker: WordMarker, budget: int
-) -> dict[str, Any] | None:
-    """Return the texts, marked, of the length for which there is room."""
-    if data.texts is None or not len(content.rows):
-        return None
-    texts = [data.texts[row] for row in content.rows]
-    rows = content.rows.tolist()
-    typical = np.isin(content.rows, content.typical)
-    length = _fitting_length(marker, texts, rows, typical, budget)
-    while True:
-        short = _cut(texts, typical, length)
-        packed = pack_clean_strings(marker.mark(short, rows))
-        if len(packed["data"]) <= budget or length <= _SHORTEST_TEXT:
-            break
-        ratio = 0.95 * budget / len(packed["data"])
-        length = max(_SHORTEST_TEXT, int(length * ratio))
-    n_cut = sum(text.endswith(" …") for text in short)
-    if n_cut:
-        content.page["notes"].append(
-            f"{n_cut:,} texts are cut to about {length:,} letters (typical documents: "
-            f"{max(length, _LONGEST_TYPICAL):,}), to keep the file small."
+    def pack(self, budget: int, notes: list[str]) -> dict[str, Any]:
+        """Return the texts, marked, of the length for which there is room."""
+        everything = np.arange(len(self.texts))
+        length = self._fitting_length(budget)
+        while True:
+            packed, n_cut = self._packed(everything, length)
+            if len(packed["data"]) <= budget or length <= _SHORTEST_TEXT:
+                break
+            ratio = 0.95 * budget / len(packed["data"])
+            length = max(_SHORTEST_TEXT, int(length * ratio))
+        if n_cut:
+            notes.append(
+                f"{n_cut:,} texts are cut to about {length:,} letters (typical "
+                f"documents: {max(length, _LONGEST_TYPICAL):,}), to keep the file "
+                "small."
+            )
+        return packed
+
+    def _fitting_length(self, budget: int) -> int:
+        """Return the length at which all texts should fit, judged by some of them."""
+        some = np.arange(0, len(self.texts), max(1, len(self.texts) // _N_TRIED))
+        room = budget / _USUAL_SHARE
+        for _ in range(2):
+            length = self._longest_cut(room)
+            letters = max(1, int(self._cut_lengths(length)[some].sum()))
+            size = max(1, len(self._packed(some, length)[0]["data"]))
+            room = 0.98 * budget * letters / size
+        return self._longest_cut(room)
+
+    def _longest_cut(self, room: float) -> int:
+        """Return the largest length at which so many letters are left of all texts."""
+        lengths = range(_SHORTEST_TEXT + 1, _LONGEST_TEXT + 1)
+        return _SHORTEST_TEXT + bisect_right(
+            lengths, room, key=lambda length: self._cut_lengths(length).sum()
         )
-    return packed
 
+    def _limits(self, length: int) -> NDArray[np.int64]:
+        return np.where(self.typical, max(length, _LONGEST_TYPICAL), length)
 
-def _fitting_length(
-    marker: WordMarker,
-    texts: Sequence[str],
-    rows: Sequence[int],
-    typical: Any,
-    budget: int,
-) -> int:
-    """Return the length at which all texts should fit, judged by some of them."""
-    lengths = np.array([len(text) for text in texts])
-    some = np.arange(0, len(texts), max(1, len(texts) // _N_TRIED))
-    room = budget / _USUAL_SHARE
-    for _ in range(2):
-        length = _longest_cut(lengths, typical, room)
-        short = _cut([texts[i] for i in some.tolist()], typical[some], length)
-        marked = marker.mark(short, [rows[i] for i in some.tolist()])
-        letters = max(1, int(_cut_lengths(lengths[some], typical[some], length).sum()))
-        room = 0.98 * budget * letters / max(1, _packed_size(marked))
-    return _longest_cut(lengths, typical, room)
+    def _cut_lengths(self, length: int) -> NDArray[np.int64]:
+        return np.minimum(self.lengths, self._limits(length))
 
-
-def _longest_cut(lengths: Any, typical: Any, room: float) -> int:
-    """Return the largest length at which so many letters are left of all texts."""
-    low, high = _SHORTEST_TEXT, _LONGEST_TEXT
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = _cut_lengths(lengths, typical, middle).sum() <= room
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return low
-
-
-def _cut_lengths(lengths: Any, typical: Any, length: int) -> Any:
-    return np.minimum(lengths, np.where(typical, max(length, _LONGEST_TYPICAL), length))
-
-
-def _cut(texts: Sequence[str], typical: Any, length: int) -> list[str]:
-    """Cut texts; those that people are led to keep more of themselves."""
-    more = max(length, _LONGEST_TYPICAL)
-    return [
-        shorten(text, more if keep else length)
-        for text, keep in zip(texts, typical, strict=True)
-    ]
-
-
-def _packed_size(texts: Sequence[str]) -> int:
-    return len(pack_clean_strings(texts)["data"])
-
-
-def _write(file: Path, content: bytes) -> None:
-    file.write_bytes(content)
+    def _packed(
+        self, places: NDArray[np.intp], length: int
+    ) -> tuple[dict[str, Any], int]:
+        """Return some texts cut and marked, and how many were cut."""
+        limits = self._limits(length)[places].tolist()
+        pairs = zip(places.tolist(), limits, strict=True)
+        short = [shorten(self.texts[place], limit) for place, limit in pairs]
+        marked = self.marker.mark(short, self.rows[places].tolist())
+        return pack_clean_strings(marked), sum(text.endswith(" …") for text in short)

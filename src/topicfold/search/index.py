@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import checked_csr
+from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError, ModelFileError
@@ -34,7 +35,7 @@ from topicfold.search.queries import (
     cutting_options,
     find_word,
 )
-from topicfold.search.ranking import Hits, best_of_scores, exact_scores, find_best
+from topicfold.search.ranking import Hits, exact_scores, find_best
 
 _COUNTS = ("index_counts_data", "index_counts_indices", "index_counts_indptr")
 
@@ -243,7 +244,9 @@ class TopicIndex:
             if self._words is None:
                 self._words = LexicalScores(documents.counts, str(self.lexical))
             scores = mixed(by_meaning + constant, self._words.score(counts), mix)
-            rows = best_of_scores(scores, n, skip=skip)
+            if skip >= 0:
+                scores[skip] = -np.inf
+            rows = best_places(scores, min(n, len(scores) - (skip >= 0)))
             scores = scores[rows]
         else:
             rows, scores = find_best(

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.ranking import best_places, nth_largest
 from topicfold.core.threads import one_blas_thread, run_ranges
-from topicfold.core.typing import Array, Doubles
+from topicfold.core.typing import Doubles
 
 Rows = NDArray[np.int64]
 # Rows per call of BLAS; the cut does not depend on the number of threads.
 _BLOCK = 1 << 15
 # Rows in float64 at once: they stay in the cache.
 _EXACT_BLOCK = 1 << 10
-# Scores of which only the largest enters the first selection.
-_GROUP = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +81,10 @@ def find_best(
         rough[skip] = -np.inf
     # Rounding of the query, of k products and of their sum, twice: here and there.
     slack = (len(query) + 4) * (2.0**-22 * longest + 2.0**-148)
-    floor = np.float32(_nth_largest(rough, n) - slack)
+    floor = np.float32(nth_largest(rough, n) - slack)
     candidates = np.flatnonzero(rough >= np.nextafter(floor, np.float32(-np.inf)))
     scores = exact_scores(vectors, query, candidates)
-    best = best_of_scores(scores, n)
+    best = best_places(scores, n)
     return candidates[best], scores[best]
 
 
@@ -114,33 +113,6 @@ def longest_row(vectors: NDArray[np.float32]) -> float:
     """Return at least the length of the longest row."""
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     return float(np.sqrt(squares.max(initial=0.0))) * (1 + 1e-9)
-
-
-def best_of_scores(scores: Doubles, n: int, *, skip: int = -1) -> Rows:
-    """Return the places of the `n` best scores; equal ones in their order.
-
-    Examples
-    --------
-    >>> best_of_scores(np.array([0.5, 0.9, 0.9, 0.1]), 2)
-    array([1, 2])
-    """
-    n = min(n, len(scores) - (skip >= 0))
-    if n <= 0:
-        return np.empty(0, np.int64)
-    if skip >= 0:
-        scores = scores.copy()
-        scores[skip] = -np.inf
-    candidates = np.flatnonzero(scores >= _nth_largest(scores, n))
-    return candidates[np.argsort(-scores[candidates], kind="stable")[:n]]
-
-
-def _nth_largest(scores: Array, n: int) -> float:
-    """Return the n-th largest score; the largest of groups rule out most others."""
-    width = len(scores) // _GROUP
-    if width >= n:
-        peaks = scores[: width * _GROUP].reshape(_GROUP, width).max(axis=0)
-        scores = scores[scores >= np.partition(peaks, width - n)[width - n]]
-    return float(np.partition(scores, len(scores) - n)[len(scores) - n])
 
 
 def _rough_scores(
