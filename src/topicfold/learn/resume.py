@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +32,6 @@ KIND = "fit_state"
 POINTER = "current.json"
 # Parameters that may differ when a fit goes on: they do not change an iteration.
 _FREE = ("max_iter", "tol", "n_jobs", "verbose", "callbacks")
-_CHUNK = 2**24
 _logger = logging.getLogger("topicfold")
 
 
@@ -81,11 +79,10 @@ class Resume(Callback):
 
     def on_fit(self, model: Any, X: Any) -> None:
         """Note what the fit is: model, parameters, corpus."""
-        self._fit = {
-            "model": type(model).__name__,
-            **_described_parameters(model),
-            "corpus": _corpus_digest(X),
-        }
+        self._fit = {"model": type(model).__name__, "corpus": _corpus_digest(X)}
+        for name, value in model.get_params(deep=True).items():
+            if name.rpartition("__")[2] not in _FREE:
+                self._fit[name] = _described(value)
 
     def on_start(self, state: IterationState) -> None:
         """Take up a saved state."""
@@ -177,7 +174,7 @@ class Resume(Callback):
         files: dict[str, int] = {}
         if hasattr(documents, "link_to"):
             documents.link_to(folder)
-            files = {p.name: _file_checksum(p) for p in sorted(folder.iterdir())}
+            files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
         elif documents is not None:
             arrays["documents"] = algorithm.engine.unpack_documents(documents)
         write_bundle(
@@ -193,16 +190,12 @@ class Resume(Callback):
             },
         )
         sync_folder(self.path)
-        text = json.dumps({"state": folder.name})
+        text = json.dumps({"state": folder.name}).encode()
         # From this moment on the new state counts; before, the old one does.
-        write_atomically(self.path / POINTER, lambda to: _write_text(to, text))
+        write_atomically(self.path / POINTER, lambda to: to.write_bytes(text))
         for old in self.path.glob("state-*"):
             if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,18 +205,16 @@ def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any
     if missing:
         raise ValueError(f"it has no {', '.join(missing)}")
     for name, now in started.items():
-        if not isinstance(now, np.ndarray):
-            continue
-        value = values[name]
-        if not isinstance(value, np.ndarray) or value.shape != now.shape:
-            raise ValueError(f"{name} has another shape than {now.shape}")
-        if value.dtype != now.dtype or not _is_plausible(value):
-            raise ValueError(f"{name} has another type, or values that make no sense")
+        if isinstance(now, np.ndarray):
+            _check_array(name, values[name], now.shape, now.dtype)
     return values
 
 
-def _is_plausible(array: np.ndarray) -> bool:
-    return bool(np.isfinite(array).all() and (array >= 0).all())
+def _check_array(name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    if not isinstance(value, np.ndarray) or value.shape != shape:
+        raise ValueError(f"{name} has another shape than {shape}")
+    if value.dtype != dtype or not (np.isfinite(value).all() and (value >= 0).all()):
+        raise ValueError(f"{name} has another type, or values that make no sense")
 
 
 def _load_documents(
@@ -231,12 +222,9 @@ def _load_documents(
 ) -> Any:
     """Return packed documents: those of the bundle, or files beside it."""
     if not hasattr(started, "link_to"):
-        rows = values["documents"]
-        if rows.shape != (engine.n_documents, engine.n_topics):
-            raise ValueError(f"documents has shape {rows.shape}")
-        if rows.dtype != engine.dtype or not _is_plausible(rows):
-            raise ValueError("documents has values that make no sense")
-        return engine.pack_documents(rows)
+        shape = (engine.n_documents, engine.n_topics)
+        _check_array("documents", values["documents"], shape, engine.dtype)
+        return engine.pack_documents(values["documents"])
     files = bundle.meta["files"]
     if len(files) != len(started.blocks):
         raise ValueError(f"it has {len(files)} of {len(started.blocks)} blocks")
@@ -244,7 +232,7 @@ def _load_documents(
         path = folder / Path(name).name
         if _npy_form(path) != _npy_form(Path(block.path)):
             raise ValueError(f"{name} has another shape")
-        if _file_checksum(path) != files[name]:
+        if checksum(path) != files[name]:
             raise ValueError(f"{name} has another checksum")
     return engine.adopt_documents(folder)
 
@@ -253,26 +241,8 @@ def _npy_form(path: Path) -> tuple[bytes, int]:
     """Return the header of a ``.npy`` file as it stands, and the size of the file."""
     with path.open("rb") as stream:
         start = stream.read(10)
-        return start + stream.read(int.from_bytes(start[8:10], "little")), (
-            path.stat().st_size
-        )
-
-
-def _file_checksum(path: Path) -> int:
-    crc = 0
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            crc = zlib.crc32(chunk, crc)
-    return crc
-
-
-def _described_parameters(model: Any) -> dict[str, str]:
-    params = model.get_params(deep=True)
-    return {
-        name: _described(value)
-        for name, value in params.items()
-        if name.rpartition("__")[2] not in _FREE
-    }
+        header = stream.read(int.from_bytes(start[8:10], "little"))
+    return start + header, path.stat().st_size
 
 
 def _described(value: Any) -> str:
@@ -299,11 +269,11 @@ def _described(value: Any) -> str:
 
 def _corpus_digest(X: Any) -> str:
     """Return the checksum of a matrix; of one in blocks, that of what it knows."""
+    parts = [X.indptr]
     if sparse.issparse(X):
-        parts = [X.indptr, X.indices, X.data]
+        parts += [X.indices, X.data]
     else:
-        parts = [X.block_rows, X.indptr, X.sum(axis=1), X.document_frequencies]
-        parts.append(X.term_totals)
+        parts += [X.block_rows, X.sum(axis=1), X.document_frequencies, X.term_totals]
     crc = 0
     for part in parts:
         crc = checksum(np.asarray(part), crc)

@@ -18,7 +18,7 @@ _DAY = 86_400.0
 _cleaned: set[tuple[int, Path]] = set()
 
 
-def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file, then put it in the place of `file`.
 
     The temporary file is in the same folder, is flushed to the disk before it
@@ -27,22 +27,6 @@ def write_atomically(file: Path, write: Callable[[Path], None]) -> None:
     new file has the permissions of the old one, or those of any new file. A symbolic
     link stays one: the file it points to is replaced. The first write to a folder also
     removes what processes that were killed left there.
-
-    Parameters
-    ----------
-    file : Path
-        The file to write.
-    write : callable
-        Called once with the path of the temporary file, which is empty.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "deep", "note.txt")
-    ...     write_atomically(file, lambda temporary: temporary.touch())
-    ...     [found.name for found in file.parent.iterdir()]
-    ['note.txt']
     """
     file = file.resolve()
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -43,8 +43,8 @@ FILE_NAME = "model.safetensors"
 MAX_HEADER_BYTES = 100_000_008
 MAX_JSON_CHARS = 40_000_000
 MAX_DEPTH = 200
-_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_BAD_JSON = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_CHUNK = 2**24
+_BAD_JSON = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ def write_bundle(
     """
     file = bundle_file(path)
     tensors = pack_tensors(arrays or {}, strings or {})
-    text = _seal(kind, meta or {}, tensors)
+    text = _header(kind, meta or {}, tensors)
     try:
         write_atomically(
             file, lambda to: save_file(tensors, to, metadata={FORMAT_NAME: text})
@@ -166,26 +166,23 @@ def read_bundle(path: str | os.PathLike[str], *, kind: str | None = None) -> Bun
     _check_extent(file)
     try:
         with safe_open(file, framework="np") as stream:
-            header = _unseal((stream.metadata() or {}).get(FORMAT_NAME), file)
-            _check_kind(header["kind"], kind, file)
-            tensors = _read_tensors(stream, header["checksums"], file)
+            header = _read_header(stream, kind, file)
+            tensors = _read_tensors(stream, header["checksums"])
+        arrays, strings = unpack_tensors(tensors)
+        return Bundle(
+            kind=header["kind"],
+            arrays=arrays,
+            strings=strings,
+            meta=from_jsonable(header["meta"]),
+            format_version=header["format_version"],
+            topicfold_version=header["topicfold_version"],
+        )
     except ModelFileError:
         raise
-    except (SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise _damaged(file, str(error)) from error
-    try:
-        arrays, strings = unpack_tensors(tensors)
-        meta = from_jsonable(header["meta"])
-    except (ModelFileError, RecursionError) as error:
-        raise _damaged(file, str(error)) from error
-    return Bundle(
-        kind=header["kind"],
-        arrays=arrays,
-        strings=strings,
-        meta=meta,
-        format_version=header["format_version"],
-        topicfold_version=header["topicfold_version"],
-    )
+    except _BAD_JSON as error:
+        raise _damaged(file, f"its header cannot be read ({error!r})") from error
 
 
 def bundle_file(path: str | os.PathLike[str]) -> Path:
@@ -210,15 +207,14 @@ def is_bundle(file: Path) -> bool:
 
 
 def checksum(data: Any, start: int = 0) -> int:
-    """Return the CRC-32 of text, or of an array's dtype, shape and bytes.
-
-    Examples
-    --------
-    >>> checksum(np.zeros(2, np.int32)) == checksum(np.zeros(1, np.int64))
-    False
-    """
+    """Return the CRC-32 of text, of a file, or of an array's dtype, shape and bytes."""
     if isinstance(data, str):
         return zlib.crc32(data.encode("utf-8", "surrogatepass"), start)
+    if isinstance(data, Path):
+        with data.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                start = zlib.crc32(chunk, start)
+        return start
     start = zlib.crc32(f"{data.dtype.name}{data.shape}".encode(), start)
     return zlib.crc32(np.ascontiguousarray(data).reshape(-1).view(np.uint8), start)
 
@@ -230,11 +226,6 @@ def to_jsonable(value: Any, where: str = "meta", depth: int = 0) -> Any:
     """Return `value` as None, bool, int, finite float, str, list and dict.
 
     Tuples become lists and NumPy scalars Python's; `where` names the value in errors.
-
-    Examples
-    --------
-    >>> to_jsonable({"shape": (2, np.int64(3)), "best": float("inf")})
-    {'shape': [2, 3], 'best': {'$float': 'inf'}}
     """
     if depth > MAX_DEPTH:
         raise ModelFileError(
@@ -245,12 +236,11 @@ def to_jsonable(value: Any, where: str = "meta", depth: int = 0) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, int):
-        return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": repr(float(value))}
+    for plain in (str, int):  # of a subclass, the plain value
+        if isinstance(value, plain):
+            return plain(value)
     if isinstance(value, list | tuple):
         return [to_jsonable(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
     if not isinstance(value, Mapping):
@@ -259,39 +249,31 @@ def to_jsonable(value: Any, where: str = "meta", depth: int = 0) -> Any:
             "None, bool, int, float, str, lists or dictionaries of these; give arrays "
             "as arrays."
         )
-    for key in value:
+    items = {}
+    for key, item in value.items():
         if not isinstance(key, str):
             raise ModelFileError(
                 f"{where} has the key {key!r} of type {type(key).__name__}; keys must "
                 "be strings."
             )
-    items = {
-        str(k): to_jsonable(v, f"{where}[{k!r}]", depth + 1) for k, v in value.items()
-    }
-    return {"$dict": items} if any(k.startswith("$") for k in items) else items
+        items[str(key)] = to_jsonable(item, f"{where}[{key!r}]", depth + 1)
+    return {"$dict": items} if any(key.startswith("$") for key in items) else items
 
 
 def from_jsonable(value: Any) -> Any:
-    """Undo `to_jsonable`.
-
-    Examples
-    --------
-    >>> from_jsonable({"best": {"$float": "-inf"}, "own": {"$dict": {"$float": 1}}})
-    {'best': -inf, 'own': {'$float': 1}}
-    """
+    """Undo `to_jsonable`; ValueError if it cannot have come from there."""
     if isinstance(value, list):
         return [from_jsonable(item) for item in value]
     if not isinstance(value, dict):
         return value
     if any(key.startswith("$") for key in value):
-        if len(value) != 1:
-            raise ModelFileError(f"Damaged JSON: unexpected keys {sorted(value)[:5]}.")
-        tag, content = next(iter(value.items()))
-        if tag == "$float" and isinstance(content, str) and content in _FLOATS:
-            return _FLOATS[content]
-        if tag != "$dict" or not isinstance(content, dict):
-            raise ModelFileError(f"Damaged JSON: unknown tag {tag!r}.")
-        value = content
+        match value:
+            case {"$float": ("nan" | "inf" | "-inf") as number, **rest} if not rest:
+                return float(number)
+            case {"$dict": dict(content), **rest} if not rest:
+                value = content
+            case _:
+                raise ValueError(f"unexpected keys {sorted(value)[:5]} in its JSON")
     return {key: from_jsonable(item) for key, item in value.items()}
 
 
@@ -305,14 +287,7 @@ def _dump(jsonable: Any) -> str:
 def pack_tensors(
     arrays: Mapping[str, NDArray[Any]], strings: Mapping[str, Sequence[str]]
 ) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a file.
-
-    Examples
-    --------
-    >>> tensors = pack_tensors({"a": np.eye(2)}, {"words": ["ab", "c"]})
-    >>> list(tensors), tensors["strings/words/offsets"].tolist()
-    (['arrays/a', 'strings/words/utf8', 'strings/words/offsets'], [0, 2, 3])
-    """
+    """Return the tensors of a file."""
     tensors = {f"arrays/{name}": _plain(name, array) for name, array in arrays.items()}
     for name, items in strings.items():
         encoded = []
@@ -324,8 +299,7 @@ def pack_tensors(
                 )
             # Lone surrogates (from undecodable file names) must not stop a save.
             encoded.append(item.encode("utf-8", "surrogatepass"))
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(item) for item in encoded], out=offsets[1:])
+        offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         tensors[f"strings/{name}/utf8"] = np.frombuffer(b"".join(encoded), np.uint8)
         tensors[f"strings/{name}/offsets"] = offsets
     return tensors
@@ -347,7 +321,7 @@ def unpack_tensors(
                 offsets = tensors[f"strings/{name}/offsets"]
                 strings[name] = _split_strings(tensor, offsets)
             except (KeyError, ValueError) as error:
-                raise ModelFileError(f"strings {name!r}: {error}") from error
+                raise ValueError(f"strings {name!r}: {error}") from error
     return arrays, strings
 
 
@@ -372,31 +346,29 @@ def _split_strings(blob: NDArray[Any], offsets: NDArray[Any]) -> list[str]:
         raise ValueError("wrong shape")
     if offsets[0] != 0 or offsets[-1] != len(blob) or (np.diff(offsets) < 0).any():
         raise ValueError("wrong offsets")
-    data, cuts = blob.tobytes(), offsets.tolist()
+    data = blob.tobytes()
     return [
         data[start:stop].decode("utf-8", "surrogatepass")
-        for start, stop in pairwise(cuts)
+        for start, stop in pairwise(offsets.tolist())
     ]
 
 
-def _read_tensors(
-    stream: Any, checksums: dict[str, Any], file: Path
-) -> dict[str, NDArray[Any]]:
+def _read_tensors(stream: Any, checksums: dict[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the tensors in the order they were given, their checksums verified."""
     odd = sorted(set(stream.keys()) ^ checksums.keys())
     if odd:
-        raise _damaged(file, f"missing or unexpected tensors: {', '.join(odd[:5])}")
+        raise ValueError(f"missing or unexpected tensors: {', '.join(odd[:5])}")
     tensors = {name: stream.get_tensor(name) for name in checksums}
     wrong = [name for name in tensors if checksum(tensors[name]) != checksums[name]]
     if wrong:
-        raise _damaged(file, f"wrong checksum of {', '.join(wrong[:5])}")
+        raise ValueError(f"wrong checksum of {', '.join(wrong[:5])}")
     return tensors
 
 
 # The header
 
 
-def _seal(
+def _header(
     kind: str, meta: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]
 ) -> str:
     """Return the file's JSON, with its own checksum as the last key."""
@@ -420,37 +392,17 @@ def _seal(
     return text
 
 
-def _unseal(text: str | None, file: Path) -> dict[str, Any]:
+def _read_header(stream: Any, kind: str | None, file: Path) -> dict[str, Any]:
+    text = (stream.metadata() or {}).get(FORMAT_NAME)
     if text is None:
         raise ModelFileError(
             f"{file} is a safetensors file, but not one of topicfold. Only files "
             "saved by topicfold can be loaded."
         )
-    try:
-        header = json.loads(text)
-        _check_version(header, file)
-        crc32 = header.pop("crc32")
-        whole = crc32 == checksum(_dump(header))
-        types = {
-            "kind": str,
-            "topicfold_version": str,
-            "meta": dict,
-            "checksums": dict,
-        }
-        typed = all(isinstance(header[name], kind) for name, kind in types.items())
-    except ModelFileError:
-        raise
-    except _BAD_JSON as error:
-        raise _damaged(file, f"its header cannot be read ({error!r})") from error
-    if not (whole and typed):
-        raise _damaged(file, "the checksum or a type in its header is wrong")
-    return dict(header)
-
-
-def _check_version(header: dict[str, Any], file: Path) -> None:
+    header: dict[str, Any] = json.loads(text)
     version = header["format_version"]
     if header["format"] != FORMAT_NAME or type(version) is not int or version < 1:
-        raise _damaged(file, "its header names no valid format")
+        raise ValueError("its header names no valid format")
     if version > FORMAT_VERSION:
         raise ModelFileError(
             f"{file} has format version {version}, written by topicfold "
@@ -458,14 +410,17 @@ def _check_version(header: dict[str, Any], file: Path) -> None:
             f"which reads up to version {FORMAT_VERSION}. Upgrade it with pip install "
             "--upgrade topicfold."
         )
-
-
-def _check_kind(found: str, wanted: str | None, file: Path) -> None:
-    if wanted is not None and found != wanted:
+    whole = header.pop("crc32") == checksum(_dump(header))
+    types = {"kind": str, "topicfold_version": str, "meta": dict, "checksums": dict}
+    if not whole or not all(isinstance(header[name], types[name]) for name in types):
+        raise ValueError("the checksum or a type in its header is wrong")
+    found = header["kind"]
+    if kind not in (None, found):
         raise ModelFileError(
-            f"{file} holds a saved {found!r}, not a {wanted!r}. Give another path, or "
+            f"{file} holds a saved {found!r}, not a {kind!r}. Give another path, or "
             f"load it with the function for {found!r}."
         )
+    return header
 
 
 def _existing_file(path: Path) -> Path:
@@ -485,7 +440,7 @@ def _existing_file(path: Path) -> Path:
 
 
 def _check_extent(file: Path) -> None:
-    """Tell a file of another format, and one that ends too early, from a damaged one.
+    """Refuse a file of another format, and one that ends too early.
 
     A safetensors file is 8 bytes with the length of the header, the header, which is
     JSON with the place of every tensor, and the tensors.
@@ -493,25 +448,26 @@ def _check_extent(file: Path) -> None:
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
-            start = stream.read(9)
-            header_end = 8 + int.from_bytes(start[:8], "little")
-            if size and (start[8:] != b"{" or header_end > MAX_HEADER_BYTES):
-                raise ModelFileError(
-                    f"{file} is not a safetensors file. Only files saved by topicfold "
-                    "can be loaded."
-                )
-            header = start[8:] + stream.read(max(0, header_end - 9))
+            header_end = 8 + int.from_bytes(stream.read(8), "little")
+            brace = stream.read(1)
+            foreign = brace != b"{" or header_end > MAX_HEADER_BYTES
+            header = b"" if foreign else brace + stream.read(header_end - 9)
     except OSError as error:
         raise ModelFileError(
             f"Cannot read {file}: {error}. Check its permissions."
         ) from error
+    if size and foreign:
+        raise ModelFileError(
+            f"{file} is not a safetensors file. Only files saved by topicfold can be "
+            "loaded."
+        )
     needed = max(header_end, 9)
     if size >= needed:
         try:
             entries = json.loads(header)
             entries.pop("__metadata__", None)
             ends = [int(entry["data_offsets"][1]) for entry in entries.values()]
-        except (*_BAD_JSON, IndexError) as error:
+        except _BAD_JSON as error:
             raise _damaged(file, "its header cannot be read") from error
         needed = header_end + max(ends, default=0)
     if size < needed:

@@ -42,23 +42,19 @@ RENAMED_CLASSES: dict[str, str] = {}
 _MAX_MAGNITUDE = 1e150
 _CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _SPARSE = {
-    "csr_matrix": sparse.csr_matrix,
-    "csr_array": sparse.csr_array,
-    "csc_matrix": sparse.csc_matrix,
-    "csc_array": sparse.csc_array,
+    cls.__name__: cls
+    for cls in (
+        *(sparse.csr_matrix, sparse.csr_array),
+        *(sparse.csc_matrix, sparse.csc_array),
+    )
 }
 _SPARSE_PARTS = ("data", "indices", "indptr")
 # Set by scikit-learn's set_output; private, and yet part of what a user configured.
 _PRIVATE_STATE = ("_sklearn_output_config",)
 _EXTRA = "extra/"
 _NONSENSE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-    MemoryError,
+    *(ValueError, TypeError, LookupError, AttributeError),
+    *(OverflowError, RecursionError, MemoryError),
 )
 logger = logging.getLogger(__name__)
 
@@ -135,7 +131,7 @@ def save_estimator(
     # An estimator that holds another package's objects gives a copy without them.
     model = model._to_save() if hasattr(model, "_to_save") else model
     writer = _Writer()
-    node = writer.encode_estimator(model, "", type(model).__name__)
+    node = writer.encode_estimator(model, "", type(model).__name__, 0)
     if writer.unsaved:
         logger.warning(
             "%s is saved without the parameters %s; they are None after loading.",
@@ -145,8 +141,9 @@ def save_estimator(
     return write_bundle(
         path,
         kind=KIND,
-        arrays={**writer.arrays, **_as_extras(extra_arrays)},
-        strings={**writer.strings, **_as_extras(extra_strings)},
+        arrays=writer.arrays | {_EXTRA + k: v for k, v in (extra_arrays or {}).items()},
+        strings=writer.strings
+        | {_EXTRA + k: list(v) for k, v in (extra_strings or {}).items()},
         meta={
             "model": node,
             "unsaved_parameters": writer.unsaved,
@@ -176,7 +173,7 @@ def check_saveable(model: Any) -> None:
     Traceback (most recent call last):
     topicfold.exceptions.ModelFileError: Cannot save the parameter 'theta_step' ...
     """
-    _Writer(fitted=False).encode_estimator(model, "", type(model).__name__)
+    _Writer(fitted=False).encode_estimator(model, "", type(model).__name__, 0)
 
 
 def load_estimator(
@@ -240,12 +237,17 @@ def read_estimator(
     """
     names = _trusted_names(trusted)
     bundle = read_bundle(path, kind=KIND)
+
+    def extras(items: Mapping[str, Any]) -> dict[str, Any]:
+        extra = [name for name in items if name.startswith(_EXTRA)]
+        return {name.removeprefix(_EXTRA): items[name] for name in extra}
+
     try:
         reader = _Reader(bundle.arrays, bundle.strings, names)
         return SavedEstimator(
             model=reader.decode_estimator(bundle.meta["model"]),
-            arrays=_extras(bundle.arrays),
-            strings=_extras(bundle.strings),
+            arrays=extras(bundle.arrays),
+            strings=extras(bundle.strings),
             meta=dict(bundle.meta["extra"]),
             unsaved_parameters=tuple(bundle.meta["unsaved_parameters"]),
             topicfold_version=bundle.topicfold_version,
@@ -260,37 +262,30 @@ def read_estimator(
 
 
 class _Writer:
-    """Turns values into nodes; collects their arrays, strings and what is left out."""
+    """Turns values into nodes; collects their arrays, strings and what is left out.
+
+    `key` names the arrays of a value, `label` says in errors what it is.
+    """
 
     def __init__(self, *, fitted: bool = True) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.strings: dict[str, list[str]] = {}
         self.unsaved: list[str] = []
         self._fitted = fitted
-        self._depth = 0
 
-    def encode(self, value: Any, key: str, label: str) -> Any:
-        """Return the node of `value`; `key` names its arrays, `label` its errors."""
-        if value is None or isinstance(value, str):
-            return value if value is None else str(value)
-        if isinstance(value, np.generic):
-            if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
-                raise _unsupported(f"a NumPy scalar of dtype {value.dtype}", label)
-            return {"type": "scalar", "dtype": value.dtype.name, "value": value.item()}
-        if isinstance(value, bool | int | float):
-            return value
-        if self._depth >= MAX_DEPTH:
+    def encode(self, value: Any, key: str, label: str, depth: int) -> Any:
+        """Return the node of `value`."""
+        if depth > MAX_DEPTH:
             raise ModelFileError(
                 f"Cannot save the {label[:80]}: it is nested more than {MAX_DEPTH} "
                 "levels deep (does it contain itself?)."
             )
-        self._depth += 1
-        try:
-            return self._encode_compound(value, key, label)
-        finally:
-            self._depth -= 1
-
-    def _encode_compound(self, value: Any, key: str, label: str) -> Any:
+        if isinstance(value, np.generic) and not isinstance(value, str):
+            if not _is_plain(value.dtype):
+                raise _unsupported(f"a NumPy scalar of dtype {value.dtype}", label)
+            return {"type": "scalar", "dtype": value.dtype.name, "value": value.item()}
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
         if type(value) in (np.ndarray, np.memmap):
             return self._encode_array(value, key, label)
         if sparse.issparse(value):
@@ -300,64 +295,59 @@ class _Writer:
             if value and all(isinstance(item, str) for item in value):
                 return {"type": kind, "key": _put(self.strings, key, list(value))}
             items = [
-                self.encode(item, _join(key, str(place)), f"{label}, item {place}")
+                self.encode(item, f"{key}/{place}", f"{label}, item {place}", depth + 1)
                 for place, item in enumerate(value)
             ]
             return {"type": kind, "items": items}
         if isinstance(value, dict):
-            odd = [name for name in value if not isinstance(name, str)]
-            if odd:
-                raise _unsupported(
-                    f"a dictionary with the key {odd[0]!r}, not a str", label
-                )
+            for name in value:
+                if not isinstance(name, str):
+                    what = f"a dictionary with the key {name!r}, not a str"
+                    raise _unsupported(what, label)
             entries = {
-                str(name): self.encode(item, _join(key, name), f"{label}, key {name!r}")
+                name: self.encode(
+                    item, _join(key, name), f"{label}, key {name!r}", depth + 1
+                )
                 for name, item in value.items()
             }
             return {"type": "dict", "items": entries}
         if hasattr(value, "get_params") and not isinstance(value, type):
-            return self.encode_estimator(value, key, label)
+            return self.encode_estimator(value, key, label, depth + 1)
         raise _unsupported(f"of type {type(value).__name__}", label)
 
-    def encode_estimator(self, model: Any, key: str, label: str) -> dict[str, Any]:
+    def encode_estimator(
+        self, model: Any, key: str, label: str, depth: int
+    ) -> dict[str, Any]:
         """Return the node of an object with ``get_params`` and of all inside it."""
         cls = type(model)
         try:
             name = class_name(cls)
         except ModelFileError as error:
             raise ModelFileError(f"Cannot save the {label}. {error}") from error
-        params = {
-            parameter: self._encode_parameter(model, parameter, value, key)
-            for parameter, value in model.get_params(deep=False).items()
-        }
-        fitted = {
-            attribute: self.encode(
-                value,
-                _join(key, "fitted", attribute),
-                f"attribute {attribute!r} of {cls.__name__}",
-            )
-            for attribute, value in vars(model).items()
-            if self._fitted and _is_state(attribute) and attribute not in params
-        }
+        params = {}
+        for parameter, value in model.get_params(deep=False).items():
+            place = _join(key, "params", parameter)
+            what = f"parameter {parameter!r} of {cls.__name__}"
+            before = dict(self.arrays), dict(self.strings), list(self.unsaved)
+            try:
+                params[parameter] = self.encode(value, place, what, depth)
+            except ModelFileError:
+                if parameter not in getattr(cls, "_unsaved_parameters", ()):
+                    raise
+                self.arrays, self.strings, self.unsaved = before
+                steps = [s for s in place.split("/") if s not in ("params", "fitted")]
+                self.unsaved.append(".".join(steps))
+                params[parameter] = None
+        fitted = {}
+        for attribute, value in vars(model).items():
+            if self._fitted and _is_state(attribute) and attribute not in params:
+                place = _join(key, "fitted", attribute)
+                what = f"attribute {attribute!r} of {cls.__name__}"
+                fitted[attribute] = self.encode(value, place, what, depth)
         return {"type": "estimator", "class": name, "params": params, "fitted": fitted}
 
-    def _encode_parameter(self, model: Any, name: str, value: Any, key: str) -> Any:
-        before = (dict(self.arrays), dict(self.strings), list(self.unsaved))
-        path = _join(key, "params", name)
-        try:
-            return self.encode(
-                value, path, f"parameter {name!r} of {type(model).__name__}"
-            )
-        except ModelFileError:
-            if name not in getattr(type(model), "_unsaved_parameters", ()):
-                raise
-            self.arrays, self.strings, self.unsaved = before
-            steps = [s for s in path.split("/") if s not in ("params", "fitted")]
-            self.unsaved.append(".".join(steps))
-            return None
-
     def _encode_array(self, value: NDArray[Any], key: str, label: str) -> Any:
-        if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
+        if _is_plain(value.dtype):
             return {"type": "array", "key": _put(self.arrays, key, value)}
         if value.dtype.kind not in "UO":
             raise _unsupported(f"an array of dtype {value.dtype}", label)
@@ -374,7 +364,7 @@ class _Writer:
         if _SPARSE.get(name) is not type(value) or value.ndim != 2:
             raise _unsupported(f"a {name} (convert it with .tocsr())", label)
         parts = {
-            part: self.encode(
+            part: self._encode_array(
                 getattr(value, part), _join(key, part), f"{label}, {part}"
             )
             for part in _SPARSE_PARTS
@@ -395,52 +385,51 @@ class _Reader:
         """Return the value of a node."""
         if not isinstance(node, dict):
             return node
-        kind = node["type"]
-        if kind == "scalar":
-            dtype = np.dtype(node["dtype"])
-            if dtype.kind not in "biuf":
-                raise ValueError(f"no scalar of dtype {dtype}")
-            return dtype.type(node["value"])
-        if kind == "array":
-            return self.arrays[node["key"]]
-        if kind in ("strings", "objects"):
-            return self._decode_text(node)
-        if kind == "sparse":
-            return self._decode_sparse(node)
-        if kind in ("list", "tuple"):
-            items = (
-                list(self.strings[node["key"]])
-                if "key" in node
-                else [self.decode(item) for item in node["items"]]
-            )
-            return items if kind == "list" else tuple(items)
-        if kind == "dict":
-            return {name: self.decode(item) for name, item in node["items"].items()}
-        if kind == "estimator":
-            return self.decode_estimator(node)
-        raise ValueError(f"unknown type {kind!r}")
+        match node["type"]:
+            case "scalar":
+                dtype = np.dtype(node["dtype"])
+                if not _is_plain(dtype):
+                    raise ValueError(f"no scalar of dtype {dtype}")
+                return dtype.type(node["value"])
+            case "array":
+                return self.arrays[node["key"]]
+            case "strings" | "objects":
+                kind = object if node["object"] else str
+                flat: NDArray[Any] = np.array(self._items(node), dtype=kind)
+                return flat.reshape(tuple(node["shape"]))
+            case "sparse":
+                return self._decode_sparse(node)
+            case "list" | "tuple" as kind:
+                items = [self.decode(item) for item in self._items(node)]
+                return items if kind == "list" else tuple(items)
+            case "dict":
+                return {name: self.decode(item) for name, item in node["items"].items()}
+            case "estimator":
+                return self.decode_estimator(node)
+            case kind:
+                raise ValueError(f"unknown type {kind!r}")
+
+    def _items(self, node: Mapping[str, Any]) -> list[Any]:
+        return node["items"] if "items" in node else self.strings[node["key"]]
 
     def decode_estimator(self, node: Mapping[str, Any]) -> Any:
         """Return the object of an estimator's node, its content checked."""
         cls = resolve_class(node["class"], self.trusted)
         params = {name: self.decode(item) for name, item in node["params"].items()}
         state = {name: self.decode(item) for name, item in node["fitted"].items()}
+        # An estimator knows what became of the parameters of earlier versions.
+        make = cls._of_saved if hasattr(cls, "_of_saved") else lambda p: cls(**p)
         try:
-            # An estimator knows what became of the parameters of earlier versions.
-            model = (
-                cls._of_saved(params) if hasattr(cls, "_of_saved") else cls(**params)
-            )
+            model = make(params)
         except TypeError as error:
             raise ModelFileError(
                 f"{cls.__name__} does not take the saved parameters {sorted(params)} "
                 f"({error}). Install the version of topicfold that saved the file."
             ) from error
-        for name, value in state.items():
-            if not _is_state(name):
-                raise ValueError(f"{cls.__name__} has no fitted attribute {name!r}")
-            _check_finite(cls, name, value)
-            setattr(model, name, value)
         try:
+            for name, value in state.items():
+                _check_attribute(name, value)
+                setattr(model, name, value)
             if hasattr(cls, "_parameter_constraints"):
                 model._validate_params()
             if hasattr(cls, "_check_loaded"):
@@ -451,32 +440,14 @@ class _Reader:
             ) from error
         return model
 
-    def _decode_text(self, node: Mapping[str, Any]) -> NDArray[Any]:
-        items = node["items"] if "items" in node else self.strings[node["key"]]
-        if node["object"]:
-            flat = np.empty(len(items), dtype=object)
-            flat[:] = items
-        else:
-            flat = np.array(items, dtype=str)
-        return flat.reshape(tuple(node["shape"]))
-
     def _decode_sparse(self, node: Mapping[str, Any]) -> Any:
         cls = _SPARSE[node["format"]]
-        data, indices, indptr = (
-            self.decode(node["parts"][part]) for part in _SPARSE_PARTS
-        )
+        data, indices, indptr = (self.decode(node["parts"][p]) for p in _SPARSE_PARTS)
         rows, columns = (int(size) for size in node["shape"])
         compressed = (columns, rows) if "csc" in node["format"] else (rows, columns)
         # SciPy and compiled code trust these arrays: never before they are checked.
-        checked_csr(
-            data,
-            indices,
-            indptr,
-            compressed,
-            "A sparse array",
-            signed=True,
-            error=ModelFileError,
-        )
+        options: Any = {"signed": True, "error": ModelFileError}
+        checked_csr(data, indices, indptr, compressed, "A sparse array", **options)
         return cls((data, indices, indptr), shape=(rows, columns))
 
 
@@ -491,26 +462,19 @@ def class_name(cls: type) -> str:
 
 
 def resolve_class(name: str, trusted: frozenset[str] = frozenset()) -> Any:
-    """Return the class for a name such as ``"topicfold.models.plsa:PLSA"``.
-
-    Examples
-    --------
-    >>> resolve_class("os:system")
-    Traceback (most recent call last):
-    topicfold.exceptions.ModelFileError: The class 'os:system' is refused: ...
-    """
+    """Return the class for a name such as ``"topicfold.models.plsa:PLSA"``."""
     name = RENAMED_CLASSES.get(name, name)
+    refused = f"The class {name!r} is refused: "
     module_name, _, attribute = name.partition(":")
     if not _CLASS_NAME.fullmatch(name) or "__main__" in module_name:
         raise ModelFileError(
-            f"The class {name!r} is refused: only estimators and steps defined at the "
-            "top level of a module that can be imported can be saved and loaded. Move "
-            "it into such a module."
+            f"{refused}only estimators and steps defined at the top level of a module "
+            "that can be imported can be saved and loaded. Move it into such a module."
         )
     if not (_is_ours(module_name) or name in trusted or is_registered(name)):
         raise ModelFileError(
-            f"The class {name!r} is refused: it is not one of {PACKAGE}. If you know "
-            f"its code and trust it, load the file with trusted=[{name!r}]."
+            f"{refused}it is not one of {PACKAGE}. If you know its code and trust it, "
+            f"load the file with trusted=[{name!r}]."
         )
     try:
         found = getattr(importlib.import_module(module_name), attribute)
@@ -519,16 +483,15 @@ def resolve_class(name: str, trusted: frozenset[str] = frozenset()) -> Any:
             f"The class {name!r} cannot be imported ({error}). Install the version of "
             "topicfold, or the package, that the file was saved with."
         ) from error
-    if (
-        not isinstance(found, type)
-        or not any(_is_ours(base.__module__) for base in found.__mro__)
-        or not callable(getattr(found, "get_params", None))
+    bases = found.__mro__ if isinstance(found, type) else ()
+    if not (
+        any(_is_ours(base.__module__) for base in bases)
+        and callable(getattr(found, "get_params", None))
     ):
         raise ModelFileError(
-            f"The class {name!r} is refused: only estimators and steps can be saved "
-            f"and loaded, that is classes of {PACKAGE} with get_params and classes "
-            "that derive from one. Save the parts that are, and rebuild the rest in "
-            "code."
+            f"{refused}only estimators and steps can be saved and loaded, that is "
+            f"classes of {PACKAGE} with get_params and classes that derive from one. "
+            "Save the parts that are, and rebuild the rest in code."
         )
     return found
 
@@ -551,35 +514,30 @@ def _trusted_names(trusted: Iterable[str | type]) -> frozenset[str]:
     )
 
 
-def _check_finite(cls: type, name: str, value: Any) -> None:
-    """Refuse a fitted array that can only give NaN, itself or by overflow."""
+def _check_attribute(name: str, value: Any) -> None:
+    """Refuse what is no fitted attribute, or can only give NaN or overflow."""
+    if not _is_state(name):
+        raise ValueError(f"it has no fitted attribute {name!r}")
     values = value.data if sparse.issparse(value) else value
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
         largest = min(_MAX_MAGNITUDE, float(np.finfo(values.dtype).max))
         wrong = values.size - np.count_nonzero(np.abs(values) <= largest)
         if wrong:
-            raise ModelFileError(
-                f"The saved {cls.__name__} is not consistent: {name} has {wrong} "
-                "entries that are not finite or absurdly large. Save the model again."
+            raise ValueError(
+                f"{name} has {wrong} entries that are not finite or absurdly large. "
+                "Save the model again."
             )
+
+
+def _is_plain(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a file can hold an array of this dtype."""
+    return dtype.kind in "biuf" and dtype.itemsize <= 8
 
 
 def _is_state(attribute: str) -> bool:
     """Tell whether an instance attribute is saved as fitted state."""
     public = attribute.endswith("_") and not attribute.startswith("_")
     return public or attribute in _PRIVATE_STATE
-
-
-def _as_extras(items: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {_EXTRA + name: value for name, value in (items or {}).items()}
-
-
-def _extras(items: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name.removeprefix(_EXTRA): value
-        for name, value in items.items()
-        if name.startswith(_EXTRA)
-    }
 
 
 def _join(*parts: str) -> str:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
-_STRINGS = ("vocabulary", *_PER_DOCUMENT)
 _REPORT_NAME = "report.html"
 _REPORT_MARK = b'name="generator" content="topicfold '
 
@@ -83,19 +82,16 @@ class ModelFolder:
         A model that learned from a stream (`partial_fit`) knows no documents; the
         record has none then.
         """
-        documents: dict[str, Any] = {}
-        if hasattr(self.model, "doc_topics_"):
-            labels: list[str | None] | None = None
-            if self.labels is not None:
-                labels = [label.strip() or None for label in self.labels]
-            documents = {
-                "labels": labels,
-                "doc_ids": self.doc_ids,
-                "texts": self.texts,
-                "times": parse_times(self.times),
-            }
-        data: TopicData = self.model.topic_data(self.vocabulary, **documents)
-        return data
+        if not hasattr(self.model, "doc_topics_"):
+            return self.model.topic_data(self.vocabulary)
+        known = [label.strip() or None for label in self.labels or ()]
+        return self.model.topic_data(
+            self.vocabulary,
+            labels=None if self.labels is None else known,
+            doc_ids=self.doc_ids,
+            texts=self.texts,
+            times=parse_times(self.times),
+        )
 
 
 def save_model_folder(
@@ -150,7 +146,7 @@ def save_model_folder(
     return save_estimator(
         model,
         path,
-        extra_strings={k: list(v) for k, v in given.items() if v is not None},
+        extra_strings={k: v for k, v in given.items() if v is not None},
         extra_meta={"text": None if text is None else dict(text), "corpus": corpus},
     )
 
@@ -192,27 +188,27 @@ def load_model_folder(
             f"{Path(path)} is damaged: its text options make no sense. Save the model "
             "again."
         )
-    folder = ModelFolder(
+    lengths = {"vocabulary": model.components_.shape[1]}
+    if hasattr(model, "doc_topics_"):
+        lengths |= dict.fromkeys(_PER_DOCUMENT, len(model.doc_topics_))
+    for name, length in lengths.items():
+        values = saved.strings.get(name)
+        if values is not None and len(values) != length:
+            raise ModelFileError(
+                f"{Path(path)} is damaged: {name} has {len(values)} entries for "
+                f"{length}. Save the model again."
+            )
+    return ModelFolder(
         model=model,
         text=text,
         corpus=corpus,
         topicfold_version=saved.topicfold_version,
-        **{name: saved.strings.get(name) for name in _STRINGS},
+        **{name: saved.strings.get(name) for name in ("vocabulary", *_PER_DOCUMENT)},
     )
-    _check_lengths(folder, Path(path))
-    return folder
 
 
 def report_file(path: str | os.PathLike[str]) -> Path:
-    """Return where the report of a saved model is by default.
-
-    Examples
-    --------
-    >>> report_file("reviews").as_posix()
-    'reviews/report.html'
-    >>> report_file("reviews.safetensors").as_posix()
-    'reviews.report.html'
-    """
+    """Return ``DIR/report.html`` for a folder, ``X.report.html`` for a file."""
     file = bundle_file(path)
     if file == Path(path):
         return file.with_suffix(f".{_REPORT_NAME}")
@@ -231,20 +227,8 @@ def is_report(file: Path) -> bool:
 def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) -> None:
     """Refuse a place where a model cannot or should not be saved, before the work.
 
-    What a killed process left there half-written is removed.
-
-    Parameters
-    ----------
-    path : str or path
-        Where a model shall be saved.
-    replace : bool, default=False
-        Whether a model of topicfold that is there already may be replaced.
-
-    Raises
-    ------
-    ModelFileError
-        If a model is there and may not be replaced, if something else is there, or
-        if the folder cannot be written to.
+    What a killed process left there half-written is removed. `replace` allows a model
+    of topicfold to be replaced.
     """
     place = Path(path)
     file = bundle_file(place)
@@ -288,21 +272,5 @@ def _label_text(label: Any) -> str:
 
 
 def _time_text(time: Any) -> str:
-    """Return a time as it is written in the file."""
     text = "" if time is None else str(time).strip()
     return "" if text in ("NaT", "nan") else text
-
-
-def _check_lengths(folder: ModelFolder, path: Path) -> None:
-    n_terms = folder.model.components_.shape[1]
-    theta = getattr(folder.model, "doc_topics_", None)
-    expected = {"vocabulary": n_terms}
-    if theta is not None:
-        expected |= dict.fromkeys(_PER_DOCUMENT, len(theta))
-    for name, length in expected.items():
-        values = getattr(folder, name)
-        if values is not None and len(values) != length:
-            raise ModelFileError(
-                f"{path} is damaged: {name} has {len(values)} entries for {length}. "
-                "Save the model again."
-            )
