@@ -7,10 +7,10 @@ from scipy import sparse
 
 from topicfold.core.simplex import OuterSum
 from topicfold.engine import make_engine
-from topicfold.engine.arrays import on_device, to_numpy
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.reference import ReferenceEngine
+from topicfold.engine.rows import on_device, to_numpy
 from topicfold.exceptions import DeviceError
 from topicfold.infer.fold_in import fold_in
 

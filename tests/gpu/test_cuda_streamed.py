@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.engine.arrays import on_device
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.cuda.plan import Plan, spread
 from topicfold.engine.cuda.streaming import StreamedEngine
 from topicfold.engine.cuda.transfer import CudaPort
+from topicfold.engine.rows import on_device
 
 cupy = pytest.importorskip("cupy", reason="needs CuPy: make test-gpu")
 

@@ -13,7 +13,7 @@ from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.steps import LaplacianTheta, LocallyConsistentTheta, StepContext
 from topicfold.steps.apply import prepare_step, step_back
-from topicfold.steps.graph_operator import (
+from topicfold.steps.graph import (
     GraphOperator,
     _scaled_square,
     floored_lengths,

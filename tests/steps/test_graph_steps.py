@@ -18,7 +18,7 @@ from topicfold.steps import (
     ParetoTheta,
     PhiStep,
 )
-from topicfold.steps.graph_operator import GraphOperator
+from topicfold.steps.graph import GraphOperator
 from topicfold.steps.pareto import separation
 
 

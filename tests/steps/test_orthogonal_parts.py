@@ -3,13 +3,14 @@
 
 import numpy as np
 import pytest
+from orthogonal_support import update_reference
 from scipy import sparse
 
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.steps import OrthogonalPhi, StepContext, apply
 from topicfold.steps.apply import prepare_step
-from topicfold.steps.orthogonal import overlap, update_reference
+from topicfold.steps.orthogonal import overlap
 from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
 
 
@@ -27,14 +28,14 @@ def test_lambda_is_nats_a_token_if_every_topic_were_the_corpus():
     context, X, _ = make_context(OrthogonalPhi(2.5))
     shares = X.sum(axis=0) / X.sum()
     corpus_topics = np.tile(shares, (3, 1))
-    strength = context.state.strength
+    strength = context.state
     assert strength * overlap(corpus_topics.T) == pytest.approx(2.5 * X.sum())
     assert strength == pytest.approx(2.5 * X.sum() / (3 * 2 * (shares @ shares)))
 
 
 def test_one_topic_has_nothing_to_overlap_with():
     context, X, _ = make_context(OrthogonalPhi(2.5), n_topics=1)
-    assert context.state.strength == 0
+    assert context.state == 0
     counts = context.engine.pack_topics(X.sum(axis=0)[None])
     new = apply.update_topics(OrthogonalPhi(2.5), counts, counts, context)
     expected = X.sum(axis=0) / X.sum()
@@ -46,7 +47,7 @@ def test_one_topic_has_nothing_to_overlap_with():
 def test_an_update_is_the_sweep_with_twice_lambda_on_counts_with_the_prior(weight, eta):
     step = OrthogonalPhi(weight, eta=eta)
     context, _, phi = make_context(step)
-    engine, strength = context.engine, context.state.strength
+    engine, strength = context.engine, context.state
     counts = np.random.default_rng(1).gamma(1.0, size=(3, 12)) * 9
     old = engine.pack_topics(phi)
     new = apply.update_topics(step, engine.pack_topics(counts), old, context)
@@ -120,4 +121,4 @@ def test_parameters_outside_their_range_are_refused(options, message):
 )
 def test_zero_and_one_are_in_range(options, orthogonal):
     context, *_ = make_context(OrthogonalPhi(**options))
-    assert (context.state.strength > 0) == orthogonal
+    assert (context.state > 0) == orthogonal

@@ -21,6 +21,27 @@ from topicfold.engine.protocol import Engine
 ROWS_AT_ONCE = 2**16
 
 
+def on_device(array: Any) -> bool:
+    """Whether `array` is a CuPy array."""
+    return not isinstance(array, np.ndarray) and hasattr(
+        array, "__cuda_array_interface__"
+    )
+
+
+def array_module(array: Any) -> Any:
+    """Return the module whose functions work on `array`: numpy or cupy."""
+    if on_device(array):
+        import cupy
+
+        return cupy
+    return np
+
+
+def to_numpy(array: Any) -> Any:
+    """Return `array` itself, or a NumPy copy of a device array."""
+    return array.get() if on_device(array) else array
+
+
 def ranges_of(n_rows: int) -> Iterator[slice]:
     """Yield slices of at most `ROWS_AT_ONCE` rows."""
     for start in range(0, n_rows, ROWS_AT_ONCE):

@@ -18,9 +18,9 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link, has_room, make_engine, order_of_topics
-from topicfold.engine.arrays import array_module
 from topicfold.engine.blocks.executor import map_rows
 from topicfold.engine.protocol import Engine
+from topicfold.engine.rows import array_module
 
 Shares = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 

@@ -26,8 +26,7 @@ from topicfold.models.base import MAX_UPDATES, whole
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import PhiStep, ThetaStep
 from topicfold.steps.dirichlet import DirichletPhi
-from topicfold.steps.laplacian import LaplacianTheta
-from topicfold.steps.locally_consistent import LocallyConsistentTheta
+from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
 from topicfold.steps.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
 
 Vector = NDArray[np.float64]

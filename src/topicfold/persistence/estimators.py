@@ -37,7 +37,12 @@ KIND = "estimator"
 PACKAGE = "topicfold"
 MAX_DEPTH = 50
 # Classes that had another place in the version that saved a file: old name, new name.
-RENAMED_CLASSES: dict[str, str] = {}
+RENAMED_CLASSES = {
+    "topicfold.steps.laplacian:LaplacianTheta": "topicfold.steps.graph:LaplacianTheta",
+    "topicfold.steps.locally_consistent:LocallyConsistentTheta": (
+        "topicfold.steps.graph:LocallyConsistentTheta"
+    ),
+}
 # Products of two such numbers are still finite in float64.
 _MAX_MAGNITUDE = 1e150
 _CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)

@@ -13,8 +13,7 @@ from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 from topicfold.steps.dirichlet import DirichletPhi, DirichletTheta
 
 if TYPE_CHECKING:
-    from topicfold.steps.laplacian import LaplacianTheta
-    from topicfold.steps.locally_consistent import LocallyConsistentTheta
+    from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
     from topicfold.steps.orthogonal import OrthogonalPhi
     from topicfold.steps.pareto import ParetoTheta
 
@@ -33,10 +32,8 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "LaplacianTheta": "topicfold.steps.laplacian:LaplacianTheta",
-        "LocallyConsistentTheta": (
-            "topicfold.steps.locally_consistent:LocallyConsistentTheta"
-        ),
+        "LaplacianTheta": "topicfold.steps.graph:LaplacianTheta",
+        "LocallyConsistentTheta": "topicfold.steps.graph:LocallyConsistentTheta",
         "OrthogonalPhi": "topicfold.steps.orthogonal:OrthogonalPhi",
         "ParetoTheta": "topicfold.steps.pareto:ParetoTheta",
     },

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from topicfold.core.typing import Array
-from topicfold.engine.arrays import array_module
 from topicfold.engine.protocol import Engine
-from topicfold.engine.rows import map_rows, pack_rows, ranges_of, sum_rows
+from topicfold.engine.rows import array_module, map_rows, pack_rows, ranges_of, sum_rows
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from topicfold.core.typing import Array
-from topicfold.engine.arrays import array_module
 from topicfold.engine.protocol import DocumentPass, Engine
+from topicfold.engine.rows import array_module
 
 Rows = slice | NDArray[np.integer]
 

@@ -4,27 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from topicfold.core.typing import Array
-from topicfold.engine.arrays import on_device
 from topicfold.engine.protocol import Engine
-from topicfold.engine.rows import padded
+from topicfold.engine.rows import on_device, padded
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext
 from topicfold.steps.dirichlet import log_sum
-from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
-
-
-@dataclass(frozen=True)
-class OrthogonalState:
-    """The λ of this corpus."""
-
-    strength: float
+from topicfold.steps.orthogonal_kernels import update_topics
 
 
 class OrthogonalPhi(PhiStep):
@@ -71,7 +61,7 @@ class OrthogonalPhi(PhiStep):
     needs_all_words = True
     normalized = True
 
-    def prepare(self, context: StepContext) -> OrthogonalState:
+    def prepare(self, context: StepContext) -> float:
         """Check parameters and find the λ of this corpus (one E-step)."""
         for name, least in (("weight", 0.0), ("paper_lambda", 0.0), ("eta", 1.0)):
             value = getattr(self, name)
@@ -82,15 +72,13 @@ class OrthogonalPhi(PhiStep):
                 )
         engine = context.corpus
         if self.paper_lambda is not None:
-            strength = 0.5 * float(self.paper_lambda)
-        elif self.weight == 0.0 or engine.n_topics == 1:
-            strength = 0.0
-        else:
-            shares = _word_shares(engine, context.topics)
-            pairs = engine.n_topics * (engine.n_topics - 1)
-            tokens = float(engine.document_lengths.sum())
-            strength = self.weight * tokens / (pairs * float(shares @ shares))
-        return OrthogonalState(strength)
+            return 0.5 * float(self.paper_lambda)
+        if self.weight == 0.0 or engine.n_topics == 1:
+            return 0.0
+        shares = _word_shares(engine, context.topics)
+        pairs = engine.n_topics * (engine.n_topics - 1)
+        tokens = float(engine.document_lengths.sum())
+        return self.weight * tokens / (pairs * float(shares @ shares))
 
     @property
     def pseudo_count(self) -> float:
@@ -99,8 +87,8 @@ class OrthogonalPhi(PhiStep):
 
     def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
         """Update the topics one after another."""
-        state: OrthogonalState = context.state
-        if state.strength == 0.0:
+        strength: float = context.state
+        if strength == 0.0:
             return counts
         xp = context.xp
         by_topic = xp.ascontiguousarray(counts.T)
@@ -111,16 +99,14 @@ class OrthogonalPhi(PhiStep):
         sweep: Callable[..., None] = update_topics
         if on_device(counts):
             from topicfold.engine.cuda.steps import update_topics as sweep
-        sweep(by_topic, 2.0 * state.strength, phi, total, xp.empty_like(total))
+        sweep(by_topic, 2.0 * strength, phi, total, xp.empty_like(total))
         new: Array = phi.T
         return new
 
     def value(self, topics: Array, context: StepContext) -> float:
         """``−λ O`` and the log prior up to a constant."""
-        state: OrthogonalState = context.state
-        value = 0.0
-        if state.strength > 0.0:
-            value -= state.strength * overlap(topics)
+        strength: float = context.state
+        value = -strength * overlap(topics) if strength > 0.0 else 0.0
         if self.eta > 1.0:
             value += self.pseudo_count * log_sum(topics, context)
         return value
@@ -137,53 +123,6 @@ def overlap(topics: Array) -> float:
     total = topics.sum(axis=1, dtype=np.float64)
     squares = np.einsum("wk,wk->w", topics, topics, dtype=np.float64)
     return float(total @ total - squares.sum())
-
-
-def multiplier(counts: Array, others: Array, strength: float) -> float:
-    """Return the root a of ``Σ_w N_w / (a + strength · c_w) = 1`` right of all poles.
-
-    Parameters
-    ----------
-    counts, others : ndarray of shape (n_terms,)
-        Expected counts N and the other topics' sum c.
-    strength : float
-        Twice the λ of the objective.
-
-    Examples
-    --------
-    >>> multiplier(np.array([1.0, 1.0]), np.array([0.0, 0.0]), 5.0)
-    2.0
-    """
-    pole, t = find_multiplier(
-        np.asarray(counts, np.float64), np.asarray(others, np.float64), float(strength)
-    )
-    return float(pole + t)
-
-
-def multiplier_reference(counts: Array, others: Array, strength: float) -> float:
-    """Return the same root by Brent's method."""
-    used = counts > 0
-    counts, poles = counts[used], strength * others[used]
-    least = poles.min()
-
-    def excess(t: float) -> float:
-        return float((counts / (t + (poles - least))).sum() - 1.0)
-
-    low, high = 0.5 * counts[poles == least].sum(), 2.0 * counts.sum()
-    return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-14) - least)
-
-
-def update_reference(counts: Array, topics: Array, strength: float) -> Array:
-    """Return one Gauss-Seidel sweep over topics (K, V) in plain NumPy."""
-    topics = topics.astype(np.float64)
-    for k, row in enumerate(counts):
-        if row.sum() <= 0:
-            continue
-        others = topics.sum(axis=0) - topics[k]
-        a = multiplier_reference(row, others, strength)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            topics[k] = np.where(row > 0, row / (a + strength * others), 0.0)
-    return topics
 
 
 def _word_shares(engine: Engine, topics: Array) -> NDArray[np.float64]:

@@ -18,8 +18,7 @@ def find_multiplier(counts, overlap, strength):
 
     Also returns the pole ``-strength · min{c_w : N_w > 0}`` and ``t = a - pole``, in
     which the sum has no cancellation. Newton's method on ``1 / Σ - 1``, concave and
-    increasing in t, inside a bracket. Equivalent to
-    ``orthogonal.multiplier_reference``; counts must have a positive sum.
+    increasing in t, inside a bracket. Counts must have a positive sum.
     """
     n_words = counts.shape[0]
     least = np.inf
@@ -64,7 +63,7 @@ def update_topics(counts, strength, topics, total, work_overlap):
     """Update topics (K, V) in place by Gauss-Seidel; `total` is Σ_k φ_kw, kept.
 
     ``φ_kw = N_kw / (a_k + strength · c_kw)`` with ``c_kw = Σ_{k'≠k} φ_k'w``. A topic
-    without counts stays. Equivalent to ``orthogonal.update_reference``.
+    without counts stays.
     """
     n_topics, n_words = counts.shape
     for k in range(n_topics):

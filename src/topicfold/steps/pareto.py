@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from topicfold.core.parameters import EarlierParameters
 from topicfold.core.typing import Array
-from topicfold.engine.arrays import array_module, to_numpy
+from topicfold.engine.rows import array_module, to_numpy
 from topicfold.exceptions import DataError
 from topicfold.steps.apply import step_back
 from topicfold.steps.base import StepContext, ThetaStep
-from topicfold.steps.graph_operator import GraphOperator, graph_operator
+from topicfold.steps.graph import GraphOperator, graph_operator
 
 Vector = NDArray[np.float64]
 # So many iterations in which nothing is accepted, with mixtures that are this blunt,
@@ -110,13 +110,10 @@ class ParetoTheta(EarlierParameters, ThetaStep):
 
     def prepare(self, context: StepContext) -> ParetoState:
         """Check parameters; find each document's step from its length and degree."""
-        for name, open_left in (("step", True), ("share", False)):
-            value = getattr(self, name)
-            if not (0.0 <= value <= 1.0) or (open_left and value == 0.0):
-                raise DataError(
-                    f"{name} of ParetoTheta must be in {'(' if open_left else '['}0, "
-                    f"1], got {value!r}."
-                )
+        if not 0.0 < self.step <= 1.0:
+            raise DataError(
+                f"step of ParetoTheta must be in (0, 1], got {self.step!r}."
+            )
         operator = graph_operator(type(self).__name__, context)
         lengths, degrees = context.corpus.document_lengths, operator.degrees
         # s_i = c D_i / (n_i + c D_i): a document with the means' n and D moves by step.

@@ -18,13 +18,13 @@ from scipy import sparse
 
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine.arrays import on_device, to_numpy
 from topicfold.engine.blocks.engine import BlockedEngine, BlockEngine
 from topicfold.engine.blocks.executor import executor_of
 from topicfold.engine.cuda.device import load_cupy
 from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
 from topicfold.engine.cuda.streaming import StreamedEngine
 from topicfold.engine.protocol import DocumentPass, Engine, Link
+from topicfold.engine.rows import on_device, to_numpy
 
 _logger = logging.getLogger("topicfold")
 

@@ -24,7 +24,7 @@ ORTHOGONAL_THREADS = 1024
 class CudaGraphOperator:
     """A symmetric document graph on the device.
 
-    The methods of :class:`topicfold.steps.graph_operator.GraphOperator`, for rows of
+    The methods of :class:`topicfold.steps.graph.GraphOperator`, for rows of
     `engine`; `degrees` is a NumPy array there and here.
     """
 
