@@ -76,6 +76,13 @@ def test_damaged_texts(folder):
         load_folder(folder)
 
 
+def test_no_words_at_all(folder):
+    sparse.save_npz(folder / "counts.npz", sparse.csr_matrix((3, 0)))
+    (folder / "vocab.txt").write_text("")
+    with pytest.raises(DataError, match="tiny has no words"):
+        load_folder(folder)
+
+
 @pytest.mark.parametrize("name", ["counts.npz", "vocab.txt"])
 def test_required_files(folder, name):
     (folder / name).unlink()

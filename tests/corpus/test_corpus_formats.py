@@ -177,6 +177,10 @@ REAL = MM.replace("integer", "real")
     ("name", "content", "message"),
     [
         ("t.ldac", "", "no documents"),
+        ("t.ldac", "0\n0\n", r"t\.ldac has no words"),
+        ("t.svmlight", "1\n2\n", r"t\.svmlight has no words"),
+        ("t.mallet", "a x\nb y\n", r"t\.mallet has no words"),
+        ("t.uci", "1\n0\n0\n", r"t\.uci has no words"),
         ("t.ldac", "1 0:1\n2 0:1\n", "line 2: says 2 words, and has 1"),
         ("t.ldac", "1 0:1\n1 0:-1\n", "line 2: .* does not have the form"),
         ("t.ldac", "1 0:1_0\n", "line 1: .* does not have the form"),

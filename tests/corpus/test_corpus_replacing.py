@@ -10,13 +10,13 @@ import pytest
 from topicfold.corpus import (
     BlockMatrix,
     Corpus,
-    open_disk_corpus,
     read,
     replacing,
     save_folder,
     vectorize_file,
     write,
 )
+from topicfold.corpus.disk_corpus import open_corpus
 from topicfold.exceptions import DataError
 
 OLD = Corpus([[1, 2], [3, 0]], ["old", "words"], labels=["x", "y"], ids=["a", "b"])
@@ -128,7 +128,7 @@ def test_killed_blocks_are_old_or_new(tmp_path):
     for number in range(1000):
         BlockMatrix.write(folder, OLD.counts, vocabulary=["a", "b"], overwrite=True)
         killed = killed_at(number, lambda: vectorize_file(texts, folder, **options))
-        corpus = open_disk_corpus(folder)
+        corpus = open_corpus(folder)
         assert (corpus.labels, corpus.n_terms) in ((None, 2), (["land", "sea"], 4))
         vectorize_file(texts, folder, **options)
         assert names(tmp_path) == ["news", "texts.csv"]
@@ -205,3 +205,9 @@ def test_a_folder_that_cannot_get_its_name_stays_as_it_was(tmp_path, monkeypatch
     monkeypatch.undo()
     assert known(read(folder)) == known(OLD)
     assert names(tmp_path) == ["news"]
+
+
+def test_the_current_folder_is_read(tmp_path, monkeypatch):
+    save_folder(OLD, tmp_path / "news")
+    monkeypatch.chdir(tmp_path / "news")
+    assert known(open_corpus(".")) == known(OLD)

@@ -22,6 +22,7 @@ from scipy import sparse
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, read
 from topicfold.corpus.formats.parts import side_bytes
 from topicfold.corpus.record import Corpus
+from topicfold.corpus.replacing import settle
 from topicfold.corpus.texts import Document, Known, iter_texts, read_lines
 from topicfold.corpus.vectorizing import (
     Bounds,
@@ -242,6 +243,7 @@ def open_corpus(
 
 def is_disk_corpus(path: str | os.PathLike[str]) -> bool:
     """Tell whether a folder holds counts in blocks."""
+    settle(Path(path))
     return Path(path, INDEX_FILE).is_file()
 
 

@@ -223,6 +223,8 @@ def _assembled(parts: Parts, path: Path) -> Corpus:
     if not counts.shape[0]:
         raise DataError(f"{path} has no documents.")
     words = known.pop("vocab", None)
+    if not counts.shape[1] and not words:
+        raise DataError(f"{path} has no words.")
     if words is None:
         words = [f"w{column}" for column in range(counts.shape[1])]
         warnings.warn(

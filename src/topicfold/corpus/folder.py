@@ -106,6 +106,8 @@ def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
     n_documents, n_terms = counts.shape
     fields: dict[str, Any] = {"vocabulary": read_lines(folder / "vocab.txt")}
     _check_length(folder / "vocab.txt", fields["vocabulary"], n_terms, "columns")
+    if not n_terms:
+        raise DataError(f"{folder} has no words: counts.npz has no columns.")
     for field, name in _SIDE_FILES.items():
         file = folder / name
         if file.is_file():

@@ -101,6 +101,8 @@ def swap_files(drafts: Mapping[Path, Path], gone: Sequence[Path], target: Path) 
 
 def settle(target: Path) -> None:
     """Finish the replacement of a file or folder that was interrupted, if one was."""
+    if not target.name:  # "." and "/" are replaced by nobody
+        return
     if _note_of(target).is_file():
         _finish(_note_of(target), target)
     if target.exists():
