@@ -134,6 +134,27 @@ def word_case(rng, width, dtype):
     return kernels.word_rows, arguments, None
 
 
+def collapsed_cases(rng, width, dtype):
+    """Both passes of the collapsed link."""
+    from topicfold.engine import collapsed_kernels
+
+    indptr, indices, counts = make_documents(rng)
+    shape = len(indptr) - 1, width
+    sides = tuple(rng.random(width).astype(dtype) for _ in range(3))
+    arguments = (
+        indptr, indices, counts, rng.random(shape).astype(dtype),
+        rng.random((200, width)).astype(dtype), *sides, np.empty(shape, dtype),
+        np.empty(len(indices), dtype), np.empty(len(indices), dtype),
+        np.empty(shape[0]),
+    )  # fmt: skip
+    kernel = collapsed_kernels.collapsed_document_rows
+    yield "collapsed_document_rows", kernel, arguments, shape[0]
+    _, arguments, _ = word_case(rng, width, dtype)
+    *lists, ratio, rows, weights, out = arguments
+    arguments = *lists, ratio[::-1].copy(), ratio, rows, weights, *sides, out
+    yield "collapsed_word_rows", collapsed_kernels.collapsed_word_rows, arguments, None
+
+
 def table_cases(rng, width, dtype):
     """Sums over rows, and topics from counts."""
     from topicfold.engine import kernels
@@ -233,6 +254,7 @@ def cases(width, dtype):
     yield "document_rows", *document_case(rng, width, dtype, False)
     yield "document_rows_digamma", *document_case(rng, width, dtype, True)
     yield "word_rows", *word_case(rng, width, dtype)
+    yield from collapsed_cases(rng, width, dtype)
     yield "infer_documents", *frank_wolfe_case(rng, width, dtype)
     yield from table_cases(rng, width, dtype)
     yield from graph_cases(rng, width, dtype, 23)

@@ -132,6 +132,11 @@ def test_documents_singly_and_in_batches_give_the_same_bits(width, dtype):
         ("znver2", "infer_documents advance", "float64"),
         ("skylake-avx512", "document_rows advance", "float64"),
         ("host exact", "document_rows advance", "float32"),
+        (
+            "skylake-avx512",
+            "collapsed_document_rows collapsed_word_rows",
+            "float32",
+        ),
     ],
 )
 def test_other_cpus_and_exact_arithmetic_keep_the_rule(cpu, kernels, dtype, tmp_path):

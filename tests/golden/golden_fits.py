@@ -3,7 +3,8 @@
 
 ``python tests/golden/golden_fits.py FOLDER`` writes their arrays to ``fits.npz``, and
 one saved file for each model. ``v0_1`` was written by version 0.1.0; a later folder
-is written only where the arithmetic was changed on purpose, and the changelog says so.
+is written only where the arithmetic was changed on purpose, and the changelog says so:
+``--only NAMES FOLDER`` writes the arrays of those fits alone.
 ``python tests/golden/golden_fits.py --bits FOLDER`` says which fits have other bits
 than those of FOLDER, which must have been written on the same machine.
 """
@@ -145,13 +146,15 @@ def command_outputs(folder: Path) -> dict[str, str]:
     return written
 
 
-def main(folder: Path, *, bits: bool) -> None:
+def main(folder: Path, *, bits: bool, only: list[str]) -> None:
     """Write the arrays, or compare them to the bit."""
-    fitted = fits()
+    fitted = {n: model for n, model in fits().items() if not only or n in only}
     found = {k: v for n, model in fitted.items() for k, v in arrays(n, model).items()}
     if not bits:
         folder.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(folder / "fits.npz", **found)
+        if only:
+            return
         for name, model in fitted.items():
             model.save(folder / name)
         index().save(folder / "index.safetensors")
@@ -174,4 +177,5 @@ def main(folder: Path, *, bits: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[-1]), bits="--bits" in sys.argv)
+    chosen = sys.argv[sys.argv.index("--only") + 1 : -1] if "--only" in sys.argv else []
+    main(Path(sys.argv[-1]), bits="--bits" in sys.argv, only=chosen)

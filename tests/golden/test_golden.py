@@ -19,6 +19,9 @@ import topicfold
 from topicfold.search import TopicIndex
 
 OLD = Path(__file__).parent / "v0_1"
+# Fits that changed on purpose after version 0.1.0, and why; their arrays are in NEW.
+NEW = Path(__file__).parent / "v0_2"
+CHANGED = {"lda-cvb0": "a token is assigned by counts without its own"}
 # Sums are made in another order on other machines; a few iterations carry it on.
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-6}
 # A new document stops when its mixture changes by at most 1e-4, perhaps one update
@@ -29,6 +32,12 @@ STOPPED = {"rtol": 1e-4, "atol": 1e-4}
 @pytest.fixture(scope="module")
 def stored():
     with np.load(OLD / "fits.npz") as file:
+        return dict(file)
+
+
+@pytest.fixture(scope="module")
+def changed():
+    with np.load(NEW / "fits.npz") as file:
         return dict(file)
 
 
@@ -46,10 +55,15 @@ def test_every_model_is_here(fitted):
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_fit_gives_what_it_gave(fitted, stored, name):
+def test_a_fit_gives_what_it_gave(fitted, stored, changed, name):
+    expected = changed if name in CHANGED else stored
     for key, array in arrays(name, fitted[name]).items():
         near = STOPPED if key.endswith("/transform") else TOLERANCE
-        np.testing.assert_allclose(array, stored[key], **near, err_msg=key)
+        np.testing.assert_allclose(array, expected[key], **near, err_msg=key)
+
+
+def test_only_fits_that_changed_on_purpose_are_stored_anew(changed):
+    assert {key.split("/")[0] for key in changed} == set(CHANGED)
 
 
 @pytest.mark.parametrize("name", names())

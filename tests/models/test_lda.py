@@ -9,19 +9,22 @@ from topicfold import LDA
 from topicfold.corpus import load_docs
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.learn.lda import Variational
-from topicfold.steps import OrthogonalPhi
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.lda import Cvb0, Variational
+from topicfold.steps import DirichletPhi, OrthogonalPhi
 
 ALGORITHMS = ["cvb0", "variational"]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    "options", [{"algorithm": "variational"}, {"phi_step": DirichletPhi(1.0)}]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_objective_never_falls_with_fixed_priors(planted, algorithm, dtype):
+def test_objective_never_falls_with_fixed_priors(planted, options, dtype):
     X = planted[0].astype(dtype)
     model = LDA(
         5,
-        algorithm=algorithm,
+        **options,
         learn_priors=False,
         max_iter=60,
         tol=0,
@@ -41,9 +44,10 @@ def test_bound_never_falls_while_priors_are_learned(planted):
     assert model.doc_topic_prior_.std() > 0
 
 
-def test_cvb0_rises_between_updates_of_the_priors(planted):
+def test_posterior_rises_between_updates_of_the_priors(planted):
     X = planted[0].astype(float)
-    model = LDA(5, learn_priors=True, max_iter=60, tol=0, random_state=0).fit(X)
+    options = {"phi_step": DirichletPhi(1.0), "learn_priors": True}
+    model = LDA(5, **options, max_iter=60, tol=0, random_state=0).fit(X)
     rises = np.diff(model.objective_history_)
     kept = np.setdiff1d(np.arange(60), np.array(model.prior_updates_) - 1)
     assert len(kept) == 48
@@ -234,7 +238,8 @@ def test_orthogonal_topics_of_lda(planted):
         products = model.components_ @ model.components_.T
         overlaps.append(products.sum() - np.trace(products))
     assert overlaps[0] > overlaps[1] > overlaps[2]
-    plain = LDA(8, max_iter=40, tol=0, random_state=0).fit(X)
+    step = DirichletPhi(1.0)
+    plain = LDA(8, phi_step=step, max_iter=40, tol=0, random_state=0).fit(X)
     free = LDA(8, phi_step=OrthogonalPhi(0.0), max_iter=40, tol=0, random_state=0)
     np.testing.assert_allclose(free.fit(X).components_, plain.components_, atol=1e-9)
 
@@ -250,3 +255,107 @@ def test_phi_step_is_refused_where_it_means_nothing(planted):
             LDA(2, phi_step=OrthogonalPhi(), **options).fit(planted[0])
     with pytest.raises(DataError, match="partial_fit has no phi_step"):
         LDA(2, phi_step=OrthogonalPhi()).partial_fit(planted[0])
+
+
+def test_cvb0_repeats_the_update_without_the_own_count(planted):
+    """Three passes, token by token, from the same start."""
+    X, n_topics, alpha, eta = planted[0][:25].astype(float), 3, 0.3, 0.05
+    engine = CpuEngine(X, n_topics, dtype=np.float64)
+    phi = initial_topics(X, n_topics, "neighbors", np.random.RandomState(0))
+    options = {"doc_updates": 0, "doc_tol": 0.0, "learn_priors": False}
+    ours = Cvb0(engine, phi, np.full(n_topics, alpha), eta, **options)
+    ours.start()
+    for _ in range(3):
+        ours.iterate()
+    dense = X.toarray()
+    A, B, totals = np.ones((len(dense), n_topics)), phi.T, np.ones(n_topics)
+    for iteration in range(3):
+        documents, words = np.zeros_like(A), np.zeros_like(B)
+        for d, w in zip(*dense.nonzero(), strict=True):
+            p = A[d] * B[w] / (A[d] @ B[w])
+            if iteration:
+                p = np.maximum(A[d] - p, alpha) * np.maximum(
+                    B[w] - p / totals / 2, eta / totals
+                )
+            documents[d] += dense[d, w] * p / p.sum()
+            words[w] += dense[d, w] * p / p.sum()
+        totals = words.sum(axis=0) + eta * len(words)
+        A, B = documents + alpha, (words + eta) / totals
+    np.testing.assert_allclose(ours.topics(), B.T / B.sum(axis=0)[:, None], rtol=1e-9)
+    shares = A / A.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(ours.doc_topics(), shares, rtol=1e-9)
+
+
+def test_objective_of_cvb0_is_the_log_likelihood_of_the_training_words(planted):
+    X = planted[0].astype(float)
+    model = LDA(4, max_iter=8, tol=0, random_state=0).fit(X)
+    p = np.log(model.doc_topics_ @ model.components_)
+    assert model.objective_history_[-1] == pytest.approx(X.multiply(p).sum(), rel=1e-9)
+
+
+def test_own_count_left_out_serves_short_texts():
+    X, _, _ = draw_corpus(600, 300, 10, seed=1, length=8)
+    train, test = X[:400], X[400:]
+    found = {}
+    for name, step in (("left out", None), ("kept in", DirichletPhi(1.0))):
+        model = LDA(20, phi_step=step, random_state=0).fit(train)
+        found[name] = model.perplexity(test)
+    assert found["left out"] < 0.97 * found["kept in"]
+
+
+def test_default_priors_follow_the_corpus(planted):
+    X = planted[0]
+    model = LDA(5, max_iter=2, random_state=0).fit(X)
+    np.testing.assert_allclose(model.doc_topic_prior_, 0.4)
+    expected = min(0.1 * X.sum() / (5 * X.shape[1]), 0.1)
+    assert model.topic_word_prior_ == pytest.approx(expected)
+    given = LDA(
+        5, doc_topic_prior=0.2, topic_word_prior=0.3, max_iter=2, random_state=0
+    ).fit(X)
+    assert given.topic_word_prior_ == 0.3
+    np.testing.assert_allclose(given.doc_topic_prior_, 0.2)
+
+
+def test_a_fit_ends_when_topics_have_settled_and_says_if_they_have_not(planted, caplog):
+    settled = LDA(4, random_state=0).fit(planted[0])
+    assert settled.converged_
+    assert 5 < settled.n_iter_ < 200
+    assert caplog.text == ""
+    LDA(4, max_iter=4, random_state=0).fit(planted[0])
+    assert "still changing after 4 passes (max_iter)" in caplog.text
+    caplog.clear()
+    LDA(4, max_iter=4, tol=0, random_state=0).fit(planted[0])
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.eye(6), np.ones((6, 6)), np.tile([3.0, 1, 0, 0, 0, 0], (4, 1)), [[0.01] * 6]],
+)
+@pytest.mark.parametrize("n_topics", [1, 3, 12])
+def test_odd_corpora_give_finite_topics(rows, n_topics):
+    model = LDA(n_topics, random_state=0).fit(np.asarray(rows))
+    for array in (model.components_, model.doc_topics_):
+        assert np.isfinite(array).all()
+        np.testing.assert_allclose(array.sum(axis=1), 1, rtol=1e-5)
+    assert np.isfinite(model.objective_history_).all()
+
+
+def test_start_from_neighbors(planted):
+    X, topics = planted[0].astype(float), planted[2]
+    starts = [
+        initial_topics(X, 4, "neighbors", np.random.RandomState(seed))
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(starts[0], starts[1])
+    assert (starts[0] != starts[2]).any()
+    assert (starts[0] > 0).all()
+    # Half the corpus, so at most half of it is a topic's own.
+    assert matched_overlap(starts[0], topics) > 0.6
+
+
+def test_start_from_neighbors_of_a_sample(planted, monkeypatch):
+    monkeypatch.setattr("topicfold.learn.initial.NEIGHBOR_DOCUMENTS", 150)
+    X, topics = planted[0].astype(float), planted[2]
+    start = initial_topics(X, 4, "neighbors", np.random.RandomState(0))
+    assert matched_overlap(start, topics) > 0.5

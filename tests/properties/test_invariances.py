@@ -12,10 +12,14 @@ from scipy import sparse
 
 from topicfold import LDA, PLSA
 from topicfold.exceptions import EmptyDocumentWarning
+from topicfold.steps import DirichletPhi
 
 MODELS = {
     "plsa": lambda **options: PLSA(3, max_iter=6, tol=0, **options),
     "cvb0": lambda **options: LDA(3, max_iter=6, tol=0, learn_priors=False, **options),
+    "posterior mode": lambda **options: LDA(
+        3, phi_step=DirichletPhi(1.0), max_iter=6, tol=0, **options
+    ),
     "variational": lambda **options: LDA(
         3, algorithm="variational", max_iter=6, tol=0, learn_priors=False, **options
     ),
@@ -41,7 +45,9 @@ def test_simplex_monotone_and_batch_invariant(name, X, seed):
         assert (rows >= 0).all()
         np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-9)
     history = np.array(model.objective_history_)
-    assert (np.diff(history) >= -1e-8 * (1 + np.abs(history[:-1]))).all()
+    assert np.isfinite(history).all()
+    if name != "cvb0":  # it does not maximise what it records
+        assert (np.diff(history) >= -1e-8 * (1 + np.abs(history[:-1]))).all()
     np.testing.assert_array_equal(theta, halves)
 
 

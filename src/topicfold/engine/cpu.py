@@ -22,8 +22,14 @@ from scipy.special import gammaln, psi
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
-from topicfold.engine import kernels
-from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
+from topicfold.engine import collapsed_kernels, kernels
+from topicfold.engine.protocol import (
+    DocumentPass,
+    ExpectedCounts,
+    Link,
+    OwnShare,
+    check_collapsed,
+)
 
 SIMD_WIDTH = 8
 TILE_SIZE = 4096
@@ -76,6 +82,9 @@ class CpuEngine:
         self._no_weights = np.empty((0, self._width), self.dtype)
         self._document_weights = self._no_weights
         self._digamma = False
+        # Of the collapsed link: a second number per non-zero, α and the own share.
+        self._own = np.empty(0, self.dtype)
+        self._collapsed: tuple[Array, ...] | None = None
 
     @cached_property
     def _words(self) -> WordLayout:
@@ -140,9 +149,14 @@ class CpuEngine:
         max_updates: int = 0,
         tol: float = 0.0,
         out: Array | None = None,
+        own: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol. Without `out` the counts are a new array."""
         layout = self._layout
+        self._collapsed = None
+        if link == "collapsed":
+            prior, own = check_collapsed(prior, own, max_updates)
+            return self._collapsed_pass(parameters, weights, (prior, *own), out)
         digamma = link == "digamma"
         if digamma and len(self._document_weights) == 0:
             self._document_weights = np.empty_like(parameters)
@@ -175,25 +189,61 @@ class CpuEngine:
         self._digamma = digamma
         return DocumentPass(counts, float(loglik.sum()), n_updates)
 
+    def _collapsed_pass(
+        self,
+        parameters: Array,
+        weights: Array,
+        left_out: tuple[Array, ...],
+        out: Array | None,
+    ) -> DocumentPass:
+        layout = self._layout
+        counts = np.empty_like(parameters) if out is None else out
+        loglik = np.empty(self.n_documents)
+        if len(self._own) != len(self._ratio):
+            self._own = np.empty_like(self._ratio)
+
+        def rows(start: int, stop: int) -> None:
+            collapsed_kernels.collapsed_document_rows(
+                start,
+                stop,
+                layout.indptr,
+                layout.indices,
+                layout.counts,
+                parameters,
+                weights,
+                *left_out,
+                counts,
+                self._own,
+                self._ratio,
+                loglik,
+            )
+
+        run_ranges(rows, self._document_ranges, self.threads)
+        self._collapsed = left_out
+        no_updates = np.zeros(self.n_documents, np.int32)
+        return DocumentPass(counts, float(loglik.sum()), no_updates)
+
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
-        """N_wk for the ratios of the last document pass, written to `out`."""
+        """N_wk of the last document pass, written to `out`."""
         layout = self._words
+        left_out = self._collapsed
         A = self._document_weights if self._digamma else parameters
 
         def rows(start: int, stop: int) -> None:
-            kernels.word_rows(
-                start,
-                stop,
+            lists = (
                 TILE_SIZE,
                 layout.tile_groups,
                 layout.group_word,
                 layout.group_ptr,
                 layout.tile_document,
                 self._first_positions[start],
-                self._ratio,
-                A,
-                weights,
-                out,
+            )
+            if left_out is None:
+                kernels.word_rows(start, stop, *lists, self._ratio, A, weights, out)
+                return
+            numbers = self._own, self._ratio
+            collapsed_kernels.collapsed_word_rows(
+                start, stop, *lists, *numbers, parameters, weights, *left_out, out
             )
 
         run_ranges(rows, self._word_ranges, self.threads)

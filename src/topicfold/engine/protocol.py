@@ -9,14 +9,21 @@ care about the order of words.
 With ``P`` a packed (documents × topics) array of parameters, ``B`` packed topic
 weights and ``link`` one of
 
-- ``"identity"``: ``A = P`` (PLSA, MAP and CVB0),
+- ``"identity"``: ``A = P`` (PLSA, MAP),
 - ``"digamma"``: ``A = exp ψ(P)`` (variational LDA),
+- ``"collapsed"``: ``A = P``, and every token sees counts without its own (CVB0),
 
 the document pass computes, at the non-zeros of X only,
 
     s_dw = Σ_k A_dk B_wk,   r_dw = X_dw / s_dw,   N_dk = A_dk Σ_w r_dw B_wk
 
 and remembers r; the word pass turns it into ``N_wk = B_wk Σ_d r_dw A_dk``.
+
+With the collapsed link, ``p_k = A_dk B_wk / s_dw`` and ``c = min(X_dw, 1)``,
+
+    q_k ∝ max(A_dk − c p_k, prior_k) · max(B_wk − c p_k scale_k, floor_k),   Σ_k q_k = 1
+
+and N_dk and N_wk are sums of ``X_dw q_k``; `OwnShare` holds scale and floor.
 """
 
 from __future__ import annotations
@@ -28,15 +35,39 @@ from numpy.typing import NDArray
 
 from topicfold.core.typing import Array
 
-Link = Literal["identity", "digamma"]
+Link = Literal["identity", "digamma", "collapsed"]
+
+
+class OwnShare(NamedTuple):
+    """What of a token's share leaves a topic weight, and what always stays (packed).
+
+    With ``B_wk = (N_wk + η) / (N_k + Vη)`` a whole token weighs ``1 / (N_k + Vη)`` in
+    topic k, and η alone weighs ``η / (N_k + Vη)``.
+    """
+
+    scale: Array
+    floor: Array
+
+
+def check_collapsed(
+    prior: Array | None, own: OwnShare | None, max_updates: int
+) -> tuple[Array, OwnShare]:
+    """Return what the collapsed link needs; updates in place have no meaning in it."""
+    if prior is None or own is None or max_updates:
+        raise ValueError(
+            "the collapsed link needs prior and own, and max_updates=0, got "
+            f"prior={prior}, own={own}, max_updates={max_updates}"
+        )
+    return prior, own
 
 
 class DocumentPass(NamedTuple):
     """What a document pass returns.
 
     `counts` are the expected topic counts N_dk (packed), `loglik` is
-    ``Σ X_dw log s_dw`` with the rows of A normalised (identity: to sum 1; digamma:
-    ``exp(ψ(P) − ψ(ΣP))``), `n_updates` how often each row was updated.
+    ``Σ X_dw log s_dw`` with the rows of A normalised (digamma:
+    ``exp(ψ(P) − ψ(ΣP))``; others: to sum 1), `n_updates` how often each row was
+    updated.
     """
 
     counts: Array
@@ -103,13 +134,16 @@ class Engine(Protocol):
         max_updates: int = 0,
         tol: float = 0.0,
         out: Array | None = None,
+        own: OwnShare | None = None,
     ) -> DocumentPass:
         """Update rows ``P ← N + prior`` in place up to `max_updates` times, then
         evaluate N, r and the log-likelihood at the final rows.
+
+        `own` is for the collapsed link, which makes no updates in place.
         """
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
-        """Return N_wk for the ratios of the last document pass, written to `out`."""
+        """Return N_wk of the last document pass, written to `out`."""
 
     def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
         """One E-step: a document pass and a word pass."""

@@ -13,7 +13,13 @@ from scipy.special import gammaln, psi
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
+from topicfold.engine.protocol import (
+    DocumentPass,
+    ExpectedCounts,
+    Link,
+    OwnShare,
+    check_collapsed,
+)
 
 
 class ReferenceEngine:
@@ -30,6 +36,7 @@ class ReferenceEngine:
         self.word_order = np.arange(self.n_terms)
         self._ratio = np.zeros_like(self.X)
         self._document_weights = np.zeros((self.n_documents, n_topics), self.dtype)
+        self._assigned: Array | None = None
 
     def pack_documents(self, theta: Array) -> Array:
         """Copy as it is."""
@@ -65,8 +72,12 @@ class ReferenceEngine:
         max_updates: int = 0,
         tol: float = 0.0,
         out: Array | None = None,
+        own: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol; rows stop one by one as they converge."""
+        self._assigned = None
+        if link == "collapsed":
+            check_collapsed(prior, own, max_updates)
         prior = self.pack_prior(0.0 if prior is None else prior)
         n_updates = np.zeros(self.n_documents, np.int64)
         active = np.ones(self.n_documents, bool)
@@ -86,6 +97,10 @@ class ReferenceEngine:
         loglik = (self.X[used] * np.log(s[used])).sum()
         loglik -= (self.document_lengths * log_norm)[self.document_lengths > 0].sum()
         self._document_weights = A
+        if own is not None:
+            shares = left_out(A, weights, self.X, prior, own)
+            self._assigned = self.X[:, :, None] * shares
+            counts = self._assigned.sum(axis=1)
         return DocumentPass(counts, float(loglik), n_updates)
 
     def _evaluate(self, A: Array, B: Array) -> tuple[Array, Array]:
@@ -95,7 +110,10 @@ class ReferenceEngine:
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass."""
-        out[...] = weights * (self._ratio.T @ self._document_weights)
+        if self._assigned is not None:
+            out[...] = self._assigned.sum(axis=0)
+        else:
+            out[...] = weights * (self._ratio.T @ self._document_weights)
         return out
 
     def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
@@ -135,6 +153,16 @@ class ReferenceEngine:
     def topic_bound(self, counts: Array, prior: float) -> float:
         """Dirichlet terms of the bound for topics."""
         return _dirichlet_bound(counts.T + prior, np.full(self.n_terms, prior))
+
+
+def left_out(A: Array, B: Array, X: Array, prior: Array, own: OwnShare) -> Array:
+    """Shares q (D, V, K) of every token, its own share left out of the counts."""
+    p = A[:, None, :] * B[None, :, :]
+    p /= p.sum(axis=2, keepdims=True)
+    p *= np.minimum(X, 1)[:, :, None]
+    q = np.maximum(A[:, None, :] - p, prior)
+    q *= np.maximum(B[None, :, :] - p * own.scale, own.floor)
+    return np.asarray(q / q.sum(axis=2, keepdims=True))
 
 
 def _dirichlet_bound(gamma: Array, alpha: Array) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where EM starts: topics from random numbers, random documents or an SVD."""
+"""Where EM starts: topics from random numbers, documents or an SVD."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from sklearn.utils.extmath import randomized_svd
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
+from topicfold.graph.similarity import Weighting
 
 DOCUMENTS_PER_TOPIC = 10
 BACKGROUND_SHARE = 0.5
 SVD_DOCUMENTS = 50_000
+NEIGHBORS_PER_TOPIC = 20
+NEIGHBOR_DOCUMENTS = 20_000
 
 
 def initial_topics(
@@ -33,9 +36,12 @@ def initial_topics(
         Counts.
     n_topics : int
         Number of topics.
-    init : {"random", "documents", "svd"} or array of shape (K, V)
+    init : {"random", "documents", "neighbors", "svd"} or array of shape (K, V)
         - ``"random"``: the corpus' word frequencies times random factors;
         - ``"documents"``: half a few random documents, half the corpus;
+        - ``"neighbors"``: half a document and those most like it, half the corpus; the
+          documents are chosen far from each other, among at most
+          `NEIGHBOR_DOCUMENTS` random ones;
         - ``"svd"``: positive parts of singular vectors, filled with a little of
           the corpus (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in
           blocks, those of at most `SVD_DOCUMENTS` random documents;
@@ -50,18 +56,24 @@ def initial_topics(
     starts: dict[str, Callable[..., Callable[[int], Array]]] = {
         "random": _random,
         "documents": _documents,
+        "neighbors": _neighbors,
         "svd": _SvdTopic,
     }
     if init == "svd" and isinstance(X, BlockCorpus):
-        # An SVD needs its documents in memory: those of a sample.
-        whole = len(X) <= SVD_DOCUMENTS
-        X = X[:] if whole else X[np.sort(rng.choice(len(X), SVD_DOCUMENTS, False))]
+        X = _sampled(X, SVD_DOCUMENTS, rng)
     topic = starts[init](X, n_topics, unigram, rng)
     topics = np.empty((n_topics, X.shape[1]), X.dtype)
     for k in range(n_topics):
         weights = topic(k)
         topics[k] = weights / weights.sum()
     return topics
+
+
+def _sampled(X: Any, most: int, rng: np.random.RandomState) -> sparse.csr_matrix:
+    """Return all documents, or `most` random ones, in memory."""
+    n_documents = X.shape[0]
+    whole = n_documents <= most
+    return X[:] if whole else X[np.sort(rng.choice(n_documents, most, False))]
 
 
 def _given(init: Any, n_topics: int, n_terms: int, unigram: Array) -> Array:
@@ -91,6 +103,39 @@ def _documents(
     def topic(k: int) -> Array:
         rows = rng.choice(used, size=min(DOCUMENTS_PER_TOPIC, len(used)))
         counts = np.asarray(X[rows].sum(axis=0, dtype=np.float64)).ravel()
+        own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
+        return own + BACKGROUND_SHARE * unigram
+
+    return topic
+
+
+def _neighbors(
+    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
+) -> Callable[[int], Array]:
+    """Seeds by D² sampling on the cosine of tf-idf, each with its nearest documents.
+
+    A document is drawn with a probability in proportion to its squared distance from
+    the nearest seed so far (k-means++, Arthur & Vassilvitskii 2007).
+    """
+    X = _sampled(X, NEIGHBOR_DOCUMENTS, rng)
+    X = X[np.flatnonzero(np.diff(X.indptr))]
+    n_documents = X.shape[0]
+    damped = X.astype(np.float64)
+    damped.data = 1.0 + np.log(np.maximum(damped.data, 1.0))
+    rows = Weighting.fit(damped, "cosine").documents(damped)
+    distance = np.ones(n_documents)  # half the squared one
+
+    def topic(k: int) -> Array:
+        total = distance.sum()
+        # As many seeds as there are different documents: begin again.
+        chances = distance / total if total > 0 else None
+        seed = rng.choice(n_documents, p=chances)
+        likeness = rows @ rows[[seed]].toarray()[0]
+        np.minimum(distance, np.maximum(1.0 - likeness, 0.0), out=distance)
+        distance[seed] = 0.0
+        nearest = np.argsort(-likeness, kind="stable")[:NEIGHBORS_PER_TOPIC]
+        nearest = nearest[likeness[nearest] > 0]
+        counts = np.asarray(X[nearest].sum(axis=0, dtype=np.float64)).ravel()
         own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
         return own + BACKGROUND_SHARE * unigram
 

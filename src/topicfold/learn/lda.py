@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two ways to learn LDA on the one engine (docs/math.md §2): CVB0, variational."""
+"""Ways to learn LDA on the one engine (docs/math.md §2): CVB0, mode, variational."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from scipy.special import psi
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import DocumentPass, Engine, Link, corpus_fingerprint
+from topicfold.engine.protocol import (
+    DocumentPass,
+    Engine,
+    Link,
+    OwnShare,
+    corpus_fingerprint,
+)
 from topicfold.learn.priors import (
     alpha_from_counts,
     dirichlet_from_mean_log,
@@ -22,6 +28,9 @@ from topicfold.steps.apply import prepare_step, topics_value, update_topics
 from topicfold.steps.base import PhiStep, StepContext
 
 PRIOR_EVERY = 5
+# How much of a token's own count `Cvb0` leaves out of the counts of its word. Out of
+# the document's counts it is left wholly, as the collapsed posterior has it.
+OWN_WORD_SHARE = 0.5
 
 
 class _LdaEM:
@@ -92,12 +101,14 @@ class _LdaEM:
             self.parameters,
             self.weights,
             prior=self.engine.pack_prior(self.alpha),
-            link=self.link,
-            max_updates=self.doc_updates,
-            tol=self.doc_tol,
             out=None if self._pass is None else self._pass.counts,
+            **self._pass_options(),
         )
         return self._pass.loglik
+
+    def _pass_options(self) -> dict[str, Any]:
+        updates = {"max_updates": self.doc_updates, "tol": self.doc_tol}
+        return {"link": self.link, **updates}
 
     def start(self) -> float:
         """Fold the documents into the starting topics."""
@@ -178,11 +189,11 @@ class _LdaEM:
         raise NotImplementedError
 
 
-class Cvb0(_LdaEM):
-    """Collapsed variational Bayes of order zero, the token's own count kept in.
+class PosteriorMode(_LdaEM):
+    """CVB0 with the token's own count kept in: EM for the posterior mode.
 
-    Dropping the per-token exclusion makes the update the EM step for the posterior
-    mode under Dirichlet(α + 1) and Dirichlet(η + 1) (Asuncion et al. 2009), so
+    It is the EM step for the mode under Dirichlet(α + 1) and Dirichlet(η + 1)
+    (Asuncion et al. 2009), so
 
         ℒ + Σ_dk α_k log θ_dk + η Σ_kw log φ_kw
 
@@ -255,6 +266,32 @@ class Cvb0(_LdaEM):
     def topic_totals(self) -> NDArray[np.float64]:
         """Σ_w N_wk + η."""
         return self._totals
+
+
+class Cvb0(PosteriorMode):
+    """Collapsed variational Bayes of order zero: tokens see counts without their own.
+
+    A token's own count is left out of its document's counts wholly, and out of its
+    word's counts by `OWN_WORD_SHARE`: on long documents and few topics a word's counts
+    without the token fit worse, on short ones and many topics they fit better.
+
+    The objective is ``Σ X_dw log Σ_k θ_dk φ_kw``, the log-likelihood of the training
+    words at θ ∝ N_dk + α and φ ∝ N_wk + η. The updates do not maximise it: it rises at
+    first and may fall a little later.
+    """
+
+    link: Link = "collapsed"
+    settles_over = 5
+
+    def _pass_options(self) -> dict[str, Any]:
+        if self._iteration == 0:
+            return {"link": "identity"}  # the start has no counts of tokens yet
+        pack = self.engine.pack_prior
+        scale, floor = OWN_WORD_SHARE / self._totals, self.eta / self._totals
+        return {"link": self.link, "own": OwnShare(pack(scale), pack(floor))}
+
+    def _objective(self, loglik: float) -> float:
+        return loglik
 
 
 class Variational(_LdaEM):

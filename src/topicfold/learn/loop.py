@@ -83,6 +83,9 @@ def run_em(
 ) -> FitResult:
     """Iterate until the objective changes by at most `tol` of itself.
 
+    An algorithm whose objective need not rise has `settles_over`, the number of
+    iterations over which the mean change is taken.
+
     A callback that returns True ends the fit. Ctrl-C ends it after the iteration
     under way: the parameters reached stay, with a warning instead of a traceback. A
     second Ctrl-C aborts at once.
@@ -91,19 +94,18 @@ def run_em(
     state = IterationState(algorithm, max_iter)
     began = time.perf_counter()
     converged = False
+    window = getattr(algorithm, "settles_over", 1)
     with _DeferredInterrupt() as interrupt:
         try:
             state.history.append(algorithm.start())
             for callback in callbacks:
                 callback.on_start(state)
             while state.iteration < max_iter and not interrupt.asked:
-                objective = algorithm.iterate()
-                previous = state.objective
-                state.history.append(objective)
+                state.history.append(algorithm.iterate())
                 state.iteration += 1
                 state.seconds = time.perf_counter() - began
                 wants_stop = [callback.on_iteration(state) for callback in callbacks]
-                converged = abs(objective - previous) <= tol * abs(previous)
+                converged = _has_settled(state.history, tol, window)
                 if converged or any(wants_stop):
                     break
         finally:
@@ -117,6 +119,13 @@ def run_em(
             stacklevel=4,
         )
     return FitResult(tuple(state.history), state.iteration, converged, interrupt.asked)
+
+
+def _has_settled(history: list[float], tol: float, window: int) -> bool:
+    if len(history) <= window:
+        return False
+    before = history[-1 - window]
+    return abs(history[-1] - before) <= window * tol * abs(before)
 
 
 def _check_callbacks(callbacks: Sequence[Callback]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
@@ -22,7 +23,7 @@ from topicfold.engine import Link
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.lda import Cvb0, Variational
+from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
@@ -35,8 +36,16 @@ from topicfold.models.base import (
 )
 from topicfold.steps.base import PhiStep
 
-DEFAULT_PRIORS = {"cvb0": (0.05, 0.01), "variational": (1.0, 1.0)}
-DEFAULT_INIT = {"cvb0": "random", "variational": "svd"}
+_logger = logging.getLogger("topicfold")
+# On a whole corpus: Σ_k α_k, and η as a share of the mean count of a word in a topic,
+# within limits (benchmarks/results/lda_quality.md).
+ALPHA_SUM = 2.0
+ETA_SHARE = 0.1
+ETA_LIMITS = 0.002, 0.1
+# α and η where a corpus comes in mini-batches.
+ONLINE_PRIORS = {"cvb0": (0.05, 0.01), "variational": (1.0, 1.0)}
+CVB0_TOL = 5e-5
+DEFAULT_TOL = 1e-5
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
@@ -100,14 +109,18 @@ class LDA(DirichletTopics):
     n_components : int, default=10
         Number of topics.
     algorithm : {"cvb0", "variational"}, default="cvb0"
-        ``"cvb0"``: collapsed variational Bayes of order zero without the token's
-        exclusion, the fastest way to a low perplexity; ``"variational"``:
-        mean-field variational Bayes with its evidence lower bound.
+        ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a
+        low perplexity: a token is assigned by counts without its own, which is left
+        out of its document's counts wholly and out of its word's by half (with
+        `batch_size` or `phi_step` it is kept in); ``"variational"``: mean-field
+        variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α. None is 0.05 for CVB0 and 1 for variational Bayes, which needs a smooth
-        start and learns smaller values on its way.
+        α. None is ``2 / n_components`` on a whole corpus; with mini-batches 0.05 for
+        CVB0, and 1 for variational Bayes, which learns smaller values on its way.
     topic_word_prior : float or None, default=None
-        η. None is 0.01 for CVB0 and 1 for variational Bayes.
+        η. None is, on a whole corpus, a tenth of the mean count of a word in a topic,
+        between 0.002 and 0.1; with mini-batches 0.01 for CVB0 and 1 for variational
+        Bayes.
     learn_priors : bool or None, default=None
         Learn an asymmetric α and a symmetric η every five iterations (online:
         a little with every batch, variational Bayes only), starting from the values
@@ -117,13 +130,16 @@ class LDA(DirichletTopics):
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
         whole corpus only. Experimental: no paper has measured it.
-    init : {"random", "documents", "svd"}, array (K, V) or None, default=None
-        Start of the topics, as in :class:`PLSA`. None is ``"random"`` for CVB0 and
-        ``"svd"`` for variational Bayes.
-    max_iter : int, default=100
+    init : {"random", "documents", "neighbors", "svd"}, array (K, V) or None
+        Start of the topics, as in :class:`PLSA`; ``"neighbors"`` starts each topic
+        from a document and the 20 most like it, the documents chosen far from each
+        other. None is ``"neighbors"`` on a whole corpus; with mini-batches
+        ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
+    max_iter : int, default=200
         Most iterations (passes over the corpus).
-    tol : float, default=1e-5
-        Relative change of the objective that ends the fit.
+    tol : float or None, default=None
+        Relative change of the objective per iteration that ends the fit, for CVB0 on
+        a whole corpus the mean of the last five. None is 5e-5 there, else 1e-5.
     doc_tol : float, default=1e-4
         Change of a document's mixture (L1) that ends its updates.
     batch_size : int or None, default=None
@@ -160,9 +176,11 @@ class LDA(DirichletTopics):
     prior_updates_ : list of int
         Iterations in which α and η were learned.
     objective_history_ : list of float
-        Objective at the start and after each pass. Variational: the bound, never
-        falls. CVB0: log posterior up to a constant, never falls but where the
-        priors changed.
+        Objective at the start and after each pass. CVB0: the log-likelihood of the
+        training words, ``Σ X_dw log Σ_k θ_dk φ_kw``, which it does not maximise: it
+        need not rise all the way. Variational: the bound, never falls. With a
+        `phi_step`: log posterior up to a constant, never falls but where the priors
+        changed. Online: log-likelihood per token of a sample.
     n_iter_ : int
         Iterations done.
     converged_ : bool
@@ -205,7 +223,12 @@ class LDA(DirichletTopics):
         "topic_word_prior": [PRIOR, None],
         "learn_priors": ["boolean", None],
         "phi_step": [PhiStep, None],
-        "init": [StrOptions({"documents", "random", "svd"}), "array-like", None],
+        "init": [
+            StrOptions({"documents", "neighbors", "random", "svd"}),
+            "array-like",
+            None,
+        ],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
         "doc_updates": [whole(0, MAX_UPDATES)],
         "max_doc_updates": [whole(1, MAX_UPDATES)],
         "doc_tol": [Interval(Real, 0, None, closed="left")],
@@ -228,8 +251,8 @@ class LDA(DirichletTopics):
         learn_priors: bool | None = None,
         phi_step: PhiStep | None = None,
         init: Any = None,
-        max_iter: int = 100,
-        tol: float = 1e-5,
+        max_iter: int = 200,
+        tol: float | None = None,
         doc_tol: float = 1e-4,
         batch_size: int | None = None,
         learning_decay: float = 0.7,
@@ -274,16 +297,20 @@ class LDA(DirichletTopics):
         """
         counts = self._start_fit(X)
         del X
-        self._start_priors()
         self._check_combination()
         self._store_corpus(counts)
+        self._start_priors(*self._default_priors())
         if self.batch_size is not None:
             self.prior_updates_: list[int] = []
-            return self._learn(OnlineFit(self, counts, self._init(), self._learn_batch))
+            online = OnlineFit(self, counts, self._init(online=True), self._learn_batch)
+            return self._learn(online, tol=self._tolerance())
         rng = check_random_state(self.random_state)
-        algorithm = ALGORITHMS[self.algorithm](
+        learner = ALGORITHMS[self.algorithm]
+        if self.phi_step is not None:
+            learner = PosteriorMode
+        algorithm = learner(
             self._engine(counts),
-            initial_topics(counts, self.n_components, self._init(), rng),
+            initial_topics(counts, self.n_components, self._init(online=False), rng),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             doc_updates=self.doc_updates,
@@ -291,9 +318,10 @@ class LDA(DirichletTopics):
             learn_priors=self._learns_priors(),
         )
         del counts  # the engine has its own arrangement
-        if isinstance(algorithm, Cvb0) and self.phi_step is not None:
+        if isinstance(algorithm, PosteriorMode) and self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
-        self._learn(algorithm)
+        self._learn(algorithm, tol=self._tolerance())
+        self._say_if_unsettled()
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         self.topic_word_prior_ = algorithm.eta
@@ -315,11 +343,11 @@ class LDA(DirichletTopics):
         """
         X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
         if not hasattr(self, "doc_topic_prior_"):
-            self._start_priors()
+            self._start_priors(*ONLINE_PRIORS[self.algorithm])
         if self.phi_step is not None:
             raise DataError("partial_fit has no phi_step; use fit, or phi_step=None.")
         self._check_learned_priors("partial_fit")
-        self._learn_batch(OnlineStatistics.resume(self, X, self._init()), X)
+        self._learn_batch(OnlineStatistics.resume(self, X, self._init(online=True)), X)
         return self
 
     def _learn_batch(self, online: OnlineStatistics, X: sparse.csr_matrix) -> None:
@@ -363,8 +391,33 @@ class LDA(DirichletTopics):
         best_eta = symmetric_from_mean_log(log_phi.sum() / size, engine.n_terms, eta)
         self.topic_word_prior_ = (1 - rho) * eta + rho * best_eta
 
-    def _start_priors(self) -> None:
-        alpha, eta = DEFAULT_PRIORS[self.algorithm]
+    def _tolerance(self) -> float:
+        if self.tol is not None:
+            return self.tol
+        return CVB0_TOL if self._whole_cvb0() else DEFAULT_TOL
+
+    def _say_if_unsettled(self) -> None:
+        if self._tolerance() > 0 and self.n_iter_ == self.max_iter > 1:
+            if self.converged_:
+                return
+            _logger.warning(
+                "the topics were still changing after %d passes (max_iter). They can "
+                "be used as they are; a higher max_iter may improve them",
+                self.n_iter_,
+            )
+
+    def _whole_cvb0(self) -> bool:
+        return self.algorithm == "cvb0" and self.batch_size is None
+
+    def _default_priors(self) -> tuple[float, float]:
+        """Return α and η for the corpus that was stored."""
+        if self.batch_size is not None:
+            return ONLINE_PRIORS[self.algorithm]
+        cells = self.n_components * len(self.word_frequencies_)
+        eta = ETA_SHARE * float(self.doc_lengths_.sum()) / cells
+        return ALPHA_SUM / self.n_components, float(np.clip(eta, *ETA_LIMITS))
+
+    def _start_priors(self, alpha: Any, eta: float) -> None:
         alpha = alpha if self.doc_topic_prior is None else self.doc_topic_prior
         self.doc_topic_prior_ = checked_doc_topic_prior(alpha, self.n_components)
         self.topic_word_prior_ = float(
@@ -372,11 +425,9 @@ class LDA(DirichletTopics):
         )
 
     def _check_combination(self) -> None:
-        online = self.batch_size is not None
-        if online:
+        if self.batch_size is not None:
             self._check_learned_priors("a batch_size")
-        whole = self.algorithm == "cvb0" and not online
-        if self.phi_step is not None and not whole:
+        if self.phi_step is not None and not self._whole_cvb0():
             raise DataError(
                 "phi_step works with algorithm='cvb0' and batch_size=None only: the "
                 "other ways of learning have no topics of their own to maximise over."
@@ -389,8 +440,12 @@ class LDA(DirichletTopics):
                 "leave it None, or use algorithm='variational'."
             )
 
-    def _init(self) -> Any:
-        return DEFAULT_INIT[self.algorithm] if self.init is None else self.init
+    def _init(self, *, online: bool) -> Any:
+        if self.init is not None:
+            return self.init
+        if online:
+            return "svd" if self.algorithm == "variational" else "random"
+        return "neighbors"
 
     def _learns_priors(self) -> bool:
         if self.learn_priors is None:

@@ -35,7 +35,7 @@ from topicfold.engine.blocks.store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.protocol import DocumentPass, Link
+from topicfold.engine.protocol import DocumentPass, Link, OwnShare
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2
@@ -78,7 +78,9 @@ class BlockEngine(CpuEngine):
     def n_bytes(self) -> int:
         """Memory of the arrangement, the word pass's included, and of mixtures."""
         layout = self._layout
-        entry = 2 * layout.indices.itemsize + 2 * layout.counts.itemsize + 2
+        # Counts, and the two numbers of the collapsed link.
+        entry = 2 * layout.indices.itemsize + layout.counts.itemsize + 2
+        entry += 2 * self.dtype.itemsize
         row = 24 + REMEMBERED * self._width * self.dtype.itemsize
         return len(layout.indices) * entry + row * self.n_documents
 
@@ -222,6 +224,7 @@ class BlockedEngine(BlocksEngine):
         max_updates: int = 0,
         tol: float = 0.0,
         out: Any = None,
+        own: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only.
 
@@ -241,7 +244,7 @@ class BlockedEngine(BlocksEngine):
         ]
         self._words = None
         words, loglik, n_updates = self._blocks.reduce(
-            _evaluate_block, args, (weights, prior, link, max_updates, tol)
+            _evaluate_block, args, (weights, prior, link, max_updates, tol, own)
         )
         self._words = words
         if updated is not None:
@@ -290,6 +293,7 @@ def _evaluate_block(
     link: Link,
     max_updates: int,
     tol: float,
+    own: OwnShare | None,
 ) -> tuple[Array, float, int]:
     """Document pass and word pass of one block."""
     parameters = (engine.read if updated_path is None else engine.take)(parameters_path)
@@ -301,6 +305,7 @@ def _evaluate_block(
         max_updates=max_updates,
         tol=tol,
         out=engine.drop(out_path),
+        own=own,
     )
     words = engine.word_pass(parameters, weights, np.empty_like(weights))
     engine.write(counts_path, done.counts)

@@ -106,3 +106,34 @@ DOCUMENT_KERNEL(document_pass, false, false)
 DOCUMENT_KERNEL(document_pass_updates, false, true)
 DOCUMENT_KERNEL(document_pass_digamma, true, false)
 DOCUMENT_KERNEL(document_pass_digamma_updates, true, true)
+
+extern "C" __global__ void __launch_bounds__(128) document_pass_collapsed(
+    long long n_documents, const long long *indptr, const int *indices,
+    const real *counts, const real *parameters, const real *weights, const real *prior,
+    const real *scale, const real *floor, const double *lengths, real *out_counts,
+    double *out_loglik)
+{
+    const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
+    const LeftOut left = {prior, scale, floor};
+    const long long n_warps = (long long)gridDim.x * (blockDim.x / 32);
+    long long d = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    for (; d < n_documents; d += n_warps) {
+        const long long start = indptr[d];
+        real row[PER_LANE], sum[PER_LANE];
+        load_row(parameters, d, sub, row);
+        double loglik =
+            collapsed_sum<true>(row, (int)(indptr[d + 1] - start), indices + start,
+                                counts + start, weights, left, lane, sum);
+        store_row(out_counts, d, sub, group, sum);
+        real total = 0;
+#pragma unroll
+        for (int i = 0; i < PER_LANE; ++i)
+            total += row[i];
+        total = sum_over_lanes(total);
+#pragma unroll
+        for (int step = 16; step > 0; step /= 2)
+            loglik += __shfl_xor_sync(EVERY_LANE, loglik, step);
+        if (lane == 0)
+            out_loglik[d] = loglik - lengths[d] * log(fmax((double)total, 1e-28));
+    }
+}

@@ -20,7 +20,13 @@ from topicfold.engine.cuda.layout import (
 )
 from topicfold.engine.cuda.packing import PackedArrays
 from topicfold.engine.cuda.source import THREADS, compile_part
-from topicfold.engine.protocol import DocumentPass, ExpectedCounts, Link
+from topicfold.engine.protocol import (
+    DocumentPass,
+    ExpectedCounts,
+    Link,
+    OwnShare,
+    check_collapsed,
+)
 
 
 class Passes(PackedArrays):
@@ -28,6 +34,8 @@ class Passes(PackedArrays):
 
     _layout: DeviceLayout
     _document_weights: DeviceArray = None
+    # α and the own share of the last document pass, if it was the collapsed link's.
+    _collapsed: tuple[DeviceArray, ...] | None = None
 
     @cached_property
     def _words(self) -> DeviceWords:
@@ -47,9 +55,14 @@ class Passes(PackedArrays):
         max_updates: int = 0,
         tol: float = 0.0,
         out: DeviceArray | None = None,
+        own: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol; `n_updates` stays on the device."""
         cupy, layout = self._cupy, self._layout
+        self._collapsed = None
+        if link == "collapsed":
+            prior, own = check_collapsed(prior, own, max_updates)
+            return self._collapsed_pass(parameters, weights, (prior, *own), out)
         digamma = link == "digamma"
         name = "document_pass" + "_digamma" * digamma + "_updates" * (max_updates > 0)
         with device_errors("a document pass ran"):
@@ -84,6 +97,38 @@ class Passes(PackedArrays):
             )
             return DocumentPass(counts, self._total(loglik), n_updates)
 
+    def _collapsed_pass(
+        self,
+        parameters: DeviceArray,
+        weights: DeviceArray,
+        left_out: tuple[DeviceArray, ...],
+        out: DeviceArray | None,
+    ) -> DocumentPass:
+        cupy, layout = self._cupy, self._layout
+        with device_errors("a document pass ran"):
+            counts = cupy.empty_like(parameters) if out is None else out
+            loglik = cupy.empty(self.n_documents, np.float64)
+            self._run(
+                "documents",
+                "document_pass_collapsed",
+                self._warp_blocks(self.n_documents),
+                (THREADS,),
+                np.int64(self.n_documents),
+                layout.indptr,
+                layout.indices,
+                layout.counts,
+                parameters,
+                weights,
+                *left_out,
+                layout.lengths,
+                counts,
+                loglik,
+            )
+            self._collapsed = left_out
+            self._document_weights = None
+            no_updates = cupy.zeros(self.n_documents, np.int32)
+            return DocumentPass(counts, self._total(loglik), no_updates)
+
     def word_pass(
         self, parameters: DeviceArray, weights: DeviceArray, out: DeviceArray
     ) -> DeviceArray:
@@ -91,10 +136,11 @@ class Passes(PackedArrays):
         words = self._words
         stretches = words.stretches
         rows = self._document_weights
+        left_out = self._collapsed
         with device_errors("a word pass ran"):
             self._run(
                 "words",
-                "word_pass",
+                "word_pass" if left_out is None else "word_pass_collapsed",
                 self._warp_blocks(len(stretches.start)),
                 (THREADS,),
                 np.int32(len(stretches.start)),
@@ -103,6 +149,7 @@ class Passes(PackedArrays):
                 words.counts,
                 parameters if rows is None else rows,
                 weights,
+                *(left_out or ()),
                 self._partials,
                 out,
             )
@@ -115,6 +162,7 @@ class Passes(PackedArrays):
                 stretches.first_slot,
                 self._partials,
                 weights,
+                np.int32(left_out is not None),
                 out,
             )
         return out

@@ -23,7 +23,7 @@ from topicfold.engine.blocks.executor import executor_of
 from topicfold.engine.cuda.device import load_cupy
 from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
 from topicfold.engine.cuda.streaming import StreamedEngine
-from topicfold.engine.protocol import DocumentPass, Engine, Link
+from topicfold.engine.protocol import DocumentPass, Engine, Link, OwnShare
 from topicfold.engine.rows import on_device, to_numpy
 
 _logger = logging.getLogger("topicfold")
@@ -132,6 +132,7 @@ class CudaBlock(BlockEngine):
         max_updates: int = 0,
         tol: float = 0.0,
         out: Array | None = None,
+        own: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol."""
         self._visit = None
@@ -146,6 +147,7 @@ class CudaBlock(BlockEngine):
             link=link,
             max_updates=max_updates,
             tol=tol,
+            own=own and OwnShare(*(device.pack_prior(side[used]) for side in own)),
         )
         if max_updates:
             self._fetch(rows, parameters)

@@ -150,3 +150,67 @@ __device__ __forceinline__ double weighted_sum(const real (&own)[PER_LANE], int 
     sum_over_groups(sum);
     return loglik;
 }
+
+// ---- the collapsed link: every token sees counts without its own share ---------------
+
+// α, and the scale and the floor of a token's own share in its word's weight.
+struct LeftOut {
+    const real *prior, *scale, *floor;
+};
+
+// Adds x_j q_j to `sum` for j < n, q_j as in engine.protocol; every group ends with the
+// whole sum. `own` is the row of a document if OF_DOCUMENT, else that of a word. Returns
+// this thread's part of Σ x log s.
+template <bool OF_DOCUMENT>
+__device__ __forceinline__ double collapsed_sum(const real (&own)[PER_LANE], int n,
+                                                const int *list, const real *counts,
+                                                const real *rows, LeftOut left, int lane,
+                                                real (&sum)[PER_LANE])
+{
+    const int sub = lane % LANES, group = lane / LANES;
+    double loglik = 0.0;
+#pragma unroll
+    for (int i = 0; i < PER_LANE; ++i)
+        sum[i] = 0;
+    for (int base = 0; base < n; base += 32) {
+        const int mine = base + sub * GROUPS + group;
+        const int row = mine < n ? __ldg(list + mine) : 0;
+        const real count = mine < n ? __ldg(counts + mine) : (real)0;
+        const int turns = (min(n - base, 32) + GROUPS - 1) / GROUPS;
+        real my_s = 1;
+        // Turns beyond the end have a count of 0 and add nothing.
+        for (int turn = 0; turn < turns; ++turn) {
+            real b[PER_LANE], q[PER_LANE];
+            const int other = __shfl_sync(EVERY_LANE, row, turn, LANES);
+            const real x = __shfl_sync(EVERY_LANE, count, turn, LANES);
+            gather_row(rows, other, sub, b);
+            real s = 0;
+#pragma unroll
+            for (int i = 0; i < PER_LANE; ++i)
+                s += own[i] * b[i];
+            s = max(sum_over_lanes(s), FLOOR);
+            if (sub == turn)
+                my_s = s;
+            const real share = ratio(min(x, (real)1), s);
+            real total = 0;
+#pragma unroll
+            for (int i = 0; i < PER_LANE; ++i) {
+                const int k = column(i, sub);
+                const real p = share * own[i] * b[i];
+                const real document = OF_DOCUMENT ? own[i] : b[i];
+                const real word = OF_DOCUMENT ? b[i] : own[i];
+                q[i] = max(document - p, __ldg(left.prior + k)) *
+                       max(word - p * __ldg(left.scale + k), __ldg(left.floor + k));
+                total += q[i];
+            }
+            const real r = ratio(x, max(sum_over_lanes(total), FLOOR));
+#pragma unroll
+            for (int i = 0; i < PER_LANE; ++i)
+                sum[i] += r * q[i];
+        }
+        if (OF_DOCUMENT && count > 0)
+            loglik += (double)count * (double)log(my_s);
+    }
+    sum_over_groups(sum);
+    return loglik;
+}

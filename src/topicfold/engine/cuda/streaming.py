@@ -29,7 +29,7 @@ from topicfold.engine.blocks.packed import (
 )
 from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.cuda.transfer import Record, visit_blocks
-from topicfold.engine.protocol import DocumentPass, Link
+from topicfold.engine.protocol import DocumentPass, Link, OwnShare
 
 
 class StreamedDocuments(PackedBlocks):
@@ -319,6 +319,7 @@ class StreamedEngine(BlocksEngine):
         max_updates: int = 0,
         tol: float = 0.0,
         out: Any = None,
+        own: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only."""
         counts: Any = self._new_documents() if out is None else out
@@ -336,6 +337,7 @@ class StreamedEngine(BlocksEngine):
                 max_updates=max_updates,
                 tol=tol,
                 out=outputs[1],
+                own=own,
             )
             engine.word_pass(inputs[0], weights, self._block_words)
             self._words += self._block_words

@@ -30,10 +30,36 @@ extern "C" __global__ void __launch_bounds__(128, BLOCKS) word_pass(
     }
 }
 
-// One block of (32, 8) threads for 32 topics of a word with several stretches.
+// The same for the collapsed link, whose sums are the counts themselves.
+extern "C" __global__ void __launch_bounds__(128) word_pass_collapsed(
+    int n_stretches, const long long *stretch_start, const int *stretch_length,
+    const int *stretch_word, const int *stretch_slot, const int *documents,
+    const real *counts, const real *rows, const real *weights, const real *prior,
+    const real *scale, const real *floor, real *partials, real *out)
+{
+    const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
+    const LeftOut left = {prior, scale, floor};
+    const int n_warps = gridDim.x * (blockDim.x / 32);
+    int q = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    for (; q < n_stretches; q += n_warps) {
+        const long long start = stretch_start[q];
+        const int word = stretch_word[q], slot = stretch_slot[q];
+        real b[PER_LANE], sum[PER_LANE];
+        load_row(weights, word, sub, b);
+        collapsed_sum<false>(b, stretch_length[q], documents + start, counts + start,
+                             rows, left, lane, sum);
+        if (slot >= 0)
+            store_row(partials, slot, sub, group, sum);
+        else
+            store_row(out, word, sub, group, sum);
+    }
+}
+
+// One block of (32, 8) threads for 32 topics of a word with several stretches. The sum
+// is multiplied by the word's weights unless it holds the counts themselves.
 extern "C" __global__ void join_stretches(const int *words, const int *slots,
                                           const real *partials, const real *weights,
-                                          real *out)
+                                          int are_counts, real *out)
 {
     __shared__ double parts[8][32];
     const int word = words[blockIdx.x];
@@ -47,8 +73,8 @@ extern "C" __global__ void join_stretches(const int *words, const int *slots,
     if (threadIdx.y == 0 && k < WIDTH) {
         for (int y = 1; y < 8; ++y)
             total += parts[y][threadIdx.x];
-        out[(long long)word * WIDTH + k] =
-            (real)(total * (double)weights[(long long)word * WIDTH + k]);
+        const long long place = (long long)word * WIDTH + k;
+        out[place] = (real)(are_counts ? total : total * (double)weights[place]);
     }
 }
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The collapsed link on the GPU is the reference's, whole, streamed and in blocks."""
+
+import numpy as np
+import pytest
+from engine.test_collapsed import both_passes, drawn
+from scipy import sparse
+
+from topicfold import LDA
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.engine import make_engine
+from topicfold.engine.reference import ReferenceEngine
+
+TOLERANCE = {np.float32: 5e-4, np.float64: 1e-9}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_topics", [1, 7, 16, 33, 100, 300])
+def test_passes_agree_with_reference(n_topics, dtype):
+    X, *rest = drawn(n_topics, 60, 45)
+    ours = both_passes(make_engine(X, n_topics, dtype=dtype, device="cuda"), *rest)
+    exact = both_passes(ReferenceEngine(X, n_topics), *rest)
+    near = {"rtol": TOLERANCE[dtype], "atol": TOLERANCE[dtype]}
+    for name, value in exact.items():
+        np.testing.assert_allclose(np.asarray(ours[name]), value, **near, err_msg=name)
+
+
+def test_long_lists_and_the_same_bits_in_every_run():
+    X, *rest = drawn(20, 3000, 30)
+    exact = both_passes(ReferenceEngine(X, 20), *rest)
+    runs = [both_passes(make_engine(X, 20, device="cuda"), *rest) for _ in range(2)]
+    for name, value in exact.items():
+        np.testing.assert_array_equal(runs[0][name], runs[1][name])
+        np.testing.assert_allclose(runs[0][name], value, rtol=5e-4, atol=5e-4)
+
+
+def test_blocks_give_what_the_whole_gives(tmp_path):
+    X, *rest = drawn(9, 200, 40)
+    blocks = BlockMatrix.write(tmp_path / "counts", X, block_size=70)
+    there = both_passes(make_engine(blocks, 9, dtype=float, device="cuda"), *rest)
+    here = both_passes(make_engine(X, 9, dtype=float, device="cuda"), *rest)
+    for name, value in here.items():
+        np.testing.assert_allclose(there[name], value, rtol=1e-9, err_msg=name)
+
+
+def test_fit_agrees_with_the_cpu():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(200, 0.05), 5)
+    theta = rng.dirichlet(np.full(5, 0.2), 300)
+    X = sparse.csr_matrix([rng.multinomial(60, p) for p in theta @ topics])
+    X = X.astype(np.float64)
+    here, there = (
+        LDA(5, max_iter=20, tol=0, random_state=0, device=device).fit(X)
+        for device in ("cpu", "cuda")
+    )
+    np.testing.assert_allclose(there.components_, here.components_, atol=1e-6)
+    np.testing.assert_allclose(
+        there.objective_history_, here.objective_history_, rtol=1e-7
+    )
