@@ -13,7 +13,6 @@ from sklearn.utils.extmath import randomized_svd
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
-from topicfold.graph.similarity import Weighting
 
 DOCUMENTS_PER_TOPIC = 10
 BACKGROUND_SHARE = 0.5
@@ -117,6 +116,8 @@ def _neighbors(
     A document is drawn with a probability in proportion to its squared distance from
     the nearest seed so far (k-means++, Arthur & Vassilvitskii 2007).
     """
+    from topicfold.graph.similarity import Weighting  # its room has compiled kernels
+
     X = _sampled(X, NEIGHBOR_DOCUMENTS, rng)
     X = X[np.flatnonzero(np.diff(X.indptr))]
     n_documents = X.shape[0]
