@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import graph_reference as reference
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,7 +17,6 @@ from topicfold.graph import (
     document_neighbors,
     inverted_lists,
     nearest_neighbors,
-    reference,
 )
 from topicfold.graph.similarity import Weighting
 

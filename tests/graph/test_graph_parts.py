@@ -6,11 +6,12 @@ from __future__ import annotations
 import sys
 from types import SimpleNamespace
 
+import graph_reference as reference
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from topicfold.graph import NeighborIndex, reference, similarity
+from topicfold.graph import NeighborIndex, similarity
 from topicfold.graph import inverted_lists_kernels as kernels
 from topicfold.graph.build import add_label_edges
 from topicfold.graph.inverted_lists import InvertedLists
@@ -140,8 +141,8 @@ def test_terms_are_searched_from_rare_to_frequent_and_unknown_ones_left_out():
     lists = InvertedLists(rows, take_min=False)
     assert lists.n_terms == 3
     np.testing.assert_array_equal(lists._number, [2, -1, 1, 0])
-    np.testing.assert_array_equal(lists._terms, [1, 2, 2, 0, 1, 2])
-    np.testing.assert_array_equal(lists._values, [2, 1, 3, 6, 5, 4])
+    np.testing.assert_array_equal(lists._rows[1], [1, 2, 2, 0, 1, 2])
+    np.testing.assert_array_equal(lists._rows[2], [2, 1, 3, 6, 5, 4])
     # Work grows with the square of a list: 1, 1 + 4, 1 + 4 + 9 of 14.
     np.testing.assert_array_equal(lists._cuts, [1, 2, 2, 3])
     found, scores = lists.search(sp.csr_array([[0.0, 9, 1, 0]]), 3, False, 1)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -142,13 +142,16 @@ def document_graph(
             )
         searched = classes if within_class else None
         near, similar = document_neighbors(index, n_neighbors, searched, n_jobs=n_jobs)
-    graph = _join(near, np.ones_like(similar) if weights == "binary" else similar)
-    added, removed = 0, 0
+    if weights == "binary":
+        similar = np.ones_like(similar)
+    directed = _directed(near, similar, len(near))
+    directed.sort_indices()
+    graph, added, removed = symmetrized(directed), 0, 0
     capped: tuple[int, ...] = ()
     if classes is not None and not within_class:
-        result = add_label_edges(graph, classes, index, n_neighbors, cap, n_jobs)
-        graph, capped = result.graph, result.capped_classes
-        added, removed = result.n_added, result.n_removed
+        graph, added, removed, capped = add_label_edges(
+            graph, classes, index, n_neighbors, cap, n_jobs
+        )
         if capped:
             _logger.info(
                 "%d classes have more than %d labelled documents: joined by their "
@@ -186,13 +189,6 @@ def _check_label_options(
     return check_count_parameter(max_label_edges, "max_label_edges", "document_graph")
 
 
-def _join(near: NDArray[np.int64], values: NDArray[np.float64]) -> sp.csr_array:
-    """Return the graph of neighbour lists, symmetrised by "or"."""
-    directed = _directed(near, values, len(near))
-    directed.sort_indices()
-    return symmetrized(directed)
-
-
 def _directed(
     near: NDArray[np.int64], values: NDArray[np.float64], n_documents: int
 ) -> sp.csr_array:
@@ -204,8 +200,7 @@ def _directed(
     )
 
 
-@dataclass(frozen=True)
-class LabelEdges:
+class LabelEdges(NamedTuple):
     """A graph with label edges, and what they changed."""
 
     graph: sp.csr_array
@@ -251,12 +246,8 @@ def add_label_edges(
     usual = float(np.median(graph.data)) if graph.nnz else 1.0
     joined = sp.csr_array((np.full(len(pairs[0]), usual), pairs), graph.shape)
     result = symmetrized(sp.csr_array(kept.maximum(joined)))
-    return LabelEdges(
-        result,
-        (result.nnz - kept.nnz) // 2,
-        int(apart.sum()) // 2,
-        tuple(capped),
-    )
+    added = (result.nnz - kept.nnz) // 2
+    return LabelEdges(result, added, int(apart.sum()) // 2, tuple(capped))
 
 
 def check_labels(labels: Any, n_documents: int) -> NDArray[np.int64]:
@@ -350,7 +341,7 @@ class NeighborGraph(BaseEstimator):
             The documents' own graph instead of nearest neighbours (`check_graph`);
             the options then count only for the label edges of large classes.
         n_jobs : int or None, default=None
-            Threads, as in scikit-learn; no effect on the result.
+            Threads; no effect on the result.
 
         Returns
         -------
@@ -362,7 +353,7 @@ class NeighborGraph(BaseEstimator):
         labels = encode_labels(y, n_documents) if self.label_edges else None
         n_neighbors = max(1, min(self.n_neighbors, n_documents - 1))
         if given is None:
-            graph: sp.csr_array = document_graph(
+            return document_graph(
                 counts,
                 n_neighbors,
                 similarity=self.metric,
@@ -370,7 +361,6 @@ class NeighborGraph(BaseEstimator):
                 labels=labels,
                 n_jobs=n_jobs,
             )
-            return graph
         graph = check_graph(given, n_documents)
         if labels is None:
             return graph
@@ -388,19 +378,8 @@ class NeighborGraph(BaseEstimator):
     ) -> sp.csr_array:
         """Return the weights of new documents' edges to their nearest index documents.
 
-        Parameters
-        ----------
-        index : NeighborIndex
-            What `index` returned for the training documents.
-        X : {array-like, sparse matrix} of shape (n_new, n_terms)
-            Counts of new documents.
-        n_jobs : int or None, default=None
-            Threads, as in scikit-learn; no effect on the result.
-
-        Returns
-        -------
-        csr_array of shape (n_new, n_documents)
-            Nearest first in every row.
+        `index` is what the method of that name returned for the training documents.
+        The rows of the result, of shape (n_new, n_documents), have the nearest first.
         """
         found, similar = index.query(self._compared(X), self.n_neighbors, n_jobs=n_jobs)
         if self.edge_weights == "binary":

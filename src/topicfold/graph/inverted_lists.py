@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,43 +19,12 @@ LEVELS = (0.25, 0.45, 0.7)
 Lists = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
-class _Tile:
-    first: int
-    list_indptr: NDArray[np.int64]
-    list_documents: NDArray[np.uint16]
-    list_values: NDArray[np.float32]
-    row_indptr: NDArray[np.int64]
-    rest_norms: NDArray[np.float32]
-    rest_sizes: NDArray[np.float64]
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """What the kernel needs, without the entries of rows."""
-        return (
-            self.first,
-            self.list_indptr,
-            self.list_documents,
-            self.list_values,
-            self.row_indptr,
-        )
-
-
 class InvertedLists:
-    """Rows to search in, kept as rows and as inverted lists.
+    """Rows of non-negative weights to search in, kept as rows and as inverted lists.
 
-    Parameters
-    ----------
-    rows : csr_array of shape (n_documents, n_terms)
-        Non-negative weights.
-    take_min : bool
-        The score is the sum of minima instead of products.
-    tile : int
-        Documents per tile, at most 65,536; no effect on results.
-
-    Notes
-    -----
-    Memory: 18 bytes per non-zero, 16 per document, and 8 per term and tile.
+    The score is the sum of products or, with `take_min`, of minima. `tile` documents
+    are searched at a time, at most 65,536; this has no effect on results. Memory: 18
+    bytes per non-zero, 16 per document, and 8 per term and tile.
     """
 
     def __init__(self, rows: sp.csr_array, take_min: bool, *, tile: int = TILE) -> None:
@@ -72,7 +40,7 @@ class InvertedLists:
         work = np.cumsum(frequency[order].astype(np.float64) ** 2)
         goals = np.multiply(LEVELS, work[-1] if self.n_terms else 0.0)
         self._cuts = np.r_[np.searchsorted(work, goals), self.n_terms].astype(np.int64)
-        self._indptr, self._terms, self._values = self._renumber(rows)
+        self._rows = self._renumber(rows)
         self._tiles = [
             self._make_tile(first, min(first + tile, self.n_documents))
             for first in range(0, self.n_documents, tile)
@@ -93,23 +61,13 @@ class InvertedLists:
         out = count, documents, scores = _empty_lists(n_queries, n_best)
         if not n_best or not self.n_terms:
             return documents, scores
-        if queries is None:
-            query = self._indptr, self._terms, self._values
-        else:
-            query = self._renumber(queries)
+        query = self._rows if queries is None else self._renumber(queries)
         ranges = balanced_ranges(query[0], RANGES_PER_THREAD * threads)
-        for tile in self._tiles:
+        options = self.take_min, exclude_self
+        for tile, levels in self._tiles:
 
-            def task(start: int, stop: int, tile: _Tile = tile) -> None:
-                kernels.search_tile(
-                    start,
-                    stop,
-                    query,
-                    (*tile.arrays, self._terms, self._values),
-                    (self._cuts, tile.rest_norms, tile.rest_sizes),
-                    (self.take_min, exclude_self),
-                    out,
-                )
+            def task(start: int, stop: int, within: Any = (tile, levels)) -> None:
+                kernels.search_tile(start, stop, query, *within, options, out)
 
             run_ranges(task, ranges, threads)
         kernels.sort_best(0, len(count), count, documents, scores)
@@ -132,7 +90,7 @@ class InvertedLists:
                 stop,
                 query,
                 candidates,
-                (self._indptr, self._terms, self._values),
+                self._rows,
                 self.n_terms,
                 self.take_min,
                 out,
@@ -164,28 +122,31 @@ class InvertedLists:
             ordered.data,
         )
 
-    def _make_tile(self, first: int, last: int) -> _Tile:
-        indptr = self._indptr[first : last + 1]
+    def _make_tile(self, first: int, last: int) -> tuple[Any, Any]:
+        """Return the tile and the levels that `search_tile` takes."""
+        all_indptr, all_terms, all_values = self._rows
+        indptr = all_indptr[first : last + 1]
         entries = slice(indptr[0], indptr[-1])
-        terms, values = self._terms[entries], self._values[entries]
+        terms = all_terms[entries].astype(np.int32)
         lists = sp.csr_array(
-            (values, terms.astype(np.int32), indptr - indptr[0]),
+            (all_values[entries], terms, indptr - indptr[0]),
             shape=(last - first, max(self.n_terms, 1)),
         ).tocsc()
         norms = np.empty((len(self._cuts), last - first), dtype=np.float32)
         sizes = np.empty(len(self._cuts))
         kernels.measure_rest(
-            indptr, self._terms, self._values, self._cuts, self.take_min, norms, sizes
+            indptr, all_terms, all_values, self._cuts, self.take_min, norms, sizes
         )
-        return _Tile(
+        tile = (
             first,
             lists.indptr.astype(np.int64),
             lists.indices.astype(np.uint16),
             lists.data.astype(np.float32),
             indptr,
-            norms,
-            sizes,
+            all_terms,
+            all_values,
         )
+        return tile, (self._cuts, norms, sizes)
 
 
 def _empty_lists(

@@ -7,7 +7,8 @@ document. What the frequent terms can still add is bounded by norms of the rest 
 both rows (Cauchy-Schwarz for products, the smaller sum for minima), so most
 documents are ruled out before the long lists are read. Every document that is not
 ruled out is scored from its own row in float64, always in the same order: the
-result does not depend on levels, tiles or threads. ``reference.py`` is the oracle.
+result does not depend on levels, tiles or threads. The oracle is
+``tests/graph_reference.py``.
 """
 
 # mypy: allow-untyped-defs
@@ -30,8 +31,7 @@ def search_tile(start, stop, query, tile, levels, options, out):
     """Merge one tile's documents into the best lists of queries start to stop.
 
     The lists are heaps with the worst neighbour first, ordered by (score, lower
-    document first); call `sort_best` when every tile is merged. Equivalent to
-    reference.top_neighbors on the tile.
+    document first); call `sort_best` when every tile is merged.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ class NeighborIndex:
         exclude_self : bool, default=False
             Row i of `X` is document i of the index and not its own neighbour.
         n_jobs : int or None, default=None
-            Threads, as in scikit-learn; no effect on results.
+            Threads; no effect on results.
 
         Returns
         -------
@@ -129,14 +129,7 @@ class NeighborIndex:
             )
         n_best = check_count_parameter(n_neighbors, "n_neighbors", "query")
         n_best = min(n_best, self.n_documents - bool(exclude_self))
-        threads = n_threads(n_jobs)
-        if callable(self.similarity):
-            return search_blocks(
-                self.similarity, counts, self.counts_, n_best, exclude_self, threads
-            )
-        rows = self.weighting_.queries(counts)
-        found, scores = self.lists_.search(rows, n_best, exclude_self, threads)
-        return found, self.weighting_.similarities(rows, scores)
+        return self._search(counts, self.counts_, n_best, exclude_self, n_jobs)
 
     def query_among(
         self,
@@ -154,20 +147,13 @@ class NeighborIndex:
         n_neighbors : int, default=10
             Neighbours per document; cut to one less than there are `documents`.
         n_jobs : int or None, default=None
-            Threads, as in scikit-learn; no effect on results.
+            Threads; no effect on results.
 
         Returns
         -------
         neighbors, similarities : ndarray
             As `query` with ``exclude_self=True``: a row for each of `documents`, with
-            numbers of the whole index. The term weights are those of the whole index.
-
-        Examples
-        --------
-        >>> index = NeighborIndex([[3, 1, 0], [3, 1, 0], [2, 1, 0]])
-        >>> index.query_among(np.array([0, 2]))[0]
-        array([[2],
-               [0]])
+            numbers and term weights of the whole index.
         """
         n_best = check_count_parameter(n_neighbors, "n_neighbors", "query_among")
         if documents is None:
@@ -175,20 +161,29 @@ class NeighborIndex:
         else:
             documents, counts = np.asarray(documents), self.counts_[documents]
         n_best = min(n_best, max(len(documents) - 1, 0))
+        found, values = self._search(counts, counts, n_best, True, n_jobs)
+        return np.where(found >= 0, documents[found], -1), values
+
+    def _search(
+        self,
+        queries: sp.csr_array,
+        among: sp.csr_array,
+        n_best: int,
+        exclude_self: bool,
+        n_jobs: int | None,
+    ) -> Neighbors:
         threads = n_threads(n_jobs)
         if callable(self.similarity):
-            found, values = search_blocks(
-                self.similarity, counts, counts, n_best, True, threads
+            return search_blocks(
+                self.similarity, queries, among, n_best, exclude_self, threads
             )
-        else:
-            weighting = self.weighting_
-            lists = self.lists_
-            if counts is not self.counts_:
-                lists = InvertedLists(weighting.documents(counts), weighting.take_min)
-            rows = None if weighting.symmetric else weighting.queries(counts)
-            found, scores = lists.search(rows, n_best, True, threads)
-            values = scores if rows is None else weighting.similarities(rows, scores)
-        return np.where(found >= 0, documents[found], -1), values
+        weighting, lists = self.weighting_, self.lists_
+        if among is not self.counts_:
+            lists = InvertedLists(weighting.documents(among), weighting.take_min)
+        own = queries is among and weighting.symmetric
+        rows = None if own else weighting.queries(queries)
+        found, scores = lists.search(rows, n_best, exclude_self, threads)
+        return found, scores if own else weighting.similarities(rows, scores)
 
     @property
     def idf_(self) -> NDArray[np.float64] | None:
@@ -219,23 +214,7 @@ def nearest_neighbors(
     """Return the nearest documents of `X_index` for each document of `X_query`.
 
     The same as ``NeighborIndex(X_index, similarity=similarity).query(X_query, ...)``:
-    term weights come from `X_index`.
-
-    Parameters
-    ----------
-    X_query, X_index : array-like or sparse matrix
-        Raw counts with the same columns.
-    n_neighbors : int, default=10
-        Neighbours per document; more than there are documents is cut to those.
-    similarity : {"cosine", "intersection", "kl"} or callable, default="cosine"
-        As in `NeighborIndex`.
-    n_jobs : int or None, default=None
-        Threads, as in scikit-learn; no effect on results.
-
-    Returns
-    -------
-    documents, similarities : ndarray of shape (n_queries, n_neighbors)
-        Nearest first; -1 and 0 where nothing more is similar.
+    term weights come from `X_index`, and parameters and results are those of `query`.
 
     Examples
     --------
@@ -281,19 +260,18 @@ def document_neighbors(
     """
     n_best = check_count_parameter(n_neighbors, "n_neighbors", "document_neighbors")
     n_best = min(n_best, index.n_documents - 1)
-    everyone = np.arange(index.n_documents)
     if labels is None or (labels < 0).all():
         return index.query_among(None, n_neighbors, n_jobs=n_jobs)
     found = np.full((index.n_documents, n_best), -1, dtype=np.int64)
     values = np.zeros((index.n_documents, n_best))
-    if (labels < 0).any() and n_best:
-        unknown = everyone[labels < 0]
+    unknown = np.flatnonzero(labels < 0)
+    if len(unknown) and n_best:
         # One more than asked for: the document itself, whose place is anywhere
         # among its duplicates, is taken out below.
         near, similar = index.query(index.counts_[unknown], n_best + 1, n_jobs=n_jobs)
         found[unknown], values[unknown] = _without(near, similar, unknown)
     for label in np.unique(labels[labels >= 0]):
-        members = everyone[labels == label]
+        members = np.flatnonzero(labels == label)
         near, similar = index.query_among(members, max(n_best, 1), n_jobs=n_jobs)
         found[members, : near.shape[1]] = near
         values[members, : near.shape[1]] = similar
@@ -305,8 +283,7 @@ def _without(
 ) -> Neighbors:
     """Take each row's own document out of its list, or else the last one."""
     is_own = near == own[:, None]
-    missing = ~is_own.any(axis=1)
-    is_own[missing, -1] = True
+    is_own[~is_own.any(axis=1), -1] = True
     shape = (near.shape[0], near.shape[1] - 1)
     return near[~is_own].reshape(shape), similar[~is_own].reshape(shape)
 

@@ -32,20 +32,7 @@ KL_FLOOR = 1e-4  # probability, under a neighbour, of a word that it lacks
 class Weighting:
     """Term weights of one of the named similarities, fitted on the index documents.
 
-    Parameters
-    ----------
-    similarity : {"cosine", "intersection", "kl"}
-        Name of the similarity.
-    idf : ndarray of shape (n_terms,) or None
-        Smooth inverse document frequencies; None for ``kl``.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> counts = sp.csr_array([[2.0, 0.0], [1.0, 1.0]])
-    >>> weighting = Weighting.fit(counts, "intersection")
-    >>> weighting.documents(counts).toarray().round(3).tolist()
-    [[1.0, 0.0], [0.416, 0.584]]
+    `idf` holds smooth inverse document frequencies; None for ``kl``.
     """
 
     similarity: str
@@ -72,17 +59,14 @@ class Weighting:
 
     def queries(self, counts: sp.csr_array) -> sp.csr_array:
         """Return the rows of documents that ask for neighbours."""
-        values = counts.data if self.idf is None else counts.data * self._of(counts)
-        lengths = np.diff(counts.indptr)
-        rows = np.repeat(np.arange(counts.shape[0]), lengths)
-        powers = values * values if self.similarity == "cosine" else values
-        norms = np.bincount(rows, weights=powers, minlength=counts.shape[0])
+        values = counts.data * (1.0 if self.idf is None else self.idf[counts.indices])
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         if self.similarity == "cosine":
-            norms = np.sqrt(norms)
-        values = values / np.repeat(norms, lengths)
-        return sp.csr_array(
-            (values, counts.indices, counts.indptr), shape=counts.shape, copy=False
-        )
+            norms = np.sqrt(np.bincount(rows, values * values))
+        else:
+            norms = np.bincount(rows, values)
+        entries = values / norms[rows], counts.indices, counts.indptr
+        return sp.csr_array(entries, shape=counts.shape)
 
     def documents(self, counts: sp.csr_array) -> sp.csr_array:
         """Return the rows of documents that can be neighbours."""
@@ -101,19 +85,9 @@ class Weighting:
         if self.similarity != "kl":
             return scores
         rows = np.repeat(np.arange(queries.shape[0]), np.diff(queries.indptr))
-        best = np.bincount(
-            rows,
-            weights=queries.data * np.log(queries.data / KL_FLOOR),
-            minlength=queries.shape[0],
-        )
-        return np.where(
-            scores > 0, np.exp(np.minimum(scores - best[:, None], 0.0)), 0.0
-        )
-
-    def _of(self, counts: sp.csr_array) -> NDArray[np.float64]:
-        if self.idf is None:  # pragma: no cover - callers test it
-            return np.ones(counts.nnz)
-        return self.idf[counts.indices]
+        parts = queries.data * np.log(queries.data / KL_FLOOR)
+        best = np.bincount(rows, parts, queries.shape[0])[:, None]
+        return np.where(scores > 0, np.exp(np.minimum(scores - best, 0.0)), 0.0)
 
 
 def search_blocks(

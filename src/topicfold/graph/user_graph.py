@@ -49,15 +49,20 @@ def check_graph(graph: Any, n_documents: int) -> sp.csr_array:
         matrix = _from_networkx(graph, n_documents)
     else:
         array = _to_array(graph)
-        if array.shape == (n_documents, n_documents):
-            matrix = _check_matrix(sp.csr_array(array), n_documents)
-        elif array.ndim == 2 and array.shape[1] in (2, 3):
+        if array.shape == (0,):
+            array = array.reshape(0, 2)
+        square = array.shape == (n_documents, n_documents)
+        if not square and array.ndim == 2 and array.shape[1] in (2, 3):
             matrix = _from_edges(array, n_documents)
-        elif array.size == 0 and array.ndim == 1:
-            matrix = _from_edges(array.reshape(0, 2), n_documents)
         else:
             matrix = _check_matrix(array, n_documents)
-    _check_scale(matrix)
+    largest = float(matrix.data.max(initial=0.0))
+    if largest and not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        # Its sums or products are more than float32 can hold.
+        raise DataError(
+            f"the largest edge weight of graph is {largest:g}. Multiply all weights by "
+            "one constant, so that it is about 1."
+        )
     return _undirected(matrix)
 
 
@@ -93,16 +98,6 @@ def _check_matrix(matrix: Any, n_documents: int) -> sp.csr_array:
     if found:
         raise DataError(f"graph has {found}. Give finite, non-negative edge weights.")
     return result
-
-
-def _check_scale(matrix: sp.csr_array) -> None:
-    """Refuse weights whose sums or products float32 cannot hold."""
-    largest = float(matrix.data.max(initial=0.0))
-    if largest and not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
-        raise DataError(
-            f"the largest edge weight of graph is {largest:g}. Multiply all weights by "
-            "one constant, so that it is about 1."
-        )
 
 
 def _from_networkx(graph: Any, n_documents: int) -> sp.csr_array:
