@@ -100,86 +100,57 @@ class ModelEntry:
         return load_class(self.base) if self.base else None
 
 
-_MODELS = "topicfold.models."
+_GRAPH = {"labels": "may", "graph": True}
+
+
+def _own(name: str, source: str, title: str, *names: str, **more: Any) -> ModelEntry:
+    """Return the entry of a model of topicfold: its acronym, then other names."""
+    acronym, *aliases = names
+    source = f"topicfold.models.{source}"
+    return ModelEntry(name, source, title, acronym, tuple(aliases), **more)
+
+
 _BUILT_IN = (
-    ModelEntry("lda", f"{_MODELS}lda:LDA", "latent Dirichlet allocation", "LDA"),
-    ModelEntry(
-        "gibbs",
-        f"{_MODELS}gibbs_lda:GibbsLDA",
-        "LDA by collapsed Gibbs sampling",
-        "GibbsLDA",
-        ("gibbs-lda",),
+    _own("lda", "lda:LDA", "latent Dirichlet allocation", "LDA"),
+    _own(
+        "gibbs", "gibbs_lda:GibbsLDA", "LDA by collapsed Gibbs sampling", "GibbsLDA",
+        "gibbs-lda",
     ),
-    ModelEntry(
-        "plsa",
-        f"{_MODELS}plsa:PLSA",
-        "probabilistic latent semantic analysis",
-        "PLSA",
-        ("plsi",),
+    _own("plsa", "plsa:PLSA", "probabilistic latent semantic analysis", "PLSA", "plsi"),
+    _own(
+        "laplacian", "manifold:LaplacianPLSA", "PLSA that keeps neighbours close",
+        "LapPLSI", "lapplsa", "netplsa", **_GRAPH,
     ),
-    ModelEntry(
-        "laplacian",
-        f"{_MODELS}manifold:LaplacianPLSA",
-        "PLSA that keeps neighbours close",
-        "LapPLSI",
-        ("lapplsa", "netplsa"),
-        labels="may",
-        graph=True,
+    _own(
+        "local", "manifold:LocallyConsistentPLSA", "PLSA that keeps neighbours similar",
+        "LTM", **_GRAPH,
     ),
-    ModelEntry(
-        "local",
-        f"{_MODELS}manifold:LocallyConsistentPLSA",
-        "PLSA that keeps neighbours similar",
-        "LTM",
-        labels="may",
-        graph=True,
+    _own(
+        "discriminative", "manifold:DiscriminativePLSA",
+        "PLSA that also keeps distant documents apart", "DTM", **_GRAPH,
     ),
-    ModelEntry(
-        "discriminative",
-        f"{_MODELS}manifold:DiscriminativePLSA",
-        "PLSA that also keeps distant documents apart",
-        "DTM",
-        labels="may",
-        graph=True,
+    _own(
+        "orthogonal", "orthogonal:OrthogonalPLSA", "PLSA that keeps topics apart", "OTM"
     ),
-    ModelEntry(
-        "orthogonal",
-        f"{_MODELS}orthogonal:OrthogonalPLSA",
-        "PLSA that keeps topics apart",
-        "OTM",
-    ),
-    ModelEntry("fstm", f"{_MODELS}fstm:FSTM", "fully sparse topic model", "FSTM"),
+    _own("fstm", "fstm:FSTM", "fully sparse topic model", "FSTM"),
     *(
-        ModelEntry(
-            f"{name.lower()}-c",
-            f"{_MODELS}two_phase:TwoPhase",
-            f"{name}, then labels",
-            f"{name}^c",
-            labels="must",
-            base=f"{_MODELS}{name.lower()}:{name}",
+        _own(
+            f"{name.lower()}-c", "two_phase:TwoPhase", f"{name}, then labels",
+            f"{name}^c", labels="must",
+            base=f"topicfold.models.{name.lower()}:{name}",
         )
         for name in ("FSTM", "PLSA", "LDA")
     ),
-    ModelEntry(
-        "medlda",
-        f"{_MODELS}medlda:MedLDA",
-        "LDA with a margin between classes",
-        "MedLDA",
-        labels="must",
-        classifies=True,
-        options={"unknown_label": -1},
+    _own(
+        "medlda", "medlda:MedLDA", "LDA with a margin between classes", "MedLDA",
+        labels="must", classifies=True, options={"unknown_label": -1},
     ),
-    ModelEntry(
-        "lsi",
-        f"{_MODELS}lsi:LSI",
-        "latent semantic indexing, for search",
-        "LSI",
-        ("lsa",),
-        kind="features",
-        options={"keep_documents": True},
+    _own(
+        "lsi", "lsi:LSI", "latent semantic indexing, for search", "LSI", "lsa",
+        kind="features", options={"keep_documents": True},
         next_command='topicfold search {} "WORDS"',
     ),
-)
+)  # fmt: skip
 _registered: list[ModelEntry] = []
 
 

@@ -13,10 +13,7 @@ from topicfold.infer.frank_wolfe_kernels import (
     derivatives,
     likelihood_gain,
     line_search,
-    term_curvature,
     term_gain,
-    term_slope,
-    term_value,
     try_direction,
 )
 
@@ -43,17 +40,6 @@ def objective(step, u, x, delta, weights, theta, active, way, promoting=True):
     if promoting:
         value += weights[active] @ np.sin(theta[active] + step * way)
     return value
-
-
-def test_the_separable_term_is_the_sine_with_its_derivatives():
-    for share in (0.0, 0.3, 1.0):
-        assert term_value(share) == pytest.approx(math.sin(share))
-        for function, derivative in (
-            (term_value, term_slope),
-            (term_slope, term_curvature),
-        ):
-            near = (function(share + 1e-6) - function(share - 1e-6)) / 2e-6
-            assert derivative(share) == pytest.approx(near, abs=1e-8)
 
 
 @pytest.mark.parametrize("promoting", [False, True])

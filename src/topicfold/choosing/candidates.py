@@ -12,8 +12,6 @@ from topicfold.registry import ModelEntry, models
 
 logger = logging.getLogger(__name__)
 
-_HERE = "topicfold.choosing.candidates"
-
 
 def word_features(n_components: int | None, seed: int, **options: Any) -> Any:
     """Return tf-idf with logarithmic counts; nothing is reduced."""
@@ -38,30 +36,22 @@ def nmf_features(n_components: int | None, seed: int, **options: Any) -> Any:
     return _unit_rows(word_features(None, 0), NMF(n_components, **chosen))
 
 
+def _baseline(name: str, source: str, title: str, **more: Any) -> ModelEntry:
+    return ModelEntry(name, f"{__name__}:{source}", title, kind="features", **more)
+
+
 _BASELINES = (
-    ModelEntry(
-        "tf-idf",
-        f"{_HERE}:word_features",
-        "plain words, weighted",
-        aliases=("tfidf", "raw"),
-        kind="features",
-        sized=False,
+    _baseline(
+        "tf-idf", "word_features", "plain words, weighted",
+        aliases=("tfidf", "raw"), sized=False,
     ),
-    ModelEntry(
-        "pca",
-        f"{_HERE}:pca_features",
-        "principal components of tf-idf",
-        "PCA",
-        kind="features",
+    _baseline(
+        "pca", "pca_features", "principal components of tf-idf", acronym="PCA"
     ),
-    ModelEntry(
-        "nmf",
-        f"{_HERE}:nmf_features",
-        "non-negative factors of tf-idf",
-        "NMF",
-        kind="features",
+    _baseline(
+        "nmf", "nmf_features", "non-negative factors of tf-idf", acronym="NMF"
     ),
-)
+)  # fmt: skip
 
 
 def candidates() -> tuple[ModelEntry, ...]:
@@ -111,11 +101,8 @@ def capped(n_components: int | None, X: Any, candidate: ModelEntry) -> int | Non
     if n_components > most:
         logger.warning(
             "%s of a %d × %d matrix has at most %d dimensions, not %d",
-            candidate.shown,
-            *X.shape,
-            most,
-            n_components,
-        )
+            candidate.shown, *X.shape, most, n_components,
+        )  # fmt: skip
     return min(n_components, most)
 
 

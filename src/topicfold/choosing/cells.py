@@ -57,7 +57,7 @@ class ResultFile:
             raise DataError(f"{self.path} is a folder. Give a file for the results.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_file():
-            self._load()
+            self._load(self.path)
 
     def get(self, cell: str) -> list[Row] | None:
         """Return the rows of a finished cell."""
@@ -70,20 +70,18 @@ class ResultFile:
             for number, row in enumerate(rows, 1)
         ]
         if self.path is not None:
-            text = "".join(f"{_line(row)}\n" for row in kept).encode()
             with self.path.open("ab") as stream:
-                stream.write(text)
+                stream.write(_lines(kept))
                 stream.flush()
                 os.fsync(stream.fileno())
         self._cells[cell] = kept
         return kept
 
-    def _load(self) -> None:
-        assert self.path is not None
+    def _load(self, path: Path) -> None:
         damaged = False
         # By part: two runs on one file may have done the same cell.
         found: dict[str, dict[str, Row]] = {}
-        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
+        for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
             if not line.strip():
                 continue
             try:
@@ -96,7 +94,7 @@ class ResultFile:
                 damaged = True
                 if number == 1 and not line.startswith(b"{"):
                     raise DataError(
-                        f"{self.path} is not a file of results. Give another file, or "
+                        f"{path} is not a file of results. Give another file, or "
                         "remove it."
                     ) from None
         for cell, parts in found.items():
@@ -104,19 +102,16 @@ class ResultFile:
                 self._cells[cell] = list(parts.values())
             else:
                 damaged = True
-        if damaged:
-            self._rewrite()
-
-    def _rewrite(self) -> None:
-        """Leave only finished cells in the file."""
-        assert self.path is not None
-        text = "".join(f"{_line(r)}\n" for rows in self._cells.values() for r in rows)
-        write_atomically(self.path, lambda file: _write_text(file, text))
+        if damaged:  # only finished cells stay in the file
+            lines = b"".join(map(_lines, self._cells.values()))
+            write_atomically(path, lambda file: file.write_bytes(lines))
 
 
 def run_cell(cell: Cell, measure: Measure, data: Any) -> tuple[list[Row], str | None]:
     """Return the rows of ``measure(data, cell)``, or what went wrong in words."""
-    before = _start_memory()
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # a new peak, where Linux can
+    before = _memory("VmRSS")
     began = time.perf_counter()
     try:
         with quiet():
@@ -129,24 +124,17 @@ def run_cell(cell: Cell, measure: Measure, data: Any) -> tuple[list[Row], str | 
         cell.get("settings") or {}, sort_keys=True, default=str
     )
     shared["seconds"] = time.perf_counter() - began
-    shared["peak_memory_mb"] = _peak_memory(before)
+    peak = _memory("VmHWM")
+    shared["peak_memory_mb"] = round(max(peak - before, 0.0), 1) if peak else None
     return [{**shared, **row} for row in found], None
 
 
 def describe(cell: Mapping[str, Any]) -> str:
-    """Return the cell in words.
-
-    Examples
-    --------
-    >>> describe({"corpus": "docs", "model": "LDA", "n_components": 20, "seed": 1})
-    'docs, LDA, K=20, seed 1'
-    """
-    parts = [str(cell.get("corpus") or ""), str(cell.get("model") or "")]
-    if cell.get("n_components"):
-        parts.append(f"K={cell['n_components']}")
-    if cell.get("seed") is not None:
-        parts.append(f"seed {cell['seed']}")
-    return ", ".join(part for part in parts if part)
+    """Return the cell in words, as "docs, LDA, K=20, seed 1"."""
+    k, seed = cell.get("n_components"), cell.get("seed")
+    parts = [cell.get("corpus"), cell.get("model"), k and f"K={k}"]
+    parts.append(None if seed is None else f"seed {seed}")
+    return ", ".join(str(part) for part in parts if part)
 
 
 def cell_key(cell: Mapping[str, Any]) -> str:
@@ -159,7 +147,7 @@ def data_fingerprint(*arrays: Any) -> str:
     """Return a short name for data: other documents are another experiment."""
     digest = hashlib.sha256()
     for array in arrays:
-        parts: Iterable[Any] = [array]
+        parts = [array]
         if hasattr(array, "indptr"):
             parts = [np.asarray(array.shape), array.indptr, array.indices, array.data]
         for part in parts:
@@ -167,10 +155,8 @@ def data_fingerprint(*arrays: Any) -> str:
             if values.dtype.kind == "O":
                 values = values.astype(str)
             # Neither the width of integers nor that of floats is another corpus.
-            kind = {"i": np.int64, "u": np.int64, "f": np.float64}.get(
-                values.dtype.kind
-            )
-            values = values if kind is None else values.astype(kind)
+            wide = {"i": np.int64, "u": np.int64, "f": np.float64}
+            values = values.astype(wide.get(values.dtype.kind, values.dtype))
             digest.update(str(values.shape).encode())
             digest.update(values.tobytes())
     return digest.hexdigest()[:12]
@@ -195,37 +181,22 @@ def quiet() -> Iterator[None]:
             raise KeyboardInterrupt from None
 
 
-def _start_memory() -> float:
-    """Return the memory of this process in MB, and start a new peak where Linux can."""
+def _memory(field: str) -> float:
+    """Return a size of this process in MB from Linux's account of it, else 0."""
     with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _status("VmRSS")
-
-
-def _peak_memory(before: float) -> float | None:
-    """Return the peak since `_start_memory` in MB, above `before`; None if unknown."""
-    peak = _status("VmHWM")
-    return None if peak == 0 else round(max(peak - before, 0.0), 1)
-
-
-def _status(field: str) -> float:
-    try:
-        text = Path("/proc/self/status").read_text()
-    except OSError:
-        return 0.0
-    for line in text.splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) / 1024
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) / 1024
     return 0.0
 
 
-def _write_text(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8")
-
-
-def _line(row: Row) -> str:
-    clean = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
-    return json.dumps(clean, ensure_ascii=False)
+def _lines(rows: Iterable[Row]) -> bytes:
+    """Return rows as lines of JSON, which has no infinite numbers."""
+    clean = [
+        {
+            key: None if isinstance(v, float) and not math.isfinite(v) else v
+            for key, v in row.items()
+        }
+        for row in rows
+    ]
+    return "".join(f"{json.dumps(r, ensure_ascii=False)}\n" for r in clean).encode()

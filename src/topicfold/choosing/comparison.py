@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.choosing.candidates import (
-    candidates,
-    capped,
-    make_candidate,
-    powered,
-)
+from topicfold.choosing.candidates import candidates, capped, make_candidate, powered
 from topicfold.choosing.cells import (
     Cell,
     ResultFile,
@@ -198,13 +193,7 @@ def load_figure() -> Any:
 
 
 def format_score(name: str, value: float | None) -> str:
-    """Return a score with as many digits as it deserves; nothing for NaN.
-
-    Examples
-    --------
-    >>> format_score("perplexity", 1234.5), format_score("accuracy", 0.98765)
-    ('1,234', '0.988')
-    """
+    """Return a score with as many digits as it deserves; nothing for NaN."""
     if value is None or np.isnan(value):
         return ""
     whole = name in ("perplexity", "memory", "copies")
@@ -285,7 +274,9 @@ def compare(
     if models is None:
         models = UNLABELLED_MODELS if y is None else LABELLED_MODELS
     chosen, left_out = _chosen(models, y)
-    k = _default_topics(X.shape[0]) if n_components is None else n_components
+    k = n_components
+    if k is None:
+        k = int(np.clip(round(np.sqrt(X.shape[0] / 2)), 10, 100))
     shared = {
         "protocol": "compare",
         "corpus": name,
@@ -398,30 +389,31 @@ def _by_accuracy(scores: Sequence[ModelScore], n_test: int) -> tuple[str, float]
     best = max(scores, key=lambda score: score.accuracy)
     share = np.sqrt(best.accuracy * (1 - best.accuracy) / n_test)
     margin = 2 * np.sqrt(2) * share
-    value = f"accuracy {best.accuracy:.3f} ± {2 * share:.3f}"
+    range_ = f"± {2 * share:.3f}"
     readable = [s for s in scores if not np.isnan(s.coherence)]
     words = next((s for s in scores if s.model == "tf-idf"), None)
-    if best in readable:
-        text = f"Take {best.model}: {value}, the best here"
-        if words is not None:
+    if best in readable or not readable:
+        text = (
+            f"Take {best.model}: accuracy {best.accuracy:.3f} {range_}, the best here"
+        )
+        if best in readable and words is not None:
             gain = best.accuracy - words.accuracy
             clear = "" if gain > margin else ", a difference that may be chance"
             text += f" ({gain:+.3f} to plain tf-idf{clear})"
         return text, best.accuracy
-    if not readable:
-        return f"Take {best.model}: {value}, the best here", best.accuracy
     near = max(readable, key=lambda score: score.accuracy)
+    text = (
+        f"Take {best.model} if only accuracy counts ({best.accuracy:.3f} {range_}), "
+        f"{near.model} ({near.accuracy:.3f}) if the {near.n_components} dimensions are "
+        "to be read"
+    )
     if best.accuracy - near.accuracy <= margin:
-        return (
-            f"Take {near.model}: accuracy {near.accuracy:.3f} ± {2 * share:.3f} in "
+        text = (
+            f"Take {near.model}: accuracy {near.accuracy:.3f} {range_} in "
             f"{near.n_components} topics that can be read, no worse than {best.model} "
             f"({best.accuracy:.3f}) by more than chance"
-        ), near.accuracy
-    return (
-        f"Take {best.model} if only accuracy counts ({best.accuracy:.3f} ± "
-        f"{2 * share:.3f}), {near.model} ({near.accuracy:.3f}) if the "
-        f"{near.n_components} dimensions are to be read"
-    ), near.accuracy
+        )
+    return text, near.accuracy
 
 
 def _by_ranks(scores: Sequence[ModelScore]) -> str:
@@ -510,16 +502,15 @@ def _copies(topics: NDArray[np.floating]) -> float:
     """Return the number of topics that share most top words with an earlier one."""
     from topicfold.metrics.words import top_columns
 
-    seen: list[set[int]] = []
-    copies = 0
-    for columns in top_columns(np.asarray(topics), 10, least=1):
-        words = set(columns.tolist())
-        copies += any(
+    top = [set(c.tolist()) for c in top_columns(topics, min(10, topics.shape[1]))]
+    copies = (
+        any(
             len(words & other) > _SHARED_WORDS * max(len(words), len(other))
-            for other in seen
+            for other in top[:number]
         )
-        seen.append(words)
-    return float(copies)
+        for number, words in enumerate(top)
+    )
+    return float(sum(copies))
 
 
 def _read(corpus: Any) -> tuple[str, Any, NDArray[np.int64] | None]:
@@ -551,12 +542,8 @@ def _chosen(names: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
             f"{', '.join(need)} learns from labels, and the corpus has none (at least "
             "two classes are needed). Leave it out."
         )
-    left_out = [
-        f"{candidate.shown}: it has no topics, and without labels nothing else can be "
-        "scored"
-        for candidate in chosen
-        if not candidate.has_topics
-    ]
+    reason = "it has no topics, and without labels nothing else can be scored"
+    left_out = [f"{c.shown}: {reason}" for c in chosen if not c.has_topics]
     return [c for c in chosen if c.has_topics], left_out
 
 
@@ -574,10 +561,6 @@ def _training_part(
             "labels out."
         )
     return train
-
-
-def _default_topics(n_documents: int) -> int:
-    return int(np.clip(round(np.sqrt(n_documents / 2)), 10, 100))
 
 
 def _expected_seconds(data: Any, cell: Cell) -> float:

@@ -97,13 +97,7 @@ def topic_scores(
 
 
 def ranks(values: NDArray[np.float64], *, higher: bool) -> NDArray[np.float64]:
-    """Return the rank of each value, 1 for the best, the mean rank for equal ones.
-
-    Examples
-    --------
-    >>> ranks(np.array([0.2, 0.5, 0.2]), higher=True).tolist()
-    [2.5, 1.0, 2.5]
-    """
+    """Return the rank of each value, 1 for the best, the mean rank for equal ones."""
     from scipy.stats import rankdata
 
     found: NDArray[np.float64] = rankdata(np.round(-values if higher else values, 9))
@@ -116,13 +110,6 @@ def linear_svm(
     """Return a linear SVM; ``c="cv"`` chooses its cost by cross-validation.
 
     With fewer than three documents of a class there is nothing to choose on: C is 1.
-
-    Examples
-    --------
-    >>> linear_svm(10.0, np.array([0, 1])).C
-    10.0
-    >>> linear_svm("cv", np.array([0, 1] * 3)).param_grid
-    {'C': (1.0, 8.0, 64.0)}
     """
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import LinearSVC
@@ -133,23 +120,6 @@ def linear_svm(
     if np.unique(y, return_counts=True)[1].min() < N_FOLDS:
         return svm
     return GridSearchCV(svm, {"C": costs}, cv=_folds(y))
-
-
-def wilson_interval(n_right: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of which `n_right` of `n` were seen.
-
-    Wilson's: it stays between 0 and 1, and is wide where n is small.
-
-    Examples
-    --------
-    >>> [round(end, 2) for end in wilson_interval(6, 8)]
-    [0.41, 0.93]
-    """
-    z = 1.96
-    share, spread = n_right / n, z * z / n
-    middle = share + spread / 2
-    half = z * np.sqrt(share * (1 - share) / n + spread / (4 * n))
-    return float((middle - half) / (1 + spread)), float((middle + half) / (1 + spread))
 
 
 def _folds(y: NDArray[Any]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -117,7 +117,7 @@ class Selection:
 
     def to_markdown(self) -> str:
         """Return the table; columns that are not defined are left out."""
-        used = [(n, t) for n, t, _ in _SCORES if not np.isnan(self._column(n)).all()]
+        used = self._used()
         lines = [
             f"| topics | {' | '.join(title for _, title in used)} | seconds |",
             "|---" * (len(used) + 2) + "|",
@@ -143,9 +143,8 @@ class Selection:
         -------
         matplotlib.figure.Figure
         """
-        figure_class = load_figure()
-        used = [(n, t) for n, t, _ in _SCORES if not np.isnan(self._column(n)).all()]
-        figure = figure_class(figsize=(3.2 * len(used), 3), layout="constrained")
+        used = self._used()
+        figure = load_figure()(figsize=(3.2 * len(used), 3), layout="constrained")
         numbers = [record.n_components for record in self.records]
         for place, (name, title) in enumerate(used, 1):
             axes = figure.add_subplot(1, len(used), place)
@@ -155,6 +154,10 @@ class Selection:
         if path is not None:
             figure.savefig(path)
         return figure
+
+    def _used(self) -> list[tuple[str, str]]:
+        """Return the columns that have values, with their titles."""
+        return [(n, t) for n, t, _ in _SCORES if not np.isnan(self._column(n)).all()]
 
     def _column(self, name: str) -> NDArray[np.float64]:
         return np.array([getattr(record, name) for record in self.records])
@@ -216,37 +219,25 @@ def select_n_components(
     n_restarts = check_sizes(n_restarts, "n_restarts")[0]
     train = _training_part(counts.shape[0], test_size, random_state)
     labels = _labels(y, train)
-    records = []
-    done = 0
-    for size in sizes:
-        fits = []
-        for restart in range(n_restarts):
-            fits.append(
-                _score(
-                    model, counts, train, labels, size, random_state + restart, n_words
-                )
-            )
-            done += 1
-            if on_progress is not None:
-                on_progress(done, len(sizes) * n_restarts)
-        records.append(_record(size, fits))
+    fits: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
+    data = counts, train, labels
+    todo = [(size, random_state + i) for size in sizes for i in range(n_restarts)]
+    for done, (size, seed) in enumerate(todo, 1):
+        fits[size].append(_score(model, data, size, seed, n_words))
+        if on_progress is not None:
+            on_progress(done, len(todo))
+    records = [_record(size, found) for size, found in fits.items()]
     return Selection(tuple(records), type(model).__name__)
 
 
 def _score(
-    model: Any,
-    X: Any,
-    train: NDArray[np.bool_],
-    labels: NDArray[np.int64] | None,
-    size: int,
-    seed: int,
-    n_words: int,
+    model: Any, data: tuple[Any, ...], size: int, seed: int, n_words: int
 ) -> dict[str, Any]:
+    X, train, labels = data
     fitted = _with(model, size, seed)
-    known = labels is not None
     with quiet():
         began = time.perf_counter()
-        fitted.fit(X[train], labels[train]) if known else fitted.fit(X[train])  # type: ignore[index]
+        fitted.fit(X[train], *(() if labels is None else (labels[train],)))
         seconds = time.perf_counter() - began
         topics = np.asarray(fitted.components_, dtype=np.float64)
         mixed = topics.min() >= 0 and np.allclose(topics.sum(axis=1), 1, atol=1e-3)

@@ -204,10 +204,10 @@ def _choice(model: Any, labels: Any) -> str:
 
 
 def _accuracy(right: Any) -> str:
-    from topicfold.choosing.evaluation import wilson_interval
+    from scipy.stats import binomtest
 
     n = len(right)
-    low, high = wilson_interval(int(right.sum()), n)
+    low, high = binomtest(int(right.sum()), n).proportion_ci(method="wilson")
     return (
         f"{right.mean():.1%} of {n:,} documents classified without their labels (95 % "
         f"interval: {low:.1%} to {high:.1%})"

@@ -30,26 +30,10 @@ def document_completion(
     One hundredth of a word's probability comes from `background` (the mean topic
     when not given), so that a word no topic knows does not make it infinite.
 
-    Parameters
-    ----------
-    X : sparse matrix of shape (n_documents, n_terms)
-        Documents that the topics were not learned from.
-    topics : ndarray of shape (n_topics, n_terms)
-        Topics on the simplex.
-    background : ndarray of shape (n_terms,) or None, default=None
-        Word distribution mixed in.
-    random_state : int, default=0
-        Seed of the split.
-    infer : callable or None, default=None
-        Returns the mixtures of documents; None folds them in.
-    **fold_in_options
-        Passed to :func:`topicfold.infer.fold_in.fold_in`; ``topic_weights``
-        replaces `topics` there (for models whose inference uses other weights).
-
-    Returns
-    -------
-    float
-        Perplexity: 1 is perfect, the number of words is uniform guessing.
+    `infer` returns the mixtures of documents; without it they are folded in with
+    `fold_in_options`, in which ``topic_weights`` replaces `topics` (for models whose
+    inference uses other weights). 1 is perfect, the number of words is uniform
+    guessing.
     """
     # The package of corpora is large, and only this function needs it.
     from topicfold.corpus.splits import complete_split

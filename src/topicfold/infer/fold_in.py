@@ -43,24 +43,9 @@ def fold_in(
     its row depends neither on the batch it came in nor on the number of threads.
     A document without words gets the uniform mixture.
 
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        Counts.
-    topics : ndarray of shape (n_topics, n_terms)
-        Topic weights: φ, or ``exp E[log φ]`` with the digamma link.
-    prior : float or ndarray of shape (n_topics,), default=0
-        Pseudo-counts added to each document's expected counts.
-    link : {"identity", "digamma"}, default="identity"
-        How parameters become weights.
-    max_iter : int, default=200
-        Most updates of a document.
-    tol : float, default=1e-4
-        Change of a mixture that ends its updates.
-    dtype : dtype, default=float32
-        Type of the computation and the result.
-    device, n_jobs :
-        See :func:`topicfold.engine.make_engine`.
+    `topics` (K, V) are weights: φ, or ``exp E[log φ]`` with the digamma link; `prior`
+    the pseudo-counts added to each document's expected counts. For `device` and
+    `n_jobs` see :func:`topicfold.engine.make_engine`.
 
     Examples
     --------
@@ -70,8 +55,9 @@ def fold_in(
     """
     n_topics = len(topics)
     if isinstance(X, BlockCorpus):
-        rest = (topics, prior, link, max_iter, tol, dtype, device)
-        return map_rows(X, _fold_in, n_topics, rest, threads=n_threads(n_jobs))
+        options = {"prior": prior, "link": link, "max_iter": max_iter, "tol": tol}
+        shared = (topics, {**options, "dtype": dtype, "device": device})
+        return map_rows(X, _fold_in, n_topics, shared, threads=n_threads(n_jobs))
     engine = make_engine(
         X,
         n_topics,
@@ -98,27 +84,9 @@ def fold_in(
     return theta
 
 
-def _fold_in(
-    X: sparse.csr_matrix,
-    topics: Array,
-    prior: Array | float,
-    link: Link,
-    max_iter: int,
-    tol: float,
-    dtype: Any,
-    device: str,
-) -> Array:
+def _fold_in(X: sparse.csr_matrix, topics: Array, options: dict[str, Any]) -> Array:
     """Fold in one block on one thread."""
-    return fold_in(
-        X,
-        topics,
-        prior=prior,
-        link=link,
-        max_iter=max_iter,
-        tol=tol,
-        dtype=dtype,
-        device=device,
-    )
+    return fold_in(X, topics, **options)
 
 
 def neighbor_fold_in(

@@ -21,8 +21,8 @@ ACM Transactions on Algorithms 6 (2010). doi:10.1145/1824777.1824783
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, overload
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,22 +44,14 @@ _MAX_ROWS = 2048
 Promoted: TypeAlias = tuple[ArrayLike, ArrayLike]
 
 
-@dataclass(frozen=True)
-class FrankWolfeInfo:
+class FrankWolfeInfo(NamedTuple):
     """How the inference of each document went.
 
-    Attributes
-    ----------
-    n_iter : ndarray of int64 of shape (D,)
-        Iterations that raised the objective.
-    start, objective : ndarray of float64 of shape (D,)
-        Objective at the best vertex and at the returned mixture.
-    gap : ndarray of float64 of shape (D,)
-        Frank-Wolfe gap ``max_k g_k - θ·g`` at the last gradient, which is that of
-        the returned mixture or of the one before: no mixture is better than
-        `objective` by more.
-    empty : ndarray of bool of shape (D,)
-        Documents without a known word: uniform mixture, all the above 0.
+    `n_iter` are the iterations that raised the objective, `start` and `objective` its
+    values at the best vertex and at the returned mixture, `gap` the Frank-Wolfe gap
+    ``max_k g_k - θ·g`` at the last gradient, which is that of the returned mixture or
+    of the one before: no mixture is better than `objective` by more. `empty` documents
+    have no known word: uniform mixture, all the others 0.
     """
 
     n_iter: NDArray[np.int64]
@@ -69,34 +61,6 @@ class FrankWolfeInfo:
     empty: NDArray[np.bool_]
 
 
-@overload
-def frank_wolfe(
-    U: Any,
-    topics_word_major: NDArray[np.floating],
-    *,
-    promotion: float = ...,
-    promoted: Promoted | None = ...,
-    pairwise: bool = ...,
-    max_iter: int = ...,
-    tol: float = ...,
-    device: str = ...,
-    n_jobs: int | None = ...,
-    return_info: Literal[False] = ...,
-) -> sp.csr_array: ...
-@overload
-def frank_wolfe(
-    U: Any,
-    topics_word_major: NDArray[np.floating],
-    *,
-    promotion: float = ...,
-    promoted: Promoted | None = ...,
-    pairwise: bool = ...,
-    max_iter: int = ...,
-    tol: float = ...,
-    device: str = ...,
-    n_jobs: int | None = ...,
-    return_info: Literal[True],
-) -> tuple[sp.csr_array, FrankWolfeInfo]: ...
 def frank_wolfe(
     U: Any,
     topics_word_major: NDArray[np.floating],
@@ -109,11 +73,12 @@ def frank_wolfe(
     device: str = "cpu",
     n_jobs: int | None = None,
     return_info: bool = False,
-) -> sp.csr_array | tuple[sp.csr_array, FrankWolfeInfo]:
+) -> Any:
     """Infer the topic mixture of every document by Frank-Wolfe.
 
     One iteration costs O(K) for each different word of the document. The result is
-    the same, bit for bit, for any number of threads and any batching of documents.
+    the same, bit for bit, for any number of threads and any batching of documents;
+    results of the CPU and of CUDA agree in the objective, not in every bit.
 
     Parameters
     ----------
@@ -131,68 +96,47 @@ def frank_wolfe(
         Whether an iteration may, where that improves more, move mass to the steepest
         topic from the topic in use that deserves it least, instead of from all: the
         same guarantees, fewer iterations, fewer topics. False is the paper's algorithm.
-    max_iter : int, default=1000
-        Most iterations for a document; 0 gives the best vertex.
-    tol : float, default=1e-6
-        A document is done when an iteration improves its objective by less than this
-        share of it. With a large `promotion` the objective is mostly promotion.
-    device : {"cpu", "cuda"}, default="cpu"
-        Where to compute. Results of the two agree in the objective, not in every bit.
-    n_jobs : int, optional
-        Threads on the CPU; None means 1, -1 all cores.
-    return_info : bool, default=False
-        Whether to return a `FrankWolfeInfo` too.
+    max_iter, tol :
+        A document is done after `max_iter` iterations, or when one improves its
+        objective by less than `tol` times it. 0 iterations give the best vertex. With
+        a large `promotion` the objective is mostly promotion.
 
     Returns
     -------
-    theta : csr_array of shape (D, K)
+    csr_array of shape (D, K), or that and FrankWolfeInfo if `return_info`
         Rows sum to 1; the row of a document without known words is uniform.
-    info : FrankWolfeInfo
-        Only if `return_info`.
-
-    Examples
-    --------
-    >>> U = sp.csr_array([[3, 1, 0], [0, 0, 2]])
-    >>> topics = np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
-    >>> frank_wolfe(U, topics).toarray()
-    array([[1., 0.],
-           [0., 1.]])
     """
     topics = _check_topics(topics_word_major)
     U = _check_documents(U, topics.shape[0])
-    _check_options(promotion, max_iter, tol)
-    if device not in ("cpu", "cuda"):
+    for name, value in (("promotion", promotion), ("max_iter", max_iter), ("tol", tol)):
+        if not (value >= 0 and np.isfinite(value)):
+            raise DataError(
+                f"The '{name}' parameter of frank_wolfe must be in the range "
+                f"[0, inf). Got {value!r} instead."
+            )
+    classes = _check_promoted(promotion, promoted, U.shape[0], topics.shape[1])
+    if device == "cuda":
+        from topicfold.engine.cuda.frank_wolfe import infer_documents as infer_on_device
+
+        indices, data, counts, table = infer_on_device(
+            U, topics, PROBABILITY_FLOOR, *classes,
+            pairwise=bool(pairwise), max_iter=int(max_iter), tol=float(tol),
+        )  # fmt: skip
+    elif device == "cpu":
+        options = bool(pairwise), int(max_iter), float(tol)
+        indices, data, counts, table = _infer_on_threads(
+            U, topics, *classes, options, n_threads(n_jobs)
+        )
+    else:
         raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
-    classes, weights = _check_promoted(promotion, promoted, U.shape[0], topics.shape[1])
-    options = bool(pairwise), int(max_iter), float(tol)
-    infer = _infer_on_device if device == "cuda" else _infer_on_threads
-    indices, data, counts, info = infer(U, topics, classes, weights, options, n_jobs)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     theta = sp.csr_array((data, indices, indptr), shape=(U.shape[0], topics.shape[1]))
-    return (theta, _info(info)) if return_info else theta
-
-
-def _infer_on_device(
-    U: sp.csr_array,
-    topics: NDArray[np.floating],
-    classes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    options: tuple[bool, int, float],
-    n_jobs: int | None,
-) -> tuple[NDArray[Any], ...]:
-    from topicfold.engine.cuda.frank_wolfe import infer_documents as infer
-
-    pairwise, max_iter, tol = options
-    return infer(
-        U,
-        topics,
-        PROBABILITY_FLOOR,
-        classes,
-        weights,
-        pairwise=pairwise,
-        max_iter=max_iter,
-        tol=tol,
-    )
+    if not return_info:
+        return theta
+    n_iter, start, objective, gap = table.T.copy()
+    empty = n_iter < 0
+    n_iter = np.where(empty, 0, n_iter).astype(np.int64)
+    return theta, FrankWolfeInfo(n_iter, start, objective, gap, empty)
 
 
 def _infer_on_threads(
@@ -201,9 +145,8 @@ def _infer_on_threads(
     classes: NDArray[np.int64],
     weights: NDArray[np.float64],
     options: tuple[bool, int, float],
-    n_jobs: int | None,
+    threads: int,
 ) -> tuple[NDArray[Any], ...]:
-    threads = n_threads(n_jobs)
     table, known, column = _word_table(topics, U.indices, threads)
     parts: dict[int, tuple[NDArray[Any], ...]] = {}
 
@@ -221,11 +164,7 @@ def _infer_on_threads(
         )  # fmt: skip
         parts[start] = indices[:n_written].copy(), data[:n_written].copy(), counts, info
 
-    ranges = [
-        (row, min(row + _MAX_ROWS, stop))
-        for start, stop in balanced_ranges(U.indptr, RANGES_PER_THREAD * threads)
-        for row in range(start, stop, _MAX_ROWS)
-    ]
+    ranges = _cut(balanced_ranges(U.indptr, RANGES_PER_THREAD * threads))
     run_ranges(infer_range, ranges, threads)
     return tuple(
         np.concatenate(part)
@@ -233,11 +172,13 @@ def _infer_on_threads(
     )
 
 
-def _info(table: NDArray[np.float64]) -> FrankWolfeInfo:
-    empty = table[:, 0] < 0
-    n_iter = np.where(empty, 0, table[:, 0]).astype(np.int64)
-    start, objective, gap = (table[:, j].copy() for j in (1, 2, 3))
-    return FrankWolfeInfo(n_iter, start, objective, gap, empty)
+def _cut(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Cut ranges into those of at most `_MAX_ROWS` rows."""
+    return [
+        (row, min(row + _MAX_ROWS, stop))
+        for start, stop in ranges
+        for row in range(start, stop, _MAX_ROWS)
+    ]
 
 
 def _word_table(
@@ -260,14 +201,7 @@ def _word_table(
         np.maximum(rows, topics.dtype.type(PROBABILITY_FLOOR), out=floored)
         np.log(floored, out=table[start:stop, n_topics:])
 
-    run_ranges(
-        fill,
-        [
-            (row, min(row + _MAX_ROWS, len(words)))
-            for row in range(0, len(words), _MAX_ROWS)
-        ],
-        threads,
-    )
+    run_ranges(fill, _cut([(0, len(words))]), threads)
     return table, known, row_of_word
 
 
@@ -310,15 +244,6 @@ def _check_documents(U: Any, n_words: int) -> sp.csr_array:
     if found:
         raise DataError(f"U has {found}. Weights are counts or the like.")
     return U
-
-
-def _check_options(promotion: float, max_iter: int, tol: float) -> None:
-    for name, value in (("promotion", promotion), ("max_iter", max_iter), ("tol", tol)):
-        if not (value >= 0 and np.isfinite(value)):
-            raise DataError(
-                f"The '{name}' parameter of frank_wolfe must be in the range "
-                f"[0, inf). Got {value!r} instead."
-            )
 
 
 def _check_promoted(

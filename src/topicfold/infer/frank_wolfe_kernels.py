@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from topicfold.core.jit import SPACE, inline, kernel
+from topicfold.core.jit import SPACE, kernel
 
 PROBABILITY_FLOOR = 1e-10
 """A topic gives at least this probability to a word that any topic has.
@@ -30,46 +30,11 @@ _MAX_NEWTON = 60
 _SERIES_LIMIT = 0.25
 
 
-# The concave separable term Σ_k c_k s(θ_k): s = sin, the promotion of the two-phase
-# framework. Any concave s would do whose value and slope at 0 are finite, log(θ + ε) of
-# a Dirichlet prior for one.
-
-
-@inline
-def term_value(share: float) -> float:
-    """Return ``s(θ_k)``."""
-    return math.sin(share)
-
-
-@inline
-def term_slope(share: float) -> float:
-    """Return ``s'(θ_k)``."""
-    return math.cos(share)
-
-
-@inline
-def term_curvature(share: float) -> float:
-    """Return ``s''(θ_k)``, never positive."""
-    return -math.sin(share)
-
-
 @kernel
 def infer_documents(
-    indptr,
-    indices,
-    data,
-    table,
-    known,
-    class_of_doc,
-    class_weights,
-    pairwise,
-    max_iter,
-    tol,
-    out_indices,
-    out_data,
-    out_counts,
-    out_info,
-):
+    indptr, indices, data, table, known, class_of_doc, class_weights, pairwise,
+    max_iter, tol, out_indices, out_data, out_counts, out_info,
+):  # fmt: skip
     """Infer θ of a range of documents; equivalent to `reference.frank_wolfe`.
 
     `indptr` (n + 1,), `indices` and `data` (nnz,) are CSR rows; `table` (V, 2 K) is
@@ -166,7 +131,7 @@ def gather_document(words, weights, table, out_block, out_scores):
 def best_vertex(scores, weights):
     """Return the vertex with the largest objective, the first of equals."""
     top, best = 0, -np.inf
-    lift = term_value(1.0) - term_value(0.0)
+    lift = math.sin(1.0)
     for k in range(len(scores)):
         value = scores[k] + weights[k] * lift
         if value > best:
@@ -192,8 +157,7 @@ def climb(
     for w in range(len(u)):
         value += u[w] * math.log(x[w])
     if promoting:
-        value += weights.sum() * term_value(0.0)
-        value += weights[top] * (term_value(1.0) - term_value(0.0))
+        value += weights[top] * math.sin(1.0)
     out_theta[:] = 0.0
     out_theta[top] = 1.0
     lists[0], n_active = top, 1
@@ -302,11 +266,11 @@ def best_direction(gradient, weights, promoting, theta):
             if gradient[k] > best:
                 top, best = k, gradient[k]
         return top, best - 1.0  # Σ_k θ_k g_k = Σ_w u_w = 1
-    level, slope_at_zero = 1.0, term_slope(0.0)
+    level = 1.0
     for k in range(len(gradient)):
-        slope = weights[k] * slope_at_zero
+        slope = weights[k]  # cos 0 = 1
         if theta[k] > 0.0:
-            slope = weights[k] * term_slope(theta[k])
+            slope = weights[k] * math.cos(theta[k])
             level += theta[k] * slope
         slope += gradient[k]
         if slope > best:
@@ -320,7 +284,7 @@ def worst_topic(gradient, weights, theta, active, top):
     bad, least = -1, np.inf
     for j in range(len(active)):
         k = active[j]
-        slope = gradient[k] + weights[k] * term_slope(theta[k])
+        slope = gradient[k] + weights[k] * math.cos(theta[k])
         if k != top and (slope < least or (slope == least and k < bad)):
             bad, least = k, slope
     return bad
@@ -389,8 +353,8 @@ def derivatives(step, u, x, delta, weights, promoting, theta, active, way):
             k = active[j]
             if way[j] != 0.0 and weights[k] != 0.0:
                 share = theta[k] + step * way[j]
-                slope += weights[k] * way[j] * term_slope(share)
-                bend += weights[k] * way[j] * way[j] * term_curvature(share)
+                slope += weights[k] * way[j] * math.cos(share)
+                bend += weights[k] * way[j] * way[j] * -math.sin(share)
     return slope, bend
 
 
@@ -402,7 +366,7 @@ def term_gain(step, weights, theta, active, way):
         k = active[j]
         if way[j] != 0.0 and weights[k] != 0.0:
             share = theta[k] + step * way[j]
-            gain += weights[k] * (term_value(share) - term_value(theta[k]))
+            gain += weights[k] * (math.sin(share) - math.sin(theta[k]))
     return gain
 
 

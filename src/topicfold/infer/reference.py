@@ -17,22 +17,8 @@ from topicfold.infer.frank_wolfe_kernels import PROBABILITY_FLOOR
 def objective(theta: Doubles, u: Doubles, block: Doubles, weights: Doubles) -> float:
     """Return ``f(θ) = Σ_w u_w log Σ_k θ_k φ_kw + Σ_k c_k sin θ_k``.
 
-    Parameters
-    ----------
-    theta : ndarray of shape (K,)
-        Mixture.
-    u : ndarray of shape (n,)
-        Weights of the document's words, with sum 1.
-    block : ndarray of shape (n, K)
-        Their rows of φᵀ.
-    weights : ndarray of shape (K,)
-        c: the promotion of promoted topics, 0 for others.
-
-    Examples
-    --------
-    >>> block = np.array([[0.5, 0.25]])
-    >>> float(objective(np.array([1.0, 0.0]), np.ones(1), block, np.zeros(2)))
-    -0.6931471805599453
+    `u` (n,) are the weights of the document's words, with sum 1, `block` (n, K) their
+    rows of φᵀ, and `weights` (K,) c: the promotion of promoted topics, 0 for others.
     """
     return float(u @ np.log(block @ theta) + weights @ np.sin(theta))
 
@@ -51,15 +37,7 @@ def frank_wolfe_document(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> tuple[Doubles, Doubles]:
-    """Return the mixture of one document and its objective, start first.
-
-    Examples
-    --------
-    >>> block = np.array([[0.5, 0.1], [0.1, 0.5]])
-    >>> theta, path = frank_wolfe_document(np.array([0.5, 0.5]), block, np.zeros(2))
-    >>> theta.round(6).tolist(), len(path)
-    ([0.5, 0.5], 2)
-    """
+    """Return the mixture of one document and its objective, start first."""
     vertices = np.eye(block.shape[1])
     values = [objective(vertex, u, block, weights) for vertex in vertices]
     theta = vertices[int(np.argmax(values))]
@@ -109,13 +87,7 @@ def frank_wolfe(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> Doubles:
-    """Return θ, dense: what `topicfold.infer.frank_wolfe.frank_wolfe` computes.
-
-    Examples
-    --------
-    >>> frank_wolfe(sp.csr_array([[2, 0]]), np.eye(2))
-    array([[1., 0.]])
-    """
+    """Return θ, dense: what `topicfold.infer.frank_wolfe.frank_wolfe` computes."""
     n_topics = topics_word_major.shape[1]
     theta = np.full((U.shape[0], n_topics), 1.0 / n_topics)
     for row in range(U.shape[0]):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,20 @@ def checked_rows(values: ArrayLike, name: str) -> NDArray[np.floating]:
             f" Divide each row by its sum."
         )
     return array
+
+
+def check_at_least(value: Any, name: str, least: int = 1) -> None:
+    """Refuse what is no whole number, or too small."""
+    if not isinstance(value, int | np.integer) or value < least:
+        raise DataError(f"{name}={value!r} must be an integer, {least} or more.")
+
+
+def check_vocabulary(vocabulary: Sequence[str], n_terms: int) -> None:
+    """Refuse a vocabulary of another length than the topics."""
+    if len(vocabulary) != n_terms:
+        raise DataError(
+            f"vocabulary has {len(vocabulary)} words for {n_terms} columns of topics."
+        )
 
 
 def checked_counts(X: Any, name: str) -> Any:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_random_state
 
 from topicfold.exceptions import DataError
@@ -36,10 +37,6 @@ def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     clusters : array of shape (n_documents,)
         The clusters, for instance the largest topic of each document.
 
-    Returns
-    -------
-    float
-
     References
     ----------
     .. [1] D. Cai, Q. Mei, J. Han, C. Zhai, "Modeling hidden topics on document
@@ -50,7 +47,7 @@ def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     >>> clustering_accuracy(["a", "a", "b", "b"], [1, 1, 0, 1])
     0.75
     """
-    table = _contingency(labels, clusters)
+    table = contingency_matrix(*_codes(labels, clusters))
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
@@ -70,42 +67,18 @@ def clustering_nmi(labels: ArrayLike, clusters: ArrayLike) -> float:
     clusters : array of shape (n_documents,)
         The clusters.
 
-    Returns
-    -------
-    float
-
-    References
-    ----------
-    .. [1] D. Cai, Q. Mei, J. Han, C. Zhai, "Modeling hidden topics on document
-       manifold", CIKM 2008.
-
     Examples
     --------
     >>> clustering_nmi(["a", "a", "b", "b"], [1, 1, 0, 0])
     1.0
     """
-    table = _contingency(labels, clusters).astype(np.float64)
-    joint = table / table.sum()
-    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-    larger = max(_entropy(rows), _entropy(columns))
-    if larger == 0:
-        return 1.0
-    filled = joint > 0
-    ratio = joint[filled] / np.outer(rows, columns)[filled]
-    information = float(joint[filled] @ np.log(ratio))
-    return min(max(information / larger, 0.0), 1.0)
+    classes, groups = _codes(labels, clusters)
+    value = normalized_mutual_info_score(classes, groups, average_method="max")
+    return min(max(float(value), 0.0), 1.0)
 
 
 class TopicMatch(NamedTuple):
-    """Which topic of one run is which of another.
-
-    Attributes
-    ----------
-    first, second : int arrays of the same length
-        Matched topics; as many as the smaller run has.
-    overlap : array
-        Probability that each pair shares, 0 to 1.
-    """
+    """Matched topics of two runs, and the probability that each pair shares."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -126,7 +99,8 @@ def match_topics(first: ArrayLike, second: ArrayLike) -> TopicMatch:
     Returns
     -------
     TopicMatch
-        By the number of the first run's topic.
+        `first`, `second` and `overlap` of as many pairs as the smaller run has topics,
+        by the number of the first run's topic.
 
     Examples
     --------
@@ -159,10 +133,6 @@ def topic_stability(runs: Sequence[ArrayLike]) -> float:
     ----------
     runs : sequence of arrays of shape (n_topics, n_terms)
         At least two: word distributions from fits with other seeds or samples.
-
-    Returns
-    -------
-    float
 
     References
     ----------
@@ -220,10 +190,6 @@ def map_trustworthiness(
     random_state : int, RandomState or None, default=None
         Seed of that draw.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     Memory is O(n_documents), time O(n_documents²): draw some for large maps.
@@ -269,23 +235,16 @@ def map_trustworthiness(
     return 1.0 - penalty / worst
 
 
-def _entropy(p: NDArray[np.float64]) -> float:
-    p = p[p > 0]
-    return max(float(-(p @ np.log(p))), 0.0)
-
-
-def _contingency(labels: Any, clusters: Any) -> NDArray[np.int64]:
+def _codes(labels: Any, clusters: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return classes and clusters as numbers from 0."""
     classes, groups = np.asarray(labels), np.asarray(clusters)
     if classes.ndim != 1 or classes.shape != groups.shape or not len(classes):
         raise DataError(
             f"labels has shape {classes.shape} and clusters {groups.shape}. Give one "
             "label and one cluster per document, and at least one document."
         )
-    row = np.unique(classes, return_inverse=True)[1]
-    column = np.unique(groups, return_inverse=True)[1]
-    table = np.zeros((row.max() + 1, column.max() + 1), dtype=np.int64)
-    np.add.at(table, (row, column), 1)
-    return table
+    row, column = (np.unique(x, return_inverse=True)[1] for x in (classes, groups))
+    return row, column
 
 
 def _penalty(

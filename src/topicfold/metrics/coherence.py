@@ -8,16 +8,21 @@ the words asked for occur, not on the length of the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_array, checked_counts
-from topicfold.metrics.words import check_enough, top_columns
+from topicfold.metrics._checks import (
+    check_at_least,
+    check_vocabulary,
+    checked_array,
+    checked_counts,
+)
+from topicfold.metrics.words import top_columns
 
 # Keeps the logarithm of pairs that never occur together finite (Röder et al.).
 _EPSILON = 1e-12
@@ -54,10 +59,6 @@ def npmi_coherence(
     n_words : int, default=10
         Top words of each topic, at least 2, at most the number of terms.
 
-    Returns
-    -------
-    array of shape (n_topics,)
-
     References
     ----------
     .. [1] G. Bouma, "Normalized (pointwise) mutual information in collocation
@@ -70,12 +71,7 @@ def npmi_coherence(
     >>> npmi_coherence([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]], X, n_words=2).tolist()
     [1.0, -1.0]
     """
-    pairs, n_documents = _document_pairs(checked_array(topics, "topics"), X, n_words)
-    scores = [
-        np.nan if together is None else _mean_npmi(together, n_documents)
-        for together in pairs
-    ]
-    return np.array(scores)
+    return _document_scores(topics, X, n_words, _mean_npmi)
 
 
 def umass_coherence(
@@ -105,10 +101,6 @@ def umass_coherence(
     pseudocount : float, default=1.0
         Above 0. ``1e-12 * n_documents`` gives gensim's ``u_mass``.
 
-    Returns
-    -------
-    array of shape (n_topics,)
-
     References
     ----------
     .. [1] D. Mimno, H. Wallach, E. Talley, M. Leenders, A. McCallum, "Optimizing
@@ -122,20 +114,17 @@ def umass_coherence(
     """
     if not (np.isfinite(pseudocount) and pseudocount > 0):
         raise DataError(f"pseudocount={pseudocount} must be a number above 0.")
-    found, n_documents = _document_pairs(checked_array(topics, "topics"), X, n_words)
-    worst = np.log(pseudocount / n_documents)
-    scores = np.full(len(found), np.nan)
-    for number, together in enumerate(found):
-        if together is None:
-            continue
+
+    def mean_umass(together: NDArray[np.float64], n_documents: int) -> float:
         likelier, other = np.triu_indices(len(together), k=1)
         frequency = np.diag(together)
         seen = (frequency[likelier] > 0) & (frequency[other] > 0)
-        pairs = np.full(len(seen), worst)
+        pairs = np.full(len(seen), np.log(pseudocount / n_documents))
         joint = together[likelier, other][seen]
         pairs[seen] = np.log((joint + pseudocount) / frequency[likelier][seen])
-        scores[number] = pairs.mean()
-    return scores
+        return float(pairs.mean())
+
+    return _document_scores(topics, X, n_words, mean_umass)
 
 
 def cv_coherence(
@@ -171,10 +160,6 @@ def cv_coherence(
     window : int, default=110
         Number of tokens in a window.
 
-    Returns
-    -------
-    array of shape (n_topics,)
-
     Notes
     -----
     Agrees with gensim's ``c_v`` where no top word is twice in a window and every
@@ -195,64 +180,39 @@ def cv_coherence(
     [1.0, 0.039]
     """
     weights = checked_array(topics, "topics")
-    check_enough(n_words, weights.shape[1])
-    if len(vocabulary) != weights.shape[1]:
-        raise DataError(
-            f"vocabulary has {len(vocabulary)} words for {weights.shape[1]} columns of "
-            "topics."
-        )
+    check_vocabulary(vocabulary, weights.shape[1])
     columns = top_columns(weights, n_words, least=2)
     used = np.unique(np.concatenate(columns))
     words = [vocabulary[column] for column in used.tolist()]
-    counts = window_cooccurrence(documents, words, window=window)
-    if counts.n_units == 0:
+    together, n_windows = window_cooccurrence(documents, words, window)
+    if n_windows == 0:
         raise DataError("documents has no tokens. Give the texts of the corpus.")
     scores = np.full(len(columns), np.nan)
     for number, topic in enumerate(columns):
         if len(topic) > 1:
-            block = counts.block(np.searchsorted(used, topic))
-            scores[number] = _mean_cosine(_smoothed_npmi(block / counts.n_units))
+            place = np.searchsorted(used, topic)
+            block = together[place][:, place].toarray() / n_windows
+            scores[number] = _mean_cosine(_smoothed_npmi(block))
     return scores
-
-
-class Cooccurrence(NamedTuple):
-    """Windows that have both words of a pair (diagonal: one word), of `n_units`."""
-
-    together: Any
-    n_units: int
-
-    def block(self, words: ArrayLike) -> NDArray[np.float64]:
-        """Return the dense square of some words."""
-        place = np.asarray(words)
-        return self.together[place][:, place].toarray().astype(np.float64)
 
 
 def window_cooccurrence(
     documents: Iterable[str | Sequence[str]],
     words: Sequence[str],
-    *,
-    window: int = 110,
-) -> Cooccurrence:
-    """Count the sliding windows that have a word, and those that have two.
+    window: int,
+) -> tuple[Any, int]:
+    """Count the sliding windows that have two words (diagonal: one), and all windows.
 
     A document of n tokens has ``max(n - window, 0) + 1`` windows, one at each place; a
     shorter one is a window by itself, an empty one has none. Time and memory are
     O(occurrences of `words`), but for the product of the words in one window.
-
-    Examples
-    --------
-    >>> texts = [["a", "b", "x", "a"], ["b"]]
-    >>> counts = window_cooccurrence(texts, ["a", "b"], window=2)
-    >>> counts.together.toarray().tolist(), counts.n_units
-    ([[2, 1], [1, 3]], 4)
     """
-    if not isinstance(window, int | np.integer) or window < 1:
-        raise DataError(f"window={window!r} must be an integer, 1 or more.")
+    check_at_least(window, "window")
     code = {word: number for number, word in enumerate(words)}
     if len(code) != len(words):
         raise DataError("words has repetitions. Give each word once.")
     total = sparse.csr_array((len(words), len(words)), dtype=np.int64)
-    n_units, size = 0, 0
+    n_units = size = 0
     pending: list[tuple[Any, ...]] = []
     for number, document in enumerate(documents):
         tokens = _tokens(document, number)
@@ -268,7 +228,7 @@ def window_cooccurrence(
         if size > _BLOCK:
             total = total + _product(pending, len(words))
             pending, size = [], 0
-    return Cooccurrence(total + _product(pending, len(words)), n_units)
+    return total + _product(pending, len(words)), n_units
 
 
 def _tokens(document: str | Sequence[str], number: int) -> Sequence[str]:
@@ -326,38 +286,42 @@ def _product(pending: list[tuple[Any, ...]], n_words: int) -> Any:
     return sparse.csr_array(has_word.T @ (weights @ has_word))
 
 
-def _document_pairs(
-    topics: NDArray[np.floating], X: Any, n_words: int
-) -> tuple[list[NDArray[np.float64] | None], int]:
-    """Return, for every topic, in how many documents its top words occur together.
+def _document_scores(
+    topics: ArrayLike,
+    X: Any,
+    n_words: int,
+    score: Callable[[NDArray[np.float64], int], float],
+) -> NDArray[np.float64]:
+    """Score every topic by the number of documents that have two of its top words.
 
-    The diagonal has those that have the word; None for a topic without a pair. Also
-    the number of documents.
+    `score` is given their matrix (diagonal: one word) and the number of all documents.
+    A topic without a pair gets NaN.
     """
-    check_enough(n_words, topics.shape[1])
+    weights = checked_array(topics, "topics")
     reference = checked_counts(X, "X")
-    if reference.shape[1] != topics.shape[1] or reference.shape[0] == 0:
+    if reference.shape[1] != weights.shape[1] or reference.shape[0] == 0:
         raise DataError(
-            f"X has shape {reference.shape} for topics of {topics.shape[1]} terms. "
+            f"X has shape {reference.shape} for topics of {weights.shape[1]} terms. "
             "Give at least one document, on the vocabulary of the topics."
         )
-    columns = top_columns(topics, n_words, least=2)
+    columns = top_columns(weights, n_words, least=2)
     used = np.unique(np.concatenate(columns))
     has_word = reference.tocsc()[:, used].astype(np.int64)
     has_word.data[:] = 1
-    pairs: list[NDArray[np.float64] | None] = []
-    for topic in columns:
-        block = has_word[:, np.searchsorted(used, topic)]
-        together = (block.T @ block).toarray().astype(np.float64)
-        pairs.append(together if len(topic) > 1 else None)
-    return pairs, reference.shape[0]
+    scores = np.full(len(columns), np.nan)
+    for number, topic in enumerate(columns):
+        if len(topic) > 1:
+            block = has_word[:, np.searchsorted(used, topic)]
+            together = (block.T @ block).toarray().astype(np.float64)
+            scores[number] = score(together, reference.shape[0])
+    return scores
 
 
 def _mean_npmi(together: NDArray[np.float64], n_documents: int) -> float:
     """Mean over pairs; `together` has document frequencies on its diagonal."""
     first, second = np.triu_indices(len(together), k=1)
-    frequency = np.diag(together).astype(np.float64)
-    joint = together[first, second].astype(np.float64)
+    frequency = np.diag(together)
+    joint = together[first, second]
     scores = np.full(len(joint), -1.0)
     scores[joint == n_documents] = 0.0
     mixed = (joint > 0) & (joint < n_documents)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from topicfold.exceptions import DataError
+from topicfold.metrics._checks import check_at_least
 
 if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
@@ -95,10 +96,6 @@ def word_intrusion(
     random_state : int, RandomState or None, default=None
         Seed.
 
-    Returns
-    -------
-    list of IntrusionItem
-
     References
     ----------
     .. [1] J. Chang, J. Boyd-Graber, S. Gerrish, C. Wang, D. Blei, "Reading tea leaves:
@@ -113,7 +110,7 @@ def word_intrusion(
     >>> sorted(item.choices), item.choices[item.answer]
     (['fish', 'fox', 'wolf'], 'fish')
     """
-    _check_positive(n_words, "n_words")
+    check_at_least(n_words, "n_words")
     rng = check_random_state(random_state)
     best = data.top_term_ids(n_words)
     items: list[IntrusionItem] = []
@@ -182,7 +179,7 @@ def topic_intrusion(
     >>> sorted(item.choices), item.choices[item.answer]
     (['animals', 'both', 'colours'], 'animals')
     """
-    _check_positive(n_topics, "n_topics")
+    check_at_least(n_topics, "n_topics")
     if data.doc_topics is None or not data.n_documents:
         raise DataError(
             "topic intrusion needs the mixtures of documents (doc_topics). Give them, "
@@ -223,10 +220,6 @@ def score_intrusion(
     answers : sequence of int or None
         Place of the choice that was taken for the intruder; None: not answered.
 
-    Returns
-    -------
-    IntrusionScore
-
     Examples
     --------
     >>> item = IntrusionItem("word", 3, ("a", "b", "c"), (0, 1, 2), 1, (0.5, 0.0, 0.4))
@@ -254,12 +247,16 @@ def score_intrusion(
             odds.append(np.log(max(least, floor)) - np.log(max(taken, floor)))
     every = [hit for hits in right.values() for hit in hits]
     return IntrusionScore(
-        precision=float(np.mean(every)) if every else float("nan"),
-        chance=float(np.mean(chances)) if chances else float("nan"),
+        precision=_mean(every),
+        chance=_mean(chances),
         n_answered=len(every),
-        by_subject={subject: float(np.mean(hits)) for subject, hits in right.items()},
-        log_odds=float(np.mean(odds)) if odds else float("nan"),
+        by_subject={subject: _mean(hits) for subject, hits in right.items()},
+        log_odds=_mean(odds),
     )
+
+
+def _mean(values: list[Any]) -> float:
+    return float(np.mean(values)) if values else float("nan")
 
 
 def _shuffled(
@@ -280,8 +277,3 @@ def _shuffled(
         answer=order.index(len(ids) - 1),
         weights=tuple(float(weights[i]) for i in order),
     )
-
-
-def _check_positive(value: int, name: str) -> None:
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise DataError(f"{name}={value!r} must be an integer, 1 or more.")

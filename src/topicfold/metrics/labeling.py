@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.exceptions import DataError
+from topicfold.metrics._checks import check_at_least
 
 if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
@@ -78,9 +80,8 @@ def topic_labels(
         )
     if isinstance(documents, str) or not len(documents):
         raise DataError("texts must be a list with at least one document.")
-    for name, value in (("n_labels", n_labels), ("min_count", min_count)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise DataError(f"{name}={value!r} must be an integer, 1 or more.")
+    check_at_least(n_labels, "n_labels")
+    check_at_least(min_count, "min_count")
     if discrimination < 0:
         raise DataError(f"discrimination={discrimination} must be 0 or more.")
     rows = _word_rows(documents, data.vocabulary)
@@ -121,8 +122,7 @@ def _candidates(
     for row in rows:
         total += len(row)
         words.update(row.tolist())
-        near = zip(row[:-1].tolist(), row[1:].tolist(), strict=True)
-        found = [(a, b) for a, b in near if a >= 0 and b >= 0 and a != b]
+        found = [(a, b) for a, b in _pairs(row) if a >= 0 and b >= 0 and a != b]
         pairs.update(found)
         documents.update(set(found))
     scored = []
@@ -146,24 +146,18 @@ def _suitability(
     """Return Σ_w p(w|k) PMI(w, l) over top words of topics: topics × phrases."""
     n_documents = len(rows)
     place = {phrase: column for column, phrase in enumerate(phrases)}
-    owners, members = [], []
-    for number, row in enumerate(rows):
-        near = zip(row[:-1].tolist(), row[1:].tolist(), strict=True)
-        found = {place[pair] for pair in near if pair in place}
-        owners += [number] * len(found)
-        members += sorted(found)
-    has_phrase = _indicator(owners, members, (n_documents, len(phrases)))
+    has_phrase = _indicator(
+        ({place[pair] for pair in _pairs(row) if pair in place} for row in rows),
+        (n_documents, len(phrases)),
+    )
     top = data.top_term_ids(n_words)
     used = np.unique(top)
     column = np.full(data.n_terms, -1)
     column[used] = np.arange(len(used))
-    owners, members = [], []
-    for number, row in enumerate(rows):
-        words = np.unique(column[row[row >= 0]])
-        words = words[words >= 0]
-        owners += [number] * len(words)
-        members += words.tolist()
-    has_word = _indicator(owners, members, (n_documents, len(used)))
+    has_word = _indicator(
+        (set(column[row[row >= 0]].tolist()) - {-1} for row in rows),
+        (n_documents, len(used)),
+    )
     joint = sparse.coo_array(has_word.T @ has_phrase)
     p_word = np.asarray(has_word.sum(axis=0)).ravel() / n_documents
     p_phrase = np.asarray(has_phrase.sum(axis=0)).ravel() / n_documents
@@ -177,6 +171,14 @@ def _suitability(
     return scores
 
 
-def _indicator(rows: list[int], columns: list[int], shape: tuple[int, int]) -> Any:
-    ones = np.ones(len(rows))
-    return sparse.csr_array((ones, (rows, columns)), shape=shape)
+def _pairs(row: NDArray[np.int64]) -> Iterable[tuple[int, int]]:
+    """Return neighbouring words."""
+    return pairwise(row.tolist())
+
+
+def _indicator(rows: Iterable[set[int]], shape: tuple[int, int]) -> Any:
+    """Return the matrix with 1 in the given columns of each row."""
+    found = [sorted(row) for row in rows]
+    ends = np.cumsum([0, *map(len, found)])
+    columns = np.array([column for row in found for column in row], dtype=np.int64)
+    return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=shape)

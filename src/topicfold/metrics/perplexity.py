@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_array, checked_counts, checked_rows
+from topicfold.metrics._checks import (
+    check_at_least,
+    checked_array,
+    checked_counts,
+    checked_rows,
+)
 
 # Numbers gathered at once: 32 MB of float64.
 _BLOCK = 1 << 22
@@ -52,10 +56,6 @@ def completion_perplexity(
         unless smoothing is 0.
     smoothing : float, default=0.01
         Weight of the background, in [0, 1].
-
-    Returns
-    -------
-    float
 
     References
     ----------
@@ -174,10 +174,6 @@ def left_to_right_log_likelihood(
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
 
-    Returns
-    -------
-    ndarray of shape (n_documents,)
-
     References
     ----------
     .. [1] H. Wallach, I. Murray, R. Salakhutdinov, D. Mimno, "Evaluation methods for
@@ -208,9 +204,8 @@ def left_to_right_log_likelihood(
         )
     if not np.isfinite(alpha).all() or (alpha <= 0).any():
         raise DataError("doc_topic_prior must be finite and positive everywhere.")
-    for name, value in (("n_particles", n_particles), ("n_sweeps", n_sweeps)):
-        if not isinstance(value, Integral) or value < 1:
-            raise DataError(f"{name}={value!r} must be a whole number of at least 1.")
+    check_at_least(n_particles, "n_particles")
+    check_at_least(n_sweeps, "n_sweeps")
     return left_to_right(
         counts,
         phi,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_array
+from topicfold.metrics._checks import check_at_least, check_vocabulary, checked_array
 
 
 def top_words(
@@ -43,12 +43,9 @@ def top_words(
     [['b', 'a', 'c'], ['d']]
     """
     weights = checked_array(topics, "topics")
-    if len(vocabulary) != weights.shape[1]:
-        raise DataError(
-            f"vocabulary has {len(vocabulary)} words for {weights.shape[1]} columns of "
-            "topics."
-        )
-    columns = top_columns(weights, n_words, least=1)
+    check_vocabulary(vocabulary, weights.shape[1])
+    check_at_least(n_words, "n_words")
+    columns = top_columns(weights, min(n_words, weights.shape[1]))
     return [[vocabulary[column] for column in topic] for topic in columns]
 
 
@@ -65,10 +62,6 @@ def topic_diversity(topics: ArrayLike, n_words: int = 25) -> float:
     n_words : int, default=25
         Top words of each topic, at most the number of terms.
 
-    Returns
-    -------
-    float
-
     References
     ----------
     .. [1] A. Dieng, F. Ruiz, D. Blei, "Topic modeling in embedding spaces", TACL 8,
@@ -80,8 +73,7 @@ def topic_diversity(topics: ArrayLike, n_words: int = 25) -> float:
     0.75
     """
     weights = checked_array(topics, "topics")
-    check_enough(n_words, weights.shape[1])
-    columns = np.concatenate(top_columns(weights, n_words, least=1))
+    columns = np.concatenate(top_columns(weights, n_words))
     if not len(columns):
         raise DataError("topics has no positive weight, so there are no top words.")
     return len(np.unique(columns)) / len(columns)
@@ -103,10 +95,6 @@ def topic_exclusivity(topics: ArrayLike, *, n_words: int = 10) -> NDArray[np.flo
     n_words : int, default=10
         Top words of each topic, at most the number of terms.
 
-    Returns
-    -------
-    array of shape (n_topics,)
-
     References
     ----------
     .. [1] J. Bischof, E. Airoldi, "Summarizing topical content with word frequency and
@@ -118,10 +106,9 @@ def topic_exclusivity(topics: ArrayLike, *, n_words: int = 10) -> NDArray[np.flo
     [0.75, 0.75]
     """
     weights = _checked_weights(topics)
-    check_enough(n_words, weights.shape[1])
     shares = _shares(weights)
     scores = np.full(len(weights), np.nan)
-    for number, topic in enumerate(top_columns(weights, n_words, least=1)):
+    for number, topic in enumerate(top_columns(weights, n_words)):
         if len(topic):
             scores[number] = shares[number, topic].mean()
     return scores
@@ -143,10 +130,6 @@ def frex(topics: ArrayLike, *, weight: float = 0.5) -> NDArray[np.float64]:
         Word distributions of the topics, not negative.
     weight : float, default=0.5
         Of exclusivity, in [0, 1]; the rest is that of frequency.
-
-    Returns
-    -------
-    array of shape (n_topics, n_terms)
 
     References
     ----------
@@ -172,12 +155,16 @@ def frex(topics: ArrayLike, *, weight: float = 0.5) -> NDArray[np.float64]:
 
 
 def top_columns(
-    weights: NDArray[np.floating], n_words: int, *, least: int
+    weights: NDArray[np.floating], n_words: int, *, least: int = 1
 ) -> list[NDArray[np.int64]]:
     """Return the columns of the top words of every topic, best first."""
-    if not isinstance(n_words, int | np.integer) or n_words < least:
-        raise DataError(f"n_words={n_words!r} must be an integer, {least} or more.")
-    n_words = int(min(n_words, weights.shape[1]))
+    check_at_least(n_words, "n_words", least)
+    n_terms = weights.shape[1]
+    if n_words > n_terms:
+        raise DataError(
+            f"n_words={n_words} is more than the {n_terms} terms of topics. Give "
+            f"n_words={n_terms} or less."
+        )
     found = []
     for row in weights:
         # All words above the n-th weight and all that tie with it, then in order.
@@ -186,15 +173,6 @@ def top_columns(
         order = np.argsort(-row[candidates], kind="stable")
         found.append(candidates[order[:n_words]].astype(np.int64))
     return found
-
-
-def check_enough(n_words: int, n_terms: int) -> None:
-    """Refuse more top words than there are terms."""
-    if n_words > n_terms:
-        raise DataError(
-            f"n_words={n_words} is more than the {n_terms} terms of topics. Give "
-            f"n_words={n_terms} or less."
-        )
 
 
 def _checked_weights(topics: ArrayLike) -> NDArray[np.float64]:
