@@ -22,8 +22,7 @@ from topicfold.learn import (
     Resume,
     run_em,
 )
-from topicfold.learn.blocked_fstm import BlockedFstm
-from topicfold.learn.fstm import InferenceOptions
+from topicfold.learn.fstm import BlockedFstm, InferenceOptions
 from topicfold.learn.lda import Cvb0
 from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import PhiStep, ThetaStep

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_counts
 
 # Costs to choose from: features of length 1 need a smaller one than √θ.
 COSTS = {"topics": (1.0, 8.0, 64.0), "features": (0.25, 1.0, 4.0)}
@@ -30,7 +30,7 @@ def read_counts(corpus: Any) -> tuple[str, sparse.csr_matrix]:
             f"the corpus is a {type(X).__name__}. Read it first, for instance with "
             "topicfold.corpus.load_folder."
         )
-    return "", sparse.csr_matrix(checked_counts(X, "X"))
+    return "", check_counts(X, "X")
 
 
 def read_labels(corpus: Any, n_documents: int) -> tuple[NDArray[np.int64], list[str]]:

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 
 from topicfold.choosing.cells import quiet
 from topicfold.choosing.comparison import load_figure
 from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
+from topicfold.core.counts import check_counts
+from topicfold.core.labels import encode_labels
 from topicfold.exceptions import DataError
 from topicfold.metrics import topic_stability
-from topicfold.metrics._checks import checked_counts
 
 # Column, title, and whether more is better.
 _SCORES = (
@@ -28,8 +28,8 @@ _SCORES = (
     ("stability", "stability", True),
     ("accuracy", "accuracy", True),
 )
-# What one fit is scored by.
-_SCORED = ("perplexity", "coherence", "diversity", "accuracy")
+# What one fit is scored by: all but stability.
+_SCORED = tuple(name for name, _, _ in _SCORES if name != "stability")
 
 __all__ = ["Selection", "SelectionRecord", "select_n_components"]
 
@@ -214,11 +214,13 @@ def select_n_components(
     >>> found.best("coherence")
     3
     """
-    counts = sparse.csr_matrix(checked_counts(X, "X"))
+    counts = check_counts(X, "X")
     sizes = sorted(set(check_sizes(candidates, "candidates")))
     n_restarts = check_sizes(n_restarts, "n_restarts")[0]
     train = _training_part(counts.shape[0], test_size, random_state)
-    labels = _labels(y, train)
+    labels = None if y is None else encode_labels(y, len(train))
+    if y is not None and labels is None:
+        raise DataError("y has no known label. Leave it out, or give some.")
     fits: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
     data = counts, train, labels
     todo = [(size, random_state + i) for size in sizes for i in range(n_restarts)]
@@ -301,14 +303,3 @@ def _training_part(n: int, test_size: float, seed: int) -> NDArray[np.bool_]:
     train = np.ones(n, dtype=bool)
     train[np.random.default_rng(seed).permutation(n)[:n_test]] = False
     return train
-
-
-def _labels(y: Any, train: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-    from topicfold.core.labels import encode_labels
-
-    if y is None:
-        return None
-    labels = encode_labels(y, len(train))
-    if labels is None:
-        raise DataError("y has no known label. Leave it out, or give some.")
-    return labels

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -30,14 +29,13 @@ from topicfold.corpus.block_corpus import BlockCorpus, Rows, clean_block
 from topicfold.corpus.npz import DAMAGE, check_size, load_counts
 from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
 from topicfold.exceptions import DataError, ModelFileError
-from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.persistence.bundle import checksum, read_bundle, write_bundle
 
 KIND = "block_matrix"
 INDEX = "index.safetensors"
 BLOCK_SIZE = 65_536
 _TYPES = {"I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
 _AGAIN = "Write or copy it again."
-_CHUNK = 1 << 22
 # Block files as they were when this process found nothing wrong with them.
 _CHECKED: set[tuple[Any, ...]] = set()
 
@@ -102,7 +100,7 @@ class BlockWriter:
         block = clean_block(block, f"block {number}", self.n_terms, self.dtype)
         file = self.draft / _block_name(number)
         write_block(file, block)
-        self._sizes.append((block.shape[0], block.nnz, _file_checksum(file)))
+        self._sizes.append((block.shape[0], block.nnz, checksum(file)))
         width = max(block.shape[1], len(self._frequencies))
         self._frequencies = _widened(self._frequencies, width)
         self._totals = _widened(self._totals, width)
@@ -402,7 +400,7 @@ class BlockFile(NamedTuple):
         return block.astype(self.dtype, copy=False)
 
     def _load_checked(self) -> sparse.csr_matrix:
-        if self.checksum >= 0 and _file_checksum(Path(self.path)) != self.checksum:
+        if self.checksum >= 0 and checksum(Path(self.path)) != self.checksum:
             raise DataError(
                 f"The block file {self.path} is damaged: its checksum is not that of "
                 f"the index. {_AGAIN}"
@@ -485,15 +483,6 @@ def _load_any(path: str) -> sparse.csr_matrix:
 def _unreadable(path: str, error: BaseException) -> DataError:
     reason = f"{type(error).__name__}: {error}".rstrip(".")
     return DataError(f"The block file {path} cannot be read ({reason}). {_AGAIN}")
-
-
-def _file_checksum(path: Path) -> int:
-    """Return the CRC-32 of a file."""
-    checksum = 0
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            checksum = zlib.crc32(chunk, checksum)
-    return checksum
 
 
 def _checked_index(

@@ -38,37 +38,37 @@ def prior_masses(rows, alpha, out_mass):
 
 
 @inline
-def document_mass(part, active, n_active, rows, w):
-    """Return Σ_j N_dk φ_kw over the topics of the document, in four sums."""
-    a = b = c = d = 0.0
+def document_mass(part, active, n_active, rows, w, smooth):
+    """Return Σ_j part_j (rows[w, active_j] + smooth), in four sums side by side."""
+    a = b = c = d = part.dtype.type(0)
     quads = n_active & ~3
     for j in range(0, quads, 4):
-        a += part[j] * rows[w, active[j]]
-        b += part[j + 1] * rows[w, active[j + 1]]
-        c += part[j + 2] * rows[w, active[j + 2]]
-        d += part[j + 3] * rows[w, active[j + 3]]
+        a += part[j] * (rows[w, active[j]] + smooth)
+        b += part[j + 1] * (rows[w, active[j + 1]] + smooth)
+        c += part[j + 2] * (rows[w, active[j + 2]] + smooth)
+        d += part[j + 3] * (rows[w, active[j + 3]] + smooth)
     for j in range(quads, n_active):
-        a += part[j] * rows[w, active[j]]
+        a += part[j] * (rows[w, active[j]] + smooth)
     return (a + b) + (c + d)
 
 
 @inline
-def draw_topic(u, total, rows, w, alpha, part, active, n_active):
+def draw_topic(u, total, rows, w, smooth, prior, part, active, n_active):
     """Return the topic at u of the masses, `total` of them the document's own."""
     if u < total:
         j = 0
-        u -= part[0] * rows[w, active[0]]
+        u -= part[0] * (rows[w, active[0]] + smooth)
         while u >= 0 and j < n_active - 1:
             j += 1
-            u -= part[j] * rows[w, active[j]]
+            u -= part[j] * (rows[w, active[j]] + smooth)
         k = active[j]
     else:
         u -= total
         k = uint32(0)
-        u -= alpha[0] * rows[w, 0]
-        while u >= 0 and k < len(alpha) - 1:
+        u -= prior[0] * (rows[w, 0] + smooth)
+        while u >= 0 and k < len(prior) - 1:
             k += uint32(1)
-            u -= alpha[k] * rows[w, k]
+            u -= prior[k] * (rows[w, k] + smooth)
     return k
 
 
@@ -119,9 +119,9 @@ def sample_mixtures(
                 if sweep > 0:
                     n_active = remove_token(topics[i], n_active, part, place, active)
                 w = words[begin + i]
-                total = document_mass(part, active, n_active, rows, w)
+                total = document_mass(part, active, n_active, rows, w, 0.0)
                 u = uniform(key, i) * (total + prior_mass[w])
-                k = draw_topic(u, total, rows, w, alpha, part, active, n_active)
+                k = draw_topic(u, total, rows, w, 0.0, alpha, part, active, n_active)
                 topics[i] = k
                 n_active = add_token(k, n_active, part, place, active)
             if sweep > burn_in:
@@ -174,11 +174,11 @@ def predict_left_to_right(
                 if i < n:
                     n_active = remove_token(topics[i], n_active, part, place, active)
                 w = words[begin + i]
-                total = document_mass(part, active, n_active, rows, w)
+                total = document_mass(part, active, n_active, rows, w, 0.0)
                 mass = total + prior_mass[w]
                 u = uniform(key, counter) * mass
                 counter += 1
-                k = draw_topic(u, total, rows, w, alpha, part, active, n_active)
+                k = draw_topic(u, total, rows, w, 0.0, alpha, part, active, n_active)
                 topics[i] = k
                 n_active = add_token(k, n_active, part, place, active)
                 if i == n:

@@ -28,6 +28,7 @@ from numba import uint32
 
 from topicfold.core.jit import inline, kernel, lean_kernel
 from topicfold.engine.prefetch import prefetch_row
+from topicfold.gibbs.fixed_topics_kernels import document_mass, draw_topic
 from topicfold.gibbs.random import stream_key, uniform
 
 # A word's row is asked for so many tokens ahead.
@@ -152,20 +153,7 @@ def draw_frequent(
     while True:
         u = np.float32(uniform(key, counter) * (total + mass))
         counter += 1
-        if u < total:
-            j = 0
-            u -= part[0] * (rows[w, active[0]] + smooth)
-            while u >= 0 and j < n_active - 1:
-                j += 1
-                u -= part[j] * (rows[w, active[j]] + smooth)
-            k = active[j]
-        else:
-            u -= total
-            k = uint32(0)
-            u -= prior[0] * (rows[w, 0] + smooth)
-            while u >= 0 and k < len(scale) - 1:
-                k += uint32(1)
-                u -= prior[k] * (rows[w, k] + smooth)
+        k = draw_topic(u, total, rows, w, smooth, prior, part, active, n_active)
         if k != z:
             break
         with_it = (rows[w, z] + eta) * (1.0 - scale[z])
@@ -174,24 +162,6 @@ def draw_frequent(
         if uniform(key, counter - 1) * with_it < without_it:
             break
     return k, counter
-
-
-@inline
-def document_mass(part, active, n_active, rows, w, smooth):
-    """Return Σ_j part_j (rows[w, active_j] + η), in four sums that run side by side."""
-    a = np.float32(0)
-    b = np.float32(0)
-    c = np.float32(0)
-    d = np.float32(0)
-    quads = n_active & ~3
-    for j in range(0, quads, 4):
-        a += part[j] * (rows[w, active[j]] + smooth)
-        b += part[j + 1] * (rows[w, active[j + 1]] + smooth)
-        c += part[j + 2] * (rows[w, active[j + 2]] + smooth)
-        d += part[j + 3] * (rows[w, active[j + 3]] + smooth)
-    for j in range(quads, n_active):
-        a += part[j] * (rows[w, active[j]] + smooth)
-    return (a + b) + (c + d)
 
 
 @inline

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Learning of fully sparse topics: Frank-Wolfe inference, then ``φ ∝ Σ_d X_dw θ_dk``.
 
-See docs/math.md §6.
+See docs/math.md §6. From a corpus in blocks the steps are the same, block by block: the
+mixtures of a block are inferred and counted in one visit and not kept.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from topicfold.core.jit import kernel
+from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.engine.blocks.executor import as_it_is, executor_of, map_rows
 from topicfold.infer.frank_wolfe import frank_wolfe
 
 
@@ -31,44 +35,31 @@ class FstmLearning:
 
     The objective is ``ℒ = Σ_d Σ_w X_dw log Σ_k θ_dk φ_kw``. Inference maximises it
     over θ; the topics maximise its bound ``Σ_dwk X_dw θ_dk log φ_kw`` over φ. So a
-    step of both may lower ℒ a little, unlike one of EM.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (D, V)
-        Counts.
-    phi : ndarray of shape (K, V)
-        Start of the topics.
-    options : InferenceOptions
-        How mixtures are inferred.
+    step of both may lower ℒ a little, unlike one of EM. `phi` (K, V) is the start.
     """
 
-    def __init__(
-        self, X: sparse.csr_matrix, phi: Array, options: InferenceOptions
-    ) -> None:
+    theta: Any = None
+    _kept: Array | None = None
+
+    def __init__(self, X: Any, phi: Array, options: InferenceOptions) -> None:
         self.X = X
         self.options = options
         self.word_major = np.ascontiguousarray(phi.T, dtype=X.dtype)
-        self.lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-        self.theta = sparse.csr_array((X.shape[0], len(phi)), dtype=X.dtype)
 
     def start(self) -> float:
         """Infer the mixtures under the first topics."""
-        return self._infer()
+        self.theta, objective = _inferred(self.X, self.word_major, self.options)
+        return objective
 
     def iterate(self) -> float:
         """Update the topics, then the mixtures; return ℒ."""
-        self.word_major = self._updated_topics()
-        return self._infer()
-
-    def _updated_topics(self) -> Array:
-        return updated_topics(self.X, self.theta, self.word_major)
-
-    def _infer(self) -> float:
-        self.theta, info = frank_wolfe(
-            self.X, self.word_major, **self.options._asdict(), return_info=True
-        )
-        return float(self.lengths @ info.objective)
+        if self.theta is None and self._kept is None:
+            raise RuntimeError("call start() before iterate()")
+        counts = self._kept
+        if counts is None:
+            counts = topic_counts(self.X, self.theta)
+        self.word_major = topics_from_counts(counts, self.word_major)
+        return self.start()
 
     def fingerprint(self) -> dict[str, float]:
         """Tell this corpus from others."""
@@ -86,7 +77,7 @@ class FstmLearning:
     def restore(self, state: dict[str, Any]) -> float:
         """Go on from a `state`; returns the objective there."""
         self.word_major = state["topics"]
-        return self._infer()
+        return self.start()
 
     def topics(self) -> Array:
         """Topics (K, V)."""
@@ -98,17 +89,62 @@ class FstmLearning:
         return theta
 
 
+class BlockedFstm(FstmLearning):
+    """`FstmLearning` over a corpus in blocks: counts are kept in place of mixtures."""
+
+    def start(self) -> float:
+        """Infer and count the mixtures of all blocks."""
+        self._kept, objective = expected_counts(self.X, self.word_major, self.options)
+        return objective
+
+    def doc_topics(self) -> Array:
+        """Mixtures (D, K), dense, memory-mapped."""
+        return dense_mixtures(self.X, self.word_major, self.options)
+
+
+def learning_of(X: Any, phi: Array, options: InferenceOptions) -> FstmLearning:
+    """Return the learning for a CSR matrix or a corpus in blocks."""
+    kind = BlockedFstm if isinstance(X, BlockCorpus) else FstmLearning
+    return kind(X, phi, options)
+
+
+def _inferred(
+    X: Any, word_major: Array, options: InferenceOptions
+) -> tuple[Any, float]:
+    """Return the mixtures under these topics, sparse, and ``ℒ``."""
+    theta, info = frank_wolfe(X, word_major, **options._asdict(), return_info=True)
+    lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    return theta, float(lengths @ info.objective)
+
+
+def expected_counts(
+    X: Any, word_major: Array, options: InferenceOptions
+) -> tuple[Array, float]:
+    """Return ``Σ_d X_dw θ_dk`` (V, K) and ``ℒ`` for the mixtures under these topics."""
+    if isinstance(X, BlockCorpus):
+        blocks = executor_of(X, n_threads(options.n_jobs)).prepare(as_it_is)
+        shared = (word_major, options._replace(n_jobs=1))
+        counts, objective = blocks.reduce(expected_counts, shared=shared)
+        return counts, float(objective)
+    theta, objective = _inferred(X, word_major, options)
+    return topic_counts(X, theta), objective
+
+
+def dense_mixtures(X: Any, word_major: Array, options: InferenceOptions) -> Array:
+    """Return the mixtures (D, K) under fixed topics."""
+    if isinstance(X, BlockCorpus):
+        shared = (word_major, options._replace(n_jobs=1))
+        n_topics, threads = word_major.shape[1], n_threads(options.n_jobs)
+        rows: Array = map_rows(X, dense_mixtures, n_topics, shared, threads=threads)
+        return rows
+    theta: Array = frank_wolfe(X, word_major, **options._asdict()).toarray()
+    return theta
+
+
 def topic_counts(X: Any, theta: Any) -> Array:
     """Return ``Σ_d X_dw θ_dk`` word-major (V, K), of the type of X.
 
     Time is one addition for each word of a document and each of its topics.
-
-    Examples
-    --------
-    >>> theta = sparse.csr_array([[1.0, 0.0], [0.5, 0.5]])
-    >>> topic_counts(sparse.csr_matrix([[2.0, 0.0], [2.0, 4.0]]), theta)
-    array([[3., 1.],
-           [2., 2.]])
     """
     X, theta = sparse.csr_array(X), sparse.csr_array(theta)
     # Sums over documents are long: they are made in float64.
@@ -149,13 +185,6 @@ def topics_from_counts(counts: Array, word_major: Array) -> Array:
     """Divide counts (V, K) by their column sums, in place.
 
     A topic without counts stays as it is in `word_major`.
-
-    Examples
-    --------
-    >>> old = np.array([[0.5, 0.3], [0.5, 0.7]])
-    >>> topics_from_counts(np.array([[3.0, 0.0], [1.0, 0.0]]), old)
-    array([[0.75, 0.3 ],
-           [0.25, 0.7 ]])
     """
     totals = counts.sum(axis=0, dtype=np.float64)
     unused = totals <= 0

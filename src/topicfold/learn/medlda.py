@@ -36,23 +36,8 @@ class MarginDual:
     ``max_y g_dy − min_{y: a_dy < C·[y = y_d]} g_dy ≤ tol·ℓ`` with
     ``g_dy = η_y·z_d + ℓ·[y ≠ y_d]``. Time O(C·K) per document and sweep.
 
-    Parameters
-    ----------
-    labels : ndarray of int of shape (D,)
-        Classes from 0; -1 for a document without one, which has no margin.
-    n_classes, n_features : int
-        Sizes.
-    cost : float
-        C, the largest sum of a document's multipliers.
-    loss : float
-        ℓ, the margin asked for.
-
-    Attributes
-    ----------
-    duals : ndarray of shape (D, n_classes)
-        a_dy.
-    weights : ndarray of shape (n_classes, n_features)
-        η.
+    Label -1 is a document without a class, which has no margin. `duals` (D, n_classes)
+    are a_dy, `weights` (n_classes, n_features) η.
 
     Examples
     --------
@@ -88,21 +73,11 @@ class MarginDual:
         self.weights = np.zeros((n_classes, n_features))
 
     def solve(self, features: Float64, *, tol: float, max_sweeps: int) -> float:
-        """Raise the dual from the multipliers of the last call.
+        """Raise the dual from the multipliers of the last call; return the violation.
 
-        Parameters
-        ----------
-        features : ndarray of float64 of shape (D, n_features)
-            z_d; a row of zeros is a document without words and is left out.
-        tol : float
-            Largest violation of the optimality condition, in units of the loss.
-        max_sweeps : int
-            Most passes over the documents.
-
-        Returns
-        -------
-        float
-            The largest violation seen in the last sweep, in units of the loss.
+        `features` are z_d; a row of zeros is a document without words and is left out.
+        `tol` and the violation (the largest of the last sweep) are in units of the
+        loss.
         """
         features = np.ascontiguousarray(features, dtype=np.float64)
         self.weights = self.duals.T @ features
@@ -110,15 +85,9 @@ class MarginDual:
         violation = np.inf
         for _ in range(max_sweeps):
             violation = sweep_documents(
-                features,
-                norms,
-                self.labels,
-                self.cost,
-                self.loss,
-                tol * self.loss,
-                self.duals,
-                self.weights,
-            )
+                features, norms, self.labels, self.cost, self.loss, tol * self.loss,
+                self.duals, self.weights,
+            )  # fmt: skip
             if violation <= tol * self.loss:
                 break
         # Without the rounding that the sweeps have added up.
@@ -126,13 +95,7 @@ class MarginDual:
         return float(violation / self.loss)
 
     def slacks(self, features: Float64) -> Float64:
-        """Return ``ξ_d = max_y (ℓ·[y ≠ y_d] + η_y·z_d − η_{y_d}·z_d)``, 0 if unknown.
-
-        Parameters
-        ----------
-        features : ndarray of shape (D, n_features)
-            z_d.
-        """
+        """Return ``max_y (ℓ·[y ≠ y_d] + η_y·z_d − η_{y_d}·z_d)``, 0 if unknown."""
         known = self.labels >= 0
         own = np.maximum(self.labels, 0)[:, None]
         scores = features @ self.weights.T
@@ -143,20 +106,9 @@ class MarginDual:
         return slacks
 
     def objective(self, features: Float64) -> float:
-        """Return the primal, ``½ Σ_y ‖η_y‖² + C Σ_d ξ_d``.
-
-        Parameters
-        ----------
-        features : ndarray of shape (D, n_features)
-            z_d.
-        """
+        """Return the primal, ``½ Σ_y ‖η_y‖² + C Σ_d ξ_d``."""
         squared = float((self.weights**2).sum())
         return 0.5 * squared + self.cost * float(self.slacks(features).sum())
-
-    def dual_objective(self) -> float:
-        """Return the dual, ``−½ Σ_y ‖η_y‖² + ℓ Σ_d Σ_{y≠y_d} μ_dy``."""
-        squared = float((self.weights**2).sum())
-        return self.loss * float(np.maximum(self.duals, 0).sum()) - 0.5 * squared
 
 
 class MedLdaLearning:
@@ -171,21 +123,6 @@ class MedLdaLearning:
     ``exp δ_dk`` with ``δ_d = (1/n_d) Σ_y a_dy η_y``, the slope of the margin at its
     multipliers: it maximises a bound of the objective that touches it at the old z̄
     from above, so an iteration may lower the objective, and with a large C·ℓ does.
-
-    Parameters
-    ----------
-    engine : Engine
-        The corpus.
-    phi : ndarray of shape (K, V)
-        Start of the topics.
-    dual : MarginDual
-        The margin, with the labels.
-    alpha : ndarray of shape (K,)
-        Prior of the documents.
-    eta : float
-        Prior of the topics.
-    doc_updates : int
-        Updates of a document in an iteration.
     """
 
     def __init__(
@@ -229,20 +166,15 @@ class MedLdaLearning:
         engine = self.engine
         for _ in range(self.doc_updates):
             self.gamma = self.counts + self.alpha
-            weights, log_scale = self._document_weights()
+            # exp(ψ(γ) + δ), rows scaled, and the logarithms of the scales.
+            weights, log_scale = np.empty_like(self.gamma), np.empty(len(self.gamma))
+            margin_weights(self.gamma, self.slopes, weights, log_scale)
             self._packed = engine.pack_documents(weights)
             result = engine.document_pass(self._packed, self.weights)
             self.counts = engine.unpack_documents(result.counts).astype(np.float64)
         bound = self._bound(result.loglik, weights.sum(axis=1), log_scale)
         self.solve_margin(DUAL_TOL, DUAL_SWEEPS)
         return bound - self.dual.objective(self.mean_assignments())
-
-    def _document_weights(self) -> tuple[Float64, Float64]:
-        """Return ``exp(ψ(γ) + δ)``, rows scaled, and the logarithms of the scales."""
-        weights = np.empty_like(self.gamma)
-        log_scale = np.empty(len(weights))
-        margin_weights(self.gamma, self.slopes, weights, log_scale)
-        return weights, log_scale
 
     def _bound(self, loglik: float, sums: Float64, log_scale: Float64) -> float:
         """Return the evidence lower bound at the last document pass."""

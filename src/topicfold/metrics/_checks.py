@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
-from topicfold.core.counts import check_counts
 from topicfold.exceptions import DataError
 
 # Rows of float32 distributions sum to 1 no better than this on large vocabularies.
@@ -62,8 +60,3 @@ def check_vocabulary(vocabulary: Sequence[str], n_terms: int) -> None:
         raise DataError(
             f"vocabulary has {len(vocabulary)} words for {n_terms} columns of topics."
         )
-
-
-def checked_counts(X: Any, name: str) -> Any:
-    """Return X as canonical CSR without stored zeros; the input is not changed."""
-    return sparse.csr_array(check_counts(X, name))

@@ -15,13 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import (
-    check_at_least,
-    check_vocabulary,
-    checked_array,
-    checked_counts,
-)
+from topicfold.metrics._checks import check_at_least, check_vocabulary, checked_array
 from topicfold.metrics.words import top_columns
 
 # Keeps the logarithm of pairs that never occur together finite (Röder et al.).
@@ -39,13 +35,10 @@ def npmi_coherence(
     the documents of X that have the word, or both words (boolean, whole documents, no
     window, no smoothing).
 
-    The conventions where the formula has no value: a pair that never occurs together
-    has -1, the limit; so has a pair with a word that never occurs. (gensim adds 1e-12
-    to ``p(v, w)`` instead, so its value of a pair never seen together is higher, by
-    ``-log(p(v) p(w)) / 27.6``: -0.67 for two words in a hundredth of the documents
-    each.) A pair of words that
-    are in every document has 0: they say nothing about each other. A topic with fewer
-    than two words of positive weight has no pairs and gets NaN.
+    Where the formula has no value: a pair that never occurs together has -1, the limit;
+    so has a pair with a word that never occurs. (gensim adds 1e-12 to ``p(v, w)``
+    instead, so such a pair has a higher value there.) A pair of words that are in every
+    document has 0. A topic with fewer than two words of positive weight gets NaN.
 
     Range: -1 (never together) over 0 (independent) to 1 (only together). Direction:
     higher is better.
@@ -83,9 +76,8 @@ def umass_coherence(
     word of the topic; D counts the documents of X that have the word, or both.
 
     The paper adds the pairs up; here it is their mean, so that topics with fewer words
-    compare. A pair with a word that never occurs gets the worst there is,
-    ``log(pseudocount / n_documents)``; a topic with fewer than two words of positive
-    weight has no pairs and gets NaN.
+    compare. A pair with a word that never occurs gets the worst there is; a topic with
+    fewer than two words of positive weight gets NaN.
 
     Range: ``log(pseudocount / n_documents)`` to ``log(1 + pseudocount)``. Direction:
     higher is better. Only scores on the same X compare.
@@ -298,7 +290,7 @@ def _document_scores(
     A topic without a pair gets NaN.
     """
     weights = checked_array(topics, "topics")
-    reference = checked_counts(X, "X")
+    reference = check_counts(X, "X")
     if reference.shape[1] != weights.shape[1] or reference.shape[0] == 0:
         raise DataError(
             f"X has shape {reference.shape} for topics of {weights.shape[1]} terms. "

@@ -27,14 +27,11 @@ class IntrusionItem:
         Words of a topic, or topics of a document.
     subject : int
         The topic, or the row of the document.
-    choices : tuple of str
-        What is shown, in random order.
-    choice_ids : tuple of int
-        Columns of the words, or numbers of the topics.
+    choices, choice_ids, weights : tuple
+        What is shown, in random order: the words, their columns and p(w|k), or the
+        topics' names, their numbers and θ_dk.
     answer : int
         Place of the intruder among the choices.
-    weights : tuple of float
-        p(w|k) of the words, or θ_dk of the topics.
     """
 
     kind: str
@@ -54,11 +51,11 @@ class IntrusionScore:
     precision : float
         Share of right answers, 0 to 1, higher is better; NaN without answers.
     chance : float
-        What guessing would give.
+        The precision of guessing.
     n_answered : int
         Number of answers.
     by_subject : dict of int to float
-        Share of right answers for each topic (or document).
+        Precision for each topic (or document).
     log_odds : float
         Mean of ``log θ_intruder - log θ_chosen`` of topic questions: 0 where all are
         right, below where topics of large weight were taken for the intruder; NaN for
@@ -152,19 +149,10 @@ def topic_intrusion(
     n_topics : int, default=3
         Top topics shown of a document.
     n_items : int, default=10
-        Documents to ask about, drawn at random among those with so many topics.
+        Documents to ask about, drawn at random; fewer where too few have so many topics
+        above the least.
     random_state : int, RandomState or None, default=None
         Seed.
-
-    Returns
-    -------
-    list of IntrusionItem
-        Shorter where too few documents have so many topics above the least.
-
-    References
-    ----------
-    .. [1] J. Chang et al., "Reading tea leaves: how humans interpret topic models",
-       NIPS 2009.
 
     Examples
     --------

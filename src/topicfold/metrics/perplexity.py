@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from topicfold.core.counts import check_counts
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import (
-    check_at_least,
-    checked_array,
-    checked_counts,
-    checked_rows,
-)
+from topicfold.metrics._checks import check_at_least, checked_array, checked_rows
 
 # Numbers gathered at once: 32 MB of float64.
 _BLOCK = 1 << 22
@@ -70,7 +66,7 @@ def completion_perplexity(
     """
     theta = checked_rows(theta, "theta")
     topics = checked_rows(topics, "topics")
-    X = checked_counts(held_out, "held_out")
+    X = check_counts(held_out, "held_out")
     shape = (theta.shape[0], topics.shape[1])
     if theta.shape[1] != topics.shape[0] or X.shape != shape:
         raise DataError(
@@ -111,11 +107,6 @@ def unigram(X: Any, *, pseudocount: float = 1.0) -> NDArray[np.float64]:
     pseudocount : float, default=1.0
         Added to every word; with more than 0 no word is impossible.
 
-    Returns
-    -------
-    array of shape (n_terms,)
-        Sums to 1.
-
     Examples
     --------
     >>> unigram([[1, 0], [1, 0]]).tolist()
@@ -123,7 +114,7 @@ def unigram(X: Any, *, pseudocount: float = 1.0) -> NDArray[np.float64]:
     """
     if not (np.isfinite(pseudocount) and pseudocount >= 0):
         raise DataError(f"pseudocount={pseudocount} must be zero or more.")
-    counts = checked_counts(X, "X")
+    counts = check_counts(X, "X")
     weights = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel() + pseudocount
     if not weights.sum() > 0:
         raise DataError("X has no tokens. Give counts, or a pseudocount above 0.")
@@ -142,6 +133,7 @@ def left_to_right_log_likelihood(
 ) -> NDArray[np.float64]:
     """Log-likelihood of documents under LDA's topics, by left-to-right sampling.
 
+    From the paper that `completion_perplexity` names.
     ``log P(w_d | φ, α) = Σ_n log P(w_n | w_<n, φ, α)`` (natural logarithm), each term
     the mean over particles of ``Σ_k P(w_n, z_n = k | z_<n)``, the topics z_<n of the
     tokens before n drawn anew by Gibbs sampling for every n. Unlike document
@@ -174,11 +166,6 @@ def left_to_right_log_likelihood(
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
 
-    References
-    ----------
-    .. [1] H. Wallach, I. Murray, R. Salakhutdinov, D. Mimno, "Evaluation methods for
-       topic models", ICML 2009.
-
     Examples
     --------
     >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
@@ -189,7 +176,7 @@ def left_to_right_log_likelihood(
     from topicfold.gibbs.tokens import check_whole
 
     phi = checked_rows(topics, "topics")
-    counts = checked_counts(X, "X")
+    counts = check_counts(X, "X")
     if counts.shape[1] != phi.shape[1]:
         raise DataError(
             f"X {counts.shape} and topics {phi.shape} do not fit: they are (documents, "

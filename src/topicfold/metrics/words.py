@@ -21,7 +21,7 @@ from topicfold.metrics._checks import check_at_least, check_vocabulary, checked_
 def top_words(
     topics: ArrayLike, vocabulary: Sequence[str], n_words: int = 10
 ) -> list[list[str]]:
-    """List the words of highest weight of every topic.
+    """List the words of highest weight of every topic, ties as in the vocabulary.
 
     Parameters
     ----------
@@ -31,11 +31,6 @@ def top_words(
         The words, one per column.
     n_words : int, default=10
         Length of the lists; shorter where a topic has fewer words of positive weight.
-
-    Returns
-    -------
-    list of list of str
-        By falling weight, ties in the order of the vocabulary.
 
     Examples
     --------
@@ -117,9 +112,10 @@ def topic_exclusivity(topics: ArrayLike, *, n_words: int = 10) -> NDArray[np.flo
 def frex(topics: ArrayLike, *, weight: float = 0.5) -> NDArray[np.float64]:
     """FREX of every word in every topic: frequent in the topic, and exclusive to it.
 
-    The weighted harmonic mean of two ranks among the words of the topic: that of its
-    share ``φ_kw / Σ_j φ_jw`` and that of its frequency φ_kw, both as empirical
-    distribution functions. Words of no weight in a topic get 0.
+    By the authors of exclusivity (see `topic_exclusivity`): the weighted harmonic mean
+    of two ranks among the words of the topic: that of its share ``φ_kw / Σ_j φ_jw`` and
+    that of its frequency φ_kw, both as empirical distribution functions. Words of no
+    weight in a topic get 0.
 
     Range: 0 to 1. Direction: higher says more about the topic. The top words by it
     are ``top_words(frex(topics), vocabulary)``.
@@ -130,11 +126,6 @@ def frex(topics: ArrayLike, *, weight: float = 0.5) -> NDArray[np.float64]:
         Word distributions of the topics, not negative.
     weight : float, default=0.5
         Of exclusivity, in [0, 1]; the rest is that of frequency.
-
-    References
-    ----------
-    .. [1] J. Bischof, E. Airoldi, "Summarizing topical content with word frequency and
-       exclusivity", ICML 2012.
 
     Examples
     --------

@@ -17,8 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.typing import Array
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.learn import Callback
-from topicfold.learn.blocked_fstm import dense_mixtures, expected_counts, learning_of
-from topicfold.learn.fstm import InferenceOptions
+from topicfold.learn.fstm import (
+    InferenceOptions,
+    dense_mixtures,
+    expected_counts,
+    learning_of,
+)
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
