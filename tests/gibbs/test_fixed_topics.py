@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.gibbs import fixed_topics as module
 from topicfold.gibbs.fixed_topics import FixedTopics, gibbs_mixtures, left_to_right
 
 TOPICS = np.array([[0.7, 0.1, 0.2, 0.0], [0.1, 0.6, 0.3, 0.0]])
@@ -56,26 +55,9 @@ def test_a_single_sample_is_a_whole_assignment():
     assert len(seeds) > 2
 
 
-def test_batches_hold_as_many_tokens_as_fit(monkeypatch):
-    """Documents of 4, 4, 4, 9 and 1 tokens, 10 a batch."""
-    sizes = []
-
-    def batch(X, *rest):
-        sizes.append(X.sum(axis=1).A.ravel().astype(int).tolist())
-        return np.zeros(X.shape[0])
-
-    monkeypatch.setattr(module, "_batch", batch)
-    monkeypatch.setattr(module, "_AT_ONCE", 50)
-    X = sparse.csr_matrix(
-        [[4, 0, 0, 0], [2, 2, 0, 0], [0, 4, 0, 0], [9, 0, 0, 0], [1, 0, 0, 0]]
-    )
-    found = left_to_right(X, TOPICS, ALPHA, n_particles=5)
-    # A batch begins where another 10 tokens are behind.
-    assert sizes == [[4, 4, 4], [9], [1]]
-    assert found.tolist() == [0.0] * 5
-    sizes.clear()
-    impossible = X.toarray()
-    impossible[1, 3] = 1  # no topic has it
-    found = left_to_right(sparse.csr_matrix(impossible), TOPICS, ALPHA, n_particles=5)
-    assert found.tolist() == [0.0, -np.inf, 0.0, 0.0, 0.0]
-    assert [n for batch in sizes for n in batch] == [4, 4, 9, 1]
+def test_a_word_that_no_topic_has_concerns_its_own_document_only():
+    X = np.array([[4, 0, 0, 0], [2, 2, 0, 0], [0, 0, 0, 0], [9, 0, 0, 0]])
+    found = left_to_right(sparse.csr_matrix(X), TOPICS, ALPHA, n_particles=5)
+    X[1, 3] = 1
+    impossible = left_to_right(sparse.csr_matrix(X), TOPICS, ALPHA, n_particles=5)
+    assert impossible.tolist() == [found[0], -np.inf, 0.0, found[3]]

@@ -97,7 +97,7 @@ def test_empty_and_impossible_documents():
     assert np.isfinite(found[2])
 
 
-def test_does_not_depend_on_threads_batches_or_other_documents(monkeypatch):
+def test_does_not_depend_on_threads_or_other_documents():
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(20, 0.3), size=5)
     X = sparse.csr_matrix(rng.poisson(1.0, size=(15, 20)))
@@ -106,9 +106,6 @@ def test_does_not_depend_on_threads_batches_or_other_documents(monkeypatch):
     np.testing.assert_array_equal(whole, threaded)
     part = left_to_right_log_likelihood(X[[9, 2]], topics, 0.1, n_particles=7)
     np.testing.assert_array_equal(part, whole[[9, 2]])
-    monkeypatch.setattr("topicfold.gibbs.fixed_topics._AT_ONCE", 200)
-    batched = left_to_right_log_likelihood(X, topics, 0.1, n_particles=7)
-    np.testing.assert_array_equal(batched, whole)
     other = left_to_right_log_likelihood(X, topics, 0.1, n_particles=7, random_state=1)
     assert (other != whole).all()
 

@@ -21,9 +21,6 @@ from topicfold.gibbs import fixed_topics_kernels as kernels
 from topicfold.gibbs.random import content_keys
 from topicfold.gibbs.tokens import token_words
 
-# Predicted probabilities held at once: 64 MB.
-_AT_ONCE = 1 << 23
-
 
 class FixedTopics(NamedTuple):
     """Documents and topics as the kernels want them.
@@ -108,53 +105,27 @@ def left_to_right(
 
     See :func:`topicfold.metrics.left_to_right_log_likelihood`, which checks its input.
     """
-    known = topics.max(axis=0) > 0
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    impossible = np.zeros(X.shape[0], dtype=bool)
-    impossible[rows[~known[X.indices]]] = True
-    loglik = np.full(X.shape[0], -np.inf)
-    possible = np.flatnonzero(~impossible)
-    lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()[possible]
-    # Batches by tokens: each pair of a document and a particle has its place.
-    batch = (np.cumsum(lengths) - lengths) // max(1, _AT_ONCE // n_particles)
-    cuts = np.flatnonzero(np.diff(batch)) + 1
-    for part in np.split(possible, cuts):
-        if len(part):
-            loglik[part] = _batch(
-                X[part], topics, alpha, (np.uint64(seed), n_particles, n_sweeps), n_jobs
-            )
-    return loglik
-
-
-def _batch(
-    X: sparse.csr_matrix,
-    topics: NDArray[np.floating],
-    alpha: NDArray[np.float64],
-    plan: tuple[np.uint64, int, int],
-    n_jobs: int | None,
-) -> NDArray[np.float64]:
-    seed, n_particles, _ = plan
     parts = FixedTopics.arrange(X, topics, alpha)
-    n_documents = X.shape[0]
-    words = np.empty_like(parts.words)
-    kernels.shuffle_documents(
-        0, n_documents, parts.doc_ptr, parts.words, parts.keys, seed, words
-    )
-    predicted = np.empty((n_particles, len(words)))
-    threads = n_threads(n_jobs)
     lengths = np.diff(parts.doc_ptr)
     longest = int(lengths.max(initial=0))
-    work = np.repeat(lengths * (lengths + 1), n_particles)
+    plan = (np.uint64(seed), n_particles, n_sweeps)
+    loglik = np.empty(X.shape[0])
+    threads = n_threads(n_jobs)
+    work = np.concatenate(([0], np.cumsum(lengths * (lengths + 1))))
     run_ranges(
         lambda a, b: kernels.predict_left_to_right(
-            a, b, parts.doc_ptr, words, parts.rows, parts.prior_mass, alpha, plan,
-            parts.keys, kernels.fixed_scratch(len(alpha), longest), predicted,
+            a, b, parts.doc_ptr, parts.words, parts.rows, parts.prior_mass, alpha, plan,
+            parts.keys,
+            (
+                *kernels.fixed_scratch(len(alpha), longest),
+                np.empty(longest, dtype=np.uint32),
+                np.empty(longest),
+            ),
+            loglik,
         ),
-        balanced_ranges(
-            np.concatenate(([0], np.cumsum(work))), threads * RANGES_PER_THREAD
-        ),
+        balanced_ranges(work, threads * RANGES_PER_THREAD),
         threads,
     )  # fmt: skip
-    loglik = np.empty(n_documents)
-    kernels.sum_logs(0, n_documents, parts.doc_ptr, predicted, loglik)
+    unknown = (topics.max(axis=0) <= 0).astype(np.float64)
+    loglik[X @ unknown > 0] = -np.inf
     return loglik

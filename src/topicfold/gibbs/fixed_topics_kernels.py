@@ -132,70 +132,57 @@ def sample_mixtures(
 
 
 @lean_kernel
-def shuffle_documents(first, last, doc_ptr, words, keys, seed, out_words):
-    """Put the tokens of documents [first, last) in an order keyed by their content."""
-    for d in range(first, last):
-        begin = doc_ptr[d]
-        n = doc_ptr[d + 1] - begin
-        key = stream_key(seed, 0, keys[d])
-        for i in range(n):
-            # Fisher and Yates, inside out.
-            j = int(uniform(key, i) * (i + 1))
-            out_words[begin + i] = out_words[begin + j]
-            out_words[begin + j] = words[begin + i]
-
-
-@lean_kernel
 def predict_left_to_right(
     first, last, doc_ptr, words, rows, prior_mass, alpha, plan, keys, scratch,
-    out_predicted,
+    out_loglik,
 ):  # fmt: skip
-    """P(w_n | w_<n, z_<n) of the pairs (document, particle) [first, last).
+    """Write Σ_n log P(w_n | w_<n) of the documents [first, last).
 
-    `plan` is (seed, particles, sweeps over the tokens before each token). Row r of
-    `out_predicted` is written for particle r.
+    `plan` is (seed, particles, sweeps over the tokens before each token); P is the mean
+    over particles. The order of a document's tokens is keyed by its content.
     """
     seed, n_particles, n_sweeps = plan
     concentration = 0.0
     for k in range(len(alpha)):
         concentration += alpha[k]
-    part, active, place, topics = scratch
-    for item in range(first, last):
-        d = item // n_particles
-        r = item % n_particles
-        begin, end = doc_ptr[d], doc_ptr[d + 1]
-        n_active = 0
-        counter = 0
-        key = stream_key(seed, r + 1, keys[d])
-        for n in range(end - begin):
-            for step in range(n * n_sweeps + 1):
-                # The last step is token n itself.
-                i = n if step == n * n_sweeps else step % n
-                if i < n:
-                    n_active = remove_token(topics[i], n_active, part, place, active)
-                w = words[begin + i]
-                total = document_mass(part, active, n_active, rows, w, 0.0)
-                mass = total + prior_mass[w]
-                u = uniform(key, counter) * mass
-                counter += 1
-                k = draw_topic(u, total, rows, w, 0.0, alpha, part, active, n_active)
-                topics[i] = k
-                n_active = add_token(k, n_active, part, place, active)
-                if i == n:
-                    out_predicted[r, begin + n] = mass / (n + concentration)
-        for j in range(n_active):
-            place[active[j]] = -1
-
-
-@lean_kernel
-def sum_logs(first, last, doc_ptr, predicted, out_loglik):
-    """Log of the particles' means, added up over the documents [first, last)."""
-    n_particles = len(predicted)
+    part, active, place, topics, order, predicted = scratch
     for d in range(first, last):
+        begin = doc_ptr[d]
+        n_tokens = doc_ptr[d + 1] - begin
+        key = stream_key(seed, 0, keys[d])
+        for i in range(n_tokens):
+            # Fisher and Yates, inside out.
+            j = int(uniform(key, i) * (i + 1))
+            order[i] = order[j]
+            order[j] = words[begin + i]
+            predicted[i] = 0.0
+        for r in range(n_particles):
+            n_active = 0
+            counter = 0
+            key = stream_key(seed, r + 1, keys[d])
+            for n in range(n_tokens):
+                for step in range(n * n_sweeps + 1):
+                    # The last step is token n itself.
+                    i = n if step == n * n_sweeps else step % n
+                    if i < n:
+                        n_active = remove_token(
+                            topics[i], n_active, part, place, active
+                        )
+                    w = order[i]
+                    total = document_mass(part, active, n_active, rows, w, 0.0)
+                    mass = total + prior_mass[w]
+                    u = uniform(key, counter) * mass
+                    counter += 1
+                    k = draw_topic(
+                        u, total, rows, w, 0.0, alpha, part, active, n_active
+                    )
+                    topics[i] = k
+                    n_active = add_token(k, n_active, part, place, active)
+                    if i == n:
+                        predicted[n] += mass / (n + concentration)
+            for j in range(n_active):
+                place[active[j]] = -1
         loglik = 0.0
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            mean = 0.0
-            for r in range(n_particles):
-                mean += predicted[r, i]
-            loglik += math.log(mean / n_particles)
+        for n in range(n_tokens):
+            loglik += math.log(predicted[n] / n_particles)
         out_loglik[d] = loglik
