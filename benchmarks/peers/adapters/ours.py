@@ -57,7 +57,7 @@ class OurCVB0(_Ours):
 
     name = "topicfold_cvb0"
     import_line = "from topicfold import LDA"
-    pass_is = "one default CVB0 iteration: 3 document passes, 1 word pass, float32"
+    pass_is = "one default CVB0 iteration: 1 document pass, 1 word pass, float32"
     estimator = "LDA"
     options: ClassVar[dict[str, Any]] = {"algorithm": "cvb0"}
 

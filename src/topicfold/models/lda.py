@@ -37,13 +37,14 @@ from topicfold.models.base import (
 from topicfold.steps.base import PhiStep
 
 _logger = logging.getLogger("topicfold")
-# On a whole corpus: Σ_k α_k, and η as a share of the mean count of a word in a topic,
-# within limits (benchmarks/results/lda_quality.md).
+# Of a corpus: Σ_k α_k, and η as a share of the mean count of a word in a topic, within
+# limits (benchmarks/results/lda_quality.md).
 ALPHA_SUM = 2.0
 ETA_SHARE = 0.1
 ETA_LIMITS = 0.002, 0.1
-# α and η where a corpus comes in mini-batches.
-ONLINE_PRIORS = {"cvb0": (0.05, 0.01), "variational": (1.0, 1.0)}
+# α, η and the start of a stream, of which only the first batch is known.
+STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
+STREAM_INIT = {"cvb0": "random", "variational": "svd"}
 CVB0_TOL = 5e-5
 DEFAULT_TOL = 1e-5
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
@@ -115,17 +116,16 @@ class LDA(DirichletTopics):
         `batch_size` or `phi_step` it is kept in); ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α. None is ``2 / n_components`` on a whole corpus; with mini-batches 0.05 for
-        CVB0, and 1 for variational Bayes, which learns smaller values on its way.
+        α. None is ``2 / n_components``; in `partial_fit` 0.05 for CVB0 and 0.1 for
+        variational Bayes.
     topic_word_prior : float or None, default=None
-        η. None is, on a whole corpus, a tenth of the mean count of a word in a topic,
-        between 0.002 and 0.1; with mini-batches 0.01 for CVB0 and 1 for variational
-        Bayes.
+        η. None is a tenth of the mean count of a word in a topic, between 0.002 and
+        0.1; in `partial_fit`, which does not know the corpus, 0.01.
     learn_priors : bool or None, default=None
         Learn an asymmetric α and a symmetric η every five iterations (online:
         a little with every batch, variational Bayes only), starting from the values
-        above. None learns them for variational Bayes, where they raise
-        the bound, and not for CVB0, whose soft counts make them too large.
+        above. None learns them for online variational Bayes alone: elsewhere they
+        raise the objective and not what counts, the probability of new documents.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
@@ -133,8 +133,8 @@ class LDA(DirichletTopics):
     init : {"random", "documents", "neighbors", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`PLSA`; ``"neighbors"`` starts each topic
         from a document and the 20 most like it, the documents chosen far from each
-        other. None is ``"neighbors"`` on a whole corpus; with mini-batches
-        ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
+        other. None is ``"neighbors"``; in `partial_fit` ``"random"`` for CVB0 and
+        ``"svd"`` for variational Bayes.
     max_iter : int, default=200
         Most iterations (passes over the corpus).
     tol : float or None, default=None
@@ -302,7 +302,7 @@ class LDA(DirichletTopics):
         self._start_priors(*self._default_priors())
         if self.batch_size is not None:
             self.prior_updates_: list[int] = []
-            online = OnlineFit(self, counts, self._init(online=True), self._learn_batch)
+            online = OnlineFit(self, counts, self._init("neighbors"), self._learn_batch)
             return self._learn(online, tol=self._tolerance())
         rng = check_random_state(self.random_state)
         learner = ALGORITHMS[self.algorithm]
@@ -310,12 +310,12 @@ class LDA(DirichletTopics):
             learner = PosteriorMode
         algorithm = learner(
             self._engine(counts),
-            initial_topics(counts, self.n_components, self._init(online=False), rng),
+            initial_topics(counts, self.n_components, self._init("neighbors"), rng),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             doc_updates=self.doc_updates,
             doc_tol=self.doc_tol,
-            learn_priors=self._learns_priors(),
+            learn_priors=bool(self.learn_priors),
         )
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, PosteriorMode) and self.phi_step is not None:
@@ -343,11 +343,12 @@ class LDA(DirichletTopics):
         """
         X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
         if not hasattr(self, "doc_topic_prior_"):
-            self._start_priors(*ONLINE_PRIORS[self.algorithm])
+            self._start_priors(*STREAM_PRIORS[self.algorithm])
         if self.phi_step is not None:
             raise DataError("partial_fit has no phi_step; use fit, or phi_step=None.")
         self._check_learned_priors("partial_fit")
-        self._learn_batch(OnlineStatistics.resume(self, X, self._init(online=True)), X)
+        init = self._init(STREAM_INIT[self.algorithm])
+        self._learn_batch(OnlineStatistics.resume(self, X, init), X)
         return self
 
     def _learn_batch(self, online: OnlineStatistics, X: sparse.csr_matrix) -> None:
@@ -366,7 +367,7 @@ class LDA(DirichletTopics):
         )
         counts = engine.word_pass(parameters, weights, np.empty_like(weights))
         rho = online.blend(engine.unpack_topics(counts), self.topic_word_prior_)
-        if self.algorithm == "variational" and self._learns_priors():
+        if self.algorithm == "variational" and self.learn_priors is not False:
             self._learn_priors_from_batch(engine, parameters, rho)
 
     def _learn_priors_from_batch(
@@ -411,8 +412,6 @@ class LDA(DirichletTopics):
 
     def _default_priors(self) -> tuple[float, float]:
         """Return α and η for the corpus that was stored."""
-        if self.batch_size is not None:
-            return ONLINE_PRIORS[self.algorithm]
         cells = self.n_components * len(self.word_frequencies_)
         eta = ETA_SHARE * float(self.doc_lengths_.sum()) / cells
         return ALPHA_SUM / self.n_components, float(np.clip(eta, *ETA_LIMITS))
@@ -440,17 +439,8 @@ class LDA(DirichletTopics):
                 "leave it None, or use algorithm='variational'."
             )
 
-    def _init(self, *, online: bool) -> Any:
-        if self.init is not None:
-            return self.init
-        if online:
-            return "svd" if self.algorithm == "variational" else "random"
-        return "neighbors"
-
-    def _learns_priors(self) -> bool:
-        if self.learn_priors is None:
-            return self.algorithm == "variational"
-        return self.learn_priors
+    def _init(self, default: str) -> Any:
+        return default if self.init is None else self.init
 
     def _link(self) -> Link:
         return "digamma" if self.algorithm == "variational" else "identity"
