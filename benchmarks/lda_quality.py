@@ -134,12 +134,6 @@ def measure(args, name: str, n_topics: int) -> dict:
         "documents": train.shape[0],
         "terms": train.shape[1],
         "length": float(train.sum() / train.shape[0]),
-        "sha": subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-        ).stdout.strip(),
     }
     with tempfile.TemporaryDirectory() as folder:
         sp.save_npz(Path(folder) / "train.npz", train)
