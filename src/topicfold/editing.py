@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -83,10 +82,10 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
         raise DataError(f"The name of a topic is a text, not {name!r}.")
     if len(chosen) < 2:
         raise DataError("Give at least two different topics to merge.")
-    sizes = _sizes(model)
+    sizes = model.topic_data().topic_sizes()[chosen]
     edited = _copy(model)
-    first, others = chosen[0], chosen[1:]
-    shares = sizes[chosen] / sizes[chosen].sum() if sizes[chosen].any() else None
+    first = chosen[0]
+    shares = sizes / sizes.sum() if sizes.any() else None
     merged = np.average(edited.components_[chosen], axis=0, weights=shares)
     edited.components_[first] = merged
     if hasattr(edited, "doc_topics_"):
@@ -95,7 +94,7 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
         getattr(edited, attribute)[first] = getattr(edited, attribute)[chosen].sum()
     old = [edited.topic_names_[k] for k in chosen if edited.topic_names_[k]]
     edited.topic_names_[first] = name.strip() or " + ".join(old)
-    _remove(edited, others)
+    _remove(edited, chosen[1:])
     edited.components_ = normalize_rows(edited.components_)
     _note(edited, action="merge", topics=chosen, name=edited.topic_names_[first])
     return edited
@@ -290,10 +289,6 @@ def _check_topics(model: Any, topics: Iterable[int]) -> list[int]:
         if topic not in chosen:
             chosen.append(int(topic))
     return chosen
-
-
-def _sizes(model: Any) -> NDArray[np.float64]:
-    return np.asarray(model.topic_data().topic_sizes())
 
 
 def _per_topic(model: Any) -> list[str]:

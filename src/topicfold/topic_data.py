@@ -151,50 +151,44 @@ class TopicData:
 
         Without `doc_lengths`, or if all are 0, every document counts the same;
         without documents every topic does.
-
-        Returns
-        -------
-        ndarray of shape (n_topics,)
-            Sums to 1.
         """
         if self.doc_topics is None or self.n_documents == 0:
             return np.full(self.n_topics, 1 / self.n_topics)
-        lengths = np.ones(self.n_documents)
-        if self.doc_lengths is not None and self.doc_lengths.any():
-            lengths = self.doc_lengths.astype(np.float64)
         # einsum adds in float64 without a float64 copy of the mixtures.
-        sizes = np.einsum("d,dk->k", lengths, self.doc_topics, dtype=np.float64)
+        weights = self.document_weights()
+        sizes = np.einsum("d,dk->k", weights, self.doc_topics, dtype=np.float64)
         return np.asarray(sizes / sizes.sum())
 
-    def term_frequencies(self) -> NDArray[np.float64]:
-        """Return p(w) = Σ_k p(k) p(w|k), the share of all tokens that every term has.
+    def document_weights(self) -> NDArray[np.float64]:
+        """Return how much every document counts: its length, or 1 if none is known."""
+        if self.doc_lengths is not None and self.doc_lengths.any():
+            return self.doc_lengths.astype(np.float64)
+        return np.ones(self.n_documents)
 
-        Returns
-        -------
-        ndarray of shape (n_terms,)
-            Sums to 1.
-        """
+    def term_frequencies(self) -> NDArray[np.float64]:
+        """Return p(w) = Σ_k p(k) p(w|k), every term's share of all tokens."""
         terms = np.einsum("k,kw->w", self.topic_sizes(), self.topics, dtype=np.float64)
         return np.asarray(terms / terms.sum())
 
     def top_term_ids(self, n: int = 10, relevance: float = 1.0) -> NDArray[np.intp]:
-        """Return the columns of the most relevant terms of every topic.
+        """Return the columns of the most relevant terms of every topic, best first.
 
         See `top_terms`, which returns the terms themselves.
-
-        Returns
-        -------
-        ndarray of shape (n_topics, min(n, n_terms))
-            Best first; equal ones in the order of the vocabulary.
         """
-        _check_ranking(n, relevance)
-        background = None
-        if relevance < 1:
-            # A topic of size 0 may be the only one that has a term: lift is not inf.
-            floor = np.finfo(np.float64).tiny
-            background = np.log(np.maximum(self.term_frequencies(), floor))
-        rows = [_rank(row, n, relevance, background) for row in self.topics]
-        return np.stack(rows)
+        if n < 1:
+            raise DataError(f"n must be at least 1. Got {n!r} instead.")
+        if not 0 <= relevance <= 1:
+            raise DataError(f"relevance must be in [0, 1]. Got {relevance!r} instead.")
+        if relevance == 1:
+            return np.stack([best_places(row, n) for row in self.topics])
+        # A topic of size 0 may be the only one that has a term: lift is not inf.
+        floor = np.finfo(np.float64).tiny
+        background = np.log(np.maximum(self.term_frequencies(), floor))
+        with np.errstate(divide="ignore"):
+            rows = (np.log(row, dtype=np.float64) for row in self.topics)
+            scores = (row - (1 - relevance) * background for row in rows)
+            # What is equal but for rounding must be equal on every machine.
+            return np.stack([best_places(np.round(score, 10), n) for score in scores])
 
     def top_terms(
         self, n: int = 10, relevance: float = 1.0
@@ -230,11 +224,6 @@ class TopicData:
 
         Terms are ranked with a relevance of 0.6 (see `top_terms`), so that words
         common to all topics do not stand in every name.
-
-        Parameters
-        ----------
-        topic : int
-            Row of the topic, from 0.
         """
         if not 0 <= topic < self.n_topics:
             raise DataError(
@@ -251,30 +240,16 @@ class TopicData:
     def class_topics(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         """Return the classes and the mean mixture of the documents of each.
 
-        Returns
-        -------
-        classes : tuple of str
-            In alphabetical order; documents without label are left out.
-        mixtures : ndarray of shape (n_classes, n_topics)
-            Rows sum to 1.
+        The classes are in alphabetical order; documents without label are left out.
         """
-        if self.labels is None or self.doc_topics is None:
-            raise DataError("class_topics needs labels and doc_topics. Give both.")
-        classes = tuple(sorted({label for label in self.labels if label is not None}))
-        place = {label: i for i, label in enumerate(classes)}
-        code = np.array([-1 if x is None else place[x] for x in self.labels], dtype=int)
-        mixtures, code = self.doc_topics[code >= 0], code[code >= 0]
-        sums = [np.bincount(code, column, len(classes)) for column in mixtures.T]
-        counts = np.bincount(code, minlength=len(classes))
-        return classes, np.stack(sums, axis=1) / counts[:, None]
+        classes, sums, counts = self._class_sums("class_topics", None)
+        return classes, sums / counts[:, None]
 
     def main_classes(self) -> tuple[tuple[str, float], ...]:
         """Return for every topic the class that has most of its tokens, and its share.
 
-        Returns
-        -------
-        tuple of (str, float)
-            Of the tokens of documents with a label; empty if no document has one.
+        The share is of the tokens of documents with a label; nothing is returned if no
+        document has one.
 
         Examples
         --------
@@ -283,33 +258,42 @@ class TopicData:
         >>> data.main_classes()
         (('x', 0.75),)
         """
-        if self.labels is None or self.doc_topics is None:
-            raise DataError("main_classes needs labels and doc_topics. Give both.")
-        known = np.array([label is not None for label in self.labels], dtype=bool)
-        if not known.any():
+        classes, tokens, _ = self._class_sums("main_classes", self.doc_lengths)
+        if not classes:
             return ()
-        names, codes = np.unique(
-            [label for label in self.labels if label is not None], return_inverse=True
-        )
-        lengths = np.ones(len(known)) if self.doc_lengths is None else self.doc_lengths
-        mixtures = self.doc_topics[known] * np.asarray(lengths, float)[known, None]
-        tokens = np.stack([np.bincount(codes, column) for column in mixtures.T])
-        shares = tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1e-300)
+        shares = tokens.T / np.maximum(tokens.sum(axis=0)[:, None], 1e-300)
         best = shares.argmax(axis=1)
-        return tuple((str(names[c]), float(shares[k, c])) for k, c in enumerate(best))
+        return tuple((classes[c], float(shares[k, c])) for k, c in enumerate(best))
+
+    def _class_sums(
+        self, caller: str, weights: NDArray[Any] | None
+    ) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the classes, and the weighted mixtures and documents in each."""
+        if self.labels is None or self.doc_topics is None:
+            raise DataError(f"{caller} needs labels and doc_topics. Give both.")
+        classes = tuple(sorted({label for label in self.labels if label is not None}))
+        place = {label: i for i, label in enumerate(classes)}
+        code = np.array(
+            [place.get(x, -1) if x is not None else -1 for x in self.labels], int
+        )
+        mixtures = self.doc_topics[code >= 0]
+        if weights is not None:
+            mixtures = mixtures * np.asarray(weights, float)[code >= 0, None]
+        code = code[code >= 0]
+        sums = [np.bincount(code, column, len(classes)) for column in mixtures.T]
+        return (
+            classes,
+            np.stack(sums, axis=1),
+            np.bincount(code, minlength=len(classes)),
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the record to a ``.safetensors`` file, or to a folder.
+        """Write the record to a ``.safetensors`` file, or to a folder; return the file.
 
         Parameters
         ----------
         path : str or path
             See `topicfold.persistence.write_bundle`.
-
-        Returns
-        -------
-        Path
-            The file written.
         """
         content = {item.name: getattr(self, item.name) for item in fields(self)}
         return write_bundle(path, kind=KIND, **_pack(content))
@@ -336,26 +320,6 @@ class TopicData:
                 f"{Path(path)} has no valid TopicData: {error}. Save it again, with "
                 "this version of topicfold."
             ) from error
-
-
-def _check_ranking(n: int, relevance: float) -> None:
-    if n < 1:
-        raise DataError(f"n must be at least 1. Got {n!r} instead.")
-    if not 0 <= relevance <= 1:
-        raise DataError(f"relevance must be in [0, 1]. Got {relevance!r} instead.")
-
-
-def _rank(
-    row: NDArray[Any], n: int, relevance: float, background: NDArray[Any] | None
-) -> NDArray[np.intp]:
-    """Return the places of the `n` best terms; equal ones in order of place."""
-    score = row
-    if background is not None:
-        with np.errstate(divide="ignore"):
-            score = np.log(row, dtype=np.float64) - (1 - relevance) * background
-        # What is equal but for rounding must be equal on every machine.
-        score = np.round(score, 10)
-    return best_places(score, n)
 
 
 def _normalise(name: str, value: Any) -> Any:

@@ -42,27 +42,8 @@ def checked_csr(
 ) -> sparse.csr_matrix:
     """Return the CSR matrix of raw arrays that were checked before SciPy sees them.
 
-    Parameters
-    ----------
-    data, indices, indptr : array
-        Values, columns and row pointers, in any real and integer types.
-    shape : pair of int
-        Rows and columns.
-    source : str
-        File or argument, which begins the error message.
-    signed : bool, default=False
-        Whether negative values are allowed. NaN and infinity never are.
-    advice : str
-        What to do, which ends the error message.
-    error : exception class, default=DataError
-        What is raised.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> checked_csr(one, np.array([7]), np.array([0, 1]), (1, 3), "neg.npz")
-    Traceback (most recent call last):
-    topicfold.exceptions.DataError: neg.npz has an entry in column 7 of ...
+    `source`, the file or argument, begins an error message and `advice` ends it; NaN
+    and infinity are always refused, negative values unless `signed`.
     """
     arrays = {"data": data, "indices": indices, "indptr": indptr}
     problem = _types_problem(arrays) or _shape_problem(shape)
@@ -71,8 +52,7 @@ def checked_csr(
         problem = _compressed_problem(indices, indptr, n_rows, n_columns, len(data))
     if problem is not None:
         raise error(f"{source} {problem}. {advice}")
-    fits = max(n_columns, len(data)) < 2**31
-    index = np.int32 if fits else np.int64
+    index = np.int32 if max(n_columns, len(data)) < 2**31 else np.int64
     matrix = sparse.csr_matrix(
         (data, indices.astype(index, copy=False), indptr.astype(index, copy=False)),
         shape=(n_rows, n_columns),
@@ -118,18 +98,7 @@ def check_counts(
     """Return a matrix of counts as canonical CSR, or say what is wrong with it.
 
     Indices are sorted, repeated entries are summed and stored zeros are left out; X
-    itself is never changed.
-
-    Parameters
-    ----------
-    X : sparse matrix of any format, or two-dimensional array-like
-        The counts, one row per document.
-    name : str
-        Name of the argument or file, which begins the error message.
-    dtype : dtype, optional
-        Type of the result; by default that of X.
-    advice : str
-        What to do about bad values, which ends the error message.
+    itself is never changed. `name` begins the error message, `advice` ends it.
 
     Examples
     --------
@@ -164,13 +133,7 @@ def canonical(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def bad_values(matrix: Any, *, signed: bool = False) -> str:
-    """Return which values are NaN, infinite or negative and where; "" if none is.
-
-    Examples
-    --------
-    >>> bad_values(sparse.csr_matrix([[np.nan, 1.0, -1.0]]))
-    '1 NaN entry (first at row 0, column 0) and 1 negative entry (first at row 0, ...'
-    """
+    """Return which values are NaN, infinite or negative and where; "" if none is."""
     data = matrix.data
     if not data.size or data.dtype.kind == "b":
         return ""

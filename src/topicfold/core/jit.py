@@ -29,22 +29,19 @@ SPACE = 64
 _logger = logging.getLogger("topicfold")
 
 
+def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    options = {"fastmath": FASTMATH, **options}
+    return numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
+
+
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` as a kernel over a range of rows."""
-    return numba.njit(nogil=True, cache=True, fastmath=FASTMATH, error_model="numpy")(
-        function
-    )
+    return _compiled(function)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a helper that becomes part of the kernel that calls it."""
-    return numba.njit(
-        nogil=True,
-        cache=True,
-        fastmath=FASTMATH,
-        error_model="numpy",
-        inline="always",
-    )(function)
+    return _compiled(function, inline="always")
 
 
 def lean_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,9 +52,7 @@ def lean_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     (measured: twice the time). Such a kernel takes no views of its arrays, and its
     scratch space comes from the caller.
     """
-    return numba.njit(
-        nogil=True, cache=True, fastmath=FASTMATH, error_model="numpy", _nrt=False
-    )(function)
+    return _compiled(function, _nrt=False)
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,13 +60,7 @@ def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Its arithmetic keeps the order it is written in: tricks with rounding survive.
     """
-    return numba.njit(
-        nogil=True,
-        cache=True,
-        fastmath={"contract", "nsz"},
-        error_model="numpy",
-        forceinline=True,
-    )(function)
+    return _compiled(function, fastmath={"contract", "nsz"}, forceinline=True)
 
 
 class _CompileNotice(event.Listener):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,7 @@ from topicfold.exceptions import DataError
 
 
 def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
-    """Return classes from 0 with -1 for unknown; None without any known label.
-
-    Examples
-    --------
-    >>> encode_labels(["b", None, "a", -1], 4).tolist()
-    [1, -1, 0, -1]
-    """
+    """Return classes from 0 with -1 for unknown; None without any known label."""
     if y is None:
         return None
     codes, classes = class_numbers(y, n_documents)
@@ -33,14 +28,7 @@ def class_numbers(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the class number of each document, -1 where unknown, and the classes.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_documents,)
-        One label per document. None and NaN are unknown.
-    n_documents : int
-        Number of documents.
-    unknown_label : object, default=None
-        Another label that means unknown; None: -1 and "" do.
+    None and NaN are unknown, and so is `unknown_label`; if that is None, -1 and "" are.
 
     Examples
     --------
@@ -56,9 +44,9 @@ def class_numbers(
             "numbers of samples). Give one label per document, -1 where it is unknown."
         )
     unknown = (-1, "") if unknown_label is None else (unknown_label,)
-    known = np.array([not _is_unknown(label, unknown) for label in labels], dtype=bool)
+    known = [not _is_unknown(label, unknown) for label in labels]
     codes = np.full(n_documents, -1, dtype=np.int64)
-    values: list[Any] = [label for label in labels if not _is_unknown(label, unknown)]
+    values: list[Any] = list(compress(labels, known))
     if len({isinstance(value, str) for value in values}) > 1:
         values = [str(value) for value in values]
     if not values:
@@ -85,19 +73,7 @@ def _is_unknown(label: Any, unknown: tuple[Any, ...]) -> bool:
 def check_two_classes(
     codes: NDArray[np.int64], n_classes: int, purpose: str, unknown_label: Any = None
 ) -> None:
-    """Refuse fewer than two classes.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_documents,)
-        Class numbers, -1 where unknown.
-    n_classes : int
-        Classes that some document has.
-    purpose : str
-        What needs two classes, for the error.
-    unknown_label : object, default=None
-        The label that means unknown, as in `class_numbers`.
-    """
+    """Refuse fewer than two classes among those that some document has."""
     if n_classes >= 2:
         return
     means = "-1" if unknown_label is None else repr(unknown_label)
@@ -112,14 +88,7 @@ def check_two_classes(
 def class_members(
     y: Any, n_documents: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.generic]]:
-    """Return members (D, C) and the classes of labels or an indicator matrix.
-
-    Examples
-    --------
-    >>> members, classes = class_members(["b", -1, "a"], 3)
-    >>> members.astype(int).tolist(), classes.tolist()
-    ([[0, 1], [0, 0], [1, 0]], ['a', 'b'])
-    """
+    """Return members (D, C) and the classes of labels or an indicator matrix."""
     classes: NDArray[Any]
     table = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if table.ndim == 2 and table.shape[1] > 1:
@@ -135,13 +104,7 @@ def class_members(
 def indicator_members(
     table: NDArray[Any], n_documents: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.generic]]:
-    """Return members and class numbers of a matrix of 0 and 1 (-1: unknown).
-
-    Examples
-    --------
-    >>> indicator_members(np.array([[1, 0], [1, 1]]), 2)[0].sum(axis=0).tolist()
-    [2, 1]
-    """
+    """Return members and class numbers of a matrix of 0 and 1 (-1: unknown)."""
     if len(table) != n_documents:
         raise DataError(
             f"y has {len(table)} rows for {n_documents} documents. Give a row of 0 "

@@ -12,12 +12,7 @@ from typing import Any
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a ``__getattr__`` for `package` that imports a name's home on first use.
 
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    homes : mapping of str to str
-        ``"module:name"`` of every public name.
+    `homes` has the ``"module:name"`` of every public name.
 
     Examples
     --------
@@ -39,13 +34,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def moved_names(old: str, new: str) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a module that has moved; it warns at every use.
-
-    Parameters
-    ----------
-    old, new : str
-        The module's name before and now.
-    """
+    """Return a ``__getattr__`` for a module that has moved; it warns at every use."""
 
     def find(name: str) -> Any:
         home = import_module(new)

@@ -16,13 +16,7 @@ SMALLEST_PRIOR = 1e-4
 
 
 class OuterSum:
-    """The matrix ``documents[:, None] + topics`` that is only made where it is used.
-
-    Examples
-    --------
-    >>> np.asarray(OuterSum(np.array([1.0, 2.0]), np.array([0.5, 0.0]))[1:])
-    array([[2.5, 2. ]])
-    """
+    """The matrix ``documents[:, None] + topics`` that is only made where it is used."""
 
     def __init__(
         self, documents: NDArray[np.floating], topics: NDArray[np.floating]
@@ -57,13 +51,7 @@ def normalize_rows(array: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def simplex_problems(name: str, array: NDArray[Any]) -> Iterator[str]:
-    """Yield what keeps the rows of an array from being distributions.
-
-    Examples
-    --------
-    >>> list(simplex_problems("theta", np.array([[0.5, 0.5], [0.5, 0.25]])))
-    ['theta has 1 rows that do not sum to 1 (first: row 1 sums to 0.75)...']
-    """
+    """Yield what keeps the rows of an array from being distributions."""
     if array.ndim != 2:
         yield f"{name} must have two dimensions, but has shape {array.shape}"
         return
@@ -77,9 +65,8 @@ def simplex_problems(name: str, array: NDArray[Any]) -> Iterator[str]:
     with np.errstate(invalid="ignore", over="ignore"):
         sums = array.sum(axis=1, dtype=np.float64)
         # A row that is not finite has been told of already.
-        wrong = np.flatnonzero(
-            np.isfinite(sums) & (np.abs(sums - 1) > SIMPLEX_TOLERANCE)
-        )
+        far = np.abs(sums - 1) > SIMPLEX_TOLERANCE
+        wrong = np.flatnonzero(np.isfinite(sums) & far)
     if array.shape[1] and wrong.size:
         yield (
             f"{name} has {wrong.size} rows that do not sum to 1 (first: row {wrong[0]} "

@@ -29,13 +29,7 @@ MAX_THREADS = 1024
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads for scikit-learn's `n_jobs` (None means 1).
-
-    Examples
-    --------
-    >>> n_threads(None), n_threads(3)
-    (1, 3)
-    """
+    """Return the number of threads for scikit-learn's `n_jobs` (None means 1)."""
     if n_jobs == 0:
         raise DataError("n_jobs == 0 has no meaning. Use None, 1 or -1.")
     if n_jobs is None or n_jobs > 0:
@@ -53,19 +47,9 @@ def n_threads(n_jobs: int | None) -> int:
 def balanced_ranges(
     indptr: NDArray[np.integer], n_ranges: int
 ) -> list[tuple[int, int]]:
-    """Cut rows into at most `n_ranges` ranges with about equal work.
+    """Cut rows into at most `n_ranges` ranges (start, stop) with about equal work.
 
-    Parameters
-    ----------
-    indptr : ndarray of shape (n_rows + 1,)
-        Cumulated work; the CSR row pointer balances by non-zeros.
-    n_ranges : int
-        Upper bound of the number of ranges.
-
-    Returns
-    -------
-    list of (start, stop)
-        Non-empty, consecutive, covering all rows.
+    `indptr` has the cumulated work; the CSR row pointer balances by non-zeros.
 
     Examples
     --------

@@ -11,17 +11,9 @@ from numpy.typing import NDArray
 
 
 def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
-    """Return times as numbers or dates; None if they are neither.
+    """Return times as numbers or dates; None if they are neither, or all unknown.
 
-    Parameters
-    ----------
-    values : sequence of str or None
-        Numbers, or dates in ISO 8601; ``""`` if unknown.
-
-    Returns
-    -------
-    ndarray of float or datetime64, or None
-        NaN or NaT where unknown; None also if nothing is known at all.
+    Dates are in ISO 8601; ``""`` is unknown and becomes NaN or NaT.
 
     Examples
     --------

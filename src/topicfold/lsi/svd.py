@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Truncated singular value decomposition of a sparse matrix, by SciPy.
+"""Truncated singular value decomposition of a sparse matrix, and its updating.
 
-PROPACK multiplies vectors by X and Xᵀ, neither of which is made dense; memory is
-O(nnz + (D + V)·rank). A block Lanczos of our own is not worth its lines: without
+SciPy's PROPACK multiplies vectors by X and Xᵀ, neither of which is made dense; memory
+is O(nnz + (D + V)·rank). A block Lanczos of our own is not worth its lines: without
 hand-written machine code it needs as much processor time as PROPACK.
 """
 
@@ -38,15 +38,8 @@ _RANGES_PER_THREAD = 2  # a product with one vector is short
 class TruncatedSVD(NamedTuple):
     """``X ≈ left · diag(values) · rightᵀ`` with orthonormal columns.
 
-    Attributes
-    ----------
-    left : ndarray of shape (n_rows, rank)
-    values : ndarray of shape (rank,)
-        In falling order, all positive.
-    right : ndarray of shape (n_columns, rank)
-        Of every column the entry of largest size is positive.
-    n_iter : int
-        Products of the matrix with a vector.
+    The values fall and are positive; the largest entry of a column of `right` is, too.
+    `n_iter` is the number of products of the matrix with a vector.
     """
 
     left: Doubles
@@ -64,23 +57,12 @@ def truncated_svd(
     random_state: np.random.RandomState | None = None,
     threads: int = 1,
 ) -> TruncatedSVD:
-    """Return the largest singular values of a sparse matrix and their vectors.
+    """Return the `rank` largest singular values of a sparse matrix and their vectors.
 
-    Parameters
-    ----------
-    X : CSR matrix of float32 or float64
-        Is not changed. The computation is in float64 for both.
-    rank : int
-        Wanted number of singular values; fewer are returned if the matrix has fewer
-        that are not zero.
-    tol : float, default=1e-6
-        Relative accuracy of singular vectors; that of the values is its square.
-    max_iter : int, default=1000
-        Most restarts of ARPACK, which takes over where PROPACK gives up.
-    random_state : RandomState or None, default=None
-        For the first vector; None is a fixed seed.
-    threads : int, default=1
-        Threads; the same bits for any number.
+    Fewer are returned if the matrix has fewer that are not zero. `tol` is the relative
+    accuracy of the vectors (that of the values is its square), `max_iter` the most
+    restarts of ARPACK, which takes over where PROPACK gives up. The computation is in
+    float64, and has the same bits for any number of threads.
 
     Examples
     --------
@@ -264,3 +246,78 @@ def tall_product(left: Doubles, right: Doubles, threads: int) -> Doubles:
 
     run_ranges(task, [(s, min(s + _CHUNK, len(left))) for s in starts], threads)
     return out
+
+
+class RowUpdate(NamedTuple):
+    """The decomposition with new rows.
+
+    The left vectors of the old rows are ``U @ old_left``, those of the new `new_left`.
+    """
+
+    values: Doubles
+    right: Doubles
+    old_left: Doubles
+    new_left: Doubles
+
+
+def add_rows(
+    values: Doubles,
+    right: Doubles,
+    rows: sparse.csr_matrix,
+    rank: int,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    threads: int = 1,
+) -> RowUpdate:
+    """Return the best rank-`rank` decomposition of ``[U Σ Vᵀ; rows]`` (Zha & Simon).
+
+    ``[U Σ Vᵀ; N]`` is ``diag(U, 1)`` times ``M = [Σ Vᵀ; N]``, whose singular values and
+    vectors are found from a matrix of the size of rank plus new rows,
+
+        M Mᵀ = [[Σ², Σ Pᵀ], [P Σ, N Nᵀ]],    P = N V.
+
+    U is not needed, so memory does not depend on how many rows there were. Zha and
+    Simon decompose the dense residual ``N - P Vᵀ``; here N stays sparse. A column keeps
+    the sign of the old one that it is nearest to.
+
+    Notes
+    -----
+    Exact when the rows so far have no more than k singular values. Otherwise the old
+    rows take part as their projection: with E their part of ``AᵀA`` that was cut off,
+    a squared singular value is at least that of a fresh decomposition less ‖E‖, never
+    above it, and their sum is at least the fresh sum less the trace of E.
+
+    References
+    ----------
+    H. Zha & H. D. Simon (1999). On updating problems in latent semantic indexing. SIAM
+    J. Sci. Comput. 21(2). doi:10.1137/S1064827597329266
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 5.0]])
+    >>> add_rows(np.array([3.0]), np.eye(3)[:, :1], X[1:], rank=2).values
+    array([5., 4.])
+    """
+    by_row = SparseRows(rows, threads)
+    by_term = SparseRows(rows.T.tocsr(), threads)
+    with one_blas_thread():
+        images = by_row @ right
+        k, n_rows = len(values), len(values) + len(images)
+        coupling = images * values
+
+        def apply(block: Doubles) -> Doubles:
+            old, new = block[:k], block[k:]
+            image = np.empty_like(block)
+            image[:k] = (old.T * values**2).T + coupling.T @ new
+            image[k:] = by_row @ (by_term @ new) + coupling @ old
+            return image
+
+        squares, left = largest_eigenpairs(apply, n_rows, rank, tol, max_iter)
+        left = left[:, significant(squares)]
+        found = np.sqrt(squares[significant(squares)])
+        left = left * column_signs(left[:k])
+        weights = left / found
+        columns = tall_product(right, values[:, None] * weights[:k], threads)
+        columns += by_term @ weights[k:]
+        return RowUpdate(found, normalised(columns)[0], left[:k], left[k:])

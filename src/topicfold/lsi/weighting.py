@@ -24,18 +24,8 @@ WEIGHTINGS = ("counts", "binary", "tfidf", "log-entropy")
 def global_weights(counts: sparse.csr_matrix, weighting: str) -> Doubles:
     """Return the weight of every term.
 
-    Parameters
-    ----------
-    counts : CSR matrix of shape (n_documents, n_terms)
-        Non-negative, without explicit zeros.
-    weighting : {"counts", "binary", "tfidf", "log-entropy"}
-        See the module's table.
-
-    Returns
-    -------
-    ndarray of shape (n_terms,)
-        A term that no document has gets the weight of the rarest: ``ln(1 + D) + 1``,
-        or 1 for log-entropy. With one document all entropies count as zero.
+    A term that no document has gets the weight of the rarest: ``ln(1 + D) + 1``, or 1
+    for log-entropy. With one document all entropies count as zero.
 
     Examples
     --------
@@ -66,12 +56,6 @@ def weigh(
 
     Counts and ones keep the type of the counts, which holds them exactly; the others
     are float64.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[2.0, 3.0]])
-    >>> weigh(X, "tfidf", np.array([1.0, 0.5])).toarray()
-    array([[2. , 1.5]])
     """
     if weighting == "counts":
         return counts

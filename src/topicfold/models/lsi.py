@@ -25,8 +25,13 @@ from topicfold.core.counts import check_counts as counts_of
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.lsi.svd import SparseRows, tall_product, truncated_svd
-from topicfold.lsi.updating import RowUpdate, add_rows
+from topicfold.lsi.svd import (
+    RowUpdate,
+    SparseRows,
+    add_rows,
+    tall_product,
+    truncated_svd,
+)
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
 from topicfold.models.base import check_counts
 
@@ -171,7 +176,15 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             random_state=check_random_state(self.random_state),
             threads=n_threads(self.n_jobs),
         )
-        self._warn_rank(len(found.values), counts.shape)
+        rank = len(found.values)
+        if rank < self.n_components:
+            warnings.warn(
+                f"the matrix ({counts.shape[0]} × {counts.shape[1]}) has rank {rank}, "
+                f"below n_components={self.n_components}; the other dimensions are "
+                "zero.",
+                np.exceptions.RankWarning,
+                stacklevel=3,
+            )
         self.n_iter_ = found.n_iter
         self.total_squares_ = total
         self.n_documents_seen_ = counts.shape[0]
@@ -317,15 +330,6 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.singular_values_)
-
-    def _warn_rank(self, rank: int, shape: tuple[int, int]) -> None:
-        if rank < self.n_components:
-            warnings.warn(
-                f"the matrix ({shape[0]} × {shape[1]}) has rank {rank}, below "
-                f"n_components={self.n_components}; the other dimensions are zero.",
-                np.exceptions.RankWarning,
-                stacklevel=4,
-            )
 
     def _old_values(self) -> Doubles:
         return self.singular_values_[: self.term_base_.shape[1]]

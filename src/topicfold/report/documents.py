@@ -121,9 +121,7 @@ def find_periods(data: TopicData) -> Periods | None:
     if not known.any() or (times[known] == times[known][0]).all():
         return None
     names, codes = _by_calendar(times[known]) if dated else _by_number(times[known])
-    lengths = np.ones(len(times))
-    if data.doc_lengths is not None and data.doc_lengths.any():
-        lengths = data.doc_lengths.astype(np.float64)
+    lengths = data.document_weights()
     values = np.full(len(times), np.nan)
     seconds = times[known].astype("datetime64[s]" if dated else np.float64)
     values[known] = seconds.astype(np.float64) / (86400 if dated else 1)
