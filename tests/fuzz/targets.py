@@ -341,6 +341,8 @@ def _mm_by_scipy(path: Path) -> Any:
 
 
 def _svmlight_by_sklearn(path: Path) -> Any:
+    if b"\r" in path.read_bytes().replace(b"\r\n", b""):
+        raise ValueError("ways of reading these differ")
     X, _ = load_svmlight_file(str(path), zero_based=False)
     return _matrix_digest(X)
 

@@ -113,6 +113,8 @@ class Resume(Callback):
                 )
             history = [float(value) for value in bundle.meta["history"]]
             iteration = int(bundle.meta["iteration"])
+            if len(history) != iteration + 1:
+                raise ValueError("its history and its iteration do not fit together")
             algorithm.restore(values)
         except DataError:
             raise
@@ -196,6 +198,14 @@ class Resume(Callback):
         for old in self.path.glob("state-*"):
             if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
+
+
+def _checked_history(values: Any, iteration: int) -> list[float]:
+    """Return the objectives: that of the start, and one per iteration."""
+    history = [float(value) for value in values]
+    if len(history) != iteration + 1:
+        raise ValueError("its history and its iteration do not fit together")
+    return history
 
 
 def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -152,7 +152,7 @@ class GraphPLSA(PLSA):
         check_is_fitted(self, "components_")
         X = self._counts(X, allow_empty=True)
         if not hasattr(self, "training_counts_"):
-            raise AttributeError(
+            raise NotFittedError(
                 f"this {type(self).__name__} was fitted with transform_neighbors="
                 "False and has not kept its training documents. Fit it again with "
                 "transform_neighbors=True, or set that to False for plain fold-in."
@@ -281,6 +281,7 @@ class LaplacianPLSA(GraphPLSA):
         **GraphPLSA._earlier_parameters,
         "max_smoothings": "it stays 5; LaplacianTheta has it still",
     }
+    _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _parameter_constraints: dict = {  # noqa: RUF012
         **GraphPLSA._parameter_constraints,
         "weight": [Interval(Real, 0, None, closed="left")],
@@ -384,6 +385,7 @@ class LocallyConsistentPLSA(GraphPLSA):
     True
     """
 
+    _needed_state = ("n_features_in_", "doc_topics_", "strength_")
     _parameter_constraints: dict = {  # noqa: RUF012
         **GraphPLSA._parameter_constraints,
         "weight": [Interval(Real, 0, None, closed="left")],
@@ -486,6 +488,7 @@ class DiscriminativePLSA(GraphPLSA):
     True
     """
 
+    _needed_state = ("n_features_in_", "doc_topics_", "pull_", "n_sweeps_")
     _parameter_constraints: dict = {  # noqa: RUF012
         **GraphPLSA._parameter_constraints,
         "step": [Interval(Real, 0, 1, closed="right")],

@@ -295,6 +295,8 @@ class MedLDA(ClassifierMixin, TopicModel):
             "topic_weights": weights,
         }
 
+    _needed_state = ("n_features_in_", "topic_totals_", "coef_", "classes_")
+
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if hasattr(self, "coef_"):
