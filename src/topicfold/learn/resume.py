@@ -111,10 +111,8 @@ class Resume(Callback):
                 values["documents"] = _load_documents(
                     algorithm.engine, folder, values, bundle, started["documents"]
                 )
-            history = [float(value) for value in bundle.meta["history"]]
             iteration = int(bundle.meta["iteration"])
-            if len(history) != iteration + 1:
-                raise ValueError("its history and its iteration do not fit together")
+            history = _checked_history(bundle.meta["history"], iteration)
             algorithm.restore(values)
         except DataError:
             raise
@@ -198,6 +196,14 @@ class Resume(Callback):
         for old in self.path.glob("state-*"):
             if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
+
+
+def _checked_history(values: Any, iteration: int) -> list[float]:
+    """Return the objectives: that of the start, and one per iteration."""
+    history = [float(value) for value in values]
+    if len(history) != iteration + 1:
+        raise ValueError("its history and its iteration do not fit together")
+    return history
 
 
 def _checked_history(values: Any, iteration: int) -> list[float]:

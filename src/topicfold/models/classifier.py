@@ -376,9 +376,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         n_topics = len(getattr(self.model_, "components_", ()))
         if n_terms is None or getattr(self, "n_features_in_", None) != n_terms:
             raise ValueError("its topics and its words do not fit together")
-        if getattr(self.classifier_, "coef_", np.empty((0, 0))).shape[1:] != (
-            n_topics,
-        ):
+        rule = self.classifier_
+        if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != n_topics:
             raise ValueError("its topics and its rule do not fit together")
 
     def save(self, path: Any) -> None:
