@@ -109,7 +109,7 @@ def frank_wolfe(
     topics = _check_topics(topics_word_major)
     U = _check_documents(U, topics.shape[0])
     for name, value in (("promotion", promotion), ("max_iter", max_iter), ("tol", tol)):
-        if not (value >= 0 and np.isfinite(value)):
+        if not 0 <= value < np.inf:
             raise DataError(
                 f"The '{name}' parameter of frank_wolfe must be in the range "
                 f"[0, inf). Got {value!r} instead."

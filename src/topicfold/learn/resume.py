@@ -206,14 +206,6 @@ def _checked_history(values: Any, iteration: int) -> list[float]:
     return history
 
 
-def _checked_history(values: Any, iteration: int) -> list[float]:
-    """Return the objectives: that of the start, and one per iteration."""
-    history = [float(value) for value in values]
-    if len(history) != iteration + 1:
-        raise ValueError("its history and its iteration do not fit together")
-    return history
-
-
 def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a state that have the form of those at the start."""
     values: dict[str, Any] = {**bundle.meta["values"], **bundle.arrays}
