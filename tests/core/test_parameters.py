@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters of earlier versions warn, take effect, and survive clones and files."""
+"""Parameters are written once; those of earlier versions warn and take effect."""
+
+import inspect
+import re
+import subprocess
+import sys
+from dataclasses import field
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -20,7 +27,8 @@ from topicfold import (
     NeighborGraph,
     OrthogonalPLSA,
 )
-from topicfold.core.parameters import EarlierParameters
+from topicfold.core.parameters import DeclaredParameters, EarlierParameters
+from topicfold.registry import models
 
 EARLIER = [
     (PLSA, {"max_doc_updates": 1}),
@@ -147,3 +155,98 @@ def test_a_constant_is_changed_by_a_class_of_ones_own():
 def test_true_is_no_number(name):
     with pytest.raises(ValueError, match=f"'{name}' parameter of PLSA must be an int"):
         PLSA(**{name: True}).fit(np.eye(3))
+
+
+class Base(DeclaredParameters, BaseEstimator):
+    """A base.
+
+    Parameters
+    ----------
+    size : int, default=1
+        How large.
+    seed : int, default=0
+        Where it starts.
+
+    Attributes
+    ----------
+    found_ : int
+        What was found.
+    """
+
+    _parameter_constraints = {"size": [int], "seed": [int]}  # noqa: RUF012
+    found_: int = field(init=False)
+    scale: ClassVar[float] = 2.0
+    size: int = field(default=1, kw_only=False)
+    seed: int = 0
+
+
+class Derived(Base):
+    """A relative.
+
+    Parameters
+    ----------
+    rate : float, default=0.5
+        How fast.
+
+    Notes
+    -----
+    None.
+    """
+
+    _without = ("seed",)
+    _earlier_parameters = {"rounds": "it stays 3"}  # noqa: RUF012
+    _parameter_constraints = {"rate": [float]}  # noqa: RUF012
+    rounds = 3
+    rate: float = 0.5
+    size: int = field(default=7, kw_only=False)
+
+
+def test_a_declared_parameter_is_one_of_the_constructor():
+    assert list(inspect.signature(Base).parameters) == ["size", "seed"]
+    assert list(inspect.signature(Derived).parameters) == ["size", "rate"]
+    assert Derived(2, rate=0.1).get_params() == {"size": 2, "rate": 0.1}
+    assert repr(Derived(rate=0.1)) == "Derived(rate=0.1)"
+    assert (Base().size, Derived().size) == (1, 7)
+    assert not hasattr(Base(), "found_")
+    assert set(Derived._parameter_constraints) == {"size", "seed", "rate"}
+    with pytest.raises(TypeError, match=r"Derived.__init__\(\) .*argument 'seed'"):
+        Derived(seed=3)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        Derived(2, 0.1)
+    with pytest.warns(FutureWarning, match="rounds of Derived"):
+        assert Derived(rounds=5).get_params()["rounds"] == 5
+
+
+def test_a_docstring_tells_of_inherited_parameters_too():
+    assert "size : int, default=7\n    How large.\nrate :" in Derived.__doc__
+    assert "Attributes\n----------\nfound_ : int\n    What was" in Derived.__doc__
+    assert Derived.__doc__.endswith("Notes\n-----\nNone.")
+    assert "seed" not in Derived.__doc__
+
+
+def test_every_parameter_of_every_model_is_described_once():
+    for entry in models():
+        cls = entry.load()
+        for name in inspect.signature(cls).parameters:
+            found = re.findall(rf"^ *{name} :", cls.__doc__, re.MULTILINE)
+            assert len(found) == 1, (cls, name)
+
+
+def test_a_class_with_its_own_constructor_keeps_it():
+    class Own(Derived):
+        def __init__(self, size=4):
+            super().__init__(size, rate=0.2)
+
+    class Later(Own):
+        tempo: int = 3
+
+    assert list(inspect.signature(Later).parameters) == ["size"]
+    assert (Later().size, Later().rate, Later().tempo) == (4, 0.2, 3)
+
+
+def test_no_docstring_is_needed():
+    code = "from topicfold import LDA; print(LDA.__doc__, LDA(3))"
+    done = subprocess.run(
+        [sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "None LDA(n_components=3)\n"

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constructor parameters of earlier versions: they warn, and still take effect.
+"""Constructor parameters: written once in a class, and those of earlier versions.
 
-scikit-learn's idiom (``name="deprecated"`` in the signature) would keep every name in
-the signature, in `get_params` and in the documentation. Here the signature has only
-today's parameters: its wrapper takes the earlier ones aside.
+Earlier ones warn, and still take effect. scikit-learn's idiom (``name="deprecated"`` in
+the signature) would keep every name in the signature, in `get_params` and in the
+documentation. Here the signature has only today's parameters: its wrapper takes the
+earlier ones aside.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, field
+from inspect import Parameter
+from typing import Any, ClassVar, Self, dataclass_transform
 
 
 class EarlierParameters:
@@ -97,3 +102,136 @@ def _taking_earlier(init: Callable[..., None]) -> Callable[..., None]:
         self._take_earlier(earlier)
 
     return __init__
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+class DeclaredParameters(EarlierParameters):
+    """Mixin for estimators that write each parameter once, as an annotated default.
+
+    As in a dataclass, ``weight: float = 1.0`` in a class makes the parameter `weight`
+    of its constructor; it is given by keyword unless it is a ``field(kw_only=False)``.
+    Names that begin or end with an underscore are no parameters. A sub-class inherits
+    the parameters, without those it names in `_without`, their constraints, and their
+    entries in the docstring: it describes only what it adds or changes. A class with
+    an `__init__` of its own is left as it is, and so are its sub-classes.
+    """
+
+    _without: ClassVar[tuple[str, ...]] = ()
+    _declared: ClassVar[Mapping[str, Parameter]] = {}
+    _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        cls._declared = dict(_own_parameters(cls))
+        for table in ("_parameter_constraints", "_earlier_parameters"):
+            merged: dict[str, Any] = {}
+            for base in reversed(cls.__mro__):
+                merged |= vars(base).get(table, {})
+            setattr(cls, table, merged)
+        init = cls.__init__
+        if init is object.__init__ or hasattr(init, "_stores"):
+            parameters = _all_parameters(cls)
+            if parameters:
+                cls.__init__ = _storing(cls, parameters)  # type: ignore[method-assign]
+                _complete_docstring(cls, parameters)
+        super().__init_subclass__(**options)
+
+
+def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
+    """Yield the parameters that a class declares; its attributes become defaults."""
+    for name, annotation in inspect.get_annotations(cls).items():
+        default = vars(cls).get(name, Parameter.empty)
+        kind: Any = Parameter.KEYWORD_ONLY
+        if isinstance(default, Field):
+            if not default.kw_only:
+                kind = Parameter.POSITIONAL_OR_KEYWORD
+            if default.init:
+                default = default.default
+                setattr(cls, name, default)
+            else:
+                default = Parameter.empty
+                delattr(cls, name)
+        shared = "ClassVar" in str(annotation)
+        if default is not Parameter.empty and name == name.strip("_") and not shared:
+            yield name, Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _all_parameters(cls: Any) -> dict[str, Parameter]:
+    """Return own and inherited parameters in the order of the signature.
+
+    Positional ones come first, then new ones, then those of the bases in their order,
+    with the default of the class that changed them last.
+    """
+    found: dict[str, Parameter] = {}
+    for base in cls.__mro__:
+        for name, parameter in vars(base).get("_declared", {}).items():
+            found[name] = found.pop(name, parameter)
+    kept = [p for name, p in found.items() if name not in cls._without]
+    return {p.name: p for p in sorted(kept, key=lambda p: p.kind)}
+
+
+def _storing(cls: type, parameters: Mapping[str, Parameter]) -> Callable[..., None]:
+    """Return the constructor that stores these parameters and does no more."""
+    itself = Parameter("self", Parameter.POSITIONAL_ONLY)
+    signature = inspect.Signature([itself, *parameters.values()])
+
+    def __init__(self: Any, *values: Any, **options: Any) -> None:
+        try:
+            given = signature.bind(self, *values, **options)
+        except TypeError as error:
+            raise TypeError(f"{cls.__qualname__}.__init__() {error}") from None
+        given.apply_defaults()
+        for name in parameters:
+            setattr(self, name, given.arguments[name])
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__._stores = True  # type: ignore[attr-defined]
+    return __init__
+
+
+def _complete_docstring(cls: type, parameters: Mapping[str, Parameter]) -> None:
+    """Add what bases say of parameters and attributes that the docstring leaves out."""
+    if vars(cls).get("__doc__") is None:
+        return  # none, or python -OO
+    cls.__doc__ = doc = inspect.cleandoc(cls.__doc__ or "")
+    place = _section("Parameters").search(doc)
+    if place and not _section("Attributes").search(doc):
+        heading = "\n\nAttributes\n----------\n"
+        cls.__doc__ = doc[: place.end()] + heading + doc[place.end() :]
+    bases = [b.__doc__ or "" for b in cls.__mro__[1:] if hasattr(b, "_declared")]
+    for title in ("Parameters", "Attributes"):
+        own, inherited = _entries(cls.__doc__, title), dict[str, str]()
+        for base in reversed(bases):
+            inherited |= _entries(base, title)
+        if title == "Parameters":
+            usual = {
+                name: _with_default(inherited[name], parameter.default)
+                for name, parameter in parameters.items()
+                if name in inherited
+            }
+            names = [*parameters, *own]
+        else:
+            usual, names = inherited, [*own, *inherited]
+        told = dict.fromkeys((usual | own).get(name, "") for name in names)
+        body = "\n".join(filter(None, told))
+        cls.__doc__ = _section(title).sub(lambda found: found[1] + body, cls.__doc__)  # noqa: B023
+
+
+def _section(title: str) -> re.Pattern[str]:
+    following = r"(?=\n\n\S[^\n]*\n---|\s*\Z)"
+    return re.compile(rf"^({title}\n-+\n)(.*?){following}", re.MULTILINE | re.DOTALL)
+
+
+def _entries(docstring: str, title: str) -> dict[str, str]:
+    """Return the entries of a numpydoc section by name; several names may share one."""
+    found = _section(title).search(inspect.cleandoc(docstring))
+    texts = re.split(r"\n(?=\S)", found[2]) if found else []
+    return {
+        name.strip(): text
+        for text in texts
+        for name in text.partition(" :")[0].split(",")
+    }
+
+
+def _with_default(entry: str, default: Any) -> str:
+    value = f'"{default}"' if isinstance(default, str) else repr(default)
+    return re.sub(r"default=.*", lambda found: f"default={value}", entry, count=1)

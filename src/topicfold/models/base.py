@@ -12,9 +12,10 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import field
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -27,7 +28,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from topicfold.core.counts import bad_values, canonical, check_structure
-from topicfold.core.parameters import EarlierParameters
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.simplex import simplex_problems
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -67,21 +68,8 @@ def whole(least: int, most: int | None = None) -> Interval:
     return _Whole(Integral, least, most, closed="left" if most is None else "both")
 
 
-# Parameters that mean the same in every model.
-COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_components": [whole(1)],
-    "max_iter": [whole(1)],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "random_state": ["random_state"],
-    "device": [StrOptions({"cpu", "cuda"})],
-    "n_jobs": [None, Integral],
-    "callbacks": [list, tuple, None],
-    "verbose": ["boolean"],
-}
-
-
 class TopicModel(
-    EarlierParameters,
+    DeclaredParameters,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
@@ -92,7 +80,11 @@ class TopicModel(
     PLSA's, and `_seen` when they look at other weights than the counts they are given.
     """
 
-    _unsaved_parameters: tuple[str, ...] = ("callbacks", "random_state", "init")
+    _unsaved_parameters: ClassVar[tuple[str, ...]] = (
+        "callbacks",
+        "random_state",
+        "init",
+    )
     _takes_blocks = True  # `fit` and `transform` take a corpus in blocks
 
     def transform(self, X: Any) -> Array:
@@ -287,7 +279,7 @@ class TopicModel(
         return len(self.components_)
 
     #: Fitted attributes that `transform` needs besides `components_`.
-    _needed_state: tuple[str, ...] = ("n_features_in_",)
+    _needed_state: ClassVar[tuple[str, ...]] = ("n_features_in_",)
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
@@ -334,6 +326,101 @@ class TopicModel(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class LearnedModel(TopicModel):
+    """A topic model that learns in iterations: the parameters of all of them.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    init : {"documents", "random", "svd"} or array (K, V), default="documents"
+        Start of the topics: each half a few random documents, half the corpus; the
+        corpus' word frequencies times random factors; the positive parts of singular
+        vectors; or the topics themselves.
+    max_iter : int, default=200
+        Most iterations.
+    tol : float, default=1e-5
+        Relative change of the objective that ends the fit.
+    doc_tol : float, default=1e-4
+        Change of a document's mixture (L1) that ends its updates.
+    random_state : int, RandomState or None, default=None
+        Seed of the start.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
+        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`topicfold.learn`.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Topics φ, rows on the simplex.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Mixtures θ of the training documents.
+    objective_history_ : list of float
+        Objective at the start and after each iteration; never falls.
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether `tol` was reached.
+    word_frequencies_ : ndarray of shape (n_features_in_,)
+        Shares of the words in the training matrix.
+    doc_lengths_ : ndarray of shape (n_documents,)
+        Tokens of the training documents.
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "n_components": [whole(1)],
+        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
+        "max_iter": [whole(1)],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "doc_tol": [Interval(Real, 0, None, closed="left")],
+        "max_doc_updates": [whole(1, MAX_UPDATES)],
+        "random_state": ["random_state"],
+        "device": [StrOptions({"cpu", "cuda"})],
+        "n_jobs": [None, Integral],
+        "callbacks": [list, tuple, None],
+        "verbose": ["boolean"],
+    }
+    n_components: int = field(default=10, kw_only=False)
+    init: Any = "documents"
+    max_iter: int = 200
+    tol: float = 1e-5
+    doc_tol: float = 1e-4
+    random_state: Any = None
+    device: str = "cpu"
+    n_jobs: int | None = None
+    callbacks: Sequence[Callback] | None = None
+    verbose: bool = False
+
+
+class StreamedModel(LearnedModel):
+    """A model that `partial_fit` teaches batch by batch.
+
+    Parameters
+    ----------
+    learning_decay : float, default=0.7
+        `partial_fit`: exponent κ of the step ``ρ_t = (t0 + t)^-κ``.
+    learning_offset : float, default=10.0
+        `partial_fit`: t0, damps the first steps.
+    total_documents : int or None, default=None
+        `partial_fit`: size of the stream; only scales statistics.
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
+        "learning_offset": [Interval(Real, 0, None, closed="left")],
+        "total_documents": [whole(1), None],
+    }
+    learning_decay: float = 0.7
+    learning_offset: float = 10.0
+    total_documents: int | None = None
 
 
 def check_counts(

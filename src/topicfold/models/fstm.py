@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
 from topicfold.infer.frank_wolfe import frank_wolfe
-from topicfold.learn import Callback
 from topicfold.learn.fstm import (
     InferenceOptions,
     dense_mixtures,
@@ -25,10 +21,10 @@ from topicfold.learn.fstm import (
 )
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
-from topicfold.models.base import COMMON_CONSTRAINTS, MAX_UPDATES, TopicModel, whole
+from topicfold.models.base import StreamedModel
 
 
-class FSTM(TopicModel):
+class FSTM(StreamedModel):
     """Fully sparse topic model.
 
     ``p(w|d) = Σ_k θ_dk φ_kw`` as in PLSA, but a document's mixture is found by
@@ -38,36 +34,14 @@ class FSTM(TopicModel):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
-    init : {"documents", "random", "svd"} or array (K, V), default="documents"
-        Start of the topics, as in :class:`PLSA`.
-    max_iter : int, default=100
-        Most iterations.
-    tol : float, default=1e-4
-        Relative change of the objective that ends the fit.
     pairwise : bool, default=True
         Whether an iteration of inference may move mass from one topic to another;
         False is the paper's algorithm, which needs more iterations and topics.
     doc_tol : float, default=1e-6
         Relative improvement of a document's log-likelihood that ends its inference.
-    learning_decay : float, default=0.7
-        `partial_fit`: exponent κ of the step ``ρ_t = (t0 + t)^-κ``.
-    learning_offset : float, default=10.0
-        `partial_fit`: t0, damps the first steps.
-    total_documents : int or None, default=None
-        `partial_fit`: size of the stream; only scales statistics.
-    random_state : int, RandomState or None, default=None
-        Seed of the start.
     device : {"cpu", "cuda"}, default="cpu"
         Where inference runs; ``"cuda"`` needs an NVIDIA GPU and CuPy
         (``pip install 'topicfold[gpu]'``). Topics are updated on the CPU.
-    n_jobs : int or None, default=None
-        Threads; None is 1, -1 all. The result is the same for any number.
-    callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.learn`.
-    verbose : bool, default=False
-        Show a progress bar.
 
     Attributes
     ----------
@@ -79,8 +53,6 @@ class FSTM(TopicModel):
     objective_history_ : list of float
         Log-likelihood at the start and after each iteration. It rises, but not by a
         theorem: the update of the topics maximises a lower bound of it.
-    n_iter_, converged_, word_frequencies_, doc_lengths_ :
-        As in :class:`PLSA`.
 
     See Also
     --------
@@ -105,49 +77,11 @@ class FSTM(TopicModel):
     _earlier_parameters = {  # noqa: RUF012
         "max_doc_updates": "it stays 1000; doc_tol ends a document's inference"
     }
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **COMMON_CONSTRAINTS,
-        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "pairwise": ["boolean"],
-        "max_doc_updates": [whole(1, MAX_UPDATES)],
-        "doc_tol": [Interval(Real, 0, None, closed="left")],
-        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
-        "learning_offset": [Interval(Real, 0, None, closed="left")],
-        "total_documents": [whole(1), None],
-    }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        init: Any = "documents",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        pairwise: bool = True,
-        doc_tol: float = 1e-6,
-        learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        total_documents: int | None = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.pairwise = pairwise
-        self.doc_tol = doc_tol
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.total_documents = total_documents
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+    _parameter_constraints = {"pairwise": ["boolean"]}  # noqa: RUF012
+    max_iter: int = 100
+    tol: float = 1e-4
+    pairwise: bool = True
+    doc_tol: float = 1e-6
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 
@@ -16,11 +13,9 @@ from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
-from topicfold.learn import Callback
-from topicfold.models.base import COMMON_CONSTRAINTS, PRIOR, whole
+from topicfold.models.base import PRIOR, whole
 from topicfold.models.lda import DirichletTopics, checked_doc_topic_prior
 
-_SHARED = ("n_components", "max_iter", "random_state", "n_jobs", "callbacks", "verbose")
 # Sweeps over a new document; far more than its mixture needs to settle.
 MAX_SWEEPS = 10_000
 _INSTEAD = "use LDA, whose algorithms take any weights"
@@ -36,8 +31,6 @@ class GibbsLDA(DirichletTopics):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
     doc_topic_prior : float or array of shape (n_components,), default=0.1
         α, or where its learning starts.
     topic_word_prior : float, default=0.01
@@ -53,14 +46,6 @@ class GibbsLDA(DirichletTopics):
         means over the samples.
     n_blocks : int, default=8
         How often in a sweep the word counts are brought up to date, see Notes.
-    random_state : int, RandomState or None, default=None
-        Seed.
-    n_jobs : int or None, default=None
-        Threads; None is 1, -1 all. The result is the same for any number.
-    callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.learn`.
-    verbose : bool, default=False
-        Show a progress bar.
 
     Attributes
     ----------
@@ -83,12 +68,8 @@ class GibbsLDA(DirichletTopics):
     objective_history_ : list of float
         log P(w, z | α, η) of the start and after each sweep. A chain's: it rises at
         first and then wanders, it is not monotone.
-    n_iter_ : int
-        Sweeps done.
     converged_ : bool
         Always False: a chain has no end.
-    word_frequencies_, doc_lengths_ :
-        As in :class:`PLSA`.
 
     See Also
     --------
@@ -132,8 +113,8 @@ class GibbsLDA(DirichletTopics):
         "doc_burn_in": "it stays 10",
         "doc_samples": "it stays 40",
     }
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **{name: COMMON_CONSTRAINTS[name] for name in _SHARED},
+    _without = ("init", "tol", "doc_tol", "device")
+    _parameter_constraints = {  # noqa: RUF012
         "doc_topic_prior": [PRIOR, "array-like"],
         "topic_word_prior": [PRIOR],
         "learn_priors": ["boolean"],
@@ -143,40 +124,13 @@ class GibbsLDA(DirichletTopics):
         "doc_burn_in": [whole(0, MAX_SWEEPS)],
         "doc_samples": [whole(1, MAX_SWEEPS)],
     }
-
-    device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
-    doc_topic_prior_: NDArray[np.float64]
-    topic_word_prior_: float
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        doc_topic_prior: Any = 0.1,
-        topic_word_prior: float = 0.01,
-        learn_priors: bool = True,
-        max_iter: int = 200,
-        burn_in: int | None = None,
-        sample_every: int = 5,
-        n_blocks: int = 8,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learn_priors = learn_priors
-        self.max_iter = max_iter
-        self.burn_in = burn_in
-        self.sample_every = sample_every
-        self.n_blocks = n_blocks
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+    doc_topic_prior: Any = 0.1
+    topic_word_prior: float = 0.01
+    learn_priors: bool = True
+    burn_in: int | None = None
+    sample_every: int = 5
+    n_blocks: int = 8
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

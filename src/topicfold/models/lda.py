@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import field
 from numbers import Real
 from typing import Any, Self
 
@@ -28,10 +29,9 @@ from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import (
-    COMMON_CONSTRAINTS,
     MAX_UPDATES,
     PRIOR,
-    TopicModel,
+    LearnedModel,
     whole,
 )
 from topicfold.steps.base import PhiStep
@@ -50,11 +50,11 @@ DEFAULT_TOL = 1e-5
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
-class DirichletTopics(TopicModel):
+class DirichletTopics(LearnedModel):
     """What LDA by any algorithm shares: α, and the likelihood that it gives."""
 
-    doc_topic_prior_: NDArray[np.float64]
-    n_jobs: int | None
+    doc_topic_prior_: NDArray[np.float64] = field(init=False)
+    topic_word_prior_: float = field(init=False)
 
     def left_to_right(
         self,
@@ -217,7 +217,6 @@ class LDA(DirichletTopics):
     }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
     _parameter_constraints: dict = {  # noqa: RUF012
-        **COMMON_CONSTRAINTS,
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "doc_topic_prior": [PRIOR, "array-like", None],
         "topic_word_prior": [PRIOR, None],
@@ -237,9 +236,6 @@ class LDA(DirichletTopics):
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "total_documents": [whole(1), None],
     }
-
-    doc_topic_prior_: NDArray[np.float64]
-    topic_word_prior_: float
 
     def __init__(
         self,

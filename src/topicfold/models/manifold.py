@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from functools import partial
 from numbers import Real
 from typing import Any, Self
@@ -20,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.typing import Array
 from topicfold.graph.build import NeighborGraph
 from topicfold.infer.fold_in import neighbor_fold_in
-from topicfold.learn import Callback
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.base import MAX_UPDATES, whole
 from topicfold.models.plsa import PLSA
@@ -39,50 +37,37 @@ _NEIGHBOR_OPTIONS = {
     "sublinear_tf": "sublinear_tf",
 }
 
-COMMON_PARAMETERS = """graph : NeighborGraph, sparse matrix, edge list, networkx graph
-        Which documents are joined: how nearest neighbours are found, or the
-        documents' own graph (links, authors, places); None is ``NeighborGraph()``.
-        Labels given to `fit` are used with ``NeighborGraph(label_edges=True)`` only.
-    phi_step : PhiStep or None, default=None
-        How expected counts become topics; None is ``DirichletPhi(1.05)``,
-        ``PhiStep()`` the plain step of the paper.
-    transform_neighbors : bool, default=False
-        Keep the training matrix (a copy, in the saved model too) so that `transform`
-        can use the nearest training documents of a new one.
-    init, max_iter, tol, doc_tol, random_state, device, n_jobs, callbacks, verbose :
-        As in :class:`PLSA`."""
-
-COMMON_ATTRIBUTES = """graph_ : csr_array of shape (n_documents, n_documents)
-        The symmetric graph.
-    components_, doc_topics_, objective_history_, n_iter_, converged_ :
-        As in :class:`PLSA`.
-    word_frequencies_, doc_lengths_ :
-        As in :class:`PLSA`."""
-
-
-def documented(cls: type) -> type:
-    """Fill the shared parts of the docstring in."""
-    text = (cls.__doc__ or "").replace("{common_parameters}", COMMON_PARAMETERS)
-    cls.__doc__ = text.replace("{common_attributes}", COMMON_ATTRIBUTES)
-    return cls
-
 
 class GraphPLSA(PLSA):
     """What the graph models share; use one of its sub-classes.
 
     A sub-class names its θ-step and how much the neighbours of a new document count.
+
+    Parameters
+    ----------
+    graph : NeighborGraph, sparse matrix, edge list, networkx graph
+        Which documents are joined: how nearest neighbours are found, or the
+        documents' own graph (links, authors, places); None is ``NeighborGraph()``.
+        Labels given to `fit` are used with ``NeighborGraph(label_edges=True)`` only.
+    transform_neighbors : bool, default=False
+        Keep the training matrix (a copy, in the saved model too) so that `transform`
+        can use the nearest training documents of a new one.
+    phi_step : PhiStep or None, default=None
+        How expected counts become topics; None is ``DirichletPhi(1.05)``,
+        ``PhiStep()`` the plain step of the paper.
+
+    Attributes
+    ----------
+    graph_ : csr_array of shape (n_documents, n_documents)
+        The symmetric graph.
     """
 
     _unsaved_parameters = (*PLSA._unsaved_parameters, "similarity")
     _earlier_parameters = {  # noqa: RUF012
-        "max_doc_updates": PLSA._earlier_parameters["max_doc_updates"],
-        **{
-            old: f"give graph=NeighborGraph({new}=...)"
-            for old, new in _NEIGHBOR_OPTIONS.items()
-        },
+        old: f"give graph=NeighborGraph({new}=...)"
+        for old, new in _NEIGHBOR_OPTIONS.items()
     }
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **PLSA._parameter_constraints,
+    _parameter_constraints = {  # noqa: RUF012
         **{
             old: NeighborGraph._parameter_constraints[new]
             for old, new in _NEIGHBOR_OPTIONS.items()
@@ -90,37 +75,9 @@ class GraphPLSA(PLSA):
         "graph": "no_validation",
         "transform_neighbors": ["boolean"],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        graph: Any = None,
-        phi_step: PhiStep | None = None,
-        transform_neighbors: bool = False,
-        init: Any = "documents",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        doc_tol: float = 1e-4,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.graph = graph
-        self.phi_step = phi_step
-        self.transform_neighbors = transform_neighbors
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.doc_tol = doc_tol
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+    _without = ("theta_step", "learning_decay", "learning_offset", "total_documents")
+    graph: Any = None
+    transform_neighbors: bool = False
 
     @property
     def partial_fit(self) -> Any:  # type: ignore[override]
@@ -231,7 +188,6 @@ class GraphPLSA(PLSA):
         raise NotImplementedError
 
 
-@documented
 class LaplacianPLSA(GraphPLSA):
     """LapPLSI: PLSA whose neighbouring documents have close topic mixtures.
 
@@ -241,8 +197,6 @@ class LaplacianPLSA(GraphPLSA):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
     weight : float, default=10.0
         Strength of the smoothing, free of scale: nats a token for a squared distance
         of one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``.
@@ -251,7 +205,6 @@ class LaplacianPLSA(GraphPLSA):
         their λ (1000) is half of it.
     step : float, default=0.4
         The paper's γ (0.1 there): share of the neighbours' mean in one smoothing.
-    {common_parameters}
 
     Attributes
     ----------
@@ -259,7 +212,6 @@ class LaplacianPLSA(GraphPLSA):
         The λ used.
     n_smoothings_ : int
         Smoothings of the last iteration.
-    {common_attributes}
 
     References
     ----------
@@ -278,56 +230,18 @@ class LaplacianPLSA(GraphPLSA):
 
     max_smoothings = 5  # more of them collapse all topics into one
     _earlier_parameters = {  # noqa: RUF012
-        **GraphPLSA._earlier_parameters,
         "max_smoothings": "it stays 5; LaplacianTheta has it still",
     }
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **GraphPLSA._parameter_constraints,
+    _parameter_constraints = {  # noqa: RUF012
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
         "step": [Interval(Real, 0, 1, closed="right")],
         "max_smoothings": [whole(1, MAX_UPDATES)],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        weight: float = 10.0,
-        paper_lambda: float | None = None,
-        step: float = 0.4,
-        graph: Any = None,
-        phi_step: PhiStep | None = None,
-        transform_neighbors: bool = False,
-        init: Any = "documents",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        doc_tol: float = 1e-4,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            n_components,
-            graph=graph,
-            phi_step=phi_step,
-            transform_neighbors=transform_neighbors,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            doc_tol=doc_tol,
-            random_state=random_state,
-            device=device,
-            n_jobs=n_jobs,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.weight = weight
-        self.paper_lambda = paper_lambda
-        self.step = step
+    weight: float = 10.0
+    paper_lambda: float | None = None
+    step: float = 0.4
 
     def _theta_step(self) -> ThetaStep:
         return LaplacianTheta(
@@ -347,7 +261,6 @@ class LaplacianPLSA(GraphPLSA):
         return np.where(degrees > 0, share, 0.0)
 
 
-@documented
 class LocallyConsistentPLSA(GraphPLSA):
     """LTM: PLSA whose neighbouring documents have mixtures of small divergence.
 
@@ -355,20 +268,16 @@ class LocallyConsistentPLSA(GraphPLSA):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
     weight : float, default=1.0
         Strength of the smoothing, free of scale: nats a token for a divergence of
         one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``.
     paper_lambda : float or None, default=None
         The paper's λ instead of `weight`.
-    {common_parameters}
 
     Attributes
     ----------
     strength_ : float
         The λ used.
-    {common_attributes}
 
     References
     ----------
@@ -386,48 +295,12 @@ class LocallyConsistentPLSA(GraphPLSA):
     """
 
     _needed_state = ("n_features_in_", "doc_topics_", "strength_")
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **GraphPLSA._parameter_constraints,
+    _parameter_constraints = {  # noqa: RUF012
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        weight: float = 1.0,
-        paper_lambda: float | None = None,
-        graph: Any = None,
-        phi_step: PhiStep | None = None,
-        transform_neighbors: bool = False,
-        init: Any = "documents",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        doc_tol: float = 1e-4,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            n_components,
-            graph=graph,
-            phi_step=phi_step,
-            transform_neighbors=transform_neighbors,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            doc_tol=doc_tol,
-            random_state=random_state,
-            device=device,
-            n_jobs=n_jobs,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.weight = weight
-        self.paper_lambda = paper_lambda
+    weight: float = 1.0
+    paper_lambda: float | None = None
 
     def _theta_step(self) -> ThetaStep:
         return LocallyConsistentTheta(self.weight, paper_lambda=self.paper_lambda)
@@ -440,7 +313,6 @@ class LocallyConsistentPLSA(GraphPLSA):
         return pull / np.maximum(lengths + pull, 1e-300)
 
 
-@documented
 class DiscriminativePLSA(GraphPLSA):
     """DTM: PLSA that parts the far and joins the near, without a weight to choose.
 
@@ -450,12 +322,9 @@ class DiscriminativePLSA(GraphPLSA):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
     step : float, default=0.3
         The paper's γ (0.1 there): how far one sweep moves a document of mean length
         to its neighbours.
-    {common_parameters}
 
     Attributes
     ----------
@@ -471,7 +340,6 @@ class DiscriminativePLSA(GraphPLSA):
         so if the mixtures are still nearly uniform then.
     n_sweeps_, pull_ : int, float
         Sweeps of the last iteration; the neighbours' weight in one, in tokens.
-    {common_attributes}
 
     References
     ----------
@@ -489,45 +357,10 @@ class DiscriminativePLSA(GraphPLSA):
     """
 
     _needed_state = ("n_features_in_", "doc_topics_", "pull_", "n_sweeps_")
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **GraphPLSA._parameter_constraints,
+    _parameter_constraints = {  # noqa: RUF012
         "step": [Interval(Real, 0, 1, closed="right")],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        step: float = 0.3,
-        graph: Any = None,
-        phi_step: PhiStep | None = None,
-        transform_neighbors: bool = False,
-        init: Any = "documents",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        doc_tol: float = 1e-4,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            n_components,
-            graph=graph,
-            phi_step=phi_step,
-            transform_neighbors=transform_neighbors,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            doc_tol=doc_tol,
-            random_state=random_state,
-            device=device,
-            n_jobs=n_jobs,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.step = step
+    step: float = 0.3
 
     def _theta_step(self) -> ThetaStep:
         return ParetoTheta(step=self.step)

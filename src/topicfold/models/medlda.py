@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
@@ -19,16 +18,9 @@ from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.infer.class_words import class_word_weights, weighted_words
-from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
-from topicfold.models.base import (
-    COMMON_CONSTRAINTS,
-    MAX_UPDATES,
-    PRIOR,
-    TopicModel,
-    whole,
-)
+from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel, whole
 from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
@@ -36,7 +28,7 @@ FINAL_TOL = 1e-3
 FINAL_SWEEPS = 300
 
 
-class MedLDA(ClassifierMixin, TopicModel):
+class MedLDA(ClassifierMixin, LearnedModel):
     """Maximum-margin supervised topics: variational LDA with a multi-class SVM.
 
     A document's mean topic assignment z̄ is classified by ``argmax_y w_y·z̄``. Topics
@@ -63,25 +55,11 @@ class MedLDA(ClassifierMixin, TopicModel):
     unknown_label : object, default=None
         The label of documents whose class is not known: topics learn from them, the
         margin does not. None: -1 and ""; None and NaN mean unknown in any case.
-    init : {"documents", "random", "svd"} or array (K, V), default="documents"
-        Start of the topics, as in :class:`PLSA`.
-    max_iter : int, default=30
-        Most iterations.
-    tol : float, default=1e-5
-        Relative change of the objective that ends the fit.
     doc_tol : float, default=1e-4
         Change of a document's mixture (L1) that ends its updates in `transform`.
-    random_state : int, RandomState or None, default=None
-        Seed of the start.
     device : {"cpu", "cuda"}, default="cpu"
         Where the passes over documents run; ``"cuda"`` needs an NVIDIA GPU and CuPy
         (``pip install 'topicfold[gpu]'``). The margin is solved on the CPU.
-    n_jobs : int or None, default=None
-        Threads; None is 1, -1 all. The result is the same for any number.
-    callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.learn`.
-    verbose : bool, default=False
-        Show a progress bar.
 
     Attributes
     ----------
@@ -104,8 +82,6 @@ class MedLDA(ClassifierMixin, TopicModel):
         Largest violation of the optimality condition of w, as a share of `loss`.
     word_weights_ : ndarray of shape (n_features_in_,)
         Weights of words, with `word_weights` only.
-    n_iter_, converged_, word_frequencies_, doc_lengths_ :
-        As in :class:`LDA`.
 
     See Also
     --------
@@ -134,66 +110,30 @@ class MedLDA(ClassifierMixin, TopicModel):
     array(['sea'], dtype='<U3')
     """
 
-    _unsaved_parameters = (*TopicModel._unsaved_parameters, "unknown_label")
+    _unsaved_parameters = (*LearnedModel._unsaved_parameters, "unknown_label")
     doc_updates = 2  # per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
     _earlier_parameters = {  # noqa: RUF012
         "doc_updates": "it stays 2",
         "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
     }
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **COMMON_CONSTRAINTS,
+    _parameter_constraints = {  # noqa: RUF012
         "cost": [Interval(Real, 0, None, closed="neither")],
         "loss": [Interval(Real, 0, None, closed="neither")],
         "word_weights": [StrOptions({"classes"}), None],
         "doc_topic_prior": [PRIOR],
         "topic_word_prior": [PRIOR],
         "unknown_label": "no_validation",
-        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
         "doc_updates": [whole(1, MAX_UPDATES)],
-        "max_doc_updates": [whole(1, MAX_UPDATES)],
-        "doc_tol": [Interval(Real, 0, None, closed="left")],
     }
-
     _takes_blocks = False
-    word_weights_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        cost: float = 32.0,
-        loss: float = 128.0,
-        word_weights: str | None = "classes",
-        doc_topic_prior: float = 0.5,
-        topic_word_prior: float = 0.05,
-        unknown_label: Any = None,
-        init: Any = "documents",
-        max_iter: int = 30,
-        tol: float = 1e-5,
-        doc_tol: float = 1e-4,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.cost = cost
-        self.loss = loss
-        self.word_weights = word_weights
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.unknown_label = unknown_label
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.doc_tol = doc_tol
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+    cost: float = 32.0
+    loss: float = 128.0
+    word_weights: str | None = "classes"
+    doc_topic_prior: float = 0.5
+    topic_word_prior: float = 0.05
+    unknown_label: Any = None
+    max_iter: int = 30
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

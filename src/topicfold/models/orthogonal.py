@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from topicfold.learn import Callback
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.plsa import PLSA
-from topicfold.steps.base import PhiStep, ThetaStep
+from topicfold.steps.base import PhiStep
 from topicfold.steps.orthogonal import OrthogonalPhi, overlap
 
 
@@ -24,8 +22,6 @@ class OrthogonalPLSA(PLSA):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
     weight : float, default=1.0
         Strength, free of scale: nats a token for topics that overlap as if each were
         the corpus, ``λ = weight · tokens / (K (K − 1) Σ_w p_w²)``. Useful from 0.1
@@ -39,17 +35,11 @@ class OrthogonalPLSA(PLSA):
         How expected counts become mixtures; None is plain PLSA. Graph models with
         orthogonal topics: ``LaplacianPLSA(phi_step=OrthogonalPhi())``, or here
         ``theta_step=LaplacianTheta()``.
-    init, max_iter, tol, doc_tol, random_state, device, n_jobs, callbacks, verbose :
-        As in :class:`PLSA`.
 
     Attributes
     ----------
     overlap_ : float
         O of the fitted topics divided by K (K − 1): the mean over pairs of topics.
-    components_, doc_topics_, objective_history_, n_iter_, converged_ :
-        As in :class:`PLSA`.
-    word_frequencies_, doc_lengths_ :
-        As in :class:`PLSA`.
 
     References
     ----------
@@ -65,45 +55,15 @@ class OrthogonalPLSA(PLSA):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **PLSA._parameter_constraints,
+    _without = ("phi_step", "learning_decay", "learning_offset", "total_documents")
+    _parameter_constraints = {  # noqa: RUF012
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
         "eta": [Interval(Real, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        weight: float = 1.0,
-        paper_lambda: float | None = None,
-        eta: float = 1.0,
-        theta_step: ThetaStep | None = None,
-        init: Any = "documents",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        doc_tol: float = 1e-4,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.weight = weight
-        self.paper_lambda = paper_lambda
-        self.eta = eta
-        self.theta_step = theta_step
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.doc_tol = doc_tol
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+    weight: float = 1.0
+    paper_lambda: float | None = None
+    eta: float = 1.0
 
     @property
     def partial_fit(self) -> Any:  # type: ignore[override]

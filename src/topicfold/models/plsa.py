@@ -3,32 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from topicfold.core.typing import Array
-from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import (
-    COMMON_CONSTRAINTS,
-    MAX_UPDATES,
-    TopicModel,
-    refuse_blocks,
-    whole,
-)
+from topicfold.models.base import StreamedModel, refuse_blocks
 from topicfold.steps.base import PhiStep, ThetaStep
 
 
-class PLSA(TopicModel):
+class PLSA(StreamedModel):
     """Probabilistic latent semantic analysis by EM.
 
     Fits ``p(w|d) = Σ_k θ_dk φ_kw`` to a sparse matrix of counts by maximum
@@ -38,56 +28,10 @@ class PLSA(TopicModel):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
     theta_step : ThetaStep or None, default=None
         How expected counts become topic mixtures; None is plain PLSA.
     phi_step : PhiStep or None, default=None
         How expected counts become topics; None is plain PLSA.
-    init : {"documents", "random", "svd"} or array (K, V), default="documents"
-        Start of the topics: each half a few random documents, half the corpus; the
-        corpus' word frequencies times random factors; the positive parts of singular
-        vectors; or the topics themselves.
-    max_iter : int, default=200
-        Most iterations.
-    tol : float, default=1e-5
-        Relative change of the objective that ends the fit.
-    doc_tol : float, default=1e-4
-        Change of a document's mixture (L1) that ends its updates.
-    learning_decay : float, default=0.7
-        `partial_fit`: exponent κ of the step ``ρ_t = (t0 + t)^-κ``.
-    learning_offset : float, default=10.0
-        `partial_fit`: t0, damps the first steps.
-    total_documents : int or None, default=None
-        `partial_fit`: size of the stream; only scales statistics.
-    random_state : int, RandomState or None, default=None
-        Seed of the start.
-    device : {"cpu", "cuda"}, default="cpu"
-        Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
-        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
-    n_jobs : int or None, default=None
-        Threads; None is 1, -1 all. The result is the same for any number.
-    callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.learn`.
-    verbose : bool, default=False
-        Show a progress bar.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features_in_)
-        Topics φ, rows on the simplex.
-    doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures θ of the training documents.
-    objective_history_ : list of float
-        Objective at the start and after each iteration; never falls.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether `tol` was reached.
-    word_frequencies_ : ndarray of shape (n_features_in_,)
-        Shares of the words in the training matrix.
-    doc_lengths_ : ndarray of shape (n_documents,)
-        Tokens of the training documents.
 
     See Also
     --------
@@ -116,52 +60,12 @@ class PLSA(TopicModel):
     _earlier_parameters = {  # noqa: RUF012
         "max_doc_updates": "it stays 500; doc_tol ends the updates of a document"
     }
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **COMMON_CONSTRAINTS,
+    _parameter_constraints = {  # noqa: RUF012
         "theta_step": [ThetaStep, None],
         "phi_step": [PhiStep, None],
-        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
-        "max_doc_updates": [whole(1, MAX_UPDATES)],
-        "doc_tol": [Interval(Real, 0, None, closed="left")],
-        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
-        "learning_offset": [Interval(Real, 0, None, closed="left")],
-        "total_documents": [whole(1), None],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        theta_step: ThetaStep | None = None,
-        phi_step: PhiStep | None = None,
-        init: Any = "documents",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        doc_tol: float = 1e-4,
-        learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        total_documents: int | None = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.theta_step = theta_step
-        self.phi_step = phi_step
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.doc_tol = doc_tol
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.total_documents = total_documents
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+    theta_step: ThetaStep | None = None
+    phi_step: PhiStep | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
