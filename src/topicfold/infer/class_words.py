@@ -27,12 +27,6 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     with five documents of the corpus' shares ``p(c)`` added, so that a rare word
     tells little. A word that no labelled document has weighs 0. Scaled so that
     ``Σ log(1 + X_dw) weight_w`` is the number of tokens.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]] * 20)
-    >>> class_word_weights(X, np.array([[True, False], [False, True]] * 20)).round(2)
-    array([0.  , 2.73, 2.73])
     """
     has_word = sparse.csr_array(X, dtype=np.float64).sign()
     labels = sparse.csr_array(members.astype(np.float64))
@@ -55,14 +49,7 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
 
 
 def weighted_words(X: sparse.csr_matrix, weights: Float64) -> sparse.csr_matrix:
-    """Return ``log(1 + X_dw) weight_w``, of the type of X.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[np.e - 1, np.e - 1]])
-    >>> weighted_words(X, np.array([2.0, 0.0])).toarray()
-    array([[2., 0.]])
-    """
+    """Return ``log(1 + X_dw) weight_w``, of the type of X."""
     data = (np.log1p(X.data) * weights[X.indices]).astype(X.dtype)
     weighted = sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=True)
     weighted.eliminate_zeros()
@@ -82,14 +69,6 @@ def neighbor_mixtures(
     Neighbours count by their similarity; with X None the documents are those of the
     index, each without itself. Also returns which documents have a neighbour: the means
     of others are zero.
-
-    Examples
-    --------
-    >>> index = NeighborIndex([[3, 1, 0], [2, 1, 0], [0, 1, 2]])
-    >>> theta = sparse.csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> neighbor_mixtures(index, theta, n_neighbors=1)[0][:2]
-    array([[1., 0.],
-           [1., 0.]])
     """
     if X is None:
         near, similar = index.query_among(None, n_neighbors, n_jobs=n_jobs)

@@ -30,16 +30,7 @@ APPROXIMATE_FROM = 4096
 
 
 def class_topic_weights(theta: Array, members: Members) -> NDArray[np.float64]:
-    """Return ``T_ck = Σ_{d in c} θ_dk``, every class summing to 1.
-
-    Examples
-    --------
-    >>> theta = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
-    >>> members = np.array([[True, False], [True, False], [False, True]])
-    >>> class_topic_weights(theta, members)
-    array([[0.75, 0.25],
-           [0.  , 1.  ]])
-    """
+    """Return ``T_ck = Σ_{d in c} θ_dk``, every class summing to 1."""
     weights = sparse.csr_array(members.T.astype(np.float64)) @ theta
     return normalize_rows(np.asarray(weights)).astype(np.float64, copy=False)
 
@@ -50,14 +41,6 @@ def discriminative_topics(weights: Array, threshold: float) -> NDArray[np.bool_]
     Topic k does so for class c if ``T_ck ≥ threshold · min_c' T_c'k`` and
     ``T_ck ≥ median_c' T_c'k``, and never if ``T_ck = 0``: with sparse mixtures the
     minimum and the median are often 0.
-
-    Examples
-    --------
-    >>> weights = np.array([[0.5, 0.5, 0.0], [0.2, 0.4, 0.4], [0.1, 0.9, 0.0]])
-    >>> discriminative_topics(weights, 1.5).astype(int)
-    array([[1, 0, 0],
-           [1, 0, 1],
-           [0, 1, 0]])
     """
     lowest = weights.min(axis=0)
     middle = np.median(weights, axis=0)
@@ -85,13 +68,6 @@ def class_neighbors(
     searched among three times as many candidates, near by the cosine of tf-idf, that
     nearest-neighbour descent finds (``topicfold[ann]``). Returns (D, n_neighbors),
     nearest first, then -1 where there are no more.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[3.0, 1.0], [3.0, 1.0], [2.0, 1.0]])
-    >>> members = np.array([[True, False], [False, True], [True, False]])
-    >>> class_neighbors(X, members, 1).ravel().tolist()
-    [2, -1, 0]
     """
     index = NeighborIndex(X, similarity="kl")
     found = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
@@ -162,13 +138,6 @@ def smoothed_documents(
     """Return ``u_d = λ x̂_d + (1 − λ) mean_{d' in N_d} x̂_d'`` for a range of rows.
 
     A document without neighbours is its own neighbourhood: ``u_d = x̂_d``.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[1.0, 3.0], [2.0, 0.0]])
-    >>> smoothed_documents(X, np.array([[1], [-1]]), 0.5, 0, 2).toarray()
-    array([[0.625, 0.375],
-           [1.   , 0.   ]])
     """
     lists = neighbors[start:stop]
     known = lists >= 0
@@ -212,15 +181,6 @@ def discriminative_mixtures(
     the topics that set one of the document's classes apart; without a label none.
     The smoothed documents are made block by block: memory is that of X and θ*. λ is
     `own_weight`, R `promotion`; `neighbors` (D, n) has -1 for none, `word_major` is φᵀ.
-
-    Examples
-    --------
-    >>> X, topics = sparse.csr_matrix([[1.0, 1.0]]), np.array([[0.9, 0.1], [0.1, 0.9]])
-    >>> labels = np.array([[True]]), np.array([[True, False]])
-    >>> theta, _ = discriminative_mixtures(
-    ...     X, topics, np.array([[-1]]), *labels, own_weight=0.1, promotion=0.5)
-    >>> bool(theta[0, 0] > theta[0, 1])
-    True
     """
     label_sets, set_of_document = np.unique(members, axis=0, return_inverse=True)
     promoted = (label_sets.astype(np.int64) @ topics_of_class.astype(np.int64)) > 0
@@ -247,11 +207,6 @@ def digamma_weights(theta: sparse.csr_array) -> sparse.csr_array:
 
     LDA's responsibilities with θ in place of the posterior (docs/math.md §7); the
     small number added there to θ is taken to its limit, ``exp ψ(0) = 0``.
-
-    Examples
-    --------
-    >>> digamma_weights(sparse.csr_array([[0.5, 0.5, 0.0]])).toarray()
-    array([[1., 1., 0.]])
     """
     logs = psi(theta.data.astype(np.float64))
     lengths = np.diff(theta.indptr)
@@ -268,16 +223,7 @@ def expected_topic_counts(
     device: str = "cpu",
     n_jobs: int | None = None,
 ) -> Array:
-    """Return ``N_kw`` (K, V) of one E-step from fixed mixtures (docs/math.md §2).
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[4.0, 2.0]])
-    >>> topics = np.array([[0.5, 0.5], [0.5, 0.5]])
-    >>> expected_topic_counts(X, np.array([[0.75, 0.25]]), topics)
-    array([[3. , 1.5],
-           [1. , 0.5]])
-    """
+    """Return ``N_kw`` (K, V) of one E-step from fixed mixtures (docs/math.md §2)."""
     engine = make_engine(X, len(topics), dtype=X.dtype, device=device, n_jobs=n_jobs)
     counts = engine.expected_counts(
         engine.pack_documents(mixtures), engine.pack_topics(topics)

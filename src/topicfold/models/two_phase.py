@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -132,7 +133,7 @@ class TwoPhase(TopicModel):
     """
 
     _takes_blocks = False  # `fit`; `transform` does where the base does
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "own_weight": [Interval(Real, 0, 1, closed="both")],
         "promotion": [Interval(Real, 0, None, closed="left")],
@@ -144,33 +145,17 @@ class TwoPhase(TopicModel):
         "prefit": ["boolean"],
         "n_jobs": [None, Integral],
     }
-
-    def __init__(
-        self,
-        base: Any = None,
-        *,
-        n_neighbors: int = 20,
-        own_weight: float = 0.1,
-        promotion: float = 0.0,
-        threshold: float = 1.5,
-        n_rounds: int = 3,
-        word_weights: str | None = None,
-        neighbor_weight: float = 0.0,
-        approximate: bool = False,
-        prefit: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.base = base
-        self.n_neighbors = n_neighbors
-        self.own_weight = own_weight
-        self.promotion = promotion
-        self.threshold = threshold
-        self.n_rounds = n_rounds
-        self.word_weights = word_weights
-        self.neighbor_weight = neighbor_weight
-        self.approximate = approximate
-        self.prefit = prefit
-        self.n_jobs = n_jobs
+    base: Any = field(default=None, kw_only=False)
+    n_neighbors: int = 20
+    own_weight: float = 0.1
+    promotion: float = 0.0
+    threshold: float = 1.5
+    n_rounds: int = 3
+    word_weights: str | None = None
+    neighbor_weight: float = 0.0
+    approximate: bool = False
+    prefit: bool = False
+    n_jobs: int | None = None
 
     @classmethod
     def paper(cls, base: Any = None, **options: Any) -> TwoPhase:
