@@ -208,6 +208,8 @@ def test_a_declared_parameter_is_one_of_the_constructor():
     assert repr(Derived(rate=0.1)) == "Derived(rate=0.1)"
     assert (Base().size, Derived().size) == (1, 7)
     assert not hasattr(Base(), "found_")
+    assert not hasattr(Derived(), "seed")
+    assert Base.scale == 2.0
     assert set(Derived._parameter_constraints) == {"size", "seed", "rate"}
     with pytest.raises(TypeError, match=r"Derived.__init__\(\) .*argument 'seed'"):
         Derived(seed=3)

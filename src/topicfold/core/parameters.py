@@ -121,14 +121,13 @@ class DeclaredParameters(EarlierParameters):
     _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012
 
     def __init_subclass__(cls, **options: Any) -> None:
-        cls._declared = dict(_own_parameters(cls))
         for table in ("_parameter_constraints", "_earlier_parameters"):
             merged: dict[str, Any] = {}
             for base in reversed(cls.__mro__):
                 merged |= vars(base).get(table, {})
             setattr(cls, table, merged)
-        init = cls.__init__
-        if init is object.__init__ or hasattr(init, "_stores"):
+        if cls.__init__ is object.__init__ or hasattr(cls.__init__, "_stores"):
+            cls._declared = dict(_own_parameters(cls))
             parameters = _all_parameters(cls)
             if parameters:
                 cls.__init__ = _storing(cls, parameters)  # type: ignore[method-assign]
@@ -137,21 +136,19 @@ class DeclaredParameters(EarlierParameters):
 
 
 def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
-    """Yield the parameters that a class declares; its attributes become defaults."""
+    """Take the declared parameters out of a class: they are attributes of instances."""
     for name, annotation in inspect.get_annotations(cls).items():
         default = vars(cls).get(name, Parameter.empty)
         kind: Any = Parameter.KEYWORD_ONLY
         if isinstance(default, Field):
-            if not default.kw_only:
+            if default.kw_only is False:
                 kind = Parameter.POSITIONAL_OR_KEYWORD
-            if default.init:
-                default = default.default
-                setattr(cls, name, default)
-            else:
-                default = Parameter.empty
+            delattr(cls, name)
+            default = default.default if default.init else Parameter.empty
+        public = name == name.strip("_") and "ClassVar" not in str(annotation)
+        if public and default is not Parameter.empty:
+            if name in vars(cls):
                 delattr(cls, name)
-        shared = "ClassVar" in str(annotation)
-        if default is not Parameter.empty and name == name.strip("_") and not shared:
             yield name, Parameter(name, kind, default=default, annotation=annotation)
 
 

@@ -23,6 +23,7 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
+    _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -399,6 +400,25 @@ class LearnedModel(TopicModel):
     callbacks: Sequence[Callback] | None = None
     verbose: bool = False
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn topics and the mixtures of the training documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights; whole counts for `GibbsLDA`.
+        y : array-like of shape (n_documents,) or None, default=None
+            Labels, -1 for unknown, for models and steps that use them; others ignore
+            them.
+        """
+        self._fit_counts(self._start_fit(X), y)
+        return self
+
+    def _fit_counts(self, X: Any, y: Any) -> None:
+        """Learn from checked counts."""
+        raise NotImplementedError
+
 
 class StreamedModel(LearnedModel):
     """A model that `partial_fit` teaches batch by batch.
@@ -421,6 +441,32 @@ class StreamedModel(LearnedModel):
     learning_decay: float = 0.7
     learning_offset: float = 10.0
     total_documents: int | None = None
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update the topics with a batch of documents.
+
+        Sets `components_`, not `doc_topics_`: mixtures of a stream are not kept. Steps
+        that need the whole corpus are an error.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            The batch.
+        y : None
+            Ignored.
+        """
+        self._check_stream()
+        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
+        self._partial_fit_counts(X)
+        return self
+
+    def _check_stream(self) -> None:
+        """Refuse options that have no meaning batch by batch."""
+
+    def _partial_fit_counts(self, X: Any) -> None:
+        """Learn from a batch of checked counts."""
+        raise NotImplementedError
 
 
 def check_counts(

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -83,41 +82,16 @@ class FSTM(StreamedModel):
     pairwise: bool = True
     doc_tol: float = 1e-6
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn topics and the mixtures of the training documents.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : None
-            Ignored, for scikit-learn's conventions.
-        """
-        counts = self._start_fit(X)
+    def _fit_counts(self, X: Any, y: Any) -> None:
         rng = check_random_state(self.random_state)
-        topics = initial_topics(counts, self.n_components, self.init, rng)
-        self._store_corpus(counts)
-        return self._learn(learning_of(counts, topics, self._inference()))
+        topics = initial_topics(X, self.n_components, self.init, rng)
+        self._store_corpus(X)
+        self._learn(learning_of(X, topics, self._inference()))
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the topics with a batch of documents.
-
-        Sets `components_`, not `doc_topics_`: mixtures of a stream are not kept.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            The batch.
-        y : None
-            Ignored.
-        """
-        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
+    def _partial_fit_counts(self, X: Any) -> None:
         online = OnlineStatistics.resume(self, X, self.init)
         counts, _ = expected_counts(X, self._word_major(X.dtype), self._inference())
         online.blend(np.ascontiguousarray(counts.T), prior=0.0)
-        return self
 
     def sparse_transform(self, X: Any) -> sparse.csr_array:
         """Return the same mixtures as `transform` as a sparse array.

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 
 from topicfold.core.typing import Array
@@ -124,6 +123,7 @@ class GibbsLDA(DirichletTopics):
         "doc_burn_in": [whole(0, MAX_SWEEPS)],
         "doc_samples": [whole(1, MAX_SWEEPS)],
     }
+    device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
     doc_topic_prior: Any = 0.1
     topic_word_prior: float = 0.01
@@ -132,21 +132,9 @@ class GibbsLDA(DirichletTopics):
     sample_every: int = 5
     n_blocks: int = 8
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Sample topics for all tokens; average the later states.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Whole counts.
-        y : None
-            Ignored, for scikit-learn's conventions.
-        """
+    def _fit_counts(self, counts: Any, y: Any) -> None:
         from topicfold.gibbs.sampler import CollapsedGibbs
 
-        counts = self._start_fit(X)
-        del X
         burn_in = self.burn_in
         if burn_in is None:
             burn_in = 3 * self.max_iter // 4
@@ -177,7 +165,6 @@ class GibbsLDA(DirichletTopics):
         self.topic_word_prior_ = sampler.eta
         self.prior_updates_ = sampler.prior_updates
         self.n_samples_ = sampler.n_samples
-        return self
 
     _needed_state = (
         "n_features_in_", "doc_topic_prior_", "topic_word_prior_", "seed_",

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import field
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +20,6 @@ from topicfold.core.simplex import OuterSum
 from topicfold.core.typing import Array
 from topicfold.engine import Link
 from topicfold.exceptions import DataError
-from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
@@ -32,6 +29,7 @@ from topicfold.models.base import (
     MAX_UPDATES,
     PRIOR,
     LearnedModel,
+    StreamedModel,
     whole,
 )
 from topicfold.steps.base import PhiStep
@@ -99,7 +97,7 @@ class DirichletTopics(LearnedModel):
         )
 
 
-class LDA(DirichletTopics):
+class LDA(DirichletTopics, StreamedModel):
     """Latent Dirichlet allocation.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
@@ -107,8 +105,6 @@ class LDA(DirichletTopics):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
     algorithm : {"cvb0", "variational"}, default="cvb0"
         ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a
         low perplexity: a token is assigned by counts without its own, which is left
@@ -140,8 +136,6 @@ class LDA(DirichletTopics):
     tol : float or None, default=None
         Relative change of the objective per iteration that ends the fit, for CVB0 on
         a whole corpus the mean of the last five. None is 5e-5 there, else 1e-5.
-    doc_tol : float, default=1e-4
-        Change of a document's mixture (L1) that ends its updates.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
         mini-batches of that many documents.
@@ -153,15 +147,6 @@ class LDA(DirichletTopics):
         `partial_fit`: size of the stream; None counts what has been seen.
     random_state : int, RandomState or None, default=None
         Seed of the start and of the order of mini-batches.
-    device : {"cpu", "cuda"}, default="cpu"
-        Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
-        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
-    n_jobs : int or None, default=None
-        Threads; None is 1, -1 all. The result is the same for any number.
-    callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.learn`.
-    verbose : bool, default=False
-        Show a progress bar.
 
     Attributes
     ----------
@@ -169,8 +154,6 @@ class LDA(DirichletTopics):
         Topics φ (posterior mean or mode), rows on the simplex.
     topic_totals_ : ndarray of shape (n_components,)
         Tokens of each topic, its prior's included.
-    doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures θ of the training documents.
     doc_topic_prior_, topic_word_prior_ : ndarray, float
         α and η in use.
     prior_updates_ : list of int
@@ -181,12 +164,6 @@ class LDA(DirichletTopics):
         need not rise all the way. Variational: the bound, never falls. With a
         `phi_step`: log posterior up to a constant, never falls but where the priors
         changed. Online: log-likelihood per token of a sample.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether `tol` was reached.
-    word_frequencies_, doc_lengths_ :
-        As in :class:`PLSA`.
 
     See Also
     --------
@@ -216,7 +193,7 @@ class LDA(DirichletTopics):
         "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
     }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "doc_topic_prior": [PRIOR, "array-like", None],
         "topic_word_prior": [PRIOR, None],
@@ -229,77 +206,27 @@ class LDA(DirichletTopics):
         ],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "doc_updates": [whole(0, MAX_UPDATES)],
-        "max_doc_updates": [whole(1, MAX_UPDATES)],
-        "doc_tol": [Interval(Real, 0, None, closed="left")],
         "batch_size": [whole(1), None],
-        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
-        "learning_offset": [Interval(Real, 0, None, closed="left")],
-        "total_documents": [whole(1), None],
     }
+    algorithm: str = "cvb0"
+    doc_topic_prior: Any = None
+    topic_word_prior: float | None = None
+    learn_priors: bool | None = None
+    phi_step: PhiStep | None = None
+    init: Any = None
+    tol: float | None = None  # type: ignore[assignment]  # depends on the algorithm
+    batch_size: int | None = None
+    learning_offset: float = 1.0
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        algorithm: str = "cvb0",
-        doc_topic_prior: Any = None,
-        topic_word_prior: float | None = None,
-        learn_priors: bool | None = None,
-        phi_step: PhiStep | None = None,
-        init: Any = None,
-        max_iter: int = 200,
-        tol: float | None = None,
-        doc_tol: float = 1e-4,
-        batch_size: int | None = None,
-        learning_decay: float = 0.7,
-        learning_offset: float = 1.0,
-        total_documents: int | None = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.algorithm = algorithm
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learn_priors = learn_priors
-        self.phi_step = phi_step
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.doc_tol = doc_tol
-        self.batch_size = batch_size
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.total_documents = total_documents
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn topics and the mixtures of the training documents.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : None
-            Ignored, for scikit-learn's conventions.
-        """
-        counts = self._start_fit(X)
-        del X
+    def _fit_counts(self, counts: Any, y: Any) -> None:
         self._check_combination()
         self._store_corpus(counts)
         self._start_priors(*self._default_priors())
         if self.batch_size is not None:
             self.prior_updates_: list[int] = []
             online = OnlineFit(self, counts, self._init("neighbors"), self._learn_batch)
-            return self._learn(online, tol=self._tolerance())
+            self._learn(online, tol=self._tolerance())
+            return
         rng = check_random_state(self.random_state)
         learner = ALGORITHMS[self.algorithm]
         if self.phi_step is not None:
@@ -322,30 +249,17 @@ class LDA(DirichletTopics):
         self.doc_topic_prior_ = algorithm.alpha
         self.topic_word_prior_ = algorithm.eta
         self.prior_updates_ = algorithm.prior_updates
-        return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the topics with a batch of documents (online LDA).
-
-        `doc_topics_` is not set.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            The batch.
-        y : None
-            Ignored.
-        """
-        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
-        if not hasattr(self, "doc_topic_prior_"):
-            self._start_priors(*STREAM_PRIORS[self.algorithm])
+    def _check_stream(self) -> None:
         if self.phi_step is not None:
             raise DataError("partial_fit has no phi_step; use fit, or phi_step=None.")
         self._check_learned_priors("partial_fit")
+
+    def _partial_fit_counts(self, X: Any) -> None:
+        if not hasattr(self, "doc_topic_prior_"):
+            self._start_priors(*STREAM_PRIORS[self.algorithm])
         init = self._init(STREAM_INIT[self.algorithm])
         self._learn_batch(OnlineStatistics.resume(self, X, init), X)
-        return self
 
     def _learn_batch(self, online: OnlineStatistics, X: sparse.csr_matrix) -> None:
         engine = self._engine(X)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -68,20 +68,6 @@ class PLSA(StreamedModel):
     phi_step: PhiStep | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn topics and the mixtures of the training documents.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : array-like of shape (n_documents,) or None, default=None
-            Labels for steps that use them, -1 for unknown; plain PLSA ignores them.
-        """
-        self._fit_counts(self._start_fit(X), y)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, then return the mixtures of the training documents.
 
@@ -126,23 +112,7 @@ class PLSA(StreamedModel):
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         """Let relatives keep more of a finished fit."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the topics with a batch of documents (stepwise EM).
-
-        Sets `components_`, not `doc_topics_`: mixtures of a stream are not kept.
-        Only the plain steps and :class:`~topicfold.steps.DirichletPhi` are defined
-        batch by batch; another step is an error.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            The batch.
-        y : None
-            Ignored.
-        """
-        self._refuse_steps_of_whole_corpus()
-        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
+    def _partial_fit_counts(self, X: Any) -> None:
         online = OnlineStatistics.resume(self, X, self.init)
         engine = self._engine(X)
         ones = np.broadcast_to(np.ones(1), (X.shape[0], self.n_components))
@@ -153,9 +123,8 @@ class PLSA(StreamedModel):
         )
         counts = engine.word_pass(parameters, topics, np.empty_like(topics))
         online.blend(engine.unpack_topics(counts), self._topic_pseudo_count())
-        return self
 
-    def _refuse_steps_of_whole_corpus(self) -> None:
+    def _check_stream(self) -> None:
         from topicfold.steps.dirichlet import DirichletPhi
 
         theta_ok = type(self._theta_step()) is ThetaStep
