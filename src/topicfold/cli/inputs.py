@@ -158,11 +158,11 @@ def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress |
 
 def _kind(source: str, format: str | None) -> str | None:
     """Return the format of raw text; None for counts, or "blocks"."""
-    from topicfold.corpus.disk_corpus import is_disk_corpus
+    from topicfold.corpus.blocks import is_block_folder
     from topicfold.corpus.files import format_of
     from topicfold.corpus.texts import TEXT_FORMATS
 
-    if format == BLOCKS or (format is None and is_disk_corpus(source)):
+    if format == BLOCKS or (format is None and is_block_folder(source)):
         return BLOCKS
     kind = format or format_of(Path(source))
     return kind if kind in TEXT_FORMATS else None

@@ -36,6 +36,7 @@ INDEX = "index.safetensors"
 BLOCK_SIZE = 65_536
 _TYPES = {"I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
 _AGAIN = "Write or copy it again."
+_PER_BLOCK = ("block_rows", "block_nnz", "block_checksums")
 # Block files as they were when this process found nothing wrong with them.
 _CHECKED: set[tuple[Any, ...]] = set()
 
@@ -80,32 +81,27 @@ class BlockWriter:
         if self.dtype not in (np.float32, np.float64):
             raise DataError(f"dtype={self.dtype} cannot be written; use float32.")
         self.overwrite = overwrite
-        if self.path.exists() and not (overwrite and _is_block_folder(self.path)):
+        if self.path.exists() and not (overwrite and is_block_folder(self.path)):
             raise DataError(
                 f"{self.path} exists already. Choose another name, or overwrite=True "
                 "to replace a folder of blocks."
             )
         self.draft = new_draft(self.path)
         self.draft.mkdir(parents=True)
-        self._sizes: list[tuple[int, int, int]] = []
-        self._frequencies = np.zeros(n_terms or 0, np.int64)
-        self._totals = np.zeros(n_terms or 0)
+        self._tally = _Tally(n_terms or 0)
+        self._checksums: list[int] = []
         self._closed = False
 
     def append(self, block: Any) -> None:
         """Write one block: a CSR matrix with at least one document."""
         if self._closed:
             raise DataError("The writer is closed; make another for another folder.")
-        number = len(self._sizes)
+        number = len(self._checksums)
         block = clean_block(block, f"block {number}", self.n_terms, self.dtype)
         file = self.draft / _block_name(number)
         write_block(file, block)
-        self._sizes.append((block.shape[0], block.nnz, checksum(file)))
-        width = max(block.shape[1], len(self._frequencies))
-        self._frequencies = _widened(self._frequencies, width)
-        self._totals = _widened(self._totals, width)
-        self._frequencies += np.bincount(block.indices, minlength=width)
-        self._totals += np.bincount(block.indices, block.data, width)
+        self._checksums.append(checksum(file))
+        self._tally.add(block)
 
     def close(
         self,
@@ -124,30 +120,23 @@ class BlockWriter:
         """
         if self._closed:
             return
-        width = len(self._totals)
-        if vocabulary is not None and self.n_terms is None and len(vocabulary) > width:
-            # The last words may be in no document.
-            width = len(vocabulary)
-        if not self._sizes or width == 0:
+        if vocabulary is not None and self.n_terms is None:
+            self._tally.widen(len(vocabulary))  # the last words may be in no document
+        width = len(self._tally.totals)
+        if not self._checksums or width == 0:
             self.abort()
             raise DataError(f"No block with terms was written to {self.path}.")
         if vocabulary is not None and len(vocabulary) != width:
             raise DataError(
                 f"vocabulary has {len(vocabulary)} words for {width} columns."
             )
-        rows, nnz, checksums = np.array(self._sizes, dtype=np.int64).T
         for name, content in (beside or {}).items():
             (self.draft / name).write_bytes(content)
+        checksums = np.array(self._checksums, dtype=np.int64)
         write_bundle(
             self.draft / INDEX,
             kind=KIND,
-            arrays={
-                "block_rows": rows,
-                "block_nnz": nnz,
-                "block_checksums": checksums,
-                "document_frequencies": _widened(self._frequencies, width),
-                "term_totals": _widened(self._totals, width),
-            },
+            arrays={"block_checksums": checksums, **self._tally.arrays()},
             strings={} if vocabulary is None else {"vocabulary": list(vocabulary)},
             meta={"dtype": self.dtype.name},
         )
@@ -226,8 +215,7 @@ class BlockMatrix(BlockCorpus):
             system's temporary folder, which may be in memory (see TMPDIR).
         """
         folder = Path(path)
-        settle(folder)
-        if not (folder / INDEX).is_file():
+        if not is_block_folder(folder):
             raise DataError(
                 f"{folder} is not a folder of blocks: it has no {INDEX}. Write it with "
                 "BlockWriter or BlockMatrix.write."
@@ -247,12 +235,7 @@ class BlockMatrix(BlockCorpus):
         files = [
             BlockFile(str((folder / _block_name(b)).resolve()), n_terms, dtype, *known)
             for b, known in enumerate(
-                zip(
-                    index["block_rows"].tolist(),
-                    index["block_nnz"].tolist(),
-                    index["block_checksums"].tolist(),
-                    strict=True,
-                )
+                np.stack([index[name] for name in _PER_BLOCK], axis=1).tolist()
             )
         ]
         missing = [f.path for f in files if not Path(f.path).is_file()]
@@ -305,21 +288,16 @@ class BlockMatrix(BlockCorpus):
                 f"{len(absent)} of {len(paths)} block files do not exist (first: "
                 f"{absent[0]})."
             )
-        n_terms, dtype = None, ""
-        sizes, frequencies, totals = [], np.zeros(0, np.int64), np.zeros(0)
+        n_terms, dtype, tally = None, "", _Tally()
         for path in paths:
-            block = _load_any(path)
+            foreign = path.endswith(".npz")
+            block = load_counts(Path(path)) if foreign else map_block(path, None)
             if n_terms is None:
                 n_terms = block.shape[1]
                 dtype = "float64" if block.dtype == np.float64 else "float32"
-                frequencies, totals = np.zeros(n_terms, np.int64), np.zeros(n_terms)
-            block = clean_block(block, path, n_terms, dtype)
-            sizes.append((block.shape[0], block.nnz))
-            frequencies += np.bincount(block.indices, minlength=n_terms)
-            totals += np.bincount(block.indices, block.data, n_terms)
-        rows, nnz = np.array(sizes, dtype=np.int64).T
-        known = [BlockFile(path, len(totals), dtype) for path in paths]
-        return cls(known, rows, nnz, frequencies, totals, storage=storage)
+            tally.add(clean_block(block, path, n_terms, dtype))
+        known = [BlockFile(path, len(tally.totals), dtype) for path in paths]
+        return cls(known, **tally.arrays(), storage=storage)
 
     def block(self, number: int) -> sparse.csr_matrix:
         """Return a block, memory-mapped."""
@@ -475,11 +453,6 @@ def _matrix(data: Any, indices: Any, indptr: Any, n_terms: int) -> sparse.csr_ma
     return block
 
 
-def _load_any(path: str) -> sparse.csr_matrix:
-    """Read a block file of either kind, with the columns that it has."""
-    return load_counts(Path(path)) if path.endswith(".npz") else map_block(path, None)
-
-
 def _unreadable(path: str, error: BaseException) -> DataError:
     reason = f"{type(error).__name__}: {error}".rstrip(".")
     return DataError(f"The block file {path} cannot be read ({reason}). {_AGAIN}")
@@ -489,39 +462,58 @@ def _checked_index(
     arrays: dict[str, Any], dtype: Any, source: Path
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of an index, or say which of them cannot be."""
-    kinds = {
-        "block_rows": "i",
-        "block_nnz": "i",
-        "document_frequencies": "i",
-        "term_totals": "f",
-        "block_checksums": "i",
-    }
     # Version 0.1.0 wrote no checksums.
     found = {"block_checksums": np.full(len(arrays.get("block_rows", ())), -1)} | arrays
-    for name, kind in kinds.items():
-        array = found.get(name)
-        if array is None or array.ndim != 1 or array.dtype.kind != kind:
-            raise DataError(f"{source} has no list {name} of numbers. {_AGAIN}")
-        least = -1 if name == "block_checksums" else int(name == "block_rows")
-        if not np.isfinite(array).all() or (array < least).any():
-            raise DataError(f"{source} has impossible numbers in {name}. {_AGAIN}")
-    n_blocks, n_terms = len(found["block_rows"]), len(found["term_totals"])
-    lengths = [len(found[name]) for name in kinds]
-    same = lengths == [n_blocks, n_blocks, n_terms, n_terms, n_blocks]
-    if not (same and n_blocks and n_terms and dtype in ("float32", "float64")):
-        raise DataError(f"{source} has lists that do not fit together. {_AGAIN}")
-    return {name: found[name] for name in kinds}
+    for names in (_PER_BLOCK, ("document_frequencies", "term_totals")):
+        for name in names:
+            array, kind = found.get(name), "f" if name == "term_totals" else "i"
+            if array is None or array.ndim != 1 or array.dtype.kind != kind:
+                raise DataError(f"{source} has no list {name} of numbers. {_AGAIN}")
+            least = {"block_checksums": -1, "block_rows": 1}.get(name, 0)
+            if not np.isfinite(array).all() or (array < least).any():
+                raise DataError(f"{source} has impossible numbers in {name}. {_AGAIN}")
+        lengths = {len(found[name]) for name in names}
+        if len(lengths) > 1 or 0 in lengths or dtype not in ("float32", "float64"):
+            raise DataError(f"{source} has lists that do not fit together. {_AGAIN}")
+    known = (*_PER_BLOCK, "document_frequencies", "term_totals")
+    return {name: found[name] for name in known}
 
 
 def _block_name(number: int) -> str:
     return f"block-{number:06d}.safetensors"
 
 
-def _is_block_folder(path: Path) -> bool:
-    return (path / INDEX).is_file()
+def is_block_folder(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds counts in blocks."""
+    settle(Path(path))
+    return Path(path, INDEX).is_file()
 
 
-def _widened(array: NDArray[Any], width: int) -> NDArray[Any]:
-    if len(array) == width:
-        return array
-    return np.r_[array, np.zeros(width - len(array), array.dtype)]
+class _Tally:
+    """Sizes of the blocks so far, and documents and total of every term."""
+
+    def __init__(self, width: int = 0) -> None:
+        self.sizes: list[tuple[int, int]] = []
+        self.frequencies = np.zeros(width, np.int64)
+        self.totals = np.zeros(width)
+
+    def widen(self, width: int) -> None:
+        more = max(width - len(self.totals), 0)
+        self.frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
+        self.totals = np.append(self.totals, np.zeros(more))
+
+    def add(self, block: sparse.csr_matrix) -> None:
+        self.widen(block.shape[1])
+        width = len(self.totals)
+        self.sizes.append((block.shape[0], block.nnz))
+        self.frequencies += np.bincount(block.indices, minlength=width)
+        self.totals += np.bincount(block.indices, block.data, width)
+
+    def arrays(self) -> dict[str, Any]:
+        rows, nnz = np.array(self.sizes, dtype=np.int64).T.copy()
+        return {
+            "block_rows": rows,
+            "block_nnz": nnz,
+            "document_frequencies": self.frequencies,
+            "term_totals": self.totals,
+        }

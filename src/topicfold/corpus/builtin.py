@@ -8,6 +8,7 @@ it.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
 import importlib.metadata
@@ -26,7 +27,7 @@ from topicfold.core.counts import checked_csr
 from topicfold.corpus import cache
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.tokens import words_of
-from topicfold.corpus.vectorizing import vectorize
+from topicfold.corpus.vectorizing import Bounds, vectorize
 from topicfold.exceptions import DataError
 
 # Raise when the rules of this file, of docstrings or of vectorizing change.
@@ -63,14 +64,17 @@ _OWN_CLASS = frozenset({"scipy.sparse.linalg", "scipy.sparse.csgraph"})
 # Sections that say little about the subject: citations, and the method tables that
 # SciPy writes alike into every distribution.
 _DROPPED_SECTIONS = frozenset({"references", "methods"})
-_DROPPED_DIRECTIVES = frozenset(
-    {
-        *("math", "plot", "code", "code-block", "sourcecode", "image", "figure"),
-        *("index", "versionadded", "versionchanged", "versionremoved"),
-    }
+# A title, and the line under it.
+_HEADING = re.compile(
+    r"^[ \t]*(\S.{,38})\n[ \t]*[-=~]{3,}[ \t]*(?:\n|\Z)", re.MULTILINE
 )
-_UNDERLINE = re.compile(r"^[-=~]{3,}$")
-_DIRECTIVE = re.compile(r"^\.\. ([\w-]+)::")
+# A directive with all that is indented deeper, or a doctest to the next blank line.
+_SKIPPED = re.compile(
+    r"^(?:([ \t]*)\.\. (?:math|plot|code|code-block|sourcecode|image|figure|index"
+    r"|versionadded|versionchanged|versionremoved)::.*(?:\n(?:[ \t]*$|\1[ \t]+\S.*))*"
+    r"|[ \t]*>>>.*(?:\n.*\S.*)*)\n?",
+    re.MULTILINE,
+)
 _NOISE = re.compile(
     r"https?://\S+"  # addresses
     r"|:math:`[^`]*`"  # formulas within the line
@@ -254,8 +258,11 @@ def _walk() -> Iterator[tuple[str, str, str]]:
                 if docstring:
                     yield label, qualified, docstring
                 if isinstance(value, type) and value.__module__.startswith(package):
-                    for method, inner in _methods(value):
-                        yield label, f"{qualified}.{method}", inner
+                    for method, inner in sorted(vars(value).items()):
+                        docstring = _docstring(inner)
+                        public = method[0] != "_" and not isinstance(inner, type)
+                        if docstring and public:
+                            yield label, f"{qualified}.{method}", docstring
 
 
 def _import(path: str) -> ModuleType | None:
@@ -284,16 +291,6 @@ def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
         home = getattr(value, "__module__", None)
         if listed is not None or home == module.__name__:
             yield name, value
-
-
-def _methods(cls: type) -> Iterator[tuple[str, str]]:
-    """Yield public methods and properties that the class itself defines."""
-    for name, value in sorted(vars(cls).items()):
-        if name.startswith("_") or isinstance(value, type):
-            continue
-        docstring = _docstring(value)
-        if docstring:
-            yield name, docstring
 
 
 def _docstring(value: Any) -> str | None:
@@ -326,25 +323,16 @@ def _rows_of(labels: list[str], subset: str | Iterable[str]) -> list[int]:
 def _prune_terms(corpus: Corpus, min_df: int | float, max_df: int | float) -> Corpus:
     """Keep the words whose document frequency is within bounds."""
     n = corpus.n_documents
+    low, high = Bounds(min_df, max_df, None).limits(n)
     frequency = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
-    low, high = (
-        bound if isinstance(bound, int | np.integer) else bound * n
-        for bound in (min_df, max_df)
-    )
     keep = np.flatnonzero((frequency >= max(low, 1)) & (frequency <= high))
     if not len(keep):
         raise DataError(
             f"no word occurs in at least {low} and at most {high} of the {n} "
             "documents. Lower min_df or raise max_df."
         )
-    return Corpus(
-        counts=corpus.counts[:, keep],
-        vocabulary=[corpus.vocabulary[column] for column in keep],
-        labels=corpus.labels,
-        ids=corpus.ids,
-        texts=corpus.texts,
-        name=corpus.name,
-    )
+    words = [corpus.vocabulary[column] for column in keep]
+    return dataclasses.replace(corpus, counts=corpus.counts[:, keep], vocabulary=words)
 
 
 def prose(docstring: str) -> str:
@@ -354,27 +342,17 @@ def prose(docstring: str) -> str:
     addresses, and the sections that repeat in every docstring; keeps paragraphs,
     parameter descriptions and the names of related functions.
     """
-    kept: list[str] = []
-    section = ""
-    lines = _SIGNATURE.sub("", inspect.cleandoc(docstring)).split("\n")
-    position = 0
-    while position < len(lines):
-        line = lines[position]
-        stripped = line.strip()
-        if _is_heading(lines, position):
-            section = stripped.lower()
-            position += 2
-            continue
-        directive = _DIRECTIVE.match(stripped)
-        if stripped.startswith(">>>"):
-            position = _skip_paragraph(lines, position)
-        elif directive and directive[1] in _DROPPED_DIRECTIVES:
-            position = _skip_block(lines, position)
-        else:
-            if section not in _DROPPED_SECTIONS:
-                kept.append(_ROLE.sub("", _NOISE.sub(" ", line)).rstrip())
-            position += 1
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+    text = _SKIPPED.sub("", _SIGNATURE.sub("", inspect.cleandoc(docstring)))
+    first, *rest = _HEADING.split(text)
+    sections = zip(rest[::2], rest[1::2], strict=True)
+    kept = [
+        body
+        for title, body in sections
+        if title.strip().lower() not in _DROPPED_SECTIONS
+    ]
+    lines = "".join([first, *kept]).split("\n")
+    clean = "\n".join(_ROLE.sub("", _NOISE.sub(" ", line)).rstrip() for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", clean).strip()
 
 
 def without_boilerplate(texts: list[str], *, most: int) -> list[str]:
@@ -401,27 +379,3 @@ def without_boilerplate(texts: list[str], *, most: int) -> list[str]:
         ).strip()
         for text in texts
     ]
-
-
-def _is_heading(lines: list[str], position: int) -> bool:
-    below = lines[position + 1].strip() if position + 1 < len(lines) else ""
-    title = lines[position].strip()
-    return bool(title) and len(title) < 40 and bool(_UNDERLINE.match(below))
-
-
-def _skip_paragraph(lines: list[str], position: int) -> int:
-    while position < len(lines) and lines[position].strip():
-        position += 1
-    return position
-
-
-def _skip_block(lines: list[str], position: int) -> int:
-    """Skip a directive and what is indented deeper than it."""
-    indent = len(lines[position]) - len(lines[position].lstrip())
-    position += 1
-    while position < len(lines):
-        line = lines[position]
-        if line.strip() and len(line) - len(line.lstrip()) <= indent:
-            break
-        position += 1
-    return position

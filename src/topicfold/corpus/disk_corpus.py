@@ -13,44 +13,32 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from topicfold.corpus.blocks import BlockMatrix, BlockWriter, is_block_folder
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, read
 from topicfold.corpus.formats.parts import side_bytes
-from topicfold.corpus.record import Corpus
-from topicfold.corpus.replacing import settle
-from topicfold.corpus.texts import Document, Known, iter_texts, read_lines
+from topicfold.corpus.record import Corpus, encoded
+from topicfold.corpus.texts import Known, iter_texts, read_lines
 from topicfold.corpus.vectorizing import (
     Bounds,
-    Columns,
     Tally,
     WordCounter,
-    check_bounds,
     choose_terms,
+    stacked,
     text_blocks,
 )
 from topicfold.exceptions import DataError
 
-if TYPE_CHECKING:
-    from topicfold.corpus.blocks import BlockMatrix
-
 BLOCKS = "blocks"
-INDEX_FILE = "index.safetensors"
 _SIDES = {"labels": "labels.txt", "ids": "ids.txt", "times": "time.txt"}
 # Entries and documents of a block on disk.
 _BLOCK_ENTRIES = 4_000_000
 _BLOCK_DOCUMENTS = 65_536
-
-
-class CountsWriter(Protocol):
-    """What takes counts block by block; `topicfold.corpus.blocks.BlockWriter` does."""
-
-    def append(self, block: Any) -> None:
-        """Take the next documents: a CSR matrix."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +77,7 @@ class DiskCorpus:
 
     def encoded_labels(self) -> tuple[Any, list[str]]:
         """Return labels as integers, -1 where unknown, and the class names."""
-        empty = sparse.csr_matrix((self.n_documents, 0), dtype=np.int32)
-        return Corpus(empty, [], labels=self.labels).encoded_labels()
+        return encoded(self.labels or [""] * self.n_documents)
 
 
 def vectorize_file(
@@ -129,8 +116,6 @@ def vectorize_file(
     array([[0., 1., 1.],
            [1., 0., 1.]], dtype=float32)
     """
-    from topicfold.corpus.blocks import BlockWriter
-
     place, target = Path(path), Path(folder)
     names = ("format", *READING_OPTIONS)
     reading = {name: options.pop(name) for name in names if name in options}
@@ -140,8 +125,8 @@ def vectorize_file(
     scratch = writer.draft / "scratch"
     try:
         scratch.mkdir()
-        texts = _texts(iter_texts(place, **reading), known)
-        words = stream_counts(texts, writer, scratch=scratch, **options)
+        texts = known.texts(iter_texts(place, **reading))
+        words = _stream_counts(texts, writer, scratch, **options)
         scratch.rmdir()
         sides = dict(zip(_SIDES, known.finish(), strict=True))
         beside = {
@@ -158,11 +143,11 @@ def vectorize_file(
     return open_disk_corpus(target, name=corpus_name(place))
 
 
-def stream_counts(
+def _stream_counts(
     texts: Iterable[str],
-    writer: CountsWriter,
-    *,
+    writer: BlockWriter,
     scratch: Path,
+    *,
     min_df: int | float = 2,
     max_df: int | float = 0.5,
     max_features: int | None = None,
@@ -171,32 +156,17 @@ def stream_counts(
 ) -> list[str]:
     """Count texts block by block into a writer, and return the words."""
     bounds = Bounds(min_df, max_df, max_features)
-    check_bounds(bounds)
     counter, tally = WordCounter(**cutting), Tally()
     files: list[Path] = []
     for block in _grown(counter.count(part) for part in text_blocks(texts)):
         tally.add(block)
         files.append(scratch / f"{len(files)}.npz")
-        # Counts are small numbers: most take one byte.
-        largest = int(block.data.max(initial=0))
-        small = np.uint8 if largest < 2**8 else np.int32
-        with files[-1].open("wb") as stream:
-            np.savez(
-                stream,
-                data=block.data.astype(small),
-                indices=block.indices,
-                indptr=block.indptr,
-            )
-    if not files:
-        raise DataError("texts is empty. Give at least one document.")
-    every = counter.words
-    chosen, words = choose_terms(every, tally, bounds)
-    columns = Columns(chosen, len(every))
+        if block.data.max(initial=0) < 2**8:  # most counts take one byte
+            block = block.astype(np.uint8)
+        sparse.save_npz(files[-1], block, compressed=False)
+    columns, words = choose_terms(counter.words, tally, bounds)
     for file in files:
-        with np.load(file, allow_pickle=False) as arrays:
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        shape = (len(parts[2]) - 1, max(len(every), 1))
-        writer.append(columns.of(sparse.csr_matrix(parts, shape=shape), dtype))
+        writer.append(columns.of(sparse.load_npz(file), dtype))
         file.unlink()
     return words
 
@@ -215,8 +185,6 @@ def open_disk_corpus(path: str | os.PathLike[str], *, name: str = "") -> DiskCor
     -------
     DiskCorpus
     """
-    from topicfold.corpus.blocks import BlockMatrix
-
     folder = Path(path)
     counts = BlockMatrix.open(folder)
     words = counts.vocabulary or [f"w{w}" for w in range(counts.shape[1])]
@@ -236,21 +204,9 @@ def open_corpus(
     path: str | os.PathLike[str], *, format: str | None = None, **options: Any
 ) -> Corpus | DiskCorpus:
     """Open whatever is there: a folder of blocks, or all that `read` reads."""
-    if format == BLOCKS or (format is None and is_disk_corpus(path)):
+    if format == BLOCKS or (format is None and is_block_folder(path)):
         return open_disk_corpus(path)
     return read(path, format=format, **options)
-
-
-def is_disk_corpus(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder holds counts in blocks."""
-    settle(Path(path))
-    return Path(path, INDEX_FILE).is_file()
-
-
-def _texts(documents: Iterable[Document], known: Known) -> Iterator[str]:
-    for document in documents:
-        known.add(document)
-        yield document.text
 
 
 def _one_line(value: str) -> str:
@@ -267,17 +223,7 @@ def _grown(blocks: Iterable[Any]) -> Iterator[Any]:
         n_entries += block.nnz
         n_documents += block.shape[0]
         if n_entries >= _BLOCK_ENTRIES or n_documents >= _BLOCK_DOCUMENTS:
-            yield _stacked(held)
+            yield stacked(held)
             held, n_entries, n_documents = [], 0, 0
     if held:
-        yield _stacked(held)
-
-
-def _stacked(blocks: list[Any]) -> Any:
-    """Put blocks under each other; later ones have more columns."""
-    width = blocks[-1].shape[1]
-    wide = [
-        sparse.csr_matrix((b.data, b.indices, b.indptr), (b.shape[0], width))
-        for b in blocks
-    ]
-    return sparse.csr_matrix(sparse.vstack(wide, format="csr"))
+        yield stacked(held)

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.corpus.formats.parts import side_bytes
+from topicfold.corpus.lines import BadLines, text_lines
 from topicfold.corpus.npz import load_counts
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
-from topicfold.corpus.texts import json_lines, read_lines
+from topicfold.corpus.texts import OWN_ENCODING, json_objects, read_lines
 from topicfold.exceptions import DataError
 
 _SIDE_FILES = {
@@ -208,7 +209,8 @@ def _load_links(file: Path) -> NDArray[np.int64]:
 
 
 def _load_texts(file: Path, n_documents: int) -> dict[str, list[str]]:
-    records = list(json_lines(file))
+    bad = BadLines(file)
+    records = list(json_objects(text_lines(file, OWN_ENCODING, bad), bad))
     _check_length(file, records, n_documents, "rows")
     for number, record in records:
         if not isinstance(record.get("text"), str):

@@ -18,7 +18,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, cast
 
 from topicfold.exceptions import DataError, DataWarning, MissingDependencyError
 
@@ -107,55 +107,51 @@ def detect_encoding(path: Path) -> str:
     """
     if not path.is_file():  # a pipe can be read only once
         return UTF8
-    known = unknown = 0
+    some_known = False
     number = 1
     first = ""
     with open_bytes(path) as stream:
         chunk = stream.read(CHUNK)
-        marked = encoding_of_mark(chunk)
+        marked = _encoding_of_mark(chunk)
         if marked:
             return marked
-        check_is_text(chunk, path)
+        _check_is_text(chunk, path)
         while chunk:
             chunk += stream.readline(LONGEST_LINE)
             if b"\0" in chunk:
-                check_is_text(chunk, path)
-            if not chunk.isascii() and not _is_utf8(chunk):
-                lines = [line for line in chunk.split(b"\n") if not line.isascii()]
-                good = sum(map(_is_utf8, lines))
-                known += good
-                if not unknown:
-                    first = _first_bad_byte(chunk, number)
-                unknown += len(lines) - good
-            elif not chunk.isascii():
-                known += 1
+                _check_is_text(chunk, path)
+            if not chunk.isascii():
+                bad = _bad_byte(chunk)
+                if bad is not None and not first:
+                    line = number + chunk.count(b"\n", 0, bad)
+                    first = f"byte {chunk[bad]:#04x} in line {line}"
+                some_known = some_known or any(
+                    not line.isascii() and _bad_byte(line) is None
+                    for line in ([chunk] if bad is None else chunk.split(b"\n"))
+                )
             number += chunk.count(b"\n")
             chunk = stream.read(CHUNK)
-    if unknown == 0 or known:
+    if some_known or not first:
         return UTF8
-    _warn_fallback(f"{path} is not UTF-8 ({first})")
+    warn_fallback(f"{path} is not UTF-8 ({first})")
     return FALLBACK
 
 
 def decode_whole(raw: bytes, path: Path, encoding: str | None) -> tuple[str, bool]:
     """Return the text of a whole file, and whether its encoding was a guess."""
     guessed = False
+    encoding = encoding or _encoding_of_mark(raw)
     if encoding is None:
-        encoding = encoding_of_mark(raw)
-    if encoding is None:
-        check_is_text(raw, path)
-        guessed = not _is_utf8(raw)
+        _check_is_text(raw, path)
+        guessed = _bad_byte(raw) is not None
         encoding = FALLBACK if guessed else UTF8
     try:
         text = raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        number = raw.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}, line {number}: byte {raw[error.start]:#04x} is not {encoding}. "
-            "Give the encoding of the file, for instance encoding='latin-1'."
-        ) from error
-    except (LookupError, ValueError, TypeError) as error:
-        _unknown_encoding(encoding, error)
+    except UnicodeError as error:
+        start = getattr(error, "start", 0)
+        number = raw.count(b"\n", 0, start) + 1
+        problem = _not_encoded(raw[start], encoding)
+        raise DataError(f"{path}, line {number}: {problem}") from error
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     return newlines.decode(text, final=True), guessed
 
@@ -174,7 +170,8 @@ def text_lines(
             yield from _wide_lines(stream, encoding, path)
             return
         # Decoded a line at a time, so that a bad one costs no other.
-        codec = _line_codec(encoding)
+        codec = codecs.lookup(encoding).name
+        codec = UTF8 if codec == "utf-8-sig" else codec
         for number, raw in enumerate(_raw_lines(stream), start=1):
             if raw is None:
                 bad.report(number, TOO_LONG)
@@ -184,11 +181,7 @@ def text_lines(
             try:
                 yield number, raw.decode(codec)
             except UnicodeDecodeError as error:
-                bad.report(
-                    number,
-                    f"byte {raw[error.start]:#04x} is not {codec}. Give the encoding "
-                    "of the file, for instance encoding='latin-1'.",
-                )
+                bad.report(number, _not_encoded(raw[error.start], codec))
 
 
 def _wide_lines(
@@ -237,15 +230,18 @@ def check_encoding(encoding: str) -> None:
         b"".decode(encoding)
         "\n".encode(encoding)
     except (LookupError, ValueError, TypeError) as error:
-        _unknown_encoding(encoding, error)
+        raise DataError(
+            f"the encoding {encoding!r} is not known. Give one such as utf-8, latin-1 "
+            "or utf-16."
+        ) from error
 
 
-def encoding_of_mark(raw: bytes) -> str | None:
+def _encoding_of_mark(raw: bytes) -> str | None:
     """Return the encoding that a byte order mark names."""
     return next((name for mark, name in _MARKS if raw.startswith(mark)), None)
 
 
-def check_is_text(raw: bytes, path: Path) -> None:
+def _check_is_text(raw: bytes, path: Path) -> None:
     """Refuse what is no text: a file with zero bytes, or of a kind that is known."""
     kind = next((k for mark, k in _NO_TEXT.items() if raw.startswith(mark)), None)
     if kind is None and b"\0" in raw:
@@ -254,15 +250,8 @@ def check_is_text(raw: bytes, path: Path) -> None:
         raise DataError(f"{path} is no text: it is {kind}. Export it as text first.")
 
 
-def warn_guessed_files(folder: Path, names: list[str]) -> None:
-    """Say how many files of a folder were not UTF-8."""
-    if names:
-        _warn_fallback(
-            f"{len(names)} files in {folder} are not UTF-8 (first: {names[0]})"
-        )
-
-
-def _warn_fallback(what: str) -> None:
+def warn_fallback(what: str) -> None:
+    """Say that an encoding was guessed."""
     warnings.warn(
         f"{what}; read as {FALLBACK} (Western European). If letters look wrong, state "
         "the encoding=... of the file.",
@@ -271,33 +260,20 @@ def _warn_fallback(what: str) -> None:
     )
 
 
-def _unknown_encoding(encoding: str, error: Exception) -> NoReturn:
-    raise DataError(
-        f"the encoding {encoding!r} is not known. Give one such as utf-8, latin-1 or "
-        "utf-16."
-    ) from error
-
-
-def _line_codec(encoding: str) -> str:
-    name = codecs.lookup(encoding).name
-    return UTF8 if name in ("utf-8", "utf-8-sig") else name
-
-
-def _is_utf8(raw: bytes) -> bool:
+def _bad_byte(raw: bytes) -> int | None:
+    """Return the place of the first byte that is not UTF-8."""
     try:
         raw.decode(UTF8)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _first_bad_byte(chunk: bytes, number: int) -> str:
-    try:
-        chunk.decode(UTF8)
     except UnicodeDecodeError as error:
-        line = number + chunk.count(b"\n", 0, error.start)
-        return f"byte {chunk[error.start]:#04x} in line {line}"
-    return ""
+        return error.start
+    return None
+
+
+def _not_encoded(byte: int, encoding: str) -> str:
+    return (
+        f"byte {byte:#04x} is not {encoding}. Give the encoding of the file, for "
+        "instance encoding='latin-1'."
+    )
 
 
 class _Counted(io.RawIOBase):
@@ -319,17 +295,12 @@ class _Counted(io.RawIOBase):
 def _decompressed(source: Any, path: Path, head: bytes) -> Iterator[BinaryIO]:
     suffix = path.suffix.lower()
     if head.startswith(_GZIP) or suffix == ".gz":
-        with gzip.GzipFile(fileobj=source) as stream:
-            yield cast(BinaryIO, stream)
-    elif head.startswith(_ZSTD) or suffix == ".zst":
-        with _open_zstandard(source) as stream:
-            yield stream
-    else:
+        with gzip.GzipFile(fileobj=source) as packed:
+            yield cast(BinaryIO, packed)
+        return
+    if not (head.startswith(_ZSTD) or suffix == ".zst"):
         yield source
-
-
-@contextlib.contextmanager
-def _open_zstandard(source: Any) -> Iterator[BinaryIO]:
+        return
     try:
         import zstandard
     except ImportError as error:

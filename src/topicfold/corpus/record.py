@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topicfold.core.counts import check_counts
-from topicfold.corpus.vectorizing import vectorize
+from topicfold.corpus.vectorizing import repeated, vectorize
 from topicfold.exceptions import DataError
 
 SPLITS = ("train", "val", "test")
+PER_DOCUMENT = ("labels", "ids", "texts", "split", "times")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +74,7 @@ class Corpus:
         words = _strings(self.vocabulary) or []
         problems = _word_problems(words, n_terms)
         store: dict[str, Any] = {"counts": counts, "vocabulary": words}
-        for field in ("labels", "ids", "texts", "split", "times"):
+        for field in PER_DOCUMENT:
             values = _strings(getattr(self, field))
             store[field] = values
             if values is not None and len(values) != n_documents:
@@ -164,7 +165,7 @@ class Corpus:
         """
         index = self._row_index(rows)
         changed: dict[str, Any] = {"counts": self.counts[index]}
-        for field in ("labels", "ids", "texts", "split", "times"):
+        for field in PER_DOCUMENT:
             values = getattr(self, field)
             if values is not None:
                 changed[field] = [values[row] for row in index]
@@ -196,11 +197,7 @@ class Corpus:
         >>> corpus.encoded_labels()
         (array([ 1, -1,  0]), ['b', 'x'])
         """
-        labels = [label.strip() for label in self.labels or [""] * self.n_documents]
-        classes = sorted(set(labels) - {""})
-        code = {label: number for number, label in enumerate(classes)}
-        y = np.array([code.get(label, -1) for label in labels], dtype=np.int64)
-        return y, classes
+        return encoded(self.labels or [""] * self.n_documents)
 
     def _row_index(self, rows: ArrayLike | slice) -> NDArray[np.int64]:
         every = np.arange(self.n_documents)
@@ -222,6 +219,14 @@ class Corpus:
             ) from error
 
 
+def encoded(labels: Iterable[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return labels as numbers of the sorted classes, -1 for "", and the classes."""
+    labels = [label.strip() for label in labels]
+    classes = sorted(set(labels) - {""})
+    code = {label: number for number, label in enumerate(classes)}
+    return np.array([code.get(label, -1) for label in labels], np.int64), classes
+
+
 def _strings(values: Iterable[Any] | None) -> list[str] | None:
     if values is None:
         return None
@@ -233,12 +238,8 @@ def _strings(values: Iterable[Any] | None) -> list[str] | None:
 def _word_problems(words: list[str], n_terms: int) -> list[str]:
     if len(words) != n_terms:
         return [f"vocabulary has {len(words)} words for {n_terms} columns"]
-    seen: set[str] = set()
-    for word in words:
-        if word in seen:
-            return [f"the word {word!r} is in the vocabulary twice"]
-        seen.add(word)
-    return []
+    twice = repeated(words)
+    return [] if twice is None else [f"the word {twice!r} is in the vocabulary twice"]
 
 
 def _checked_links(

@@ -11,7 +11,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,14 +24,13 @@ from topicfold.corpus.lines import (
     decode_whole,
     open_bytes,
     text_lines,
-    warn_guessed_files,
+    warn_fallback,
 )
 from topicfold.corpus.npz import DAMAGE
 from topicfold.exceptions import DataError, DataWarning, MissingDependencyError
 
 # UTF-8, with or without a byte order mark: how topicfold's own files are written.
-DEFAULT_ENCODING = "utf-8-sig"
-_PACKED = (".gz", ".zst")
+OWN_ENCODING = "utf-8-sig"
 _FORMATS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -44,9 +43,6 @@ _FORMATS = {
     "": "lines",
 }
 TEXT_FORMATS = ("files", "lines", "csv", "tsv", "jsonl", "parquet")
-_WITH_COLUMNS = ("csv", "tsv", "jsonl", "parquet")
-FIELDS = ("text", "label", "id", "time")
-_TEXT_SUFFIXES = (".txt", ".text")
 
 
 class Document(NamedTuple):
@@ -59,41 +55,7 @@ class Document(NamedTuple):
     line: int | str = 0
 
 
-@dataclass(frozen=True)
-class Fields:
-    """Names of the columns; None means the column of that very name, if any."""
-
-    text: str | None = None
-    label: str | None = None
-    id: str | None = None
-    time: str | None = None
-
-    def stated(self) -> dict[str, str]:
-        """Return the columns that were named."""
-        return {f: getattr(self, f) for f in FIELDS if getattr(self, f) is not None}
-
-    def columns(self, found: Iterable[str], where: str) -> dict[str, str]:
-        """Return the column of every field; one that is missing is an error."""
-        names = list(found)
-        wanted = {field: getattr(self, field) or field for field in FIELDS}
-        for field, name in wanted.items():
-            needed = field == "text" or getattr(self, field) is not None
-            if needed and name not in names:
-                raise DataError(missing_column(where, field, name, names))
-        return {field: name for field, name in wanted.items() if name in names}
-
-
-def missing_column(where: str, field: str, name: str, names: list[str]) -> str:
-    """Return the message for a column that is not there, with what may be meant."""
-    lower = {other.lower(): other for other in names}
-    near = difflib.get_close_matches(name.lower(), lower, n=1)
-    hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
-    shown = ", ".join(repr(other) for other in names[:12])
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return (
-        f"{where} has no column {name!r}.{hint} It has {shown or 'none'}{more}; name "
-        f"the one with the {field} by {field}='...'."
-    )
+FIELDS = Document._fields[:4]
 
 
 class Texts(NamedTuple):
@@ -171,10 +133,7 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
     ['red fox', 'blue fish']
     """
     known = Known(Path(path), own_ids=options.get("id") is not None)
-    texts = []
-    for document in iter_texts(path, **options):
-        known.add(document)
-        texts.append(document.text)
+    texts = list(known.texts(iter_texts(path, **options)))
     return Texts(texts, *known.finish())
 
 
@@ -210,18 +169,19 @@ def iter_texts(
     """
     place = Path(path)
     kind = text_format(place, format)
-    fields = Fields(text, label, id, time)
-    if fields.stated() and kind not in _WITH_COLUMNS:
-        flags = ", ".join(fields.stated())
+    named = zip(FIELDS, (text, label, id, time), strict=True)
+    stated = {field: name for field, name in named if name is not None}
+    if stated and kind in ("files", "lines"):
+        flags = ", ".join(stated)
         raise DataError(f"{place} has no columns, so {flags} cannot be named.")
     if kind == "parquet" and encoding is not None:
         raise DataError(f"{place}: Parquet files have no encoding. Leave it out.")
     unit = {"files": "file", "parquet": "row"}.get(kind, "line")
     bad = BadLines(place, skip_bad_lines, unit)
-    source = _Source(place, kind, fields, encoding, bad, progress)
-    found = _READERS[kind](source)
     some = False
-    for document in found:
+    for document in _READERS[kind](
+        _Source(place, kind, stated, encoding, bad, progress)
+    ):
         some = True
         yield document
     bad.warn()
@@ -255,14 +215,14 @@ def text_format(path: Path, format: str | None = None) -> str:
 
 def plain_suffix(path: Path) -> str:
     """Return the suffix in lower case, without that of compression."""
-    packed = path.suffix.lower() in _PACKED
+    packed = path.suffix.lower() in (".gz", ".zst")
     return Path(path.stem if packed else path.name).suffix.lower()
 
 
 class Known:
     """What is known of documents beside their text, gathered and checked."""
 
-    def __init__(self, path: Path, own_ids: bool = False) -> None:
+    def __init__(self, path: Path, own_ids: bool) -> None:
         self.path = path
         self.own_ids = own_ids
         self._twice = ""
@@ -272,17 +232,17 @@ class Known:
         self._names: dict[str, str] = {}
         self._unnamed: int | str | None = None
 
-    def add(self, document: Document) -> None:
-        """Add one document."""
-        # Labels and times are few and often repeated: kept once each.
-        self._labels.append(self._names.setdefault(document.label, document.label))
-        self._times.append(self._names.setdefault(document.time, document.time))
-        name = document.id
-        if not name:
-            if self._unnamed is None:
-                self._unnamed = document.line
-        elif self._lines.setdefault(name, document.line) != document.line:
-            self._note_twice(name, document.line)
+    def texts(self, documents: Iterable[Document]) -> Iterator[str]:
+        """Yield the texts of documents, and keep what else is known of them."""
+        for text, label, name, time, line in documents:
+            # Labels and times are few and often repeated: kept once each.
+            self._labels.append(self._names.setdefault(label, label))
+            self._times.append(self._names.setdefault(time, time))
+            if not name:
+                self._unnamed = line if self._unnamed is None else self._unnamed
+            elif self._lines.setdefault(name, line) != line:
+                self._note_twice(name, line)
+            yield text
 
     def _note_twice(self, name: str, line: int | str) -> None:
         problem = (
@@ -302,9 +262,8 @@ class Known:
                 f"{self.path}, line {self._unnamed}: the id is missing, other lines "
                 "have one. Give an id in every line or in none."
             )
-        ids = list(self._lines) or None
         if self._twice:
-            ids = None
+            self._lines = {}
             warnings.warn(
                 f"{self._twice} All ids are left out, documents are known by their row "
                 "number. Name another column with id='...' to have names.",
@@ -313,25 +272,36 @@ class Known:
             )
         return (
             self._labels if any(self._labels) else None,
-            ids,
+            list(self._lines) or None,
             self._times if any(self._times) else None,
         )
 
 
-def read_lines(path: Path, encoding: str = DEFAULT_ENCODING) -> list[str]:
+def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file; only line ends separate, not form feeds."""
-    return [line for _, line in text_lines(path, encoding, BadLines(path))]
+    return [line for _, line in text_lines(path, OWN_ENCODING, BadLines(path))]
 
 
-def json_lines(
-    path: Path, encoding: str = DEFAULT_ENCODING
+def json_objects(
+    lines: Iterable[tuple[int, str]], bad: BadLines
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of every line of a .jsonl or .jsonl.gz file."""
-    bad = BadLines(path)
-    for number, line in text_lines(path, encoding, bad):
-        record = json_object(line, number, bad)
-        if record is not None:
+    """Yield line number and object of every line that is not blank."""
+    for number, line in lines:
+        if not line or line.isspace():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            bad.report(number, f"not valid JSON ({error}). Write one object per line.")
+            continue
+        if isinstance(record, dict):
             yield number, record
+        else:
+            bad.report(
+                number,
+                f"a {type(record).__name__} instead of an object. Write "
+                '{"text": "..."} in every line.',
+            )
 
 
 class _Source(NamedTuple):
@@ -339,13 +309,51 @@ class _Source(NamedTuple):
 
     path: Path
     kind: str
-    fields: Fields
+    stated: dict[str, str]
     encoding: str | None
     bad: BadLines
     progress: Progress | None
 
     def lines(self) -> Iterator[tuple[int, str]]:
         return text_lines(self.path, self.encoding, self.bad, self.progress)
+
+    def columns(self, found: list[str]) -> dict[str, str]:
+        """Return the column of every field; one that is missing is an error."""
+        for field, name in ({"text": "text"} | self.stated).items():
+            if name not in found:
+                raise self.missing(field, name, found)
+        wanted = {field: self.stated.get(field, field) for field in FIELDS}
+        return {field: name for field, name in wanted.items() if name in found}
+
+    def missing(self, field: str, name: str, names: list[str]) -> DataError:
+        """Return the error for a column that is not there, with what may be meant."""
+        lower = {other.lower(): other for other in names}
+        near = difflib.get_close_matches(name.lower(), lower, n=1)
+        hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
+        shown = ", ".join(repr(other) for other in names[:12])
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        return DataError(
+            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}{more};"
+            f" name the one with the {field} by {field}='...'."
+        )
+
+    def documents(
+        self, record: dict[str, Any], names: dict[str, str], number: int
+    ) -> Iterator[Document]:
+        """Yield the document of a record whose text is a string, unless it is bad."""
+        known = {}
+        for field in FIELDS[1:]:
+            value = _plain(record.get(names[field])) if field in names else ""
+            if value is None:
+                self.bad.report(
+                    number,
+                    f'the field "{names[field]}" is a '
+                    f"{type(record[names[field]]).__name__}. Write a string or a "
+                    "number.",
+                )
+                return
+            known[field] = value
+        yield Document(record[names["text"]], **known, line=number)
 
 
 def _line_documents(source: _Source) -> Iterator[Document]:
@@ -356,53 +364,28 @@ def _line_documents(source: _Source) -> Iterator[Document]:
 
 def _json_documents(source: _Source) -> Iterator[Document]:
     """Yield the documents of a file with one JSON object per line."""
-    path, fields, bad = source.path, source.fields, source.bad
-    names = {field: getattr(fields, field) or field for field in FIELDS}
+    names = {field: source.stated.get(field, field) for field in FIELDS}
+    own = names["text"]
     seen: dict[str, None] = {}
-    some = False
-    for number, line in source.lines():
-        record = json_object(line, number, bad)
-        if record is None:
-            continue
-        some = True
+    record = None
+    for number, record in json_objects(source.lines(), source.bad):
         if len(seen) < 1000:
             seen.update(dict.fromkeys(record))
-        text = record.get(names["text"])
-        if not isinstance(text, str):
-            has = "is missing" if text is None else f"is a {type(text).__name__}"
-            hint = _near(names["text"], record)
-            bad.report(
-                number,
-                f'the field "{names["text"]}" {has}.{hint} Write {{"text": "..."}} in '
-                "every line, or name the field with text='...'.",
-            )
+        text = record.get(own)
+        if isinstance(text, str):
+            yield from source.documents(record, names, number)
             continue
-        document = _document(text, record, names, number, bad)
-        if document is not None:
-            yield document
-    if some:
-        for field, name in fields.stated().items():
-            if name not in seen:
-                raise DataError(missing_column(str(path), field, name, list(seen)))
-
-
-def json_object(line: str, number: int, bad: BadLines) -> dict[str, Any] | None:
-    """Return the object of a line; None for a blank line and a skipped one."""
-    if not line or line.isspace():
-        return None
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        bad.report(number, f"not valid JSON ({error}). Write one object per line.")
-        return None
-    if not isinstance(record, dict):
-        bad.report(
+        has = "is missing" if text is None else f"is a {type(text).__name__}"
+        near = difflib.get_close_matches(own, record, n=1)
+        hint = f' Did you mean "{near[0]}"?' if near else ""
+        source.bad.report(
             number,
-            f"a {type(record).__name__} instead of an object. Write "
-            '{"text": "..."} in every line.',
+            f'the field "{own}" {has}.{hint} Write {{"text": "..."}} in every line, or '
+            "name the field with text='...'.",
         )
-        return None
-    return record
+    for field, name in source.stated.items():
+        if record is not None and name not in seen:
+            raise source.missing(field, name, list(seen))
 
 
 def _table_documents(source: _Source) -> Iterator[Document]:
@@ -410,12 +393,14 @@ def _table_documents(source: _Source) -> Iterator[Document]:
     path, bad = source.path, source.bad
     # The module's own limit is below the length of many a document.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    place = _Place(source.lines(), path)
+    place = _Place(source)
     header_line = next((line for line in place if line.strip()), None)
     if header_line is None:
         return
-    delimiter = "\t" if source.kind == "tsv" else _delimiter(header_line)
-    rows = csv.reader(place.again(header_line), delimiter=delimiter, strict=True)
+    # A comma, else what spreadsheets also write.
+    marks = "\t" if source.kind == "tsv" else ",;\t"
+    delimiter = next((mark for mark in marks if mark in header_line), marks[0])
+    rows = csv.reader(chain([header_line], place), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     columns: dict[str, int] = {}
     while True:
@@ -435,9 +420,13 @@ def _table_documents(source: _Source) -> Iterator[Document]:
             continue
         if header is None:
             header = [name.strip() for name in row]
-            names = source.fields.columns(header, str(path))
-            _check_once(header, list(names.values()), path)
-            columns = {field: header.index(name) for field, name in names.items()}
+            for field, name in source.columns(header).items():
+                if header.count(name) > 1:
+                    raise DataError(
+                        f"{path} has {header.count(name)} columns named {name!r}. "
+                        "Rename all but one."
+                    )
+                columns[field] = header.index(name)
         elif len(row) == len(header):
             values = {field: row[column] for field, column in columns.items()}
             yield Document(**values, line=start)
@@ -449,94 +438,11 @@ def _table_documents(source: _Source) -> Iterator[Document]:
             )
 
 
-def _parquet_documents(source: _Source) -> Iterator[Document]:
-    """Yield the rows of a Parquet file."""
-    path = source.path
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet files need pyarrow. Install it with pip install "
-            "'topicfold[parquet]'."
-        ) from error
-    try:
-        with ParquetFile(path) as file:
-            names = source.fields.columns(file.schema_arrow.names, str(path))
-            total, number = file.metadata.num_rows, 0
-            for batch in file.iter_batches(10_000, columns=list(names.values())):
-                for record in batch.to_pylist():
-                    number += 1
-                    document = _row_document(record, names, number, source.bad)
-                    if document is not None:
-                        yield document
-                if source.progress is not None:
-                    source.progress(number, total)
-    except DataError:
-        raise
-    except (ArrowException, *DAMAGE) as error:
-        reason = str(error).rstrip(".")
-        raise DataError(f"{path} cannot be read as Parquet: {reason}.") from error
-
-
-def _file_documents(source: _Source) -> Iterator[Document]:
-    """Yield every text file of a folder; sub-folders are labels, paths are ids."""
-    folder, bad = source.path, source.bad
-    if source.encoding is not None:
-        check_encoding(source.encoding)
-    files = text_files(folder)
-    guessed: list[str] = []
-    for place, (name, file) in enumerate(files):
-        try:
-            with open_bytes(file) as stream:
-                raw = stream.read(LONGEST_LINE + 1)
-            if len(raw) > LONGEST_LINE:
-                raise DataError(f"{file}: {TOO_LONG}")  # noqa: TRY301
-            text, guess = decode_whole(raw, file, source.encoding)
-        except DataError as error:
-            if not bad.skip:
-                raise
-            bad.report(name, str(error))
-            continue
-        if guess:
-            guessed.append(name)
-        yield Document(text, label=name.rpartition("/")[0], id=name, line=name)
-        if source.progress is not None:
-            source.progress(place + 1, len(files))
-    warn_guessed_files(folder, guessed)
-
-
-def text_files(folder: Path) -> list[tuple[str, Path]]:
-    """Return relative name and path of the documents in a folder, sorted by name."""
-    try:
-        every = sorted(
-            (file.relative_to(folder).as_posix(), file)
-            for file in folder.rglob("*")
-            if file.is_file()
-        )
-    except OSError as error:
-        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
-    shown = [
-        (name, file)
-        for name, file in every
-        if not any(part.startswith(".") for part in name.split("/"))
-    ]
-    files = [(n, f) for n, f in shown if f.suffix.lower() in _TEXT_SUFFIXES]
-    # Old collections, such as 20 Newsgroups, have files without any suffix.
-    files = files or [(n, f) for n, f in shown if not f.suffix]
-    if not files:
-        raise DataError(
-            f"the folder {folder} has no .txt files. Put one document into each, in "
-            "sub-folders if they have labels."
-        )
-    return files
-
-
 class _Place:
     """Lines with their ends, and the number of the last one given out."""
 
-    def __init__(self, lines: Iterator[tuple[int, str]], path: Path) -> None:
-        self._lines, self._path = lines, path
+    def __init__(self, source: _Source) -> None:
+        self._lines, self._path = source.lines(), source.path
         self.number = self.size = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -547,37 +453,95 @@ class _Place:
                 raise DataError(f"{self._path}, line {number}: {TOO_LONG}")
             yield f"{line}\n"
 
-    def again(self, line: str) -> Iterator[str]:
-        yield line
-        yield from self
+
+def _parquet_documents(source: _Source) -> Iterator[Document]:
+    """Yield the rows of a Parquet file."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Parquet files need pyarrow. Install it with pip install "
+            "'topicfold[parquet]'."
+        ) from error
+    try:
+        with ParquetFile(source.path) as file:
+            names = source.columns(file.schema_arrow.names)
+            own, number = names["text"], 0
+            for batch in file.iter_batches(10_000, columns=list(names.values())):
+                for record in batch.to_pylist():
+                    number += 1
+                    if isinstance(record[own], str):
+                        yield from source.documents(record, names, number)
+                        continue
+                    kind = f"a {type(record[own]).__name__}"
+                    kind = "empty (null)" if record[own] is None else kind
+                    problem = f"the column {own!r} is {kind}, not a string."
+                    source.bad.report(number, problem)
+                if source.progress is not None:
+                    source.progress(number, file.metadata.num_rows)
+    except DataError:
+        raise
+    except (ArrowException, *DAMAGE) as error:
+        reason = str(error).rstrip(".")
+        raise DataError(
+            f"{source.path} cannot be read as Parquet: {reason}."
+        ) from error
 
 
-def _delimiter(header: str) -> str:
-    """Return the separator of a header: a comma, else what spreadsheets also write."""
-    if "," in header:
-        return ","
-    return next((mark for mark in (";", "\t") if mark in header), ",")
+def _file_documents(source: _Source) -> Iterator[Document]:
+    """Yield every text file of a folder; sub-folders are labels, paths are ids."""
+    if source.encoding is not None:
+        check_encoding(source.encoding)
+    files = _text_files(source.path)
+    guessed: list[str] = []
+    for place, (name, file) in enumerate(files, start=1):
+        try:
+            with open_bytes(file) as stream:
+                raw = stream.read(LONGEST_LINE + 1)
+            if len(raw) > LONGEST_LINE:
+                raise DataError(f"{file}: {TOO_LONG}")  # noqa: TRY301
+            text, guess = decode_whole(raw, file, source.encoding)
+        except DataError as error:
+            if not source.bad.skip:
+                raise
+            source.bad.report(name, str(error))
+            continue
+        if guess:
+            guessed.append(name)
+        yield Document(text, label=name.rpartition("/")[0], id=name, line=name)
+        if source.progress is not None:
+            source.progress(place, len(files))
+    if guessed:
+        warn_fallback(
+            f"{len(guessed)} files in {source.path} are not UTF-8 (first: {guessed[0]})"
+        )
 
 
-def _check_once(header: list[str], used: list[str], path: Path) -> None:
-    for name in used:
-        if header.count(name) > 1:
-            raise DataError(
-                f"{path} has {header.count(name)} columns named {name!r}. Rename all "
-                "but one."
-            )
+def _text_files(folder: Path) -> list[tuple[str, Path]]:
+    """Return relative name and path of the documents in a folder, sorted by name."""
+    try:
+        every = sorted(
+            (file.relative_to(folder).as_posix(), file)
+            for file in folder.rglob("*")
+            if file.is_file()
+        )
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
+    shown = [(n, f) for n, f in every if not n.startswith(".") and "/." not in n]
+    # Old collections, such as 20 Newsgroups, have files without any suffix.
+    for suffixes in ((".txt", ".text"), ("",)):
+        files = [(n, f) for n, f in shown if f.suffix.lower() in suffixes]
+        if files:
+            return files
+    raise DataError(
+        f"the folder {folder} has no .txt files. Put one document into each, in "
+        "sub-folders if they have labels."
+    )
 
 
-def _near(name: str, record: dict[str, Any]) -> str:
-    near = difflib.get_close_matches(name, record, n=1)
-    return f' Did you mean "{near[0]}"?' if near else ""
-
-
-def _plain(
-    record: dict[str, Any], field: str, number: int, bad: BadLines
-) -> str | None:
+def _plain(value: Any) -> str | None:
     """Return a label, id or time as text, "" if unknown; None if it is a bad one."""
-    value = record.get(field)
     if isinstance(value, str):
         return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -586,38 +550,7 @@ def _plain(
         return str(value)
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    bad.report(
-        number,
-        f'the field "{field}" is a {type(value).__name__}. Write a string or a number.',
-    )
     return None
-
-
-def _row_document(
-    record: dict[str, Any], names: dict[str, str], number: int, bad: BadLines
-) -> Document | None:
-    text = record[names["text"]]
-    if not isinstance(text, str):
-        kind = "empty (null)" if text is None else f"a {type(text).__name__}"
-        bad.report(number, f"the column {names['text']!r} is {kind}, not a string.")
-        return None
-    return _document(text, record, names, number, bad)
-
-
-def _document(
-    text: str,
-    record: dict[str, Any],
-    names: dict[str, str],
-    number: int,
-    bad: BadLines,
-) -> Document | None:
-    label, name, time = (
-        _plain(record, names[field], number, bad) if field in names else ""
-        for field in FIELDS[1:]
-    )
-    if label is None or name is None or time is None:
-        return None
-    return Document(text, label, name, time, number)
 
 
 _READERS: dict[str, Callable[[_Source], Iterator[Document]]] = {

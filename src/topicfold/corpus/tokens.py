@@ -26,7 +26,6 @@ from topicfold.exceptions import DataError, MissingDependencyError
 
 # How to cut: a name, or a function from a text to its words.
 Tokens = str | Callable[[str], Iterable[str]]
-TOKEN_NAMES = ("words", "spaces")
 
 # Joiners that live inside words of Persian and of the languages of India.
 _JOINERS = "\u200c\u200d"
@@ -115,8 +114,28 @@ def _word_pattern() -> re.Pattern[str]:
     )
 
 
-def cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str | None]]:
+def reader(
+    tokens: Tokens, stop_words: Any, stem: str | None
+) -> tuple[Callable[[str], Any], Callable[[str], str | None]]:
     """Return the function that cuts a text, and the one that reads a piece."""
+    cut, read = _cutter(tokens)
+    left_out = frozenset(
+        read(piece) for word in _stop_words(stop_words) for piece in cut(word)
+    )
+    stem_of = stemmer(stem)
+    if not left_out and stem_of is None:
+        return cut, read
+
+    def read_fully(run: str) -> str | None:
+        word = read(run)
+        if word is None or word in left_out:
+            return None
+        return word if stem_of is None else stem_of(word) or None
+
+    return cut, read_fully
+
+
+def _cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str | None]]:
     if tokens == "words":
         return runs, word_in
     if tokens == "spaces":
@@ -124,15 +143,14 @@ def cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str | 
     if callable(tokens):
         return _checked(tokens), _itself
     raise DataError(
-        f"tokens={tokens!r} is not known. Give one of {', '.join(TOKEN_NAMES)}, or a "
-        "function that takes a text and returns a list of words."
+        f"tokens={tokens!r} is not known. Give one of words, spaces, or a function "
+        "that takes a text and returns a list of words."
     )
 
 
-def stop_word_set(stop_words: Any, tokens: Tokens) -> frozenset[str]:
-    """Return the words to leave out, cut like the texts."""
+def _stop_words(stop_words: Any) -> list[str]:
     if stop_words is None:
-        return frozenset()
+        return []
     if isinstance(stop_words, str):
         if stop_words != "english":
             raise DataError(
@@ -141,7 +159,7 @@ def stop_word_set(stop_words: Any, tokens: Tokens) -> frozenset[str]:
             )
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        stop_words = ENGLISH_STOP_WORDS
+        return list(ENGLISH_STOP_WORDS)
     try:
         words = list(stop_words)
     except TypeError as error:
@@ -150,9 +168,7 @@ def stop_word_set(stop_words: Any, tokens: Tokens) -> frozenset[str]:
         ) from error
     if not all(isinstance(word, str) for word in words):
         raise DataError("stop_words has something that is no string. Give words.")
-    cut, read = cutter(tokens)
-    pieces = (read(piece) for word in words for piece in cut(word))
-    return frozenset(word for word in pieces if word is not None)
+    return words
 
 
 def stemmer(language: str | None) -> Callable[[str], str] | None:

@@ -9,20 +9,15 @@ Words get numbers in the order of their first occurrence. When all texts are cou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse
 
-from topicfold.corpus.tokens import (
-    Tokens,
-    cutter,
-    stemmer,
-    stop_word_set,
-    words_of,
-)
+from topicfold.corpus.tokens import Tokens, reader, words_of
 from topicfold.exceptions import DataError
 
 __all__ = ["saved_options", "vectorize", "vectorize_known", "words_of"]
@@ -43,6 +38,7 @@ _BLOCK_CHARACTERS = 4_000_000
 _BLOCK_DOCUMENTS = 16_384
 # Runs without a word are remembered up to this length; there are too many numbers.
 _LONGEST_REMEMBERED = 4
+_NO_TEXTS = "texts is empty. Give at least one document."
 
 
 def vectorize(
@@ -116,18 +112,18 @@ def vectorize(
         counts, _ = vectorize_known(texts, vocabulary, dtype=dtype, **cutting)
         return counts, list(vocabulary)
     bounds = Bounds(min_df, max_df, max_features)
-    check_bounds(bounds)
     counter, tally = WordCounter(**cutting), Tally()
     blocks = []
     for part in text_blocks(texts):
         blocks.append(counter.count(part))
         tally.add(blocks[-1])
-    if not blocks:
-        raise DataError("texts is empty. Give at least one document.")
-    chosen, terms = choose_terms(counter.words, tally, bounds)
-    columns = Columns(chosen, len(counter.words))
-    nnz = int(tally.frequencies[chosen].sum())
-    return _joined(blocks, columns, tally.n_documents, nnz, dtype), terms
+    columns, terms = choose_terms(counter.words, tally, bounds)
+    # Counts of all words are given up block by block.
+    blocks.reverse()
+    chosen = []
+    while blocks:
+        chosen.append(columns.of(blocks.pop(), dtype))
+    return stacked(chosen), terms
 
 
 def vectorize_known(
@@ -141,8 +137,8 @@ def vectorize_known(
     counter = WordCounter(vocabulary=vocabulary, **cutting)
     blocks = [counter.count(part).astype(dtype) for part in text_blocks(texts)]
     if not blocks:
-        raise DataError("texts is empty. Give at least one document.")
-    return sparse.csr_matrix(sparse.vstack(blocks, format="csr")), counter
+        raise DataError(_NO_TEXTS)
+    return stacked(blocks), counter
 
 
 def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -161,24 +157,14 @@ def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
     return options
 
 
-def _joined(
-    blocks: list[Any], columns: Columns, n_rows: int, nnz: int, dtype: DTypeLike
-) -> Any:
-    """Return one matrix of all blocks, which are given up one by one."""
-    index = np.int32 if nnz < 2**31 else np.int64
-    data, indices = np.empty(nnz, dtype), np.empty(nnz, index)
-    indptr = np.zeros(n_rows + 1, index)
-    row = place = 0
-    blocks.reverse()
-    while blocks:
-        block = columns.of(blocks.pop(), dtype)
-        data[place : place + block.nnz] = block.data
-        indices[place : place + block.nnz] = block.indices
-        indptr[row + 1 : row + 1 + block.shape[0]] = block.indptr[1:] + place
-        row, place = row + block.shape[0], place + block.nnz
-    counts = sparse.csr_matrix((data, indices, indptr), (n_rows, columns.n_terms))
-    counts.has_canonical_format = True
-    return counts
+def stacked(blocks: list[Any]) -> Any:
+    """Put blocks under each other; later ones may have more columns."""
+    width = blocks[-1].shape[1]
+    wide = [
+        sparse.csr_matrix((b.data, b.indices, b.indptr), (b.shape[0], width))
+        for b in blocks
+    ]
+    return sparse.csr_matrix(sparse.vstack(wide, format="csr"))
 
 
 class _Numbers(dict[str, int]):
@@ -232,14 +218,13 @@ class WordCounter:
         vocabulary: Sequence[str] | None = None,
     ) -> None:
         self._shortest, self._longest = _checked_range(ngram_range)
-        self._cut, read = cutter(tokens)
-        read = _full_reader(read, stop_word_set(stop_words, tokens), stemmer(stem))
+        self._cut, read = reader(tokens, stop_words, stem)
         known = None if vocabulary is None else _numbered(vocabulary)
         if self._longest == 1:
             self._numbers = _Numbers(read, known)
         else:
             self._words = _Words(read)
-            self._numbers = _Numbers(_itself, known)
+            self._numbers = _Numbers(str, known)
         self.n_words = self.n_unknown = 0
 
     @property
@@ -306,48 +291,53 @@ class Tally:
         self.totals[:width] += np.bincount(block.indices, block.data, width)
 
 
-class Bounds(NamedTuple):
+@dataclass(frozen=True)
+class Bounds:
     """Which words stay: by documents that have them, and how many at most."""
 
-    min_df: int | float = 2
-    max_df: int | float = 0.5
-    max_features: int | None = None
+    min_df: int | float
+    max_df: int | float
+    max_features: int | None
 
+    def __post_init__(self) -> None:
+        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
+            whole = _is_whole(value) and value >= (1 if name == "max_df" else 0)
+            share = isinstance(value, float | np.floating) and 0.0 <= value <= 1.0
+            if not (whole or share):
+                raise DataError(
+                    f"{name}={value!r} is neither a number of documents (a whole "
+                    "number) nor a share of them (between 0.0 and 1.0)."
+                )
+        most = self.max_features
+        if most is not None and not (_is_whole(most) and most >= 1):
+            raise DataError(f"max_features={most!r} is no whole number above 0.")
 
-def check_bounds(bounds: Bounds) -> None:
-    """Refuse bounds that are no numbers of documents and no shares of them."""
-    for name in ("min_df", "max_df"):
-        value = getattr(bounds, name)
-        whole = _is_whole(value) and value >= (1 if name == "max_df" else 0)
-        share = isinstance(value, float | np.floating) and 0.0 <= value <= 1.0
-        if not (whole or share):
-            raise DataError(
-                f"{name}={value!r} is neither a number of documents (a whole number) "
-                "nor a share of them (between 0.0 and 1.0)."
-            )
-    most = bounds.max_features
-    if most is not None and not (_is_whole(most) and most >= 1):
-        raise DataError(f"max_features={most!r} is no whole number above 0.")
+    def limits(self, n_documents: int) -> tuple[float, float]:
+        """Return the fewest and the most documents that a word may be in."""
+        low, high = (
+            bound if _is_whole(bound) else bound * n_documents
+            for bound in (self.min_df, self.max_df)
+        )
+        return low, high
 
 
 def choose_terms(
     words: Sequence[str], tally: Tally, bounds: Bounds
-) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the numbers of the words that stay, sorted by the words, and these.
+) -> tuple[Columns, list[str]]:
+    """Return the columns of the words that stay, sorted by the words, and these.
 
     Of words with the same total, `max_features` keeps those that sort first.
     """
     n = tally.n_documents
+    if not n:
+        raise DataError(_NO_TEXTS)
     if not words:
         raise DataError(
             f"no words to count in {n} text{'s' if n != 1 else ''}: there are none, or "
             "only single letters and stop words. Shorten stop_words, or check that "
             "these are the texts you meant."
         )
-    low, high = (
-        bound if _is_whole(bound) else bound * n
-        for bound in (bounds.min_df, bounds.max_df)
-    )
+    low, high = bounds.limits(n)
     if high < low:
         raise DataError(
             f"max_df={bounds.max_df} means fewer of the {n} documents than "
@@ -365,14 +355,14 @@ def choose_terms(
     if bounds.max_features is not None and len(order) > bounds.max_features:
         best = np.argsort(-tally.totals[order], kind="stable")[: bounds.max_features]
         order = [order[place] for place in np.sort(best)]
-    return np.array(order, dtype=np.int64), [words[number] for number in order]
+    return Columns(order, len(words)), [words[number] for number in order]
 
 
 class Columns:
     """From the numbers of all words to the columns of those that stay."""
 
-    def __init__(self, chosen: NDArray[np.int64], n_words: int) -> None:
-        self._place = np.full(max(n_words, 1), -1, dtype=np.int32)
+    def __init__(self, chosen: list[int], n_words: int) -> None:
+        self._place = np.full(n_words, -1, dtype=np.int32)
         self._place[chosen] = np.arange(len(chosen), dtype=np.int32)
         self.n_terms = len(chosen)
 
@@ -412,38 +402,25 @@ def text_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _full_reader(
-    read: Callable[[str], str | None],
-    stop_words: frozenset[str],
-    stem: Callable[[str], str] | None,
-) -> Callable[[str], str | None]:
-    if not stop_words and stem is None:
-        return read
-
-    def read_fully(run: str) -> str | None:
-        word = read(run)
-        if word is None or word in stop_words:
-            return None
-        return word if stem is None else stem(word) or None
-
-    return read_fully
-
-
-def _itself(term: str) -> str | None:
-    return term
-
-
 def _numbered(vocabulary: Sequence[str]) -> dict[str, int]:
     words = list(vocabulary)
     if not all(isinstance(word, str) for word in words):
         raise DataError("vocabulary has something that is no string. Give words.")
-    known = {word: number for number, word in enumerate(words)}
-    if not words or len(known) < len(words):
-        # The last place of a word that comes twice is not its first.
-        twice = next((w for i, w in enumerate(words) if known[w] != i), None)
+    twice = repeated(words)
+    if not words or twice is not None:
         problem = "is empty" if not words else f"has {twice!r} twice"
         raise DataError(f"vocabulary {problem}. Give every word once, one per column.")
-    return known
+    return {word: number for number, word in enumerate(words)}
+
+
+def repeated(words: Iterable[str]) -> str | None:
+    """Return a word that comes twice, or None."""
+    seen: set[str] = set()
+    for word in words:
+        if word in seen:
+            return word
+        seen.add(word)
+    return None
 
 
 def _checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:

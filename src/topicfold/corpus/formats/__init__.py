@@ -27,22 +27,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from scipy import sparse
 
-from topicfold.corpus.formats import coordinates, rows
+from topicfold.corpus.formats.coordinates import read_mm, read_uci, write_mm, write_uci
 from topicfold.corpus.formats.parts import Parts
+from topicfold.corpus.formats.rows import (
+    read_ldac,
+    read_mallet,
+    read_svmlight,
+    write_ldac,
+    write_mallet,
+    write_svmlight,
+)
 from topicfold.corpus.npz import load_counts
 from topicfold.corpus.record import Corpus
 
 __all__ = ["FORMATS", "MatrixFormat", "matrix_format"]
 
 
-@dataclass(frozen=True)
-class MatrixFormat:
+class MatrixFormat(NamedTuple):
     """One format."""
 
     name: str
@@ -62,39 +68,16 @@ def _write_npz(corpus: Corpus, path: Path) -> dict[str, list[str]]:
     return {}
 
 
+_SVMLIGHT = (".svmlight", ".svm", ".libsvm")
 FORMATS = {
-    format.name: format
-    for format in (
-        MatrixFormat("ldac", "LDA-C", (".ldac",), rows.read_ldac, rows.write_ldac),
-        MatrixFormat(
-            "uci",
-            "UCI bag of words",
-            (".uci",),
-            coordinates.read_uci,
-            coordinates.write_uci,
-        ),
-        MatrixFormat(
-            "mm",
-            "MatrixMarket",
-            (".mtx", ".mm"),
-            coordinates.read_mm,
-            coordinates.write_mm,
-        ),
-        MatrixFormat(
-            "svmlight",
-            "SVMlight, LIBSVM",
-            (".svmlight", ".svm", ".libsvm"),
-            rows.read_svmlight,
-            rows.write_svmlight,
-        ),
-        MatrixFormat(
-            "mallet",
-            "MALLET's text form",
-            (".mallet",),
-            rows.read_mallet,
-            rows.write_mallet,
-        ),
-        MatrixFormat("npz", "SciPy's sparse matrix", (".npz",), _read_npz, _write_npz),
+    row[0]: MatrixFormat(*row)
+    for row in (
+        ("ldac", "LDA-C", (".ldac",), read_ldac, write_ldac),
+        ("uci", "UCI bag of words", (".uci",), read_uci, write_uci),
+        ("mm", "MatrixMarket", (".mtx", ".mm"), read_mm, write_mm),
+        ("svmlight", "SVMlight, LIBSVM", _SVMLIGHT, read_svmlight, write_svmlight),
+        ("mallet", "MALLET's text form", (".mallet",), read_mallet, write_mallet),
+        ("npz", "SciPy's sparse matrix", (".npz",), _read_npz, _write_npz),
     )
 }
 _UCI = re.compile(r"docword\..*txt", re.IGNORECASE)
@@ -102,7 +85,7 @@ _UCI = re.compile(r"docword\..*txt", re.IGNORECASE)
 
 def matrix_format(path: Path) -> MatrixFormat | None:
     """Return the format that a name shows, or None."""
-    name: Any = path.name.lower().removesuffix(".gz").removesuffix(".zst")
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     if _UCI.fullmatch(name):
         return FORMATS["uci"]
     suffix = Path(name).suffix

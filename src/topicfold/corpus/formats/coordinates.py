@@ -21,6 +21,7 @@ from topicfold.corpus.formats.parts import (
     Parts,
     matrix_of,
     number_text,
+    row_slices,
     smallest_type,
     whole_counts,
     writing,
@@ -70,10 +71,9 @@ def write_uci(corpus: Corpus, path: Path) -> dict[str, list[str]]:
     texts = number_text(counts)
     with writing(path) as stream:
         stream.writelines(f"{size}\n" for size in (*counts.shape, counts.nnz))
-        for row in range(counts.shape[0]):
-            part = slice(counts.indptr[row], counts.indptr[row + 1])
+        for row, part in enumerate(row_slices(counts), start=1):
             entries = zip(counts.indices[part].tolist(), texts[part], strict=True)
-            stream.writelines(f"{row + 1} {w + 1} {count}\n" for w, count in entries)
+            stream.writelines(f"{row} {w + 1} {count}\n" for w, count in entries)
     return {}
 
 

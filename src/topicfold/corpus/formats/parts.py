@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import gzip
 import io
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,27 +67,28 @@ def smallest_type(values: NDArray[Any]) -> NDArray[Any]:
 def whole_counts(corpus: Corpus, title: str) -> Any:
     """Return counts as whole numbers; others cannot be written in this format."""
     counts = corpus.counts
-    if counts.dtype.kind == "f":
-        odd = np.flatnonzero(counts.data != np.rint(counts.data))
-        large = np.flatnonzero(counts.data >= 2**53)
-        if len(odd) or len(large):
-            value = counts.data[(odd if len(odd) else large)[0]]
-            raise DataError(
-                f"{title} holds whole counts only, and {value:g} is none. Write mm, "
-                "svmlight or npz instead."
-            )
-        return counts.astype(np.int64)
-    return counts
+    if counts.dtype.kind != "f":
+        return counts
+    odd = (counts.data != np.rint(counts.data)) | (counts.data >= 2**53)
+    if odd.any():
+        raise DataError(
+            f"{title} holds whole counts only, and {counts.data[odd.argmax()]:g} is "
+            "none. Write mm, svmlight or npz instead."
+        )
+    return counts.astype(np.int64)
 
 
 def number_text(counts: Any) -> list[str]:
     """Return the stored values as text that reads back to the very same values."""
-    if counts.dtype.kind == "f":
-        whole = counts.data == np.rint(counts.data)
-        if not whole.all() or (counts.data >= 2**53).any():
-            return [repr(value) for value in counts.data.astype(np.float64).tolist()]
-        return [str(int(value)) for value in counts.data.tolist()]
-    return [str(int(value)) for value in counts.data.tolist()]
+    kept = counts.dtype.kind in "iu"
+    values = counts.data if kept else smallest_type(counts.data)
+    return [repr(value) for value in values.tolist()]
+
+
+def row_slices(counts: Any) -> Iterator[slice]:
+    """Yield the place of every row among the stored values."""
+    for start, stop in itertools.pairwise(counts.indptr.tolist()):
+        yield slice(start, stop)
 
 
 def side_file(path: Path, name: str) -> Path:
@@ -96,34 +98,27 @@ def side_file(path: Path, name: str) -> Path:
 
 def read_sides(path: Path) -> dict[str, list[str]]:
     """Return what the side files of a matrix say."""
-    found = {}
-    for name in SIDES:
-        file = side_file(path, name)
-        if file.is_file():
-            found[name] = read_lines(file)
-        elif name == "vocab":
-            words = _usual_vocabulary(path)
-            if words is not None:
-                found[name] = words
+    files = {name: side_file(path, name) for name in SIDES}
+    found = {name: read_lines(file) for name, file in files.items() if file.is_file()}
+    if "vocab" not in found:
+        words = _usual_vocabulary(path)
+        found |= {} if words is None else {"vocab": words}
     return found
 
 
 def _usual_vocabulary(path: Path) -> list[str] | None:
     """Return the words where others put them: UCI, gensim, or vocab.txt."""
     plain = path.name.removesuffix(".gz").removesuffix(".zst")
+    usual = "vocab.txt"
     if plain.lower().startswith("docword."):
-        file = path.with_name("vocab" + plain[len("docword") :])
-        return read_lines(file) if file.is_file() else None
-    if plain.lower().endswith(".mm"):
-        for name in (
-            f"{plain}.dict",
-            f"{plain[:-3]}.dict",
-            f"{plain[:-3]}_wordids.txt",
-        ):
+        usual = "vocab" + plain[len("docword") :]
+    elif plain.lower().endswith(".mm"):
+        stem = plain[:-3]
+        for name in (f"{plain}.dict", f"{stem}.dict", f"{stem}_wordids.txt"):
             for file in (path.with_name(name), path.with_name(f"{name}.gz")):
                 if file.is_file():
                     return _gensim_words(file)
-    file = path.with_name("vocab.txt")
+    file = path.with_name(usual)
     return read_lines(file) if file.is_file() else None
 
 

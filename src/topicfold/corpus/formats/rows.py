@@ -16,6 +16,7 @@ from topicfold.corpus.formats.parts import (
     matrix_of,
     number_text,
     read_sides,
+    row_slices,
     whole_counts,
     writing,
 )
@@ -43,23 +44,14 @@ class _Rows:
         self.ends = array("q")
 
     def matrix(self, path: Path, first: int = 0) -> Any:
-        columns = np.frombuffer(self.columns, np.int64) if self.columns else _NOTHING
-        values = (
-            np.frombuffer(self.values, self.values.typecode)
-            if self.values
-            else np.empty(0, self.values.typecode)
-        )
-        n_rows = len(self.ends)
-        ends = np.frombuffer(self.ends, np.int64) if n_rows else _NOTHING
-        rows = np.repeat(np.arange(n_rows), np.diff(ends, prepend=0))
-        width = int(columns.max()) + 1 - first if len(columns) else 0
-        return matrix_of(rows, columns - first, values, (n_rows, width), path)
+        columns = np.asarray(self.columns)
+        lengths = np.diff(np.asarray(self.ends), prepend=0)
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        shape = (len(lengths), int(columns.max(initial=first - 1)) + 1 - first)
+        return matrix_of(rows, columns - first, self.values, shape, path)
 
     def end(self) -> None:
         self.ends.append(len(self.columns))
-
-
-_NOTHING = np.empty(0, np.int64)
 
 
 def read_ldac(path: Path) -> Parts:
@@ -192,8 +184,7 @@ def write_mallet(corpus: Corpus, path: Path) -> dict[str, list[str]]:
         side["labels"], labels = corpus.labels, [_NO_LABEL] * len(ids)
     words = np.array(corpus.vocabulary, dtype=object)
     with writing(path) as stream:
-        for row in range(corpus.n_documents):
-            part = slice(counts.indptr[row], counts.indptr[row + 1])
+        for row, part in enumerate(row_slices(counts)):
             tokens = np.repeat(words[counts.indices[part]], counts.data[part])
             stream.write(" ".join([ids[row], labels[row], *tokens]) + "\n")
     return side
@@ -209,8 +200,7 @@ def _write_rows(
 ) -> None:
     texts = number_text(counts)
     with writing(path) as stream:
-        for row in range(counts.shape[0]):
-            part = slice(counts.indptr[row], counts.indptr[row + 1])
+        for row, part in enumerate(row_slices(counts)):
             columns = (counts.indices[part] + first).tolist()
             items = [f"{w}:{c}" for w, c in zip(columns, texts[part], strict=True)]
             stream.write(" ".join([head(row, len(items)), *items]) + "\n")
