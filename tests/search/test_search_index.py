@@ -29,7 +29,7 @@ IDS = [f"d{i}" for i in range(len(TEXTS))]
 MODELS = [
     LSI(2),
     LSI(2, weighting="counts"),
-    LDA(2, max_iter=200, random_state=0),
+    LDA(2, init="documents", max_iter=200, random_state=0),
     PLSA(2, max_iter=100, random_state=0),
     FSTM(2, max_iter=50, random_state=0),
 ]

@@ -7,6 +7,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from topicfold.core.ranking import best_places
 from topicfold.search.lexical import LexicalScores, mixed
 from topicfold.search.measures import latent_form, query_form, stored_form
+from topicfold.search.queries import count_text, cutting_options
 from topicfold.search.ranking import exact_scores, find_best
 
 
@@ -125,6 +126,13 @@ def test_measures_equal_their_formulas(measure):
     np.testing.assert_allclose(back, docs[0], atol=1e-6)
 
 
+def test_only_options_that_cut_words_matter_to_a_query():
+    saved = {"min_df": 3, "stem": "english", "tokens": None}
+    assert cutting_options(saved) == {"stem": "english"}
+    counts = count_text("Red fox, red!", {"blue": 0, "red": 1})
+    np.testing.assert_array_equal(counts.toarray(), [[0, 2]])
+
+
 def test_bm25_by_hand():
     X = sparse.csr_matrix([[2.0, 0, 1], [0, 1, 0], [1, 1, 1]])
     scores = LexicalScores(X, "bm25").score(sparse.csr_matrix([[1.0, 0, 0]]))
@@ -145,6 +153,9 @@ def test_tfidf_is_the_cosine_of_scikit_learns_vectors(planted):
 
 
 def test_mixing_constant_scores():
+    np.testing.assert_array_equal(
+        mixed(np.array([-1.0, 1.0]), np.array([8.0, 0.0]), 0.25), [0.25, 0.75]
+    )
     np.testing.assert_array_equal(
         mixed(np.ones(3), np.arange(3.0), 0.5), [0, 0.25, 0.5]
     )

@@ -45,22 +45,8 @@ that the model was fitted on, or those of --documents.
 """
 
 
-class Measure(StrEnum):
-    """How latent vectors are compared."""
-
-    cosine = "cosine"
-    inner = "inner"
-    hellinger = "hellinger"
-    kl = "kl"
-
-
-class Lexical(StrEnum):
-    """How shared words are scored."""
-
-    bm25 = "bm25"
-    tfidf = "tfidf"
-
-
+Measure = StrEnum("Measure", ["cosine", "inner", "hellinger", "kl"])
+Lexical = StrEnum("Lexical", ["bm25", "tfidf"])
 _SNIPPET = 50
 _Query = Annotated[
     str | None, typer.Argument(metavar="QUERY", help="Words to search for.")
@@ -114,13 +100,8 @@ def search(
     options: texts.TextOptions,
 ) -> None:
     """Find documents by meaning with a saved model."""
-    asked: dict[str, Any] = {
-        "query": query,
-        "topic": topic,
-        "document": like,
-        "word": word,
-    }
-    given = {name: value for name, value in asked.items() if value is not None}
+    asked = {"query": query, "topic": topic, "document": like, "word": word}
+    given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
     if len(given) != 1:
         raise CommandError(
             "give exactly one of QUERY, --topic, --like and --word; got "
@@ -179,8 +160,8 @@ def _open_index(
         saved.model,
         vocabulary=saved.vocabulary,
         text=saved.text,
-        measure=None if measure is None else measure.value,
-        lexical=(lexical or Lexical.bm25).value if mix else None,
+        measure=measure,
+        lexical=(lexical or Lexical.bm25) if mix else None,
         n_jobs=-1,
     )
     if documents is not None:
@@ -198,12 +179,12 @@ def _open_index(
 def _table_rows(
     hits: Hits, what: str, known: dict[str, list[str]]
 ) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    places = hits.rows.tolist()
-    for rank, (place, (name, score)) in enumerate(zip(places, hits, strict=True), 1):
-        more = {field: values[place] for field, values in known.items()}
-        rows.append({"rank": rank, what: name, "score": round(score, 6), **more})
-    return rows
+    places = enumerate(zip(hits.rows.tolist(), hits, strict=True), 1)
+    return [
+        {"rank": rank, what: name, "score": round(score, 6)}
+        | {field: values[place] for field, values in known.items()}
+        for rank, (place, (name, score)) in places
+    ]
 
 
 def _write(rows: list[dict[str, Any]], format: Format) -> None:

@@ -99,15 +99,6 @@ def check_counts(
 
     Indices are sorted, repeated entries are summed and stored zeros are left out; X
     itself is never changed. `name` begins the error message, `advice` ends it.
-
-    Examples
-    --------
-    >>> check_counts([[0, 2], [1, 0]], "X").toarray()
-    array([[0, 2],
-           [1, 0]])
-    >>> check_counts(sparse.csr_matrix([[1.0, -2.0]]), "X")
-    Traceback (most recent call last):
-    topicfold.exceptions.DataError: X has 1 negative entry (first at row 0, column 1)...
     """
     if sparse.issparse(X):
         check_structure(X, name)

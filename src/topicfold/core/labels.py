@@ -29,12 +29,6 @@ def class_numbers(
     """Return the class number of each document, -1 where unknown, and the classes.
 
     None and NaN are unknown, and so is `unknown_label`; if that is None, -1 and "" are.
-
-    Examples
-    --------
-    >>> codes, classes = class_numbers(["b", None, "a", -1], 4)
-    >>> codes.tolist(), classes.tolist()
-    ([1, -1, 0, -1], ['a', 'b'])
     """
     table = np.asarray(y, dtype=object)
     labels = (table if table.ndim == 1 else column_or_1d(table, warn=True)).tolist()

@@ -13,15 +13,6 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a ``__getattr__`` for `package` that imports a name's home on first use.
 
     `homes` has the ``"module:name"`` of every public name.
-
-    Examples
-    --------
-    >>> find = lazy_names("numbers", {"sqrt": "math:sqrt"})
-    >>> find("sqrt")(9.0)
-    3.0
-    >>> find("cube")
-    Traceback (most recent call last):
-    AttributeError: module 'numbers' has no attribute 'cube'
     """
 
     def find(name: str) -> Any:

@@ -13,13 +13,7 @@ _GROUP = 64
 
 
 def best_places(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """Return the places of the `n` best scores, best first; equal ones in their order.
-
-    Examples
-    --------
-    >>> best_places(np.array([0.5, 0.9, 0.9, 0.1]), 2)
-    array([1, 2])
-    """
+    """Return the places of the `n` best scores, best first; ties in their order."""
     n = min(n, len(scores))
     if n <= 0:
         return np.empty(0, np.intp)

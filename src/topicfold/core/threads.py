@@ -50,11 +50,6 @@ def balanced_ranges(
     """Cut rows into at most `n_ranges` ranges (start, stop) with about equal work.
 
     `indptr` has the cumulated work; the CSR row pointer balances by non-zeros.
-
-    Examples
-    --------
-    >>> balanced_ranges(np.array([0, 8, 9, 10, 11]), 2)
-    [(0, 1), (1, 4)]
     """
     n_rows = len(indptr) - 1
     # A row costs something even when it is empty.

@@ -14,15 +14,6 @@ def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
     """Return times as numbers or dates; None if they are neither, or all unknown.
 
     Dates are in ISO 8601; ``""`` is unknown and becomes NaN or NaT.
-
-    Examples
-    --------
-    >>> parse_times(["1790", ""])
-    array([1790.,   nan])
-    >>> parse_times(["2001-05-03", ""])
-    array(['2001-05-03',        'NaT'], dtype='datetime64[D]')
-    >>> parse_times(["long ago"]) is None
-    True
     """
     texts = [value.strip() for value in values or ()]
     if not any(texts):

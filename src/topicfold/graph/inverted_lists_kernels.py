@@ -33,25 +33,14 @@ def search_tile(start, stop, query, tile, levels, options, out):
     The lists are heaps with the worst neighbour first, ordered by (score, lower
     document first); call `sort_best` when every tile is merged.
 
-    Parameters
-    ----------
-    start, stop : int
-        The range of query rows.
-    query : (int64, uint32, float64)
-        CSR rows of the queries (indptr, terms ascending, values).
-    tile : tuple
-        The number of the tile's first document; its inverted lists (CSC) as int64
-        indptr, uint16 documents counted from the first, float32 values; its rows
-        (CSR) as int64 indptr, uint32 terms, float64 values.
-    levels : (int64 (n_levels,), float32 (n_levels, n_tile), float64 (n_levels,))
-        First term of the next level, the last being the number of terms; norm of
-        each row's terms from there on (L1 for minima, else L2), rounded up; their
-        average number in a row.
-    options : (bool, bool)
-        Sum of minima instead of products; query i is index document i and not its
-        own neighbour.
-    out : (int64, int64, float64)
-        Counts (n_queries,), documents and scores (n_queries, k): read and written.
+    `query` and the end of `tile` are CSR rows (int64 indptr, ascending uint32 terms,
+    float64 values). Before its rows a tile has the number of its first document, and
+    inverted lists (CSC): int64 indptr, uint16 documents counted from the first, float32
+    values. `levels` has the first term of the next level, the last being the number of
+    terms; the norm of each row's terms from there on (L1 for minima, else L2), rounded
+    up, and their average number in a row. `options`: sum minima instead of products;
+    query i is index document i and not its own neighbour. `out` has counts, documents
+    and scores of every query, read and written.
     """
     indptr, terms, values = query
     first, list_indptr, _, _, row_indptr, row_terms, row_values = tile

@@ -26,12 +26,6 @@ def global_weights(counts: sparse.csr_matrix, weighting: str) -> Doubles:
 
     A term that no document has gets the weight of the rarest: ``ln(1 + D) + 1``, or 1
     for log-entropy. With one document all entropies count as zero.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[2.0, 3.0], [2.0, 0.0]])
-    >>> global_weights(X, "log-entropy")
-    array([0., 1.])
     """
     n_documents, n_terms = counts.shape
     if weighting == "tfidf":

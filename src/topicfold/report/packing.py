@@ -60,11 +60,6 @@ def script_json(value: Any) -> str:
 
     Only ASCII, and no ``<``, ``>`` or ``&``: nothing in it can end the element, begin
     a comment or be a line end of JavaScript.
-
-    Examples
-    --------
-    >>> script_json({"word": "</script>"})
-    '{"word":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":

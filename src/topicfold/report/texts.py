@@ -36,13 +36,6 @@ def shorten(text: str, length: int) -> str:
     r"""Return the beginning of a text, ended at a word, with blanks made single.
 
     A text that is too long begins after its header, if it is a message.
-
-    Examples
-    --------
-    >>> shorten("the   red fox\n\n\n\nruns", 100)
-    'the red fox\n\nruns'
-    >>> shorten("the red fox runs", 9)
-    'the red …'
     """
     start = _body_start(text) if len(text) > length else 0
     # Blanks that go away must not cost text; twice is enough for any but tables.
@@ -73,15 +66,7 @@ def _single_blanks(text: str) -> str:
 
 
 def lead(text: str) -> str:
-    r"""Return a title for a text: its subject if it is a message, or its first line.
-
-    Examples
-    --------
-    >>> lead("From: a@b.c\nSubject: Re: the fox\n\nIt runs.")
-    'Re: the fox'
-    >>> lead("\n  The red fox.\nIt runs.")
-    'The red fox.'
-    """
+    r"""Return a title for a text: its subject if it is a message, or its first line."""
     start = text[:2000].lstrip()
     if _HEADER.match(start):
         found = _SUBJECT.search(start)
@@ -95,13 +80,6 @@ class WordMarker:
     r"""Marks the words of documents with their topics.
 
     `term_of` turns a word in lower case into the term it counts as, such as its stem.
-
-    Examples
-    --------
-    >>> data = TopicData(topics=[[0.9, 0.1], [0.2, 0.8]], vocabulary=["fox", "sea"],
-    ...     doc_topics=[[0.5, 0.5]])
-    >>> WordMarker(data).mark(["The Fox, the sea"], [0])
-    ['The \x010\x02Fox\x03, the \x011\x02sea\x03']
     """
 
     def __init__(

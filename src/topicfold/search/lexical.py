@@ -19,12 +19,6 @@ class LexicalScores:
     BM25 (Robertson & Zaragoza 2009) has ``k1 = 1.2``, ``b = 0.75`` and
     ``idf = ln(1 + (D - df + 1/2) / (df + 1/2))``; tf-idf is the cosine of vectors with
     ``idf = ln((1 + D) / (1 + df)) + 1``.
-
-    Examples
-    --------
-    >>> scores = LexicalScores(sparse.csr_matrix([[1.0, 0], [1, 1], [0, 2]]), "tfidf")
-    >>> scores.score(sparse.csr_matrix([[1.0, 0.0]])).round(3)
-    array([1.   , 0.707, 0.   ])
     """
 
     def __init__(self, counts: sparse.csr_matrix, kind: str) -> None:
@@ -56,13 +50,7 @@ class LexicalScores:
 
 
 def mixed(latent: Doubles, lexical: Doubles, weight: float) -> Doubles:
-    """Return ``(1 - weight)·latent + weight·lexical``, both scaled to [0, 1].
-
-    Examples
-    --------
-    >>> mixed(np.array([-1.0, 1.0]), np.array([8.0, 0.0]), 0.25)
-    array([0.25, 0.75])
-    """
+    """Return ``(1 - weight)·latent + weight·lexical``, both scaled to [0, 1]."""
     return (1 - weight) * _scaled(latent) + weight * _scaled(lexical)
 
 

@@ -20,13 +20,7 @@ _CUTTING = ("stop_words", "ngram_range", "stem", "tokens")
 
 
 def cutting_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return those options of `vectorize` that say how a text is cut into words.
-
-    Examples
-    --------
-    >>> cutting_options({"min_df": 3, "stem": "english", "tokens": None})
-    {'stem': 'english'}
-    """
+    """Return those options of `vectorize` that say how a text is cut into words."""
     given = dict(text or {})
     own = {"tokens": given.pop("tokens")} if callable(given.get("tokens")) else {}
     known = saved_options(given) | own
@@ -47,11 +41,6 @@ def count_text(
 
     It is cut into words as :func:`topicfold.corpus.vectorize` does; `columns` has the
     column of every known word, in their order.
-
-    Examples
-    --------
-    >>> count_text("Red fox, red!", {"blue": 0, "red": 1}).toarray()
-    array([[0., 2.]], dtype=float32)
     """
     if not text.strip():
         raise DataError("the query is empty. Give at least one word.")

@@ -64,12 +64,6 @@ def find_best(
 
     Best first; equal products in the order of the rows. The rows are C-contiguous and
     finite, and none is longer than `longest`, which is found out if it is not given.
-
-    Examples
-    --------
-    >>> vectors = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32)
-    >>> find_best(vectors, np.array([2.0, 1.0]), 2)
-    (array([2, 0]), array([3., 2.]))
     """
     n = min(n, len(vectors) - (skip >= 0))
     if n <= 0:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small parts that every room uses: each does what its sentence says."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from topicfold.core.counts import bad_values, check_counts, checked_csr
+from topicfold.core.labels import class_members, class_numbers, encode_labels
+from topicfold.core.lazy import lazy_names
+from topicfold.core.simplex import OuterSum, normalize_rows, simplex_problems
+from topicfold.core.threads import balanced_ranges, n_threads
+from topicfold.core.times import parse_times
+from topicfold.exceptions import DataError
+
+
+def test_times_are_numbers_dates_or_nothing():
+    np.testing.assert_array_equal(parse_times(["1790", ""]), [1790, np.nan])
+    dates = np.array(["2001-05-03", "NaT"], "datetime64[D]")
+    np.testing.assert_array_equal(parse_times(["2001-05-03", ""]), dates)
+    assert parse_times(["long ago"]) is None
+    assert parse_times(["", ""]) is None
+
+
+def test_labels_are_numbers_of_classes():
+    codes, classes = class_numbers(["b", None, "a", -1], 4)
+    assert codes.tolist() == [1, -1, 0, -1]
+    assert classes.tolist() == ["a", "b"]
+    assert class_numbers([9, 1, 9, 0], 4, 9)[0].tolist() == [-1, 1, -1, 0]
+    assert encode_labels(["b", None, "a", -1], 4).tolist() == [1, -1, 0, -1]
+    assert encode_labels([None, -1], 2) is None
+    members, classes = class_members(["b", -1, "a"], 3)
+    assert members.astype(int).tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert class_members(np.array([[1, 0], [1, 1]]), 2)[0].sum(axis=0).tolist() == [
+        2,
+        1,
+    ]
+
+
+def test_rows_on_the_simplex():
+    rows = normalize_rows(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    np.testing.assert_array_equal(rows, [[0.25, 0.75], [0.5, 0.5]])
+    (problem,) = simplex_problems("theta", np.array([[0.5, 0.5], [0.5, 0.25]]))
+    assert "1 rows that do not sum to 1 (first: row 1 sums to 0.75)" in problem
+    outer = OuterSum(np.array([1.0, 2.0]), np.array([0.5, 0.0]))
+    np.testing.assert_array_equal(np.asarray(outer[1:]), [[2.5, 2.0]])
+
+
+def test_bad_counts_are_told_with_their_place():
+    assert bad_values(sparse.csr_matrix([[np.nan, 1.0, -1.0]])) == (
+        "1 NaN entry (first at row 0, column 0) and 1 negative entry (first at row 0, "
+        "column 2)"
+    )
+    with pytest.raises(DataError, match=r"X has 1 negative entry \(first at row 0"):
+        check_counts(sparse.csr_matrix([[1.0, -2.0]]), "X")
+    one = np.ones(1)
+    with pytest.raises(DataError, match=r"neg\.npz has an entry in column 7 of row 0"):
+        checked_csr(one, np.array([7]), np.array([0, 1]), (1, 3), "neg.npz")
+
+
+def test_threads_and_their_ranges():
+    assert (n_threads(None), n_threads(3)) == (1, 3)
+    assert balanced_ranges(np.array([0, 8, 9, 10, 11]), 2) == [(0, 1), (1, 4)]
+
+
+def test_names_are_found_where_they_live():
+    find = lazy_names("numbers", {"sqrt": "math:sqrt"})
+    assert find("sqrt")(9.0) == 3.0
+    with pytest.raises(AttributeError, match="module 'numbers' has no attribute 'cub"):
+        find("cube")
