@@ -80,7 +80,6 @@ TESTS = {
     "steps/orthogonal_kernels.py": ORTHOGONAL,
     "infer": FRANK_WOLFE,
     "infer/class_words.py": TWO_PHASE,
-    "infer/completion.py": MIXTURES,
     "infer/fold_in.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
     "gibbs/fixed_topics.py": [*GIBBS, "tests/gibbs/test_gibbs_parts.py"],
     "core/simplex.py": [*MIXTURES, f"{MODELS}/test_lda.py"],

@@ -31,10 +31,8 @@ class ModelEntry:
         ``"module:Class"``; the module is imported when the model is used.
     title : str
         What it is, in a few words.
-    acronym : str
-        Name in the papers, which comparisons show; default: `name`.
-    aliases : tuple of str
-        Other names.
+    acronym, aliases : str, tuple of str
+        Name in the papers, which comparisons show (default: `name`), and other names.
     labels : {"", "may", "must"}
         Whether the model can or must learn from labels.
     graph : bool

@@ -10,8 +10,7 @@ from scipy.special import psi
 
 from topicfold.core.simplex import OuterSum, normalize_rows
 from topicfold.corpus.splits import complete_split
-from topicfold.infer.completion import document_completion
-from topicfold.infer.fold_in import fold_in
+from topicfold.infer.fold_in import document_completion, fold_in
 
 PRIOR = np.array([0.3, 0.05, 1.5])
 

@@ -71,20 +71,14 @@ class ModelScore:
 
     Attributes
     ----------
-    model : str
-        Name of the model.
-    n_components : int or None
-        Number of topics.
     accuracy : float
         On test documents; higher is better.
     perplexity : float
         Of held-out words of test documents; lower is better.
     coherence, diversity, stability : float
         See `topicfold.metrics`; higher is better.
-    seconds : float
-        Time to learn.
-    memory_mb : float
-        Peak of memory above what was there before.
+    seconds, memory_mb : float
+        Time to learn, and peak of memory above what was there before.
     copies : float
         Number of topics that share most of their ten top words with an earlier topic;
         lower is better.
@@ -152,14 +146,8 @@ class Comparison:
     def plot(self, path: Any = None) -> Any:
         """Draw one bar per model for each metric and for the seconds.
 
-        Parameters
-        ----------
-        path : str or path, optional
-            File for the picture: .png, .svg or .pdf.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
+        Returns matplotlib's Figure, and saves it to `path` (.png, .svg or .pdf) if
+        given.
         """
         names = [*self.columns(), "seconds"]
         height = 1 + 0.35 * len(self.scores)
@@ -243,10 +231,6 @@ def compare(
         Called with (model, models done, models in all, seconds of the model).
     seed : int, optional
         Old name of `random_state`.
-
-    Returns
-    -------
-    Comparison
 
     Examples
     --------
@@ -364,8 +348,8 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> str:
 def _unreadable(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     """Return why the topics of a model cannot be read; "" if they can, or it has none.
 
-    Diversity is judged against the best model here, since few words or many topics
-    lower that of all models; so is coherence, which is low on short texts.
+    Diversity and coherence are judged against the best model here, since few words,
+    many topics or short texts lower those of all models.
     """
     if np.isnan(score.coherence):
         return ""

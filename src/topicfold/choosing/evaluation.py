@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.counts import check_counts
+from topicfold.core.labels import class_numbers
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError
 
@@ -40,16 +41,8 @@ def read_labels(corpus: Any, n_documents: int) -> tuple[NDArray[np.int64], list[
     labels = corpus[1] if isinstance(corpus, tuple) else None
     if labels is None:
         return np.full(n_documents, -1), []
-    values = np.asarray(labels, dtype=object).ravel().tolist()
-    if len(values) != n_documents:
-        raise DataError(f"there are {len(values)} labels for {n_documents} documents.")
-    names = [
-        "" if v is None or v == -1 or v == "" or v != v else str(v) for v in values
-    ]
-    classes = sorted(set(names) - {""})
-    code = {name: number for number, name in enumerate(classes)}
-    y = np.array([code.get(name, -1) for name in names], dtype=np.int64)
-    return y, classes
+    y, classes = class_numbers(labels, n_documents)
+    return y, [str(name) for name in classes]
 
 
 def check_sizes(values: Any, name: str, least: int = 1) -> list[int]:

@@ -40,8 +40,6 @@ class SelectionRecord:
 
     Attributes
     ----------
-    n_components : int
-        Number of topics.
     perplexity : float
         Of held-out words in held-out documents; lower is better.
     coherence : float
@@ -67,26 +65,15 @@ class SelectionRecord:
 
 @dataclass(frozen=True)
 class Selection:
-    """The table of `select_n_components`.
-
-    Attributes
-    ----------
-    records : tuple of SelectionRecord
-        By number of topics.
-    model : str
-        Name of the model.
-    """
+    """The table of `select_n_components`: `records` by number of topics."""
 
     records: tuple[SelectionRecord, ...]
     model: str
 
     def best(self, score: str) -> int:
-        """Return the number of topics with the best value of one column.
+        """Return the number of topics with the best value of a column, least of equals.
 
-        Parameters
-        ----------
-        score : {"perplexity", "coherence", "diversity", "stability", "accuracy"}
-            Of equal ones the smallest number.
+        Columns are perplexity, coherence, diversity, stability and accuracy.
         """
         known = {name: higher for name, _, higher in _SCORES}
         if score not in known:
@@ -134,14 +121,8 @@ class Selection:
     def plot(self, path: Any = None) -> Any:
         """Draw every score over the number of topics.
 
-        Parameters
-        ----------
-        path : str or path, optional
-            File for the picture: .png, .svg or .pdf.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
+        Returns matplotlib's Figure, and saves it to `path` (.png, .svg or .pdf) if
+        given.
         """
         used = self._used()
         figure = load_figure()(figsize=(3.2 * len(used), 3), layout="constrained")
@@ -198,11 +179,6 @@ def select_n_components(
         Seed of the split and of the first start.
     on_progress : callable, optional
         Called with (fits done, fits in all).
-
-    Returns
-    -------
-    Selection
-        Records, `to_markdown`, `plot`, `suggested`.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,6 @@ from topicfold.core.threads import (
 )
 from topicfold.core.typing import Array
 from topicfold.gibbs import fixed_topics_kernels as kernels
-from topicfold.gibbs.random import content_keys
 from topicfold.gibbs.tokens import token_words
 
 
@@ -42,7 +42,7 @@ class FixedTopics(NamedTuple):
     ) -> FixedTopics:
         """Expand whole counts to tokens and gather the rows of their words."""
         keys = np.zeros(X.shape[0], dtype=np.uint64)
-        content_keys(X.indptr, X.indices, X.data.astype(np.int64), keys)
+        kernels.content_keys(X.indptr, X.indices, X.data.astype(np.int64), keys)
         used, place = np.unique(X.indices, return_inverse=True)
         rows = np.ascontiguousarray(topics[:, used].T, dtype=np.float32)
         prior_mass = np.empty(len(used))
@@ -74,17 +74,8 @@ def gibbs_mixtures(
         X.eliminate_zeros()
     parts = FixedTopics.arrange(X, topics, prior)
     sums = np.zeros((X.shape[0], len(topics)))
-    threads = n_threads(n_jobs)
-    longest = int(np.diff(parts.doc_ptr).max(initial=0))
     plan = (np.uint64(seed), burn_in, n_samples)
-    run_ranges(
-        lambda a, b: kernels.sample_mixtures(
-            a, b, parts.doc_ptr, parts.words, parts.rows, parts.prior_mass, prior,
-            plan, parts.keys, kernels.fixed_scratch(len(topics), longest), sums,
-        ),
-        balanced_ranges(parts.doc_ptr, threads * RANGES_PER_THREAD),
-        threads,
-    )  # fmt: skip
+    _run(kernels.sample_mixtures, parts, prior, plan, parts.doc_ptr, sums, n_jobs)
     sums /= n_samples
     sums += prior
     sums[np.diff(parts.doc_ptr) == 0] = 1.0
@@ -107,25 +98,32 @@ def left_to_right(
     """
     parts = FixedTopics.arrange(X, topics, alpha)
     lengths = np.diff(parts.doc_ptr)
-    longest = int(lengths.max(initial=0))
+    work = np.concatenate(([0], np.cumsum(lengths * (lengths + 1))))
     plan = (np.uint64(seed), n_particles, n_sweeps)
     loglik = np.empty(X.shape[0])
+    _run(kernels.predict_left_to_right, parts, alpha, plan, work, loglik, n_jobs)
+    unknown = (topics.max(axis=0) <= 0).astype(np.float64)
+    loglik[X @ unknown > 0] = -np.inf
+    return loglik
+
+
+def _run(
+    kernel: Callable[..., None],
+    parts: FixedTopics,
+    alpha: NDArray[np.float64],
+    plan: tuple[np.uint64, int, int],
+    work: NDArray[np.integer],
+    out: NDArray[np.float64],
+    n_jobs: int | None,
+) -> None:
+    """Run a kernel over all documents; `work` says how much of it is before each."""
+    longest = int(np.diff(parts.doc_ptr).max(initial=0))
     threads = n_threads(n_jobs)
-    work = np.concatenate(([0], np.cumsum(lengths * (lengths + 1))))
     run_ranges(
-        lambda a, b: kernels.predict_left_to_right(
-            a, b, parts.doc_ptr, parts.words, parts.rows, parts.prior_mass, alpha, plan,
-            parts.keys,
-            (
-                *kernels.fixed_scratch(len(alpha), longest),
-                np.empty(longest, dtype=np.uint32),
-                np.empty(longest),
-            ),
-            loglik,
+        lambda a, b: kernel(
+            a, b, *parts[:4], alpha, plan, parts.keys,
+            kernels.fixed_scratch(len(alpha), longest), out,
         ),
         balanced_ranges(work, threads * RANGES_PER_THREAD),
         threads,
     )  # fmt: skip
-    unknown = (topics.max(axis=0) <= 0).astype(np.float64)
-    loglik[X @ unknown > 0] = -np.inf
-    return loglik

@@ -28,8 +28,12 @@ from numba import uint32
 
 from topicfold.core.jit import inline, kernel, lean_kernel
 from topicfold.engine.prefetch import prefetch_row
-from topicfold.gibbs.fixed_topics_kernels import document_mass, draw_topic
-from topicfold.gibbs.random import stream_key, uniform
+from topicfold.gibbs.fixed_topics_kernels import (
+    document_mass,
+    draw_topic,
+    stream_key,
+    uniform,
+)
 
 # A word's row is asked for so many tokens ahead.
 AHEAD = 3

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fold-in: topic mixtures of documents with the topics fixed (docs/math.md §2).
 
-Each document by itself, or drawn to the training documents that are nearest to it.
+Each document by itself, or drawn to the training documents that are nearest to it. And
+held-out perplexity by document completion, one convention for all models.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from topicfold.engine import Link, has_room, make_engine, order_of_topics
 from topicfold.engine.blocks.executor import map_rows
 from topicfold.engine.protocol import Engine
 from topicfold.engine.rows import array_module
+from topicfold.metrics import completion_perplexity
+
+# Of the background, in document completion.
+SMOOTHING = 0.01
 
 Shares = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
@@ -171,3 +176,40 @@ def _drawn_fold_in(
         if not active.any():
             break
     return normalize_rows(engine.unpack_documents(theta))
+
+
+def document_completion(
+    X: Any,
+    topics: NDArray[np.floating],
+    *,
+    background: NDArray[np.floating] | None = None,
+    random_state: int = 0,
+    infer: Callable[[sparse.csr_matrix], NDArray[np.floating]] | None = None,
+    **fold_in_options: Any,
+) -> float:
+    """Fold in one half of each document's tokens, score the other half.
+
+    One hundredth of a word's probability comes from `background` (the mean topic
+    when not given), so that a word no topic knows does not make it infinite.
+
+    `infer` returns the mixtures of documents; without it they are folded in with
+    `fold_in_options`, in which ``topic_weights`` replaces `topics` (for models whose
+    inference uses other weights). 1 is perfect, the number of words is uniform
+    guessing.
+    """
+    # The package of corpora is large, and only this function needs it.
+    from topicfold.corpus.splits import complete_split
+
+    observed, held_out = complete_split(sparse.csr_matrix(X), random_state=random_state)
+    if infer is not None:
+        theta = infer(sparse.csr_matrix(observed))
+    else:
+        weights = fold_in_options.pop("topic_weights", topics)
+        theta = fold_in(observed, weights, **fold_in_options)
+    if background is None:
+        background = topics.mean(axis=0, dtype=np.float64)
+    # A little of the uniform distribution, for words the background lacks too.
+    background = (1 - 1e-3) * background / background.sum() + 1e-3 / len(background)
+    return completion_perplexity(
+        theta, topics, held_out, background=background, smoothing=SMOOTHING
+    )

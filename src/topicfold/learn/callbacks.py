@@ -165,7 +165,7 @@ class EarlyStopping(Callback):
         """Evaluate now and then."""
         if state.iteration % self.every:
             return False
-        from topicfold.infer.completion import document_completion
+        from topicfold.infer.fold_in import document_completion
 
         value = document_completion(
             self.X, state.topics(), random_state=self.random_state

@@ -35,8 +35,7 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.infer.completion import document_completion
-from topicfold.infer.fold_in import fold_in
+from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.topic_data import TopicData
 
