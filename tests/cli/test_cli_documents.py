@@ -56,7 +56,7 @@ def test_options_of_no_documents_are_refused(
     if command == "edit":
         more = [*more[:2], "--drop", "0"]
     given = ("--text", "body", "--encoding", "latin-1")
-    wanted = f"--encoding, --text applies to {flag}"
+    wanted = f"--text, --encoding applies to {flag}"
     check_error(cli(command, fitted, *more, *given), wanted)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from topicfold import corpus
-from topicfold.cli.inputs import reading_progress
-from topicfold.cli.text_options import TextOptions
+from topicfold.cli.inputs import TextOptions, reading_progress
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import load_model_folder, save_model_folder
 

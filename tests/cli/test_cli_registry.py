@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import inspect
 import sys
 import types
 from importlib import import_module
@@ -56,7 +57,7 @@ def test_common_defaults_are_no_options(monkeypatch):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_fit_into_a_terminal(command):
-    text = import_module(f"topicfold.cli.{command}").HELP
+    text = inspect.getdoc(getattr(import_module(f"topicfold.cli.{command}"), command))
     lines = [line for line in text.splitlines() if line.startswith("  ")]
     assert lines
     assert max(map(len, lines)) <= 78

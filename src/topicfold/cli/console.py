@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
+    from rich.table import Table
 
 _LABEL_WIDTH = 8
 
@@ -35,6 +38,24 @@ def stdout_console() -> Console:
     return Console(highlight=False)
 
 
+def plain_table(title: str | None = None, **options: Any) -> Table:
+    """Return an empty table with a rule below its head."""
+    from rich import box
+    from rich.table import Table
+
+    style: dict[str, Any] = {"title_justify": "left", "title_style": "bold"}
+    return Table(box=box.SIMPLE_HEAD, title=title, pad_edge=False, **style, **options)
+
+
+def csv_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV, below the names of their columns."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
 def show_fact(label: str, text: str) -> None:
     """Print one labelled line, such as ``Saved    demo/lda``.
 
@@ -51,6 +72,12 @@ def show_fact(label: str, text: str) -> None:
 def show_next(command: str, folder: Path) -> None:
     """Print a command to go on with, ready to be copied."""
     show_fact("Next", command.format(shlex.quote(str(folder))))
+
+
+def show_removed(report: Path) -> None:
+    """Say that the report of a replaced model is gone, unless a new one is there."""
+    if not report.is_file():
+        show_fact("Removed", f"{report}, of the model that was replaced")
 
 
 @contextlib.contextmanager

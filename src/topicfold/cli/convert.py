@@ -4,50 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli import text_options as texts
-from topicfold.cli.console import show_fact
+from topicfold.cli import inputs
+from topicfold.cli.console import show_corpus, show_fact
 from topicfold.cli.messages import CommandError
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus, DiskCorpus
-
-HELP = """Convert a corpus from one format to another.
-
-Texts become counts: from a folder of .txt files, .txt (one document per line), .csv,
-.tsv, .jsonl or .parquet to any format of counts. Counts go both ways, without loss,
-between
-
-\b
-  ldac      LDA-C (.ldac)
-  uci       UCI bag of words (.uci, docword.NAME.txt)
-  mm        MatrixMarket (.mtx)
-  svmlight  SVMlight, LIBSVM (.svmlight, .svm, .libsvm)
-  mallet    MALLET's import-file text: id label word word ... (.mallet)
-  npz       SciPy's sparse matrix (.npz)
-  folder    counts.npz, vocab.txt and more (a name without suffix)
-
-Words, labels and ids that a format has no place for are written beside it, one per
-line: OUT.vocab, OUT.labels, OUT.ids. Texts can also become jsonl, and blocks: a matrix
-on disk for texts larger than memory, which topicfold fit reads.
-
-\b
-[bold]Examples[/bold]
-  topicfold convert ap.ldac ap.mtx
-  topicfold convert reviews.csv reviews.svmlight --text body --label stars
-  topicfold convert huge.jsonl.gz huge --to blocks --min-df 20
-
-\b
-[bold]In Python[/bold]
-  from topicfold import corpus
-  words = {"stop_words": "english"}
-  docs = corpus.read("reviews.csv", text="body", label="stars", **words)
-  corpus.write(docs, "reviews.svmlight")
-  corpus.vectorize_file("huge.jsonl.gz", "huge", min_df=20, **words)
-"""
 
 _Output = Annotated[
     Path, typer.Argument(metavar="OUT", help="File or folder to write.")
@@ -65,82 +31,82 @@ _To = Annotated[
 _Force = Annotated[bool, typer.Option("--force", help="Replace what OUT names.")]
 
 
-@texts.takes_text_options()
+@inputs.takes_text_options()
 def convert(
-    source: texts.InputArgument,
+    source: inputs.InputArgument,
     output: _Output,
     to: _To = None,
     force: _Force = False,
-    quiet: texts.QuietOption = False,
+    quiet: inputs.QuietOption = False,
     *,
-    options: texts.TextOptions,
-    format: str | None,
+    options: inputs.TextOptions,
 ) -> None:
-    """Convert a corpus from one format to another."""
+    """Convert a corpus from one format to another.
+
+    Texts become counts: from a folder of .txt files, .txt (one document per line),
+    .csv, .tsv, .jsonl or .parquet to any format of counts. Counts go both ways, without
+    loss, between
+
+      ldac      LDA-C (.ldac)
+      uci       UCI bag of words (.uci, docword.NAME.txt)
+      mm        MatrixMarket (.mtx)
+      svmlight  SVMlight, LIBSVM (.svmlight, .svm, .libsvm)
+      mallet    MALLET's import-file text: id label word word ... (.mallet)
+      npz       SciPy's sparse matrix (.npz)
+      folder    counts.npz, vocab.txt and more (a name without suffix)
+
+    Words, labels and ids that a format has no place for are written beside it, one per
+    line: OUT.vocab, OUT.labels, OUT.ids. Texts can also become jsonl, and blocks: a
+    matrix on disk for texts larger than memory, which topicfold fit reads.
+
+    [bold]Examples[/bold]
+      topicfold convert ap.ldac ap.mtx
+      topicfold convert reviews.csv reviews.svmlight --text body --label stars
+      topicfold convert huge.jsonl.gz huge --to blocks --min-df 20
+
+    [bold]In Python[/bold]
+      from topicfold import corpus
+      words = {"stop_words": "english"}
+      docs = corpus.read("reviews.csv", text="body", label="stars", **words)
+      corpus.write(docs, "reviews.svmlight")
+      corpus.vectorize_file("huge.jsonl.gz", "huge", min_df=20, **words)
+    """
+    from topicfold import corpus
     from topicfold.corpus.files import check_free, format_of
 
     to = to or format_of(output, written=True)
     if to == "blocks":
-        found = _to_blocks(source, output, options, format, force=force, quiet=quiet)
+        found = _to_blocks(source, output, options, force=force, quiet=quiet)
     else:
         check_free(output, replace=force)
-        found = _to_file(source, output, options, format, to, force, quiet=quiet)
+        found, _ = inputs.read_corpus(source, options, quiet=quiet)
+        if not isinstance(found, corpus.Corpus):
+            found = _in_memory(found)
+        corpus.write(found, output, format=to, replace=force)
     if not quiet:
-        from topicfold.cli.console import show_corpus
-
         show_corpus(found)
         show_fact("Saved", str(output))
 
 
-def _to_file(
-    source: str,
-    output: Path,
-    options: texts.TextOptions,
-    format: str | None,
-    to: str,
-    force: bool,
-    *,
-    quiet: bool,
-) -> Any:
-    from topicfold import corpus
-    from topicfold.cli.inputs import read_corpus
-
-    found, _ = read_corpus(source, options, format, quiet=quiet)
-    if not isinstance(found, corpus.Corpus):
-        found = _in_memory(found)
-    corpus.write(found, output, format=to, replace=force)
-    return found
-
-
 def _to_blocks(
-    source: str,
-    output: Path,
-    options: texts.TextOptions,
-    format: str | None,
-    *,
-    force: bool,
-    quiet: bool,
-) -> DiskCorpus:
+    source: str, output: Path, options: inputs.TextOptions, *, force: bool, quiet: bool
+) -> Corpus | DiskCorpus:
     """Count texts into a folder of blocks, without keeping them in memory."""
     from topicfold import corpus
-    from topicfold.cli.inputs import BUILT_IN, reading_progress
-    from topicfold.corpus.files import format_of
-    from topicfold.corpus.texts import TEXT_FORMATS
 
-    if source == BUILT_IN and format is None:
+    if inputs.is_built_in(source, options):
         raise CommandError(
             f"blocks are made of a file or folder of texts, and {source} is the "
             f"built-in corpus. Write its texts first: topicfold convert {source} "
             f"{source}.jsonl."
         )
-    kind = format or format_of(Path(source))
-    if kind not in TEXT_FORMATS:
+    kind = options.text_format(source)
+    if kind is None:
         raise CommandError(
             f"{source} holds counts; blocks are made of texts. In Python: "
             "topicfold.corpus.blocks.BlockMatrix.write(folder, counts)."
         )
-    settings = texts.with_function(options.vectorizing())
-    with reading_progress(source, quiet=quiet) as progress:
+    with inputs.reading_progress(source, quiet=quiet) as progress:
         return corpus.vectorize_file(
             source,
             output,
@@ -148,7 +114,7 @@ def _to_blocks(
             format=kind,
             progress=progress,
             **options.reading(),
-            **settings,
+            **inputs.with_function(options.vectorizing()),
         )
 
 

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli import text_options as texts
+from topicfold.cli import inputs
 from topicfold.cli.console import (
+    plain_table,
     show_corpus,
     show_fact,
     show_next,
@@ -22,24 +22,8 @@ from topicfold.cli.messages import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus
+    from topicfold.persistence.model_folder import ModelFolder
     from topicfold.topic_data import TopicData
-
-HELP = """See what topicfold does, on documents that you already have.
-
-The documents are the docstrings of NumPy, SciPy and scikit-learn. LDA and PLSA learn
-topics from nine tenths of them, without their labels; the rest is scored.
-
-\b
-[bold]In Python[/bold]
-  from topicfold import LDA, corpus
-  docs = corpus.load_docs()
-  train, test = corpus.train_test_documents(
-      docs, test_size=0.1, random_state=0
-  )
-  model = LDA(30, random_state=0, n_jobs=-1).fit(train.counts)
-  model.topic_data(train.vocabulary).top_terms()
-  model.perplexity(test.counts)
-"""
 
 TEST_SHARE = 0.1
 # Documents of the fit that compiles, and seconds from which it is worth mentioning.
@@ -60,23 +44,26 @@ _Output = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class _Score:
-    """One row of the comparison."""
-
-    model: str
-    seconds: float | None
-    perplexity: float
-    coherence: float | None = None
-    diversity: float | None = None
-
-
 def demo(
     output: _Output = Path("demo"),
-    topics: texts.TopicsOption = 30,
-    seed: texts.SeedOption = 0,
+    topics: inputs.TopicsOption = 30,
+    seed: inputs.SeedOption = 0,
 ) -> None:
-    """Fit LDA and PLSA on the built-in corpus, show and save them."""
+    """See what topicfold does, on documents that you already have.
+
+    The documents are the docstrings of NumPy, SciPy and scikit-learn. LDA and PLSA
+    learn topics from nine tenths of them, without their labels; the rest is scored.
+
+    [bold]In Python[/bold]
+      from topicfold import LDA, corpus
+      docs = corpus.load_docs()
+      train, test = corpus.train_test_documents(
+          docs, test_size=0.1, random_state=0
+      )
+      model = LDA(30, random_state=0, n_jobs=-1).fit(train.counts)
+      model.topic_data(train.vocabulary).top_terms()
+      model.perplexity(test.counts)
+    """
     from topicfold.cli.report import report_fit
     from topicfold.corpus import load_docs, train_test_documents
     from topicfold.persistence.model_folder import (
@@ -98,18 +85,13 @@ def demo(
     )
     if is_report(place):
         place.unlink()  # of models that are replaced now
-    scores = [_score_unigram(train, test)]
-    shown: TopicData | None = None
-    page: Path | None = None
-    for name in _MODELS:
-        score, model, data = _fit_one(name, train, test, output / name, topics, seed)
-        scores.append(score)
-        if shown is None:
-            shown = data
-            page = report_fit(model, train, place)
-    if shown is not None:
-        _show_topics(shown)
-    _show_scores(scores)
+    fits = [
+        _fit_one(name, train, test, output / name, topics, seed) for name in _MODELS
+    ]
+    shown = fits[0][1]
+    page = report_fit(shown, train, place)
+    _show_topics(shown.topic_data())
+    _show_scores([_score_unigram(train, test), *(cells for cells, _ in fits)])
     for name in _MODELS:
         show_fact("Saved", str(output / name))
     first = output / _MODELS[0]
@@ -122,11 +104,12 @@ def demo(
 
 def _fit_one(
     name: str, train: Corpus, test: Corpus, folder: Path, n_topics: int, seed: int
-) -> tuple[_Score, Any, TopicData]:
+) -> tuple[list[str], ModelFolder]:
+    """Return the scores of a model, as cells of a table, and the model."""
     from topicfold.cli.fit import fit_model
     from topicfold.cli.registry import make_model
     from topicfold.metrics import npmi_coherence, topic_diversity
-    from topicfold.persistence.model_folder import ModelFolder, save_model_folder
+    from topicfold.persistence.model_folder import save_folder
 
     model = make_model(
         name, {"n_components": n_topics, "random_state": seed, "n_jobs": -1}
@@ -136,23 +119,17 @@ def _fit_one(
     show_fact("Fit", report.summary)
     if report.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    extras: dict[str, Any] = {
-        "vocabulary": train.vocabulary,
-        "labels": train.labels,
-        "doc_ids": train.ids,
-        "text": {},
-        "corpus": train.name,
-    }
-    save_model_folder(model, folder, **extras)
-    data = ModelFolder(model=model, **extras).topic_data()
-    score = _Score(
-        model=type(model).__name__,
-        seconds=report.seconds,
-        perplexity=model.perplexity(test.counts),
-        coherence=float(npmi_coherence(data.topics, train.counts).mean()),
-        diversity=topic_diversity(data.topics),
-    )
-    return score, model, data
+    saved = inputs.fitted_folder(model, train, {})
+    save_folder(saved, folder)
+    data = saved.topic_data()
+    cells = [
+        type(model).__name__,
+        f"{report.seconds:.1f}",
+        f"{model.perplexity(test.counts):,.0f}",
+        f"{npmi_coherence(data.topics, train.counts).mean():.3f}",
+        f"{topic_diversity(data.topics):.2f}",
+    ]
+    return cells, saved
 
 
 def _compile_kernels(model: Any, X: Any) -> None:
@@ -171,7 +148,7 @@ def _compile_kernels(model: Any, X: Any) -> None:
         show_fact("Compile", f"{name}: {seconds:.1f} s, the first time only")
 
 
-def _score_unigram(train: Corpus, test: Corpus) -> _Score:
+def _score_unigram(train: Corpus, test: Corpus) -> list[str]:
     """Score the model that has no topics: what the others are to be better than."""
     import numpy as np
 
@@ -182,7 +159,7 @@ def _score_unigram(train: Corpus, test: Corpus) -> _Score:
     words = unigram(train.counts)[None, :]
     theta = np.ones((test.n_documents, 1))
     perplexity = completion_perplexity(theta, words, held_out, smoothing=0)
-    return _Score("no topics", None, perplexity)
+    return ["no topics", "", f"{perplexity:,.0f}", "", ""]
 
 
 def _show_topics(data: TopicData) -> None:
@@ -194,28 +171,13 @@ def _show_topics(data: TopicData) -> None:
     console.print(topic_table(topic_rows(data, n_words=_WORDS), title=title))
 
 
-def _show_scores(scores: list[_Score]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title="Comparison",
-        title_justify="left",
-        pad_edge=False,
-        title_style="bold",
-    )
+def _show_scores(scores: list[list[str]]) -> None:
+    table = plain_table("Comparison")
     table.add_column("model", style="bold")
     for column in ("seconds", "perplexity", "NPMI", "diversity"):
         table.add_column(column, justify="right")
-    for score in scores:
-        table.add_row(
-            score.model,
-            "" if score.seconds is None else f"{score.seconds:.1f}",
-            f"{score.perplexity:,.0f}",
-            "" if score.coherence is None else f"{score.coherence:.3f}",
-            "" if score.diversity is None else f"{score.diversity:.2f}",
-        )
+    for cells in scores:
+        table.add_row(*cells)
     console = stdout_console()
     console.print(table)
     console.print(_LEGEND)

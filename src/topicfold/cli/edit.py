@@ -6,39 +6,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from topicfold.cli import text_options as texts
+from topicfold.cli import inputs
+from topicfold.cli.console import counted, show_fact, show_next, show_removed
 from topicfold.cli.inputs import read_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
-from topicfold.cli.topics import ModelArgument
-
-if TYPE_CHECKING:
-    from topicfold.persistence.model_folder import ModelFolder
-
-HELP = """Rename, merge, drop or split topics; the result is a new model.
-
-Numbers are those that topicfold topics shows for DIR, also when several edits are
-given at once. A merged topic takes the first one's number, the first part of a split
-keeps its topic's number and the others come last; topics behind one that is gone
-move up. What was done is recorded in the new model (topicfold info).
-
-\b
-[bold]Examples[/bold]
-  topicfold edit model -o edited --rename "3=space flight" --drop 7
-  topicfold edit model -o edited --merge 1,4
-  topicfold edit model -o edited --split 2:3 --documents reviews.txt
-  topicfold edit model -o edited --apply names.json    what the report exports
-
-\b
-[bold]In Python[/bold]
-  import topicfold
-  from topicfold.editing import merge_topics, rename_topics
-  model = rename_topics(topicfold.load("model"), {3: "space flight"})
-  merge_topics(model, [1, 4]).save("edited")
-"""
 
 EDITS_FORMAT = "topicfold-edits"
 EDITS_VERSION = 1
@@ -71,9 +46,9 @@ _Apply = Annotated[
 ]
 
 
-@texts.takes_text_options(without=texts.BESIDE)
+@inputs.takes_text_options(without=inputs.BESIDE)
 def edit(
-    folder: ModelArgument,
+    folder: inputs.ModelArgument,
     output: _Output,
     rename: _Rename = None,
     merge: _Merge = None,
@@ -81,12 +56,29 @@ def edit(
     split: _Split = None,
     documents: _Documents = None,
     apply: _Apply = None,
-    force: texts.ForceOption = False,
+    force: inputs.ForceOption = False,
     *,
-    options: texts.TextOptions,
+    options: inputs.TextOptions,
 ) -> None:
-    """Rename, merge, drop or split topics."""
-    from topicfold.cli.console import counted, show_fact, show_next
+    """Rename, merge, drop or split topics; the result is a new model.
+
+    Numbers are those that topicfold topics shows for DIR, also when several edits are
+    given at once. A merged topic takes the first one's number, the first part of a
+    split keeps its topic's number and the others come last; topics after a removed
+    one move up. What was done is recorded in the new model (topicfold info).
+
+    [bold]Examples[/bold]
+      topicfold edit model -o edited --rename "3=space flight" --drop 7
+      topicfold edit model -o edited --merge 1,4
+      topicfold edit model -o edited --split 2:3 --documents reviews.txt
+      topicfold edit model -o edited --apply names.json    what the report exports
+
+    [bold]In Python[/bold]
+      import topicfold
+      from topicfold.editing import merge_topics, rename_topics
+      model = rename_topics(topicfold.load("model"), {3: "space flight"})
+      merge_topics(model, [1, 4]).save("edited")
+    """
     from topicfold.editing import apply_edits
     from topicfold.persistence.model_folder import (
         check_output_folder,
@@ -111,7 +103,13 @@ def edit(
         raise CommandError("--documents is only for --split. Leave it out.")
     if documents is None:
         refuse_unused(options, "--documents")
-    X = _training_counts(saved, documents, options) if needs_documents else None
+    X = None
+    if needs_documents:
+        if documents is None:
+            raise CommandError(
+                "--split needs the training documents: --documents INPUT."
+            )
+        X, _ = read_new_documents(documents, saved, options)
     edited = apply_edits(saved.model, edits, X=X)
     page = report_file(output)
     had_report = page.is_file()
@@ -119,8 +117,8 @@ def edit(
     n_topics = counted(len(edited.components_), "topic")
     show_fact("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
     show_fact("Saved", str(output))
-    if had_report and not page.is_file():
-        show_fact("Removed", f"{page}, of the model that was replaced")
+    if had_report:
+        show_removed(page)
     show_next("topicfold topics {}", output)
 
 
@@ -185,12 +183,3 @@ def _topic(text: str) -> int:
     if not text.strip().isdecimal():
         raise CommandError(f"{text.strip()!r} is not the number of a topic.")
     return int(text)
-
-
-def _training_counts(
-    saved: ModelFolder, documents: str | None, options: texts.TextOptions
-) -> Any:
-    if documents is None:
-        raise CommandError("--split needs the training documents: --documents INPUT.")
-    counts, _ = read_new_documents(documents, saved, options=options)
-    return counts

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import warnings
 from dataclasses import dataclass
@@ -11,99 +12,50 @@ from typing import Annotated, Any
 
 import typer
 
-from topicfold.cli import text_options as texts
+from topicfold.cli import inputs
 from topicfold.cli.console import (
     counted,
     progress_callbacks,
     show_corpus,
     show_fact,
     show_next,
+    show_removed,
 )
-from topicfold.cli.inputs import read_corpus, read_links
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.registry import make_model
 from topicfold.registry import ModelEntry, find_model, model_names
 
-HELP = """Learn topics from documents and save the model.
-
-INPUT is a folder of .txt files (sub-folders are labels), a .txt file with one
-document per line, a .csv, .tsv, .jsonl or .parquet file with a column "text", counts
-in any format of topicfold convert, or the word docs: the built-in corpus.
-
-\b
-[bold]Examples[/bold]
-  topicfold fit reviews.txt -k 30 -o reviews-model
-  topicfold fit docs --model plsa -k 20 -o docs-model
-  topicfold fit mails.csv --text body --label folder -o mails-model
-  topicfold fit mails.csv --text body --label folder -m fstm-c -o mails-model
-  topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
-
-\b
-[bold]In Python[/bold]
-  from topicfold import LDA, corpus
-  texts = corpus.read_texts("reviews.txt").texts
-  X, words = corpus.vectorize(texts, stop_words="english")
-  model = LDA(30, random_state=0, n_jobs=-1).fit(X)
-  model.save("reviews-model")
-"""
-
-_FIT = "Fit"
-_GRAPH = "Graph of documents"
+_fit = functools.partial(typer.Option, rich_help_panel="Fit")
+_graph = functools.partial(typer.Option, rich_help_panel="Graph of documents")
 
 _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the model.")
 ]
 _Model = Annotated[str, typer.Option("--model", "-m", help=f"One of: {model_names()}.")]
-_Jobs = Annotated[
-    int,
-    typer.Option(help="Threads, -1 for all cores; the result is the same."),
-]
-_MaxIter = Annotated[
-    int | None,
-    typer.Option(min=1, help="Most iterations.", rich_help_panel=_FIT),
-]
-_Tol = Annotated[
-    float | None,
-    typer.Option(
-        min=0, help="Relative change that ends the fit.", rich_help_panel=_FIT
-    ),
-]
-_Algorithm = Annotated[
-    str | None,
-    typer.Option(help="For lda: cvb0 or variational.", rich_help_panel=_FIT),
-]
+_MaxIter = Annotated[int | None, _fit(min=1, help="Largest number of iterations.")]
+_Tol = Annotated[float | None, _fit(min=0, help="Relative change that ends the fit.")]
+_Algorithm = Annotated[str | None, _fit(help="For lda: cvb0 or variational.")]
+_Device = Annotated[str, _fit(help="Where to compute.")]
 _UseLabels = Annotated[
     bool | None,
-    typer.Option(
+    _fit(
         "--use-labels/--no-labels",
         help="Learn from labels too: graph models join documents of one class.",
         show_default="where the model needs them",
-        rich_help_panel=_FIT,
     ),
 ]
-_Neighbors = Annotated[
-    int | None,
-    typer.Option(min=1, help="Neighbours per document.", rich_help_panel=_GRAPH),
-]
-_Similarity = Annotated[
-    str | None,
-    typer.Option(help="cosine, intersection or kl.", rich_help_panel=_GRAPH),
-]
-_Weight = Annotated[
-    float | None,
-    typer.Option(min=0, help="Strength of the graph.", rich_help_panel=_GRAPH),
-]
+_Neighbors = Annotated[int | None, _graph(min=1, help="Neighbours per document.")]
+_Similarity = Annotated[str | None, _graph(help="cosine, intersection or kl.")]
+_Weight = Annotated[float | None, _graph(min=0, help="Strength of the graph.")]
 _GraphFile = Annotated[
     Path | None,
-    typer.Option(
+    _graph(
         "--graph",
         metavar="FILE",
         help="Links instead of neighbours: two document numbers per line, from 0, and "
         "a weight if you like.",
-        rich_help_panel=_GRAPH,
     ),
 ]
-_Device = Annotated[str, typer.Option(help="Where to compute.", rich_help_panel=_FIT)]
 _Report = Annotated[
     bool | None,
     typer.Option(
@@ -114,16 +66,16 @@ _Report = Annotated[
 ]
 
 
-@texts.takes_text_options()
+@inputs.takes_text_options()
 def fit(
-    source: texts.InputArgument,
+    source: inputs.InputArgument,
     output: _Output,
     model: _Model = "lda",
-    topics: texts.TopicsOption = 50,
-    seed: texts.SeedOption = 0,
-    jobs: _Jobs = -1,
-    quiet: texts.QuietOption = False,
-    force: texts.ForceOption = False,
+    topics: inputs.TopicsOption = 50,
+    seed: inputs.SeedOption = 0,
+    jobs: inputs.JobsOption = -1,
+    quiet: inputs.QuietOption = False,
+    force: inputs.ForceOption = False,
     report: _Report = None,
     max_iter: _MaxIter = None,
     tol: _Tol = None,
@@ -135,16 +87,40 @@ def fit(
     weight: _Weight = None,
     graph: _GraphFile = None,
     *,
-    options: texts.TextOptions,
-    format: str | None,
+    options: inputs.TextOptions,
 ) -> None:
-    """Learn topics from documents and save the model."""
+    """Learn topics from documents and save the model.
+
+    INPUT is a folder of .txt files (sub-folders are labels), a .txt file with one
+    document per line, a .csv, .tsv, .jsonl or .parquet file with a column "text",
+    counts in any format of topicfold convert, or the word docs: the built-in corpus.
+
+    [bold]Examples[/bold]
+      topicfold fit reviews.txt -k 30 -o reviews-model
+      topicfold fit docs --model plsa -k 20 -o docs-model
+      topicfold fit mails.csv --text body --label folder -o mails-model
+      topicfold fit mails.csv --text body --label folder -m fstm-c -o mails-model
+      topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
+
+    [bold]In Python[/bold]
+      from topicfold import LDA, corpus
+      texts = corpus.read_texts("reviews.txt").texts
+      X, words = corpus.vectorize(texts, stop_words="english")
+      model = LDA(30, random_state=0, n_jobs=-1).fit(X)
+      model.save("reviews-model")
+    """
+    from topicfold.cli.report import report_fit
     from topicfold.persistence import check_saveable
-    from topicfold.persistence.model_folder import check_output_folder
+    from topicfold.persistence.model_folder import (
+        check_output_folder,
+        report_file,
+        save_folder,
+    )
 
     check_output_folder(output, replace=force)
     entry = find_model(model)
-    with_report = _wants_report(report, entry)
+    if report and not entry.has_topics:
+        raise CommandError(f"The model {entry.name} has no topics to report.")
     estimator = make_model(
         model,
         {
@@ -158,21 +134,30 @@ def fit(
             "n_neighbors": neighbors,
             "similarity": similarity,
             "weight": weight,
-            "graph": None if graph is None else read_links(graph),
+            "graph": None if graph is None else inputs.read_links(graph),
         },
     )
     check_saveable(estimator)
-    corpus, settings = read_corpus(source, options, format, quiet=quiet)
+    corpus, text = inputs.read_corpus(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
-    y = labels_to_use(corpus, entry, use_labels)
+    y = _labels_to_use(corpus, entry, use_labels)
     if y is not None and "graph" in estimator.get_params(deep=False):
-        join_classes(estimator, corpus.counts, y)
+        _join_classes(estimator, corpus.counts, y)
     done = fit_model(estimator, corpus.counts, y, quiet=quiet)
-    name_classes(estimator, corpus)
-    page = _save(estimator, corpus, output, settings, report=with_report, quiet=quiet)
+    if hasattr(estimator, "classes_"):
+        estimator.classes_ = _names_of(estimator.classes_, corpus)
+    saved = inputs.fitted_folder(estimator, corpus, text)
+    place, page = report_file(output), None
+    had_report = place.is_file()
+    save_folder(saved, output)
+    if entry.has_topics if report is None else report:
+        page = report_fit(saved, corpus, place, quiet=quiet)
     if not quiet:
-        show_fact("Model", f"{done.summary}{_advice(done)}")
+        if had_report:
+            show_removed(place)
+        advice = "" if done.ended else ", the most allowed (--max-iter for more)"
+        show_fact("Model", f"{done.summary}{advice}")
         show_fact("Saved", str(output))
         if page is not None:
             show_fact("Report", str(page))
@@ -181,59 +166,14 @@ def fit(
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-def _wants_report(asked: bool | None, entry: ModelEntry) -> bool:
-    if asked and not entry.has_topics:
-        raise CommandError(f"The model {entry.name} has no topics to report.")
-    return bool(entry.has_topics) if asked is None else asked
-
-
-def _save(
-    model: Any,
-    corpus: Any,
-    output: Path,
-    text: dict[str, Any] | None,
-    *,
-    report: bool,
-    quiet: bool,
-) -> Path | None:
-    """Save a fitted model, then its report; return where the report is."""
-    from topicfold.cli.report import report_fit
-    from topicfold.persistence.model_folder import report_file, save_model_folder
-
-    place = report_file(output)
-    had_report = place.is_file()
-    save_model_folder(
-        model,
-        output,
-        vocabulary=corpus.vocabulary,
-        labels=corpus.labels,
-        doc_ids=corpus.ids,
-        times=getattr(corpus, "times", None),
-        text=text,
-        corpus=corpus.name,
-    )
-    page = None
-    if report:
-        page = report_fit(model, corpus, place, text=text, quiet=quiet)
-    if had_report and not place.is_file() and not quiet:
-        show_fact("Removed", f"{place}, of the model that was replaced")
-    return page
-
-
-def _advice(report: FitReport) -> str:
-    if report.interrupted or report.converged:
-        return ""
-    return ", the most allowed (--max-iter for more)"
-
-
 @dataclass(frozen=True)
 class FitReport:
-    """How a fit went, in words and numbers."""
+    """How a fit went; `ended` is False where the iterations ran out."""
 
     summary: str
     seconds: float
     interrupted: bool
-    converged: bool
+    ended: bool
 
 
 def fit_model(model: Any, X: Any, y: Any = None, *, quiet: bool = False) -> FitReport:
@@ -260,25 +200,24 @@ def fit_model(model: Any, X: Any, y: Any = None, *, quiet: bool = False) -> FitR
     seconds = time.perf_counter() - began
     if has_callbacks:
         inner.set_params(callbacks=None)
+    summary = f"{type(model).__name__}, {counted(len(model.components_), 'topic')}: "
+    if getattr(model, "n_iter_", None) is not None:
+        summary += f"{counted(model.n_iter_, 'iteration')} in "
     return FitReport(
-        summary=_summary(model, seconds),
+        summary=f"{summary}{seconds:.1f} s",
         seconds=seconds,
         interrupted=interrupted,
-        converged=bool(getattr(model, "converged_", True)),
+        ended=interrupted or bool(getattr(model, "converged_", True)),
     )
 
 
-def labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
+def _labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
     """Return class numbers (-1: unknown) for the fit; None if it needs no labels."""
-    if not entry.labels:
-        if wanted:
-            raise CommandError(f"The model {entry.name} does not learn from labels.")
-        return None
-    if wanted is None:
-        wanted = entry.labels == "must"
-    if not wanted:
-        if entry.labels == "must":
-            raise CommandError(f"The model {entry.name} needs labels.")
+    if wanted and not entry.labels:
+        raise CommandError(f"The model {entry.name} does not learn from labels.")
+    if wanted is False and entry.labels == "must":
+        raise CommandError(f"The model {entry.name} needs labels.")
+    if not wanted and entry.labels != "must":
         return None
     y, classes = corpus.encoded_labels()
     if len(classes) < 2:
@@ -290,7 +229,7 @@ def labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
     return y
 
 
-def join_classes(model: Any, X: Any, y: Any) -> None:
+def _join_classes(model: Any, X: Any, y: Any) -> None:
     """Let labels change the graph of a graph model, its own or the user's."""
     from topicfold.graph import NeighborGraph
 
@@ -300,18 +239,8 @@ def join_classes(model: Any, X: Any, y: Any) -> None:
         model.graph = NeighborGraph(label_edges=True).build(X, y, given=model.graph)
 
 
-def name_classes(model: Any, corpus: Any) -> None:
-    """Give a model that learned class numbers the names of the classes."""
-    if hasattr(model, "classes_"):
-        import numpy as np
+def _names_of(numbers: Any, corpus: Any) -> Any:
+    """Return the names of the classes that a model learned by their numbers."""
+    import numpy as np
 
-        names = np.array(corpus.encoded_labels()[1])
-        model.classes_ = names[np.asarray(model.classes_, dtype=int)]
-
-
-def _summary(model: Any, seconds: float) -> str:
-    text = f"{type(model).__name__}, {counted(len(model.components_), 'topic')}: "
-    n_iter = getattr(model, "n_iter_", None)
-    if n_iter is not None:
-        text += f"{counted(n_iter, 'iteration')} in "
-    return f"{text}{seconds:.1f} s"
+    return np.array(corpus.encoded_labels()[1])[np.asarray(numbers, dtype=int)]

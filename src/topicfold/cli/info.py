@@ -9,33 +9,28 @@ from typing import Annotated, Any
 
 import typer
 
-from topicfold.cli.topics import ModelArgument
-
-HELP = """Show what a saved model is: settings, size, documents, edits.
-
-\b
-[bold]Examples[/bold]
-  topicfold info reviews-model
-  topicfold info reviews-model --json | jq .settings
-
-\b
-[bold]In Python[/bold]
-  import topicfold
-  topicfold.load("reviews-model").get_params()
-"""
+from topicfold.cli import inputs
+from topicfold.cli.console import counted, show_fact
+from topicfold.cli.messages import one_line
 
 _Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
-def info(folder: ModelArgument, as_json: _Json = False) -> None:
-    """Show what a saved model is."""
+def info(folder: inputs.ModelArgument, as_json: _Json = False) -> None:
+    """Show what a saved model is: settings, size, documents, edits.
+
+    [bold]Examples[/bold]
+      topicfold info reviews-model
+      topicfold info reviews-model --json | jq .settings
+
+    [bold]In Python[/bold]
+      import topicfold
+      topicfold.load("reviews-model").get_params()
+    """
     facts = model_facts(folder)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    from topicfold.cli.console import counted, show_fact
-    from topicfold.cli.messages import one_line
-
     fit = facts["fit"]
     show_fact("Model", f"{facts['model']}, {counted(facts['topics'], 'topic')}")
     show_fact("Words", f"{facts['terms']:,} different ones")
@@ -48,16 +43,14 @@ def info(folder: ModelArgument, as_json: _Json = False) -> None:
             f"{counted(fit['iterations'], 'iteration')}, {end}"
             + ("" if objective is None else f", objective {objective:.6g}"),
         )
-    settings = {k: v for k, v in facts["settings"].items() if v is not None}
-    show_fact("Settings", one_line(", ".join(f"{k}={v}" for k, v in settings.items())))
+    settings = (f"{k}={v}" for k, v in facts["settings"].items() if v is not None)
+    show_fact("Settings", one_line(", ".join(settings)))
     if facts["text"] is not None:
-        options = ", ".join(f"{k}={v}" for k, v in facts["text"].items()) or "defaults"
-        show_fact("Text", options)
+        options = ", ".join(f"{k}={v}" for k, v in facts["text"].items())
+        show_fact("Text", options or "defaults")
     for edit in facts["edits"]:
-        rest = ", ".join(
-            f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""
-        )
-        show_fact("Edit", f"{edit['action']}: {rest}")
+        rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
+        show_fact("Edit", f"{edit['action']}: {', '.join(rest)}")
     show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
 
 
@@ -96,8 +89,6 @@ def model_facts(folder: Path) -> dict[str, Any]:
 
 
 def _corpus_line(facts: dict[str, Any]) -> str:
-    from topicfold.cli.console import counted
-
     if facts["documents"] is None:
         text = "mixtures of its documents are not kept"
     else:
@@ -110,13 +101,7 @@ def _corpus_line(facts: dict[str, Any]) -> str:
 
 
 def _size(n_bytes: int) -> str:
-    """Return a size in the unit that shows it.
-
-    Examples
-    --------
-    >>> _size(7_358), _size(36_406_880)
-    ('7 kB', '36.4 MB')
-    """
+    """Return a size in the unit that shows it, such as 7 kB or 36.4 MB."""
     if n_bytes < 1_000_000:
         return f"{max(1, round(n_bytes / 1000))} kB"
     return f"{n_bytes / 1e6:,.1f} MB"

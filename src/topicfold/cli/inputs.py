@@ -1,56 +1,333 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""INPUT of the commands: raw text, counts in any format, or the built-in corpus."""
+"""INPUT of the commands: the options of raw text, and reading what INPUT names."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
 
 from topicfold.cli.messages import CommandError, tell
-from topicfold.cli.text_options import TextOptions, with_function
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus, DiskCorpus
     from topicfold.corpus.lines import Progress
     from topicfold.persistence.model_folder import ModelFolder
 
-__all__ = [
-    "TextOptions",
-    "in_memory",
-    "read_corpus",
-    "read_links",
-    "read_new_documents",
-    "reading_progress",
-    "refuse_options",
-    "refuse_unused",
+BUILT_IN = "docs"
+_STDIN = Path("/dev/stdin")
+
+
+def _named(source: str) -> str:
+    """Return the name of the input, standard input's for ``-``."""
+    return str(_STDIN) if source == "-" and _STDIN.exists() else source
+
+
+class Format(StrEnum):
+    """How to write results."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+InputArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        callback=_named,
+        help="Documents: file, folder or docs; - is standard input.",
+    ),
+]
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder of a saved model.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
+SeedOption = Annotated[
+    int, typer.Option(min=0, help="Seed; the same seed gives the same result.")
+]
+TopicsOption = Annotated[
+    int, typer.Option("--topics", "-k", min=1, help="Topics to learn.")
+]
+JobsOption = Annotated[
+    int, typer.Option(help="Threads, -1 for all cores; the result is the same.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only problems.")
 ]
 
-BUILT_IN = "docs"
-BLOCKS = "blocks"
+_raw = functools.partial(typer.Option, rich_help_panel="Raw text")
+_words = functools.partial(typer.Option, rich_help_panel="Words")
+
+
+def _column(what: str, default: str) -> Any:
+    return _raw(help=f"Column with {what}.", metavar="COLUMN", show_default=default)
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How raw text is read and counted, as flags; None where one was not given."""
+
+    format: Annotated[
+        str | None,
+        _raw(
+            "--from",
+            metavar="FORMAT",
+            help="What INPUT is: files, lines, csv, tsv, jsonl, parquet, ldac, uci, "
+            "mm, svmlight, mallet, npz, folder.",
+            show_default="what its name shows",
+        ),
+    ] = None
+    text: Annotated[str | None, _column("the text", "text")] = None
+    label: Annotated[str | None, _column("the class", "label, if there is one")] = None
+    id: Annotated[
+        str | None, _column("the name of a document", "id, if there is one")
+    ] = None
+    time: Annotated[
+        str | None, _column("its date or time", "time, if there is one")
+    ] = None
+    encoding: Annotated[
+        str | None,
+        _raw(help="Encoding of text files, such as latin-1.", show_default="detected"),
+    ] = None
+    skip_bad_lines: Annotated[
+        bool,
+        _raw(
+            "--skip-bad-lines",
+            help="Leave out lines that cannot be read, and report how many.",
+        ),
+    ] = False
+    min_df: Annotated[
+        str | None,
+        _words(
+            help="Keep words in at least this many documents, or this share of them.",
+            metavar="N",
+            show_default="2; docs: 3",
+        ),
+    ] = None
+    max_df: Annotated[
+        str | None,
+        _words(
+            help="Keep words in at most this many documents, or this share of them.",
+            metavar="N",
+            show_default="0.5; docs: 0.3",
+        ),
+    ] = None
+    max_features: Annotated[
+        int | None, _words(min=1, help="Keep this many of the most frequent words.")
+    ] = None
+    stop_words: Annotated[
+        str | None,
+        _words(
+            help="Words to leave out: english, none, or a file with one word per line.",
+            show_default="english",
+        ),
+    ] = None
+    ngrams: Annotated[
+        str | None,
+        _words(
+            help="Runs of words that are terms: 2 for words and pairs, 2-3 for pairs "
+            "and triples.",
+            metavar="N",
+            show_default="1",
+        ),
+    ] = None
+    stem: Annotated[
+        str | None,
+        _words(
+            help="Language whose stems are counted, such as english (needs "
+            "snowballstemmer).",
+            metavar="LANGUAGE",
+            show_default="none",
+        ),
+    ] = None
+    tokens: Annotated[
+        str | None,
+        _words(
+            help="How to cut text: words; spaces, for text that is cut already; or "
+            "your own function as MODULE:FUNCTION.",
+            metavar="HOW",
+            show_default="words",
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options of raw text that were given, by their flags."""
+        return {
+            "--" + name.replace("_", "-"): value
+            for name, value in vars(self).items()
+            if value not in (None, False) and name != "format"
+        }
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options of `topicfold.corpus.read_texts` that were given."""
+        names = ("text", "label", "id", "time", "encoding", "skip_bad_lines")
+        return {name: value for name in names if (value := getattr(self, name))}
+
+    def frequency_bounds(self) -> dict[str, Any]:
+        """Return `min_df` and `max_df` as numbers, where they were given."""
+        bounds = {"min_df": self.min_df, "max_df": self.max_df}
+        return {
+            name: _number("--" + name.replace("_", "-"), text)
+            for name, text in bounds.items()
+            if text is not None
+        }
+
+    def vectorizing(self) -> dict[str, Any]:
+        """Return the options of `topicfold.corpus.vectorize`, as a model saves them."""
+        options = {
+            "max_features": self.max_features,
+            "ngram_range": None if self.ngrams is None else _lengths(self.ngrams),
+            "stem": self.stem,
+            "tokens": self.tokens,
+        }
+        chosen = {name: value for name, value in options.items() if value is not None}
+        stop_words = _stop_words(self.stop_words, self.tokens)
+        return {**self.frequency_bounds(), **chosen, "stop_words": stop_words}
+
+    def text_format(self, source: str) -> str | None:
+        """Return the format of raw text; None for counts and the built-in corpus."""
+        from topicfold.corpus.blocks import is_block_folder
+        from topicfold.corpus.files import format_of
+        from topicfold.corpus.texts import TEXT_FORMATS
+
+        if self.format is None and (source == BUILT_IN or is_block_folder(source)):
+            return None
+        kind = self.format or format_of(Path(source))
+        return kind if kind in TEXT_FORMATS else None
+
+
+# What decides on the words of a new model, and is fixed for a saved one.
+WORD_OPTIONS = ("min_df", "max_df", "max_features", "stop_words", "ngrams", "stem")
+# Where documents are no more than an option of a command: what it does without.
+BESIDE = ("format", "label", "time", *WORD_OPTIONS)
+
+
+def takes_text_options(
+    *, without: tuple[str, ...] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the flags of `TextOptions` instead of its argument `options`."""
+    hints = get_type_hints(TextOptions, include_extras=True)
+    flags = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=getattr(TextOptions, name),
+            annotation=hint,
+        )
+        for name, hint in hints.items()
+        if name not in without
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(*args: Any, **given: Any) -> None:
+            values = {flag.name: given.pop(flag.name) for flag in flags}
+            command(*args, options=TextOptions(**values), **given)
+
+        hints = get_type_hints(command, include_extras=True)
+        own = [
+            parameter.replace(annotation=hints[parameter.name])
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.name != "options"
+        ]
+        run.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
+        del run.__wrapped__  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def with_function(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of `vectorize` with the function that ``tokens`` names."""
+    import importlib
+
+    name = options.get("tokens") or ""
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        return options
+    sys.path.insert(0, "")  # as python -m does: modules of this folder
+    try:
+        function = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise CommandError(
+            f"--tokens is {name!r}, but {error}. Give words, spaces, or a function as "
+            "MODULE:FUNCTION."
+        ) from error
+    finally:
+        sys.path.remove("")
+    if not callable(function):
+        raise CommandError(f"--tokens is {name!r}, which is not a function.")
+    return {**options, "tokens": function}
+
+
+def _number(flag: str, text: str) -> int | float:
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    raise CommandError(
+        f"{flag} is {text!r}. Give a number of documents, such as 5, or a share of "
+        "them, such as 0.5."
+    )
+
+
+def _lengths(text: str) -> list[int]:
+    shortest, dash, longest = text.partition("-")
+    try:
+        lengths = [int(shortest), int(longest)] if dash else [1, int(shortest)]
+    except ValueError:
+        lengths = [0, 0]
+    if not 1 <= lengths[0] <= lengths[1]:
+        raise CommandError(
+            f"--ngrams is {text!r}. Give the longest run of words, such as 2, or the "
+            "shortest and the longest, such as 2-3."
+        )
+    return lengths
+
+
+def _stop_words(value: str | None, tokens: str | None) -> str | list[str] | None:
+    if value is None or value.lower() == "english":
+        return "english"
+    if value.lower() == "none":
+        return None
+    file = Path(value)
+    if not file.is_file():
+        raise CommandError(
+            f"--stop-words is {value!r}. Give english, none, or a file with one word "
+            "per line."
+        )
+    from topicfold.corpus import read_texts, words_of
+
+    # Cut like the texts; by another rule than ours, they are cut when they are used.
+    cut = words_of if tokens in (None, "words") else str.split
+    lines = read_texts(file, format="lines").texts
+    return sorted({word for line in lines for word in cut(line)})
 
 
 def read_corpus(
-    source: str,
-    options: TextOptions,
-    format: str | None = None,
-    *,
-    quiet: bool = False,
+    source: str, options: TextOptions, *, quiet: bool = False
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
-    """Read the documents to fit."""
+    """Read the documents to fit; return also how their text became counts."""
     from topicfold import corpus
 
-    if source == BUILT_IN and format is None:
-        _warn_ambiguous()
-        refuse_options(options, "the built-in corpus", allowed=("--min-df", "--max-df"))
+    if is_built_in(source, options):
         bounds = options.frequency_bounds()
-        return corpus.load_docs(**bounds), bounds
-    kind = _kind(source, format)
-    if kind in (None, BLOCKS):
-        refuse_options(options, f"{source}, which holds counts")
-        return _read_counts(source, format), None
+        return _read_counts(source, options, bounds, ("--min-df", "--max-df")), bounds
+    kind = options.text_format(source)
+    if kind is None:
+        return _read_counts(source, options, {}), None
     settings = options.vectorizing()
     with reading_progress(source, quiet=quiet) as progress:
         found = corpus.read(
@@ -76,39 +353,70 @@ def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:
 
 
 def read_new_documents(
-    source: str,
-    saved: ModelFolder,
-    *,
-    options: TextOptions | None = None,
-    format: str | None = None,
+    source: str, saved: ModelFolder, options: TextOptions
 ) -> tuple[Any, list[str] | None]:
-    """Read documents in the columns of a saved model.
+    """Read documents in the columns of a saved model; return counts and names.
 
     Words of raw text that the model does not know are left out, which is said once
     on standard error. Counts must have the model's vocabulary.
     """
     from topicfold import corpus
 
-    options = options or TextOptions()
-    found: Corpus | DiskCorpus
-    kind = _kind(source, format) if source != BUILT_IN else None
-    if source == BUILT_IN and format is None:
-        _warn_ambiguous()
-        refuse_options(options, "the built-in corpus")
+    kind = options.text_format(source)
+    if kind is None:
         own = (saved.text or {}) if saved.corpus == BUILT_IN else {}
-        bounds = {key: own[key] for key in ("min_df", "max_df") if key in own}
-        found = corpus.load_docs(**bounds)
-    elif kind in (None, BLOCKS):
+        bounds = {k: v for k, v in own.items() if k in ("min_df", "max_df")}
+        found = _read_counts(source, options, bounds)
+        _check_vocabulary(found.vocabulary, saved, source)
+        return found.counts, found.ids
+    with reading_progress(source) as progress:
+        texts = corpus.read_texts(
+            source, format=kind, progress=progress, **options.reading()
+        )
+    return _count_known(texts.texts, saved, options), texts.ids
+
+
+def is_built_in(source: str, options: TextOptions) -> bool:
+    """Tell whether INPUT is the corpus that every installation has."""
+    return source == BUILT_IN and options.format is None
+
+
+def _read_counts(
+    source: str,
+    options: TextOptions,
+    bounds: dict[str, Any],
+    allowed: tuple[str, ...] = (),
+) -> Corpus | DiskCorpus:
+    """Read the built-in corpus, or counts that were made before."""
+    from topicfold.corpus import load_docs
+    from topicfold.corpus.disk_corpus import open_corpus
+
+    if not is_built_in(source, options):
         refuse_options(options, f"{source}, which holds counts")
-        found = _read_counts(source, format)
-    else:
-        with reading_progress(source) as progress:
-            texts = corpus.read_texts(
-                source, format=kind, progress=progress, **options.reading()
-            )
-        return _count_known(texts.texts, saved, options), texts.ids
-    _check_vocabulary(found, saved, source)
-    return found.counts, found.ids
+        return open_corpus(source, format=options.format)
+    if Path(BUILT_IN).exists():
+        tell(
+            "note",
+            f"{BUILT_IN} is the built-in corpus; write ./{BUILT_IN} for the folder or "
+            "file of that name",
+        )
+    refuse_options(options, "the built-in corpus", allowed=allowed)
+    return load_docs(**bounds)
+
+
+def fitted_folder(model: Any, corpus: Any, text: dict[str, Any] | None) -> ModelFolder:
+    """Return a fitted model with what is known of its documents, to save it."""
+    from topicfold.persistence.model_folder import ModelFolder
+
+    return ModelFolder(
+        model=model,
+        vocabulary=corpus.vocabulary,
+        labels=corpus.labels,
+        doc_ids=corpus.ids,
+        times=getattr(corpus, "times", None),
+        text=text,
+        corpus=corpus.name,
+    )
 
 
 def read_links(path: Path) -> Any:
@@ -156,24 +464,6 @@ def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress |
         yield show
 
 
-def _kind(source: str, format: str | None) -> str | None:
-    """Return the format of raw text; None for counts, or "blocks"."""
-    from topicfold.corpus.blocks import is_block_folder
-    from topicfold.corpus.files import format_of
-    from topicfold.corpus.texts import TEXT_FORMATS
-
-    if format == BLOCKS or (format is None and is_block_folder(source)):
-        return BLOCKS
-    kind = format or format_of(Path(source))
-    return kind if kind in TEXT_FORMATS else None
-
-
-def _read_counts(source: str, format: str | None) -> Corpus | DiskCorpus:
-    from topicfold.corpus.disk_corpus import open_corpus
-
-    return open_corpus(source, format=format)
-
-
 def _count_known(texts: list[str], saved: ModelFolder, options: TextOptions) -> Any:
     """Count the model's words in raw texts; say how many other words there are."""
     from topicfold.corpus.vectorizing import saved_options, vectorize_known
@@ -217,11 +507,9 @@ def _with_own_function(cutting: dict[str, Any], given: str | None) -> dict[str, 
     return with_function(cutting)
 
 
-def _check_vocabulary(
-    corpus: Corpus | DiskCorpus, saved: ModelFolder, source: str
-) -> None:
+def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None:
     """Refuse counts whose columns are not those of the model."""
-    words, own = corpus.vocabulary, saved.vocabulary
+    own = saved.vocabulary
     if own is None:
         n_terms = int(saved.model.n_features_in_)
         if len(words) == n_terms:
@@ -229,40 +517,27 @@ def _check_vocabulary(
         raise CommandError(f"{source} has {len(words)} words, the model has {n_terms}.")
     if words == own:
         return
-    missing, more = (
-        [w for w in a if w not in b] for a, b in ((own, set(words)), (words, set(own)))
-    )
-    if missing or more:
-        parts = [
-            f"{len(part):,} {what} (such as {part[0]!r})"
-            for part, what in (
-                (missing, "of the model's words are missing"),
-                (more, "words are not the model's"),
-            )
-            if part
-        ]
-        detail = " and ".join(parts)
-    else:
-        first = next(
-            i for i, (a, b) in enumerate(zip(words, own, strict=True)) if a != b
-        )
-        detail = (
-            f"the words are the same, but in another order (column {first} is "
-            f"{words[first]!r}, in the model {own[first]!r})"
+    known, given = set(own), set(words)
+    missing = [word for word in own if word not in given]
+    more = [word for word in words if word not in known]
+    parts = []
+    if missing:
+        what = "of the model's words are missing"
+        parts.append(f"{len(missing):,} {what} (such as {missing[0]!r})")
+    if more:
+        what = "words are not the model's"
+        parts.append(f"{len(more):,} {what} (such as {more[0]!r})")
+    if not parts:
+        pairs = enumerate(zip(words, own, strict=True))
+        place, (word, expected) = next(item for item in pairs if len({*item[1]}) > 1)
+        parts.append(
+            f"the words are the same, but in another order (column {place} is "
+            f"{word!r}, in the model {expected!r})"
         )
     raise CommandError(
-        f"the vocabulary of {source} is not the model's: {detail}. Count the documents "
-        "with the model's vocabulary, or give raw text."
+        f"the vocabulary of {source} is not the model's: {' and '.join(parts)}. Count "
+        "the documents with the model's vocabulary, or give raw text."
     )
-
-
-def _warn_ambiguous() -> None:
-    if Path(BUILT_IN).exists():
-        tell(
-            "note",
-            f"{BUILT_IN} is the built-in corpus; write ./{BUILT_IN} for the folder or "
-            "file of that name",
-        )
 
 
 def refuse_unused(options: TextOptions, flag: str) -> None:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated
 
@@ -13,25 +15,9 @@ import typer
 from topicfold._version import __version__
 from topicfold.cli.messages import EXIT_INTERRUPTED, MessageGroup
 
-HELP = """Topic models for documents: fit, look, apply.
-
-\b
-[bold]Examples[/bold]
-  topicfold demo                               see what it does
-  topicfold fit reviews.txt -k 30 -o model     learn 30 topics
-  topicfold topics model                       look at them
-  topicfold transform model new.txt            find them in new documents
-
-\b
-[bold]In Python[/bold]
-  from topicfold import LDA
-  LDA(n_components=30).fit(counts)
-"""
-
 app = typer.Typer(
     name="topicfold",
     cls=MessageGroup,
-    help=HELP,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,7 +30,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def _start(
     context: typer.Context,
     version: Annotated[
@@ -57,41 +42,43 @@ def _start(
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
+    """Topic models for documents: fit, look, apply.
+
+    [bold]Examples[/bold]
+      topicfold demo                               see what it does
+      topicfold fit reviews.txt -k 30 -o model     learn 30 topics
+      topicfold topics model                       look at them
+      topicfold transform model new.txt            find them in new documents
+
+    [bold]In Python[/bold]
+      from topicfold import LDA
+      LDA(n_components=30).fit(counts)
+    """
     # MessageGroup takes --debug at any place; here it is for the help.
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-def _flowing(text: str) -> str:
-    """Join the lines of paragraphs, so that they are broken where the terminal ends.
+def _help(command: Callable[..., None]) -> str:
+    """Return the docstring of a command, with paragraphs that flow as they may.
 
-    Those that begin with a backspace are kept as they are.
+    Those with indented lines are kept as they are, by a backspace before them.
     """
-    parts = text.split("\n\n")
+    parts = (inspect.getdoc(command) or "").split("\n\n")
     return "\n\n".join(
-        part if part.lstrip("\n").startswith("\b") else part.replace("\n", " ")
-        for part in parts
+        f"\b\n{part}" if "  " in part else part.replace("\n", " ") for part in parts
     )
 
 
-# Each command is a function in the module of its name, with its HELP.
+# Each command is a function in the module of its name.
 COMMANDS = (
-    "classify",
-    "compare",
-    "convert",
-    "demo",
-    "edit",
-    "fit",
-    "info",
-    "quiz",
-    "report",
-    "search",
-    "topics",
-    "transform",
+    *("classify", "compare", "convert", "demo", "edit", "fit"),
+    *("info", "quiz", "report", "search", "topics", "transform"),
 )
+app.callback(invoke_without_command=True, help=_help(_start))(_start)
 for _name in COMMANDS:
-    _module = import_module(f"topicfold.cli.{_name}")
-    app.command(help=_flowing(_module.HELP))(getattr(_module, _name))
+    _command = getattr(import_module(f"topicfold.cli.{_name}"), _name)
+    app.command(help=_help(_command))(_command)
 
 
 def run() -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -26,16 +27,11 @@ EXIT_USER = 2
 EXIT_INTERRUPTED = 130
 
 # The class of all of the parser's errors; typer brings its own copy of click or not.
-_ParserError = cast(type[Exception], typer.BadParameter.__mro__[2])
-_FIXABLE = (TopicfoldError, OSError, ValueError, MemoryError)
+_ParserError: Any = typer.BadParameter.__mro__[2]
 _QUIET_WARNINGS = (
-    DeprecationWarning,
-    PendingDeprecationWarning,
-    ImportWarning,
-    ResourceWarning,
+    *(DeprecationWarning, PendingDeprecationWarning),
+    *(ImportWarning, ResourceWarning),
 )
-
-
 # Options that errors of the library advise, and what they are called here.
 _FLAGS = {
     "skip_bad_lines=True": "--skip-bad-lines",
@@ -95,39 +91,19 @@ def tell(kind: str, text: object) -> None:
 
 
 def in_flags(text: str) -> str:
-    """Return the library's advice in the words of the command line.
-
-    Examples
-    --------
-    >>> in_flags("Replace it with replace=True, or name it by text='...'.")
-    'Replace it with --force, or name it by --text.'
-    """
+    """Return the library's advice in the words of the command line."""
     for of_library, of_command in _FLAGS.items():
         text = text.replace(of_library, of_command)
     return text
 
 
 def one_line(text: str) -> str:
-    r"""Return the text with its lines joined by spaces.
-
-    Examples
-    --------
-    >>> one_line("two problems:\n- a\n- b")
-    'two problems: - a - b'
-    """
+    """Return the text with its lines joined by spaces."""
     return " ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def printable(text: str) -> str:
-    r"""Return the text without control characters, which a terminal would obey.
-
-    Examples
-    --------
-    >>> printable("red\x1b[31m fox")
-    'red�[31m fox'
-    """
-    if text.isprintable():
-        return text
+    """Return the text without control characters, which a terminal would obey."""
     return "".join(c if c.isprintable() else "�" for c in text)
 
 
@@ -135,8 +111,7 @@ def printable(text: str) -> str:
 def one_line_messages() -> Iterator[None]:
     """Show warnings and topicfold's log records as single lines meanwhile."""
     logger = logging.getLogger("topicfold")
-    handler = _LineHandler(level=logging.WARNING)
-    propagate = logger.propagate
+    handler, propagate = _LineHandler(level=logging.WARNING), logger.propagate
     with warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.resetwarnings()
@@ -144,7 +119,7 @@ def one_line_messages() -> Iterator[None]:
                 warnings.simplefilter("ignore", category)
             # A model of blocks knows its words; the commands check them themselves.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: tell("warning", message)
         logger.addHandler(handler)
         logger.propagate = False
         try:
@@ -163,17 +138,6 @@ class _LineHandler(logging.Handler):
             self.handleError(record)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
-) -> None:
-    tell("warning", message)
-
-
 def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     """Take ``--debug`` out of the arguments before ``--``."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
@@ -185,54 +149,36 @@ def _exit_code(run: Callable[[], Any], *, debug: bool) -> int:
     try:
         result = run()
         sys.stdout.flush()
-    except _ParserError as error:
-        _show_traceback(debug)
-        # Every one of the parser's errors has format_message and exit_code.
-        details: Any = error
-        message = details.format_message().rstrip()
-        message += "" if message.endswith((".", "?")) else "."
-        tell("error", f"{message}{_help_hint(error)}")
-        return int(details.exit_code)
     except typer.Abort:
         tell("error", "interrupted")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        return _close_pipe()
-    except _FIXABLE as error:
-        _show_traceback(debug)
-        tell("error", _describe(error))
-        return EXIT_USER
-    except Exception as error:
-        _show_traceback(debug)
-        what = f"{type(error).__name__}: {error}"
-        hint = "" if debug else " Run it again with --debug for the traceback."
-        tell("error", f"{what}. This is a bug in topicfold.{hint}")
+    except BrokenPipeError:  # the reader of the output has gone away
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BUG
+    except Exception as error:
+        if debug:
+            sys.stderr.write(traceback.format_exc())
+        text, code = _described(error, debug=debug)
+        tell("error", text)
+        return code
     return result if isinstance(result, int) else 0
 
 
-def _describe(error: BaseException) -> str:
+def _described(error: Any, *, debug: bool) -> tuple[str, int]:
+    """Return what an error says to the user, and the exit code."""
+    if isinstance(error, _ParserError):
+        message = error.format_message().rstrip()
+        message += "" if message.endswith((".", "?")) else "."
+        if (context := getattr(error, "ctx", None)) is not None:
+            message += f" Try {context.command_path} --help."
+        return message, int(error.exit_code)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}", EXIT_USER
     if isinstance(error, MemoryError):
-        return f"not enough memory. {error}".strip()
-    return str(error) or type(error).__name__
-
-
-def _help_hint(error: BaseException) -> str:
-    context = getattr(error, "ctx", None)
-    return f" Try {context.command_path} --help." if context is not None else ""
-
-
-def _show_traceback(debug: bool) -> None:
-    if debug:
-        sys.stderr.write(traceback.format_exc())
-
-
-def _close_pipe() -> int:
-    """End quietly when the reader of the output has gone away."""
-    import os
-
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_BUG
+        return f"not enough memory. {error}".strip(), EXIT_USER
+    if isinstance(error, TopicfoldError | OSError | ValueError):
+        return str(error) or type(error).__name__, EXIT_USER
+    hint = "" if debug else " Run it again with --debug for the traceback."
+    what = f"{type(error).__name__}: {error}"
+    return f"{what}. This is a bug in topicfold.{hint}", EXIT_BUG

@@ -8,32 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli import text_options as texts
+from topicfold.cli import inputs
 from topicfold.cli.console import show_fact, stdout_console
 from topicfold.cli.messages import CommandError, printable
-from topicfold.cli.topics import ModelArgument
 
 if TYPE_CHECKING:
     from topicfold.metrics.intrusion import IntrusionItem, IntrusionScore
     from topicfold.topic_data import TopicData
-
-HELP = """Test how clear the topics of a saved model are to a person.
-
-Each question shows the top words of a topic and one word of another topic (or the top
-topics of a document and one that it does not have). If you can find the intruder, the
-topic makes sense. Answer with its number, s to skip, q to end.
-
-\b
-[bold]Examples[/bold]
-  topicfold quiz reviews-model
-  topicfold quiz reviews-model --kind topics -n 5
-
-\b
-[bold]In Python[/bold]
-  from topicfold.metrics import word_intrusion, score_intrusion
-  items = word_intrusion(data, random_state=0)
-  score_intrusion(items, answers).precision
-"""
 
 
 class Kind(StrEnum):
@@ -50,12 +31,28 @@ _Items = Annotated[
 
 
 def quiz(
-    folder: ModelArgument,
+    folder: inputs.ModelArgument,
     kind: _Kind = Kind.words,
     items: _Items = 10,
-    seed: texts.SeedOption = 0,
+    seed: inputs.SeedOption = 0,
 ) -> None:
-    """Ask which word, or topic, does not belong."""
+    """Test how clear the topics of a saved model are to a person.
+
+    Each question shows the top words of a topic and one word of another topic (or the
+    top topics of a document and one that it does not have). If you can find the
+    intruder, the topic makes sense. Answer with its number, s to skip, q to end.
+
+    [bold]Examples[/bold]
+      topicfold quiz reviews-model
+      topicfold quiz reviews-model --kind topics -n 5
+
+    [bold]In Python[/bold]
+      from topicfold.metrics import word_intrusion, score_intrusion
+      items = word_intrusion(data, random_state=0)
+      score_intrusion(items, answers).precision
+    """
+    from rich.text import Text
+
     from topicfold.metrics.intrusion import (
         score_intrusion,
         topic_intrusion,
@@ -85,7 +82,10 @@ def quiz(
             break
         answers.append(answer if isinstance(answer, int) else None)
         if isinstance(answer, int):
-            _show_outcome(item, answer)
+            right = answer == item.answer
+            text = f"No, it was {printable(item.choices[item.answer])}."
+            style = "green" if right else "red"
+            stdout_console().print(Text("Right." if right else text, style=style))
     answers += [None] * (len(questions) - len(answers))
     _show_score(score_intrusion(questions, answers), data, kind)
 
@@ -120,15 +120,6 @@ def _ask(n_choices: int) -> int | str:
             return text
         if text.isdecimal() and 1 <= int(text) <= n_choices:
             return int(text) - 1
-
-
-def _show_outcome(item: IntrusionItem, answer: int) -> None:
-    from rich.text import Text
-
-    word = printable(item.choices[item.answer])
-    right = answer == item.answer
-    text = "Right." if right else f"No, it was {word}."
-    stdout_console().print(Text(text, style="green" if right else "red"))
 
 
 def _show_score(score: IntrusionScore, data: TopicData, kind: Kind) -> None:

@@ -22,29 +22,23 @@ _FLAGS = {
 def make_model(name: str, options: Mapping[str, Any]) -> Any:
     """Return an unfitted model, its parameters checked.
 
-    Parameters
-    ----------
-    name : str
-        Name on the command line.
-    options : mapping of str to object
-        Parameters of the estimator; None means its default. One that the model does
-        not have is an error, unless it has the command line's own default.
+    An option is a parameter of the estimator; None means its default. One that the
+    model does not have is an error, unless it has the command line's own default.
     """
     entry = find_model(name)
     cls = entry.load_base() or entry.load()
     accepted = cls._get_param_names()
     chosen = {key: value for key, value in options.items() if value is not None}
     beside = _neighbor_options(chosen) if "graph" in accepted else {}
-    unknown = {
-        key: value
+    unknown = [
+        _FLAGS.get(key, f"--{key.replace('_', '-')}")
         for key, value in chosen.items()
         if key not in accepted and _COMMON.get(key) != value
-    }
+    ]
     if unknown:
-        flags = ", ".join(
-            _FLAGS.get(key, f"--{key.replace('_', '-')}") for key in unknown
+        raise CommandError(
+            f"The model {entry.name} has no option {', '.join(unknown)}."
         )
-        raise CommandError(f"The model {entry.name} has no option {flags}.")
     kept = {key: value for key, value in chosen.items() if key in accepted}
     model = cls(**{**entry.options, **kept})
     for key, value in beside.items():

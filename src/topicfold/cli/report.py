@@ -10,32 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli import text_options as texts
+from topicfold.cli import inputs
 from topicfold.cli.console import counted, show_fact, working
-from topicfold.cli.inputs import BUILT_IN, refuse_options, refuse_unused
 from topicfold.cli.messages import CommandError, tell
 
 if TYPE_CHECKING:
+    from topicfold.persistence.model_folder import ModelFolder
     from topicfold.topic_data import TopicData
-
-HELP = """Write a report of a saved model: one HTML file that opens offline.
-
-It has the topics with their terms and most typical documents, a map of the documents,
-classes and times if they are known, similar topics, and how the model was fitted.
-Names that you give to topics in it can be saved as a file for topicfold edit.
-topicfold fit writes it too; with --documents it shows the texts of the documents.
-
-\b
-[bold]Examples[/bold]
-  topicfold report reviews-model -o report.html
-  topicfold report reviews-model --documents reviews.txt -o report.html
-
-\b
-[bold]In Python[/bold]
-  from topicfold.report import write_report
-  data = model.topic_data(words, texts=texts, labels=labels)
-  write_report(data, "report.html", counts=X)
-"""
 
 _Model = Annotated[
     Path,
@@ -60,14 +41,14 @@ _Documents = Annotated[
 ]
 _Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 _MaxDocuments = Annotated[
-    int, typer.Option(min=1, help="Documents on the page; more are sampled.")
+    int, typer.Option(min=1, help="Most documents on the page; more are sampled.")
 ]
 _MaxSize = Annotated[
-    float, typer.Option(min=0.1, help="Megabytes; texts are cut to fit.")
+    float, typer.Option(min=0.1, help="Most megabytes; texts are cut to fit.")
 ]
 
 
-@texts.takes_text_options(without=("format", "tokens", *texts.WORD_OPTIONS))
+@inputs.takes_text_options(without=("format", "tokens", *inputs.WORD_OPTIONS))
 def report(
     model: _Model,
     output: _Output = None,
@@ -76,15 +57,31 @@ def report(
     max_documents: _MaxDocuments = 20_000,
     max_size: _MaxSize = 5.0,
     *,
-    options: texts.TextOptions,
+    options: inputs.TextOptions,
 ) -> None:
-    """Write the report of a saved model."""
+    """Write a report of a saved model: one HTML file that opens offline.
+
+    It has the topics with their terms and most typical documents, a map of the
+    documents, classes and times if they are known, similar topics, and how the model
+    was fitted. Names that you give to topics in it can be saved as a file for topicfold
+    edit. topicfold fit writes it too; with --documents it shows the texts of the
+    documents.
+
+    [bold]Examples[/bold]
+      topicfold report reviews-model -o report.html
+      topicfold report reviews-model --documents reviews.txt -o report.html
+
+    [bold]In Python[/bold]
+      from topicfold.report import write_report
+      data = model.topic_data(words, texts=texts, labels=labels)
+      write_report(data, "report.html", counts=X)
+    """
     from topicfold.persistence.model_folder import report_file
 
     file = output or report_file(model)
     check_report_file(file)
     if documents is None:
-        refuse_unused(options, "--documents")
+        inputs.refuse_unused(options, "--documents")
     data, name, text = _load(model)
     if documents is not None:
         with working(f"Reading {documents} …"):
@@ -107,9 +104,8 @@ def report_title(name: str, data: TopicData) -> str | None:
     """Return the title of a report: the corpus and the model; None for the default."""
     if not name:
         return None
-    plural = "s" if data.n_topics != 1 else ""
     kind = data.settings.get("model", "Topic model")
-    return f"{name}: {kind}, {data.n_topics} topic{plural}"
+    return f"{name}: {kind}, {counted(data.n_topics, 'topic')}"
 
 
 def check_report_file(file: Path) -> None:
@@ -125,12 +121,7 @@ def check_report_file(file: Path) -> None:
 
 
 def report_fit(
-    model: Any,
-    corpus: Any,
-    file: Path,
-    *,
-    text: Mapping[str, Any] | None = None,
-    quiet: bool = False,
+    saved: ModelFolder, corpus: Any, file: Path, *, quiet: bool = False
 ) -> Path | None:
     """Write the report of a model that was just fitted and saved.
 
@@ -138,30 +129,22 @@ def report_fit(
     """
     from scipy import sparse
 
-    from topicfold.persistence.model_folder import ModelFolder
     from topicfold.report import write_report
 
     try:
         check_report_file(file)
-        data = ModelFolder(
-            model=model,
-            vocabulary=corpus.vocabulary,
-            labels=corpus.labels,
-            doc_ids=corpus.ids,
-        ).topic_data()
+        read_times(saved.times)  # for its note
+        data = saved.topic_data()
         # A corpus on disk has no texts, and counts in blocks.
-        known = {
-            "texts": getattr(corpus, "texts", None),
-            "times": read_times(getattr(corpus, "times", None)),
-        }
-        data = dataclasses.replace(
-            data, **{name: value for name, value in known.items() if value is not None}
-        )
-        counts = corpus.counts if sparse.issparse(corpus.counts) else None
-        title = report_title(corpus.name, data)
+        if getattr(corpus, "texts", None) is not None:
+            data = dataclasses.replace(data, texts=corpus.texts)
         with working("Writing the report …", quiet=quiet):
             return write_report(
-                data, file, title=title, counts=counts, term_of=_term_of(text)
+                data,
+                file,
+                title=report_title(saved.corpus, data),
+                counts=corpus.counts if sparse.issparse(corpus.counts) else None,
+                term_of=_term_of(saved.text),
             )
     except Exception as error:
         tell(
@@ -214,17 +197,17 @@ def _load(path: Path) -> tuple[TopicData, str, Mapping[str, Any] | None]:
 
 
 def _with_documents(
-    data: TopicData, source: str, options: texts.TextOptions
+    data: TopicData, source: str, options: inputs.TextOptions
 ) -> TopicData:
     """Return the record with the texts, times and labels of its documents."""
     from topicfold.corpus import load_docs, load_folder, read_texts
 
     found: Any
-    if source == BUILT_IN:
-        refuse_options(options, "the built-in corpus")
+    if source == inputs.BUILT_IN:
+        inputs.refuse_options(options, "the built-in corpus")
         found = load_docs()
     elif Path(source, "counts.npz").is_file():
-        refuse_options(options, source)
+        inputs.refuse_options(options, source)
         found = load_folder(source)
     else:
         found = read_texts(source, **options.reading())
@@ -249,19 +232,19 @@ def _rows(data: TopicData, found: Any, source: str) -> Sequence[int]:
     """Return the places of the model's documents in a source, by id or by order."""
     # Texts that were read have no counts.
     n_found = getattr(found, "n_documents", None) or len(found.texts)
+    wrong = (
+        f"{source} has {n_found:,} documents, the model was fitted on "
+        f"{data.n_documents:,}"
+    )
     if data.doc_ids is not None and found.ids is not None:
         place = {name: row for row, name in enumerate(found.ids)}
         missing = [name for name in data.doc_ids if name not in place]
         if not missing:
             return [place[name] for name in data.doc_ids]
-        if n_found != data.n_documents:
-            raise CommandError(
-                f"{source} lacks {counted(len(missing), 'document')} of the model, "
-                f"first {missing[0]!r}. Give those that it was fitted on."
-            )
-    if n_found != data.n_documents:
-        raise CommandError(
-            f"{source} has {n_found:,} documents, the model was fitted on "
-            f"{data.n_documents:,}. Give those that it was fitted on."
+        wrong = (
+            f"{source} lacks {counted(len(missing), 'document')} of the model, first "
+            f"{missing[0]!r}"
         )
+    if n_found != data.n_documents:
+        raise CommandError(f"{wrong}. Give those that it was fitted on.")
     return range(n_found)

@@ -9,41 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli import text_options as texts
-from topicfold.cli.inputs import read_new_documents, refuse_unused
+from topicfold.cli import inputs
+from topicfold.cli.console import csv_table, stdout_console
+from topicfold.cli.inputs import Format, read_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError, one_line, printable
-from topicfold.cli.topics import Format, ModelArgument
 
 if TYPE_CHECKING:
     from topicfold.search import Hits, TopicIndex
-
-HELP = """Find documents by meaning with a saved model, best first.
-
-QUERY is any text. Documents are compared by their topics, or in LSI's latent space,
-so one can be found that shares no word with the query. Searched are the documents
-that the model was fitted on, or those of --documents.
-
-\b
-[bold]Examples[/bold]
-  topicfold fit reviews.txt --model lsi -k 100 -o reviews-model
-  topicfold search reviews-model "broken zip"
-  topicfold search reviews-model --like 17 -n 5
-  topicfold search reviews-model --topic 3
-  topicfold search reviews-model --word zip --terms
-  topicfold search reviews-model "broken zip" --documents new.txt --mix 0.3
-
-\b
-[bold]In Python[/bold]
-  from topicfold.persistence.model_folder import load_model_folder
-  from topicfold.search import TopicIndex
-  saved = load_model_folder("reviews-model")
-  index = TopicIndex(
-      saved.model, vocabulary=saved.vocabulary, text=saved.text
-  )
-  index.add(vectors=saved.model.doc_topics_)
-  index.query("broken zip", n=10)
-"""
-
 
 Measure = StrEnum("Measure", ["cosine", "inner", "hellinger", "kl"])
 Lexical = StrEnum("Lexical", ["bm25", "tfidf"])
@@ -79,12 +51,11 @@ _Documents = Annotated[
     str | None,
     typer.Option(metavar="INPUT", help="Search these documents, read as by fit."),
 ]
-_Format = Annotated[Format, typer.Option("--format", "-f", help="How to write them.")]
 
 
-@texts.takes_text_options(without=texts.BESIDE)
+@inputs.takes_text_options(without=inputs.BESIDE)
 def search(
-    folder: ModelArgument,
+    folder: inputs.ModelArgument,
     query: _Query = None,
     topic: _Topic = None,
     like: _Like = None,
@@ -95,11 +66,34 @@ def search(
     lexical: _Lexical = None,
     measure: _Measure = None,
     documents: _Documents = None,
-    format: _Format = Format.table,
+    format: inputs.FormatOption = Format.table,
     *,
-    options: texts.TextOptions,
+    options: inputs.TextOptions,
 ) -> None:
-    """Find documents by meaning with a saved model."""
+    """Find documents by meaning with a saved model, best first.
+
+    QUERY is any text. Documents are compared by their topics, or in LSI's latent space,
+    so one can be found that shares no word with the query. The documents searched are
+    those that the model was fitted on, or those of --documents.
+
+    [bold]Examples[/bold]
+      topicfold fit reviews.txt --model lsi -k 100 -o reviews-model
+      topicfold search reviews-model "broken zip"
+      topicfold search reviews-model --like 17 -n 5
+      topicfold search reviews-model --topic 3
+      topicfold search reviews-model --word zip --terms
+      topicfold search reviews-model "broken zip" --documents new.txt --mix 0.3
+
+    [bold]In Python[/bold]
+      from topicfold.persistence.model_folder import load_model_folder
+      from topicfold.search import TopicIndex
+      saved = load_model_folder("reviews-model")
+      index = TopicIndex(
+          saved.model, vocabulary=saved.vocabulary, text=saved.text
+      )
+      index.add(vectors=saved.model.doc_topics_)
+      index.query("broken zip", n=10)
+    """
     asked = {"query": query, "topic": topic, "document": like, "word": word}
     given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
     if len(given) != 1:
@@ -130,7 +124,7 @@ def _open_index(
     lexical: Lexical | None,
     documents: str | None,
     mix: float,
-    options: texts.TextOptions,
+    options: inputs.TextOptions,
 ) -> tuple[TopicIndex, dict[str, list[str]]]:
     """Return the saved index, or one of the model's or the given documents.
 
@@ -165,7 +159,7 @@ def _open_index(
         n_jobs=-1,
     )
     if documents is not None:
-        counts, ids = read_new_documents(documents, saved, options=options)
+        counts, ids = read_new_documents(documents, saved, options)
         return index.add(counts, ids=ids), {}
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
@@ -193,14 +187,7 @@ def _write(rows: list[dict[str, Any]], format: Format) -> None:
 
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
     elif format is Format.csv:
-        import csv
-        import io
-
-        stream = io.StringIO()
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        typer.echo(stream.getvalue(), nl=False)
+        typer.echo(csv_table(rows), nl=False)
     else:
         _print_table(rows)
 
@@ -208,8 +195,6 @@ def _write(rows: list[dict[str, Any]], format: Format) -> None:
 def _print_table(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
-
-    from topicfold.cli.console import stdout_console
 
     table = Table(box=None, pad_edge=False)
     for name in rows[0]:

@@ -4,40 +4,18 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
-from topicfold.cli import text_options as texts
+from topicfold.cli import inputs
 from topicfold.cli.messages import CommandError
-from topicfold.cli.topics import ModelArgument
-
-HELP = """Write the topic mixtures of new documents.
-
-Every row sums to 1. Words that the model does not know are ignored; a document
-without any known word gets the same share of every topic.
-
-\b
-[bold]Examples[/bold]
-  topicfold transform reviews-model new.txt > mixtures.csv
-  topicfold transform reviews-model new.jsonl -o mixtures.parquet
-
-\b
-[bold]In Python[/bold]
-  import topicfold
-  from topicfold import corpus
-  from topicfold.persistence.model_folder import load_model_folder
-  saved = load_model_folder("reviews-model")
-  texts = corpus.read_texts("new.txt").texts
-  X, _ = corpus.vectorize(texts, vocabulary=saved.vocabulary, **saved.text)
-  saved.model.transform(X)
-"""
 
 STDOUT = "-"
-_CHUNK = 1000
+_SUFFIXES = (".csv", ".parquet", ".npz")
 _Output = Annotated[
     str,
     typer.Option(
@@ -50,18 +28,34 @@ _Output = Annotated[
 ]
 
 
-@texts.takes_text_options(without=("label", "time", *texts.WORD_OPTIONS))
+@inputs.takes_text_options(without=("label", "time", *inputs.WORD_OPTIONS))
 def transform(
-    folder: ModelArgument,
-    source: texts.InputArgument,
+    folder: inputs.ModelArgument,
+    source: inputs.InputArgument,
     output: _Output = STDOUT,
     *,
-    options: texts.TextOptions,
-    format: str | None,
+    options: inputs.TextOptions,
 ) -> None:
-    """Write the topic mixtures of new documents."""
+    """Write the topic mixtures of new documents.
+
+    Every row sums to 1. Words that the model does not know are ignored; a document
+    without any known word gets the same share of every topic.
+
+    [bold]Examples[/bold]
+      topicfold transform reviews-model new.txt > mixtures.csv
+      topicfold transform reviews-model new.jsonl -o mixtures.parquet
+
+    [bold]In Python[/bold]
+      import topicfold
+      from topicfold import corpus
+      from topicfold.persistence.model_folder import load_model_folder
+      saved = load_model_folder("reviews-model")
+      texts = corpus.read_texts("new.txt").texts
+      X, _ = corpus.vectorize(texts, vocabulary=saved.vocabulary, **saved.text)
+      saved.model.transform(X)
+    """
     suffix = Path(output).suffix.lower()
-    if output != STDOUT and suffix not in _WRITERS:
+    if output != STDOUT and suffix not in _SUFFIXES:
         raise CommandError(
             f"--output is {output!r}. Give a name ending in .csv, .parquet or .npz."
         )
@@ -78,33 +72,13 @@ def transform(
             f"{folder} holds {type(saved.model).__name__}, which tells classes, not "
             f"topic mixtures. Use topicfold classify {folder} {source}."
         )
-    counts, ids = read_new_documents(source, saved, options=options, format=format)
+    counts, ids = read_new_documents(source, saved, options)
     mixtures = saved.model.transform(counts)
     names = ids or [str(row) for row in range(len(mixtures))]
     if output == STDOUT:
-        for chunk in _csv_chunks(names, mixtures):
-            typer.echo(chunk, nl=False)
+        _write_csv(sys.stdout, names, mixtures)
     else:
-        write = _WRITERS[suffix]
-        write_atomically(Path(output), lambda file: write(file, names, mixtures))
-
-
-def _csv_chunks(names: Sequence[str], mixtures: Any) -> Iterator[str]:
-    """Yield the CSV in pieces, the header first."""
-    header = ["id", *(f"topic{topic}" for topic in range(mixtures.shape[1]))]
-    yield _csv_lines([header])
-    for start in range(0, len(names), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        yield _csv_lines(
-            [name, *(f"{value:.6g}" for value in row)]
-            for name, row in zip(names[part], mixtures[part].tolist(), strict=True)
-        )
-
-
-def _csv_lines(rows: Any) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
-    return stream.getvalue()
+        write_atomically(Path(output), lambda to: _write(to, suffix, names, mixtures))
 
 
 def _pyarrow() -> Any:
@@ -120,26 +94,23 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _write_csv(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        stream.writelines(_csv_chunks(names, mixtures))
+def _write_csv(stream: TextIO, names: Sequence[str], mixtures: Any) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["id", *(f"topic{topic}" for topic in range(mixtures.shape[1]))])
+    for name, row in zip(names, mixtures, strict=True):
+        writer.writerow([name, *(f"{value:.6g}" for value in row.tolist())])
 
 
-def _write_npz(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    import numpy as np
+def _write(file: Path, suffix: str, names: Sequence[str], mixtures: Any) -> None:
+    if suffix == ".csv":
+        with file.open("w", encoding="utf-8", newline="") as text:
+            _write_csv(text, names, mixtures)
+    elif suffix == ".npz":
+        import numpy as np
 
-    with file.open("wb") as stream:
-        np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
-
-
-def _write_parquet(file: Path, names: Sequence[str], mixtures: Any) -> None:
-    pyarrow = _pyarrow()
-    columns = {f"topic{k}": mixtures[:, k] for k in range(mixtures.shape[1])}
-    pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **columns}), file)
-
-
-_WRITERS: dict[str, Callable[[Path, Sequence[str], Any], None]] = {
-    ".csv": _write_csv,
-    ".npz": _write_npz,
-    ".parquet": _write_parquet,
-}
+        with file.open("wb") as stream:
+            np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
+    else:
+        pyarrow = _pyarrow()
+        columns = {f"topic{k}": mixtures[:, k] for k in range(mixtures.shape[1])}
+        pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **columns}), file)

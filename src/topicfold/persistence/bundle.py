@@ -43,7 +43,7 @@ FILE_NAME = "model.safetensors"
 MAX_HEADER_BYTES = 100_000_008
 MAX_JSON_CHARS = 40_000_000
 MAX_DEPTH = 200
-_CHUNK = 2**24
+_CHUNK = 2**22
 _BAD_JSON = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -107,8 +107,7 @@ def write_bundle(
     Raises
     ------
     ModelFileError
-        If something cannot be saved (nothing is written then), or if the disk
-        refuses (an old file is left as it was).
+        If something cannot be saved; a file that was there is left as it was.
 
     Examples
     --------

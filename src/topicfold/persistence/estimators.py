@@ -122,10 +122,6 @@ def save_estimator(
     ModelFileError
         If something cannot be saved; nothing is written then.
 
-    See Also
-    --------
-    check_saveable : The same error before a long fit.
-
     Examples
     --------
     >>> from sklearn.decomposition import PCA
@@ -206,10 +202,6 @@ def load_estimator(
     ModelFileError
         If the file cannot be read, is damaged or not consistent, or names a class
         outside topicfold that is not trusted.
-
-    See Also
-    --------
-    read_estimator : The same with the extras.
 
     Examples
     --------

@@ -2,23 +2,10 @@
 """The folder of a fitted model: the model, its words, and its documents' names.
 
 A model folder has one file, ``model.safetensors``, so it is replaced whole or not at
-all. `topicfold.load` reads the estimator from it; beside the estimator it holds
-
-====================  ========  ====================================================
-name                  kind      meaning
-====================  ========  ====================================================
-``vocabulary``        strings   the words of the columns
-``labels``            strings   class of every training document, ``""`` if unknown
-``doc_ids``           strings   name of every training document
-``texts``             strings   text of every training document
-``times``             strings   time of every training document in ISO 8601 or as a
-                                number, ``""`` if unknown
-``text``              meta      options of `topicfold.corpus.vectorize` that made the
-                                counts from raw text; null if counts were given
-``corpus``            meta      name of the training corpus
-====================  ========  ====================================================
-
-All of them are optional: what ``model.save(folder)`` writes is a model folder too.
+all. `topicfold.load` reads the estimator from it. Beside the estimator it may hold the
+lists of strings ``vocabulary``, ``labels``, ``doc_ids``, ``texts`` and ``times`` and
+the meta data ``text`` and ``corpus``, see `ModelFolder`; what ``model.save(folder)``
+writes is a model folder too.
 The report of the model, ``report.html``, may be beside it; it is removed before another
 model takes the place, so that a page never shows topics that are gone.
 """
@@ -56,8 +43,8 @@ class ModelFolder:
     vocabulary : list of str or None
         Words of the columns.
     labels, doc_ids, texts, times : list of str or None
-        Class (``""`` if unknown), name, text and time (``""`` if unknown) of every
-        training document.
+        Class, name, text and time of every training document. An unknown class or time
+        is ``""``; a time is in ISO 8601 or a number.
     text : dict or None
         Options of `topicfold.corpus.vectorize` that made the training counts.
     corpus : str
