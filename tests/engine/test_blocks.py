@@ -25,7 +25,7 @@ from topicfold import (
 )
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
-from topicfold.engine.blocks.executor import FAN_IN, LocalExecutor, sum_in_order
+from topicfold.engine.blocks.executor import FAN_IN, LocalBlocks, sum_in_order
 from topicfold.engine.blocks.store import link_or_copy
 from topicfold.engine.rows import map_rows, sum_rows
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
@@ -382,8 +382,7 @@ def test_a_block_that_fails_ends_the_pass(blocks):
         if number == 3:
             raise ValueError("block three")
 
-    executor = LocalExecutor(blocks, 2, 0)
-    prepared = executor.prepare(lambda X: X)
+    prepared = LocalBlocks(blocks, 2)
     with pytest.raises(ValueError, match="block three"):
         prepared.collect(fail_at_three, [(n,) for n in range(blocks.n_blocks)])
     assert 3 in visited

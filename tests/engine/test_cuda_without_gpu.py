@@ -17,7 +17,6 @@ from topicfold import FSTM, LDA, PLSA, LaplacianPLSA, OrthogonalPLSA, TwoPhase
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.blocks.engine import BlockedEngine
-from topicfold.engine.blocks.executor import LocalExecutor
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import device, layout, place, source, steps
 from topicfold.engine.cuda.plan import fits
@@ -270,14 +269,12 @@ class StandInBlock(place.CudaBlock):
 
 def in_blocks(X, n_topics, rows, folder):
     corpus = BlockMatrix.write(folder, X, block_size=rows)
+    corpus.keep_bytes = 0
     return BlockedEngine(
         corpus,
         n_topics,
-        LocalExecutor(corpus, 1, 0),
         dtype=np.float64,
-        make_block=lambda X, *rest: StandInBlock(
-            X, rest[0], dtype=rest[1], word_order=rest[2]
-        ),
+        make_block=StandInBlock,
     )
 
 
@@ -319,7 +316,7 @@ def test_blocks_are_one_engine(counts, link, max_updates, tmp_path):
 
 
 def test_a_word_pass_without_its_block_is_an_error(counts):
-    block = place.make_cuda_block(counts, 2, np.float64, np.arange(17))
+    block = place.CudaBlock(counts, 2, np.float64, np.arange(17))
     weights = np.ones((17, 2))
     with pytest.raises(RuntimeError, match="before the word pass"):
         block.word_pass(np.ones((23, 2)), weights, np.empty_like(weights))
@@ -331,7 +328,7 @@ def test_a_corpus_in_blocks_is_visited_block_by_block(monkeypatch, counts, tmp_p
     engine = make_engine(corpus, 3, dtype=np.float64, device="cuda")
     assert isinstance(engine, BlockedEngine)
     assert engine.n_blocks == 4
-    assert engine._blocks.make is place.make_cuda_block
+    assert engine._blocks.make is place.CudaBlock
 
 
 def test_topics_larger_than_the_device_are_an_error(monkeypatch, counts):

@@ -61,12 +61,8 @@ def make_engine(
         )
     if isinstance(X, BlockCorpus):
         from topicfold.engine.blocks.engine import BlockedEngine
-        from topicfold.engine.blocks.executor import executor_of
 
-        threads = n_threads(n_jobs)
-        return BlockedEngine(
-            X, n_topics, executor_of(X, threads), dtype=dtype, threads=threads
-        )
+        return BlockedEngine(X, n_topics, dtype=dtype, threads=n_threads(n_jobs))
     from topicfold.engine.cpu import CpuEngine
 
     return CpuEngine(

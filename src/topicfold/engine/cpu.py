@@ -25,7 +25,7 @@ from topicfold.core.typing import Array
 from topicfold.engine import collapsed_kernels, kernels
 from topicfold.engine.protocol import (
     DocumentPass,
-    ExpectedCounts,
+    Engine,
     Link,
     OwnShare,
     check_collapsed,
@@ -37,7 +37,7 @@ GROUP_COST = 4
 SUM_BLOCK = 4096
 
 
-class CpuEngine:
+class CpuEngine(Engine):
     """Expected counts of one corpus on the threads of this machine.
 
     Time O(nnz·K) a pass, memory O(nnz + (D + V)·K). The same bits for any number
@@ -248,12 +248,6 @@ class CpuEngine:
 
         run_ranges(rows, self._word_ranges, self.threads)
         return out
-
-    def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
-        """One E-step: a document pass and a word pass."""
-        documents = self.document_pass(parameters, weights)
-        words = self.word_pass(parameters, weights, np.empty_like(weights))
-        return ExpectedCounts(documents.counts, words, documents.loglik)
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """Column sums in float64."""

@@ -147,6 +147,9 @@ class Engine(Protocol):
 
     def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
         """One E-step: a document pass and a word pass."""
+        documents = self.document_pass(parameters, weights)
+        words = self.word_pass(parameters, weights, np.empty_like(weights))
+        return ExpectedCounts(documents.counts, words, documents.loglik)
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """Return ``N_k = Σ_w N_wk`` (length K, float64)."""

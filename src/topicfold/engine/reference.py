@@ -15,14 +15,14 @@ from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
-    ExpectedCounts,
+    Engine,
     Link,
     OwnShare,
     check_collapsed,
 )
 
 
-class ReferenceEngine:
+class ReferenceEngine(Engine):
     """Expected counts by dense linear algebra; same protocol as every engine."""
 
     def __init__(
@@ -33,10 +33,14 @@ class ReferenceEngine:
         self.n_topics = n_topics
         self.dtype = np.dtype(dtype)
         self.document_lengths = self.X.sum(axis=1, dtype=np.float64)
-        self.word_order = np.arange(self.n_terms)
         self._ratio = np.zeros_like(self.X)
         self._document_weights = np.zeros((self.n_documents, n_topics), self.dtype)
         self._assigned: Array | None = None
+
+    @property
+    def word_order(self) -> NDArray[np.integer]:
+        """As in X."""
+        return np.arange(self.n_terms)
 
     def pack_documents(self, theta: Array) -> Array:
         """Copy as it is."""
@@ -115,12 +119,6 @@ class ReferenceEngine:
         else:
             out[...] = weights * (self._ratio.T @ self._document_weights)
         return out
-
-    def expected_counts(self, parameters: Array, weights: Array) -> ExpectedCounts:
-        """One E-step."""
-        documents = self.document_pass(parameters, weights)
-        words = self.word_pass(parameters, weights, np.empty_like(weights))
-        return ExpectedCounts(documents.counts, words, documents.loglik)
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """Column sums."""

@@ -16,7 +16,7 @@ from topicfold.core.jit import kernel
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine.blocks.executor import as_it_is, executor_of, map_rows
+from topicfold.engine.blocks.executor import map_rows, prepare_blocks
 from topicfold.infer.frank_wolfe import frank_wolfe
 
 
@@ -122,7 +122,7 @@ def expected_counts(
 ) -> tuple[Array, float]:
     """Return ``Σ_d X_dw θ_dk`` (V, K) and ``ℒ`` for the mixtures under these topics."""
     if isinstance(X, BlockCorpus):
-        blocks = executor_of(X, n_threads(options.n_jobs)).prepare(as_it_is)
+        blocks = prepare_blocks(X, n_threads(options.n_jobs))
         shared = (word_major, options._replace(n_jobs=1))
         counts, objective = blocks.reduce(expected_counts, shared=shared)
         return counts, float(objective)

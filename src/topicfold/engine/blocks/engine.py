@@ -20,7 +20,7 @@ from scipy import sparse
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.blocks.executor import Executor, Prepared
+from topicfold.engine.blocks.executor import prepare_blocks
 from topicfold.engine.blocks.packed import (
     BlocksEngine,
     PackedBlocks,
@@ -49,8 +49,14 @@ class BlockEngine(CpuEngine):
     faults, as much as a tenth of a pass.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        X: sparse.csr_matrix,
+        n_topics: int,
+        dtype: np.dtype | type,
+        word_order: NDArray[np.integer],
+    ) -> None:
+        super().__init__(X, n_topics, dtype=dtype, word_order=word_order)
         self._memory: dict[str, Array] = {}
 
     def read(self, path: str) -> Array:
@@ -93,13 +99,6 @@ class BlockEngine(CpuEngine):
         return self.__dict__ | {"_memory": {}}
 
 
-def make_block_engine(
-    X: sparse.csr_matrix, n_topics: int, dtype: Any, word_order: NDArray[np.integer]
-) -> BlockEngine:
-    """Arrange a block; its files are not needed any more."""
-    return BlockEngine(X, n_topics, dtype=dtype, word_order=word_order)
-
-
 class DocumentBlocks(PackedBlocks):
     """Packed documents of a blocked engine: a file for every block."""
 
@@ -117,19 +116,19 @@ Documents = tuple[DocumentBlocks, ...]
 class BlockedEngine(BlocksEngine):
     """Expected counts of a corpus in blocks; see the module.
 
-    Blocks are visited by `executor`; `threads` are for what is done once for all of
-    them. `make_block` makes the engine of a block (another device's).
+    `make_block` makes the engine of a block (another device's). `at_once` blocks are
+    visited at a time, as many as there are threads unless it is said.
     """
 
     def __init__(
         self,
         corpus: Any,
         n_topics: int,
-        executor: Executor,
         *,
         dtype: np.dtype | type = np.float32,
         threads: int = 1,
-        make_block: Callable[..., BlockEngine] | None = None,
+        make_block: Callable[..., BlockEngine] = BlockEngine,
+        at_once: int | None = None,
     ) -> None:
         self.n_documents, self.n_terms = corpus.shape
         self.n_topics = n_topics
@@ -142,9 +141,8 @@ class BlockedEngine(BlocksEngine):
             nothing, n_topics, dtype=dtype, threads=threads, word_order=order
         )
         self.width = self._topics.pack_prior(0.0).shape[0]
-        self._blocks: Prepared = executor.prepare(
-            make_block or make_block_engine, (n_topics, self.dtype, order)
-        )
+        shared = (n_topics, self.dtype, order)
+        self._blocks = prepare_blocks(corpus, at_once or threads, make_block, shared)
         self._store = BlockStore(corpus.storage, overwrite=True)
         self._words: Array | None = None
 
@@ -263,17 +261,16 @@ class BlockedEngine(BlocksEngine):
     def _document_totals(
         self, name: str, documents: Any, prior: tuple[Any, ...]
     ) -> NDArray[np.float64]:
-        (totals,) = self._blocks.reduce(
-            _block_totals, self._paths((documents,)), (name, prior)
-        )
-        return np.asarray(totals)
+        return np.asarray(self._sum_blocks(name, documents, prior))
 
     def document_bound(self, parameters: Any, prior: Array) -> float:
         """Dirichlet terms of the bound for documents."""
-        (bound,) = self._blocks.reduce(
-            _block_bound, self._paths((parameters,)), (prior,)
-        )
-        return float(bound)
+        return float(self._sum_blocks("document_bound", parameters, (prior,)))
+
+    def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:
+        """Add up what method `name` of the blocks' engines returns for their rows."""
+        args = self._paths((documents,))
+        return self._blocks.reduce(_call_method, args, (name, prior))[0]
 
     def _paths(self, inputs: Documents) -> list[tuple[str, ...]]:
         return [
@@ -363,11 +360,7 @@ def _call_on_rows(
     return function(slice(first, first + len(lengths)), lengths, arrays, *shared)
 
 
-def _block_totals(
+def _call_method(
     engine: BlockEngine, path: str, name: str, prior: tuple[Any, ...]
-) -> tuple[NDArray[np.float64]]:
+) -> tuple[Any]:
     return (getattr(engine, name)(engine.read(path), *prior),)
-
-
-def _block_bound(engine: BlockEngine, path: str, prior: Array) -> tuple[float]:
-    return (engine.document_bound(engine.read(path), prior),)

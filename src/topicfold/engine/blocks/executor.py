@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Running a function on every block of a corpus and adding up what it returns.
 
-An executor places work; it knows nothing of topics. The local one has a thread a
-block in flight; ``engine.dask`` has workers. Sums are made in one order, fixed by the
-number of blocks alone: groups of `FAN_IN` in a row, then groups of groups. So
-neither the number of threads nor that of workers changes a bit.
+Threads of this process visit the blocks, or the workers of a cluster (``engine.dask``).
+Sums are made in one order, fixed by the number of blocks alone: groups of `FAN_IN` in
+a row, then groups of groups. So neither the number of threads nor that of workers
+changes a bit.
 """
 
 from __future__ import annotations
@@ -46,35 +46,36 @@ class Prepared(Protocol):
         """Return the results of all blocks in their order."""
 
 
-class Executor(Protocol):
-    """Where the blocks of a corpus are visited."""
+def prepare_blocks(
+    corpus: BlockCorpus, threads: int, make: Visit | None = None, shared: Shared = ()
+) -> Prepared:
+    """Return the blocks as ``make(csr_matrix, *shared)`` makes them, or as they are.
 
-    def prepare(self, make: Visit, shared: Shared = ()) -> Prepared:
-        """Return the blocks as ``make(csr_matrix, *shared)`` makes them."""
+    A cluster's corpus prepares them on its workers, others on threads here.
+    """
+    own = getattr(corpus, "prepare_blocks", None)
+    if own is not None:
+        prepared: Prepared = own(make, shared)
+        return prepared
+    return LocalBlocks(corpus, threads, make, shared)
 
 
-class LocalExecutor:
-    """Visit blocks in this process, `threads` at a time.
+class LocalBlocks:
+    """Blocks of this process, visited by `threads` at a time and made when needed.
 
-    Prepared blocks are kept in memory while they need no more than `keep_bytes`; the
-    others are made again at every visit.
+    Made blocks that have `n_bytes` are kept in memory while all of them need no more
+    than the `keep_bytes` of the corpus.
     """
 
-    def __init__(self, corpus: BlockCorpus, threads: int, keep_bytes: int) -> None:
+    def __init__(
+        self,
+        corpus: BlockCorpus,
+        threads: int,
+        make: Visit | None = None,
+        shared: Shared = (),
+    ) -> None:
         self.corpus = corpus
         self.threads = threads
-        self.keep_bytes = keep_bytes
-
-    def prepare(self, make: Visit, shared: Shared = ()) -> LocalPrepared:
-        """See the protocol; blocks are made when they are first visited."""
-        return LocalPrepared(self, make, shared)
-
-
-class LocalPrepared:
-    """Blocks of this process; see `LocalExecutor`."""
-
-    def __init__(self, executor: LocalExecutor, make: Visit, shared: Shared) -> None:
-        self.executor = executor
         self.make = make
         self.shared = shared
         self._kept: dict[int, Any] = {}
@@ -93,25 +94,22 @@ class LocalPrepared:
         return list(self._visit(function, block_args, shared))
 
     def _visit(
-        self,
-        function: Visit,
-        block_args: BlockArgs,
-        shared: Shared,
+        self, function: Visit, block_args: BlockArgs, shared: Shared
     ) -> Iterator[Any]:
         def visit(number: int) -> Any:
             own = () if block_args is None else block_args[number]
             return function(self._block(number), *own, *shared)
 
-        n_blocks = self.executor.corpus.n_blocks
-        if self.executor.threads == 1:
+        n_blocks = self.corpus.n_blocks
+        if self.threads == 1:
             yield from map(visit, range(n_blocks))
             return
-        with ThreadPoolExecutor(self.executor.threads) as pool:
+        with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[Future[Any]] = deque()
             try:
                 for number in range(n_blocks):
                     # One more than there are threads: none waits for the sum.
-                    if len(waiting) > self.executor.threads:
+                    if len(waiting) > self.threads:
                         yield waiting.popleft().result()
                     waiting.append(pool.submit(visit, number))
                 while waiting:
@@ -124,9 +122,11 @@ class LocalPrepared:
         kept = self._kept.get(number)
         if kept is not None:
             return kept
-        block = self.make(self.executor.corpus.block(number), *self.shared)  # type: ignore[attr-defined]
+        block = self.corpus.block(number)  # type: ignore[attr-defined]
+        if self.make is not None:
+            block = self.make(block, *self.shared)
         size = getattr(block, "n_bytes", None)
-        if size is not None and self._kept_bytes + size <= self.executor.keep_bytes:
+        if size is not None and self._kept_bytes + size <= self.corpus.keep_bytes:
             self._kept_bytes += size
             self._kept[number] = block
         return block
@@ -171,15 +171,6 @@ def sum_in_order(parts: Iterable[Statistics]) -> Statistics:
         level += 1
 
 
-def executor_of(corpus: BlockCorpus, threads: int) -> Executor:
-    """Return the corpus' own executor (a cluster's), or one of this process."""
-    own = getattr(corpus, "executor", None)
-    if own is not None:
-        executor: Executor = own()
-        return executor
-    return LocalExecutor(corpus, threads, corpus.keep_bytes)
-
-
 def map_rows(
     corpus: BlockCorpus,
     function: Callable[..., Any],
@@ -196,14 +187,8 @@ def map_rows(
     store = BlockStore(corpus.storage)
     path = store.new_rows((len(corpus), n_columns), corpus.dtype)
     args = [(path, int(first)) for first in corpus.offsets[:-1]]
-    blocks = executor_of(corpus, threads).prepare(as_it_is)
-    blocks.collect(_write_mapped, args, (function, shared))
+    prepare_blocks(corpus, threads).collect(_write_mapped, args, (function, shared))
     return store.open_rows(path)
-
-
-def as_it_is(block: Any) -> Any:
-    """Return the block unprepared."""
-    return block
 
 
 def _write_mapped(

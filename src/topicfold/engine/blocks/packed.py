@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import Engine, ExpectedCounts
+from topicfold.engine.protocol import Engine
 
 # Called with the rows' numbers, the documents' lengths, plain rows of each input and
 # what is shared; of a module, for other processes must find it.
@@ -75,6 +75,11 @@ def _apply_ufunc(
     return result.astype(arrays[0].dtype, copy=False)
 
 
+def _of_topics(name: str) -> Any:
+    """Return the attribute `name` that the engine of the topics has."""
+    return property(lambda engine: getattr(engine._topics, name))
+
+
 class BlocksEngine(Engine):
     """Base of engines that visit documents block by block.
 
@@ -84,46 +89,19 @@ class BlocksEngine(Engine):
 
     _topics: Engine
 
-    @property
-    def word_order(self) -> NDArray[np.integer]:
-        """Column of X of each row of packed topics."""
-        return self._topics.word_order
-
     def _document_totals(
         self, name: str, documents: Any, prior: tuple[Any, ...]
     ) -> NDArray[np.float64]:
         """Add up what the engines of the blocks return as `name` of their rows."""
         raise NotImplementedError
 
-    def expected_counts(self, parameters: Any, weights: Array) -> ExpectedCounts:
-        """One E-step."""
-        documents = self.document_pass(parameters, weights)
-        words = self.word_pass(parameters, weights, np.empty_like(weights))
-        return ExpectedCounts(documents.counts, words, documents.loglik)
-
-    def pack_topics(self, phi: Array) -> Array:
-        """Copy (K, V) topics word-major in the common order of words."""
-        return self._topics.pack_topics(phi)
-
-    def unpack_topics(self, packed: Array) -> Array:
-        """Return (K, V) topics in X's order of words."""
-        return self._topics.unpack_topics(packed)
-
-    def pack_prior(self, prior: Array | float) -> Array:
-        """Repeat or copy a prior over topics."""
-        return self._topics.pack_prior(prior)
-
-    def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
-        """Topics on the simplex from counts."""
-        return self._topics.normalize_topics(counts, prior, out)
-
-    def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
-        """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
-        return self._topics.expected_log_topics(counts, prior, out)
-
-    def topic_bound(self, counts: Array, prior: float) -> float:
-        """Dirichlet terms of the bound for topics."""
-        return self._topics.topic_bound(counts, prior)
+    word_order = _of_topics("word_order")
+    pack_topics = _of_topics("pack_topics")
+    unpack_topics = _of_topics("unpack_topics")
+    pack_prior = _of_topics("pack_prior")
+    normalize_topics = _of_topics("normalize_topics")
+    expected_log_topics = _of_topics("expected_log_topics")
+    topic_bound = _of_topics("topic_bound")
 
     def topic_totals(self, counts: Any) -> NDArray[np.float64]:
         """Column sums in float64."""

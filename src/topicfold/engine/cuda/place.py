@@ -19,7 +19,6 @@ from scipy import sparse
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.blocks.engine import BlockedEngine, BlockEngine
-from topicfold.engine.blocks.executor import executor_of
 from topicfold.engine.cuda.device import load_cupy
 from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
 from topicfold.engine.cuda.streaming import StreamedEngine
@@ -44,10 +43,10 @@ def make_cuda_engine(
         return BlockedEngine(
             X,
             n_topics,
-            executor_of(X, 1),
             dtype=dtype,
             threads=threads,
-            make_block=make_cuda_block,
+            make_block=CudaBlock,
+            at_once=1,
         )
     dtype = np.dtype(dtype)
     if fits_now(X, n_topics, dtype):
@@ -98,13 +97,12 @@ class CudaBlock(BlockEngine):
         self,
         X: sparse.csr_matrix,
         n_topics: int,
-        *,
         dtype: np.dtype | type,
         word_order: NDArray[np.integer],
     ) -> None:
         # What the CPU does with rows; it need not arrange their words.
         nothing = sparse.csr_matrix(X.shape, dtype=dtype)
-        super().__init__(nothing, n_topics, dtype=dtype, word_order=word_order)
+        super().__init__(nothing, n_topics, dtype, word_order)
         self._X = X
         self._order = word_order
 
@@ -172,10 +170,3 @@ class CudaBlock(BlockEngine):
             return
         out[:, : self.n_topics] = to_numpy(packed[:, : self.n_topics])
         out[:, self.n_topics :] = 0
-
-
-def make_cuda_block(
-    X: sparse.csr_matrix, n_topics: int, dtype: Any, word_order: NDArray[np.integer]
-) -> CudaBlock:
-    """Keep a block on the host."""
-    return CudaBlock(X, n_topics, dtype=dtype, word_order=word_order)

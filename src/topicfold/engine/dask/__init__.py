@@ -10,6 +10,8 @@ same result.
 
 from __future__ import annotations
 
+import copy
+import operator
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,12 +34,11 @@ from topicfold.engine.dask.tasks import (
     call,
     clean,
     count_terms,
-    describe,
+    describe_all,
     gather,
     on_this_machine,
     read_in_rows,
     refuse,
-    select_rows,
     submit_all,
     sum_on_workers,
     sum_rows,
@@ -104,8 +105,7 @@ def distribute(
 class DaskBlocks(BlockCorpus):
     """A corpus on the workers of a cluster; made by :func:`distribute`.
 
-    `blocks` are futures of CSR matrices; all workers see the folder `storage`. A batch
-    is `like` the corpus that it was taken from.
+    `blocks` are futures of CSR matrices; all workers see the folder `storage`.
     """
 
     def __init__(
@@ -115,45 +115,38 @@ class DaskBlocks(BlockCorpus):
         *,
         storage: Any = None,
         vocabulary: list[str] | None = None,
-        like: DaskBlocks | None = None,
     ) -> None:
         self.client = client
         # From a worker of this machine without a detour; elsewhere the client knows.
-        self.direct: bool | None = (
-            on_this_machine(client.nthreads()) or None if like is None else like.direct
-        )
+        self.direct: bool | None = on_this_machine(client.nthreads()) or None
         self.storage = None if storage is None else Path(storage)
         self.vocabulary = vocabulary
-        self._store: BlockStore = (
-            BlockStore(self.storage) if like is None else like._store
-        )
-        described = gather(client, submit_all(client, describe, [(b,) for b in blocks]))
-        n_terms = described[0][1] if like is None else like.shape[1]
-        self.dtype = (
-            np.dtype(max(d[2] for d in described)) if like is None else like.dtype
-        )
+        self._store = BlockStore(self.storage)
+        described = describe_all(client, blocks)
+        n_terms = described[0][1]
+        self.dtype = np.dtype(max(d[2] for d in described))
         for number, (rows, columns, _, _, problem) in enumerate(described):
             if problem or rows == 0 or columns != n_terms:
                 refuse(number, described[number], n_terms)
+        numbered = [(b, i, n_terms, self.dtype) for i, b in enumerate(blocks)]
+        self._hold(submit_all(client, clean, numbered), described)
+        _check_storage(self)
+
+    def _hold(self, blocks: list[Any], described: list[Any]) -> None:
+        """Take blocks as this corpus' own."""
+        self.blocks = blocks
         self.block_rows = np.array([d[0] for d in described], dtype=np.int64)
         self.block_nnz = np.array([d[3] for d in described], dtype=np.int64)
-        numbered = [(b, i, n_terms, self.dtype) for i, b in enumerate(blocks)]
-        if like is None:
-            blocks = submit_all(client, clean, numbered)
-        self.blocks = blocks
-        everything = DaskPrepared(self, blocks)
-        frequencies, totals = everything.reduce(count_terms)
-        self.term_totals = totals
-        # Batches keep the order of words of their corpus.
-        self.document_frequencies = (
-            frequencies if like is None else like.document_frequencies
-        )
-        if like is None:
-            _check_storage(self)
+        counted = DaskPrepared(self, blocks).reduce(count_terms)
+        self.document_frequencies, self.term_totals = counted
 
-    def executor(self) -> DaskExecutor:
-        """Visit blocks on the workers."""
-        return DaskExecutor(self)
+    def prepare_blocks(self, make: Visit | None, shared: Shared) -> DaskPrepared:
+        """Make the prepared blocks on the workers; they stay there."""
+        if make is None:
+            return DaskPrepared(self, self.blocks)
+        sent, files = self.broadcast(shared)
+        args = [(make, block, (), sent) for block in self.blocks]
+        return DaskPrepared(self, submit_all(self.client, call, args), files)
 
     def broadcast(self, shared: tuple[Any, ...]) -> tuple[Any, list[StoredBlock]]:
         """Put large arrays where every worker reads them once; hold the files.
@@ -186,26 +179,16 @@ class DaskBlocks(BlockCorpus):
 
     def _selected(self, chosen: list[tuple[int, Rows]]) -> list[Any]:
         args = [(self.blocks[block], rows) for block, rows in chosen]
-        return submit_all(self.client, select_rows, args)
+        return submit_all(self.client, operator.getitem, args)
 
     def _batch(self, chosen: list[tuple[int, Rows]]) -> DaskBlocks:
-        return DaskBlocks(
-            self.client, self._selected(chosen), storage=self.storage, like=self
-        )
-
-
-class DaskExecutor:
-    """Visit the blocks of a corpus on the workers that hold them."""
-
-    def __init__(self, corpus: DaskBlocks) -> None:
-        self.corpus = corpus
-
-    def prepare(self, make: Visit, shared: Shared = ()) -> DaskPrepared:
-        """Make the prepared blocks on the workers; they stay there."""
-        sent, files = self.corpus.broadcast(shared)
-        args = [(make, block, (), sent) for block in self.corpus.blocks]
-        made = submit_all(self.corpus.client, call, args)
-        return DaskPrepared(self.corpus, made, files)
+        blocks = self._selected(chosen)
+        batch = copy.copy(self)
+        vars(batch).pop("_rows_known", None)
+        batch._hold(blocks, describe_all(self.client, blocks))
+        # Batches keep the order of words of their corpus.
+        batch.document_frequencies = self.document_frequencies
+        return batch
 
 
 class DaskPrepared:
@@ -222,13 +205,13 @@ class DaskPrepared:
     def reduce(
         self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> Statistics:
-        """See the protocol of executors: the same order of sums."""
+        """See `Prepared`: the same order of sums."""
         return self._visit(sum_on_workers, function, block_args, shared)
 
     def collect(
         self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> list[Any]:
-        """See the protocol of executors."""
+        """See `Prepared`."""
         results: list[Any] = self._visit(gather, function, block_args, shared)
         return results
 
@@ -300,13 +283,13 @@ def _collection_blocks(
 
 def _check_storage(corpus: DaskBlocks) -> None:
     """Make sure that every worker sees the folder of mixtures."""
-    store = corpus._store
-    seen = corpus.client.run(_folder_exists, str(store.folder))
+    folder = corpus._store.folder
+    seen = corpus.client.run(_folder_exists, str(folder))
     blind = [worker for worker, sees in seen.items() if not sees]
     if blind:
         raise DataError(
             f"{len(blind)} of {len(seen)} workers (first: {blind[0]}) do not see the "
-            f"folder {store.folder.parent} of mixtures. Give a folder on a shared file "
+            f"folder {folder.parent} of mixtures. Give a folder on a shared file "
             "system: distribute(X, storage='/shared/folder')."
         )
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -53,8 +53,8 @@ def read_in_rows(
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
         options = {"workers": place, "allow_other_workers": True}
         key = f"{name}-{number}"
-        blocks.append(client.submit(read_block, file, key=key, **options))
-    gather(client, submit_all(client, describe, [(block,) for block in blocks]))
+        blocks.append(client.submit(BlockFile.load, file, key=key, **options))
+    describe_all(client, blocks)  # when they are read
     # Bound no longer: if all workers are lost, no new one would take a task of theirs.
     unbound = {block.key: None for block in blocks}
     client.sync(client.scheduler.set_restrictions, worker=unbound)
@@ -127,29 +127,15 @@ def received(value: Any) -> Any:
     return value
 
 
-@lru_cache(maxsize=2)
-def read_once(path: str) -> Any:
-    """Map a broadcast array; the blocks and the workers of a machine share it."""
-    return share_block(path)
+# The blocks and the workers of a machine share a broadcast array.
+read_once = functools.lru_cache(maxsize=2)(share_block)
 
 
 def add(parts: list[Statistics]) -> Statistics:
     """Add a group from the left; none of it is changed, for it may be read-only."""
     first = parts[0]
     total = tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in first)
-    for part in parts[1:]:
-        total = add_statistics(total, part)
-    return total
-
-
-def read_block(file: BlockFile) -> sparse.csr_matrix:
-    """Memory-map a block on the worker."""
-    return file.load()
-
-
-def select_rows(block: sparse.csr_matrix, rows: Rows) -> sparse.csr_matrix:
-    """Return some documents of a block."""
-    return block[rows]
+    return functools.reduce(add_statistics, parts[1:], total)
 
 
 def describe(block: Any) -> tuple[int, int, str, int, str]:
@@ -159,6 +145,11 @@ def describe(block: Any) -> tuple[int, int, str, int, str]:
         return 0, 0, "float32", 0, found or type(block).__name__
     dtype = "float64" if block.dtype == np.float64 else "float32"
     return block.shape[0], block.shape[1], dtype, int(block.nnz), ""
+
+
+def describe_all(client: Any, blocks: list[Any]) -> list[Any]:
+    """Return the descriptions of futures of blocks."""
+    return gather(client, submit_all(client, describe, [(block,) for block in blocks]))
 
 
 def refuse(number: int, described: tuple[Any, ...], n_terms: int) -> None:
