@@ -124,11 +124,6 @@ class NumpyPort(SimulatedStreams):
         order = np.arange(topics.n_terms)
         return self._engine(X, topics.n_topics, topics.dtype, order)
 
-    def document_bound(self, parameters, prior):
-        empty = sparse.csr_matrix((len(parameters), self.topics.n_terms))
-        engine = CpuEngine(empty, self.topics.n_topics, dtype=self.topics.dtype)
-        return engine.document_bound(parameters, prior)
-
 
 @pytest.fixture
 def counts():

@@ -10,6 +10,7 @@ count 2, document within its tile 2, ratio 4), 14 with other weights.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine import collapsed_kernels, kernels
@@ -35,27 +35,22 @@ SIMD_WIDTH = 8
 TILE_SIZE = 4096
 GROUP_COST = 4
 SUM_BLOCK = 4096
+SUMS: dict[str, Callable[..., None]] = {
+    "total": kernels.column_sums,
+    "log": kernels.log_sums,
+    "digamma": kernels.digamma_sums,
+    "topic bound": kernels.topic_bound_sums,
+}
 
 
 class CpuEngine(Engine):
     """Expected counts of one corpus on the threads of this machine.
 
     Time O(nnz·K) a pass, memory O(nnz + (D + V)·K). The same bits for any number
-    of threads: every output row has one owner and a fixed order of addition.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        Non-negative, without explicit zeros or duplicate entries.
-    n_topics : int
-        Number of topics.
-    dtype : dtype, default=float32
-        Type of parameters and counts; log-likelihood and normalisers are float64.
-    threads : int, default=1
-        Number of threads.
-    word_order : ndarray of int of shape (n_terms,) or None, default=None
-        Order of words of packed topics, for blocks of one corpus; None is by the
-        document frequency in X.
+    of threads: every output row has one owner and a fixed order of addition. X has
+    no explicit zeros or duplicates; parameters and counts are of `dtype`,
+    log-likelihood and normalisers float64; `word_order` (default: by document
+    frequency in X) is the order of words of packed topics.
     """
 
     def __init__(
@@ -114,10 +109,6 @@ class CpuEngine(Engine):
     def unpack_documents(self, packed: Array) -> Array:
         """Return the (D, K) part as a copy."""
         return np.array(packed[:, : self.n_topics], order="C")
-
-    def mixtures(self, packed: Array) -> Array:
-        """Return the (D, K) part as a copy, rows on the simplex."""
-        return normalize_rows(self.unpack_documents(packed))
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics word-major in the order of frequency, padded."""
@@ -249,14 +240,11 @@ class CpuEngine(Engine):
         run_ranges(rows, self._word_ranges, self.threads)
         return out
 
-    def topic_totals(self, counts: Array) -> NDArray[np.float64]:
-        """Column sums in float64."""
-        return self._column_totals(kernels.column_sums, counts, self._vector(0.0))
-
-    def _column_totals(
-        self, block_kernel: object, array: Array, prior: NDArray[np.float64]
+    def _column_sums(
+        self, array: Array, kind: str, prior: Array | float
     ) -> NDArray[np.float64]:
-        """Sum a function of the entries over rows, in blocks of a fixed size."""
+        """See the protocol: in blocks of a fixed size."""
+        add, vector = SUMS[kind], self._vector(prior)
         n_blocks = max(1, -(-len(array) // SUM_BLOCK))
         sums = np.empty((n_blocks, self._width))
 
@@ -264,7 +252,7 @@ class CpuEngine(Engine):
             for b in range(start, stop):
                 first = b * SUM_BLOCK
                 last = min(first + SUM_BLOCK, len(array))
-                block_kernel(b, first, last, array, prior, sums)  # type: ignore[operator]
+                add(b, first, last, array, vector, sums)
 
         run_ranges(block, [(b, b + 1) for b in range(n_blocks)], self.threads)
         return sums.sum(axis=0)[: self.n_topics]
@@ -286,14 +274,6 @@ class CpuEngine(Engine):
             kernels.exp_digamma_rows, counts, prior, np.exp(-psi(totals)), out
         )
 
-    def log_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
-        """Σ over rows of log(array + prior), by topic."""
-        return self._column_totals(kernels.log_sums, array, self._vector(prior))
-
-    def digamma_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
-        """Σ over rows of ψ(array + prior), by topic."""
-        return self._column_totals(kernels.digamma_sums, array, self._vector(prior))
-
     def document_bound(self, parameters: Array, prior: Array) -> float:
         """Dirichlet terms of the bound, ``Σ_d E_q log p(θ_d|α) − E_q log q(θ_d)``."""
         rows_out = np.empty(len(parameters))
@@ -303,20 +283,10 @@ class CpuEngine(Engine):
                 start, stop, parameters, self._vector(prior), self.n_topics, rows_out
             )
 
-        run_ranges(rows, self._document_ranges, self.threads)
+        run_ranges(rows, self._even_ranges(len(parameters)), self.threads)
         alpha = np.asarray(prior, np.float64)[: self.n_topics]
         constant = gammaln(alpha.sum()) - gammaln(alpha).sum()
-        return float(rows_out.sum() + self.n_documents * constant)
-
-    def topic_bound(self, counts: Array, prior: float) -> float:
-        """Dirichlet terms of the bound for topics λ = counts + prior."""
-        totals = self.topic_totals(counts) + prior * self.n_terms
-        inner = self._column_totals(
-            kernels.topic_bound_sums, counts, self._vector(prior)
-        )
-        cross = psi(totals) * (self.n_terms * prior - totals)
-        constant = gammaln(self.n_terms * prior) - self.n_terms * gammaln(prior)
-        return float((inner - cross - gammaln(totals) + constant).sum())
+        return float(rows_out.sum() + len(parameters) * constant)
 
     def _vector(self, prior: Array | float) -> NDArray[np.float64]:
         vector = np.ones(self._width)
@@ -331,22 +301,20 @@ class CpuEngine(Engine):
 
     def _map_words(
         self,
-        row_kernel: object,
+        row_kernel: Callable[..., None],
         counts: Array,
         prior: float,
         scale: NDArray[np.float64],
         out: Array,
     ) -> Array:
         def rows(start: int, stop: int) -> None:
-            row_kernel(  # type: ignore[operator]
-                start, stop, counts, float(prior), scale, self.n_topics, out
-            )
+            row_kernel(start, stop, counts, float(prior), scale, self.n_topics, out)
 
-        run_ranges(rows, self._even_word_ranges(), self.threads)
+        run_ranges(rows, self._even_ranges(self.n_terms), self.threads)
         return out
 
-    def _even_word_ranges(self) -> list[tuple[int, int]]:
-        return balanced_ranges(np.zeros(self.n_terms + 1, np.int64), self.threads)
+    def _even_ranges(self, n_rows: int) -> list[tuple[int, int]]:
+        return balanced_ranges(np.zeros(n_rows + 1, np.int64), self.threads)
 
 
 def padded_width(n_topics: int) -> int:

@@ -32,7 +32,9 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, psi
 
+from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 
 Link = Literal["identity", "digamma", "collapsed"]
@@ -114,6 +116,7 @@ class Engine(Protocol):
 
     def mixtures(self, packed: Array) -> Array:
         """Return the (D, K) array of a packed one, rows on the simplex."""
+        return normalize_rows(self.unpack_documents(packed))
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics into the engine's layout."""
@@ -153,6 +156,7 @@ class Engine(Protocol):
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """Return ``N_k = Σ_w N_wk`` (length K, float64)."""
+        return self._column_sums(counts, "total", 0.0)
 
     def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
         """Return ``(N_wk + prior)⁺`` with every topic summing to one."""
@@ -162,12 +166,28 @@ class Engine(Protocol):
 
     def log_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
         """Return ``Σ_rows log(array + prior)`` (length K, float64)."""
+        return self._column_sums(array, "log", prior)
 
     def digamma_totals(self, array: Array, prior: Array | float) -> NDArray[np.float64]:
         """Return ``Σ_rows ψ(array + prior)`` (length K, float64)."""
+        return self._column_sums(array, "digamma", prior)
 
     def document_bound(self, parameters: Array, prior: Array) -> float:
         """Return ``Σ_d E_q[log p(θ_d|prior)] − E_q[log q(θ_d)]``, q = Dir(P_d)."""
 
     def topic_bound(self, counts: Array, prior: float) -> float:
         """Return the same for topics with λ = counts + prior."""
+        totals = self.topic_totals(counts) + prior * self.n_terms
+        inner = self._column_sums(counts, "topic bound", prior)
+        cross = psi(totals) * (self.n_terms * prior - totals)
+        constant = gammaln(self.n_terms * prior) - self.n_terms * gammaln(prior)
+        return float((inner - cross - gammaln(totals) + constant).sum())
+
+    def _column_sums(
+        self, array: Array, kind: str, prior: Array | float
+    ) -> NDArray[np.float64]:
+        """Sum over rows, by topic: the entries or functions of them, in float64.
+
+        "topic bound" is ``ln Γ(λ) + (prior − λ) ψ(λ)`` with λ = array + prior.
+        """
+        raise NotImplementedError

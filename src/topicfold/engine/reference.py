@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
@@ -47,12 +46,8 @@ class ReferenceEngine(Engine):
         return np.array(theta, dtype=self.dtype)
 
     def unpack_documents(self, packed: Array) -> Array:
-        """Return as it is."""
-        return packed
-
-    def mixtures(self, packed: Array) -> Array:
-        """Rows divided by their sums; uniform where there is nothing."""
-        return normalize_rows(packed.copy())
+        """Copy as it is."""
+        return packed.copy()
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy, transposed."""

@@ -258,17 +258,7 @@ class BlockedEngine(BlocksEngine):
         np.copyto(out, self._words)
         return out
 
-    def _document_totals(
-        self, name: str, documents: Any, prior: tuple[Any, ...]
-    ) -> NDArray[np.float64]:
-        return np.asarray(self._sum_blocks(name, documents, prior))
-
-    def document_bound(self, parameters: Any, prior: Array) -> float:
-        """Dirichlet terms of the bound for documents."""
-        return float(self._sum_blocks("document_bound", parameters, (prior,)))
-
     def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:
-        """Add up what method `name` of the blocks' engines returns for their rows."""
         args = self._paths((documents,))
         return self._blocks.reduce(_call_method, args, (name, prior))[0]
 

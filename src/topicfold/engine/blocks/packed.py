@@ -89,10 +89,8 @@ class BlocksEngine(Engine):
 
     _topics: Engine
 
-    def _document_totals(
-        self, name: str, documents: Any, prior: tuple[Any, ...]
-    ) -> NDArray[np.float64]:
-        """Add up what the engines of the blocks return as `name` of their rows."""
+    def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:
+        """Add up what method `name` of the blocks' engines returns for their rows."""
         raise NotImplementedError
 
     word_order = _of_topics("word_order")
@@ -101,21 +99,15 @@ class BlocksEngine(Engine):
     pack_prior = _of_topics("pack_prior")
     normalize_topics = _of_topics("normalize_topics")
     expected_log_topics = _of_topics("expected_log_topics")
-    topic_bound = _of_topics("topic_bound")
 
-    def topic_totals(self, counts: Any) -> NDArray[np.float64]:
-        """Column sums in float64."""
-        return self._totals("topic_totals", counts)
+    def document_bound(self, parameters: Any, prior: Array) -> float:
+        """Dirichlet terms of the bound for documents."""
+        return float(self._sum_blocks("document_bound", parameters, (prior,)))
 
-    def log_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
-        """Σ over rows of log(array + prior), by topic."""
-        return self._totals("log_totals", array, prior)
-
-    def digamma_totals(self, array: Any, prior: Array | float) -> NDArray[np.float64]:
-        """Σ over rows of ψ(array + prior), by topic."""
-        return self._totals("digamma_totals", array, prior)
-
-    def _totals(self, name: str, array: Any, *prior: Any) -> NDArray[np.float64]:
+    def _column_sums(
+        self, array: Any, kind: str, prior: Array | float
+    ) -> NDArray[np.float64]:
+        """See the protocol: of all documents, or of topics."""
         if isinstance(array, PackedBlocks):
-            return self._document_totals(name, array, prior)
-        return np.asarray(getattr(self._topics, name)(array, *prior))
+            return np.asarray(self._sum_blocks("_column_sums", array, (kind, prior)))
+        return self._topics._column_sums(array, kind, prior)

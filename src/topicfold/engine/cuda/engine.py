@@ -22,7 +22,6 @@ from topicfold.engine.cuda.packing import PackedArrays
 from topicfold.engine.cuda.source import THREADS, compile_part
 from topicfold.engine.protocol import (
     DocumentPass,
-    ExpectedCounts,
     Link,
     OwnShare,
     check_collapsed,
@@ -167,15 +166,6 @@ class Passes(PackedArrays):
             )
         return out
 
-    def expected_counts(
-        self, parameters: DeviceArray, weights: DeviceArray
-    ) -> ExpectedCounts:
-        """One E-step: a document pass and a word pass."""
-        documents = self.document_pass(parameters, weights)
-        out = self._cupy.empty_like(weights)
-        words = self.word_pass(parameters, weights, out)
-        return ExpectedCounts(documents.counts, words, documents.loglik)
-
 
 class CudaEngine(Passes):
     """Expected counts of one corpus on one GPU.
@@ -186,22 +176,9 @@ class CudaEngine(Passes):
     computes the ratios again from the rows that it fetches anyway, which is less
     traffic than to remember them.
 
-    Time O(nnz·K) a pass, device memory 16 bytes a non-zero (float32) and
-    O((D + V)·K).
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        SciPy's, or arrays `indptr`, `indices`, `data` on the device; non-negative,
-        without explicit zeros or duplicates.
-    n_topics : int
-        Number of topics.
-    dtype : dtype, default=float32
-        Type of parameters and counts.
-    word_order : ndarray of int of shape (n_terms,) or None, default=None
-        Order of words of packed topics; None is by document frequency.
-    tile_bytes : int, default=32 MiB
-        Mixtures in a tile of the word pass; 0 does without tiles.
+    Time O(nnz·K) per pass, device memory 16 bytes per non-zero (float32) and
+    O((D + V)·K). X is SciPy's, or has arrays `indptr`, `indices`, `data` on the
+    device. A tile of the word pass has `tile_bytes` of mixtures; 0 does without tiles.
     """
 
     def __init__(

@@ -20,23 +20,25 @@ from topicfold.engine.cuda.source import (
     compile_part,
     row_shape,
 )
+from topicfold.engine.protocol import Engine
 
 # Modes of the kernel `column_sums`.
-TOTAL, LOG, DIGAMMA, TOPIC_BOUND, CLIPPED = range(5)
+MODES = ("total", "log", "digamma", "topic bound", "clipped")
 MOST_BLOCKS = 2**30
 # Rows that are normalised at a time on their way to the host.
 ROWS_AT_ONCE = 2**18
 
 
-class PackedArrays:
+class PackedArrays(Engine):
     """What the engine does without the non-zeros: packing, normalising, sums.
 
     Packed arrays are CuPy arrays with rows of `width` topics, zero beyond the last
     one, words in the order `word_order`.
     """
 
-    word_order: NDArray[np.integer]
-    n_documents: int
+    # Set by sub-classes.
+    word_order: NDArray[np.integer] = np.empty(0, np.int64)
+    document_lengths: NDArray[np.float64] = np.empty(0)
 
     def __init__(self, n_terms: int, n_topics: int, dtype: np.dtype) -> None:
         self.n_terms = n_terms
@@ -116,19 +118,15 @@ class PackedArrays:
         packed[: self.n_topics] = prior
         return self._cupy.asarray(packed)
 
-    def topic_totals(self, counts: DeviceArray) -> NDArray[np.float64]:
-        """Column sums in float64."""
-        return self._sums(TOTAL, counts, 0.0).get()
-
     def normalize_topics(
         self, counts: DeviceArray, prior: float, out: DeviceArray
     ) -> DeviceArray:
         """Topics on the simplex from counts; `out` may be `counts`."""
         cupy = self._cupy
         if prior >= 0:
-            totals = self._sums(TOTAL, counts, 0.0) + prior * self.n_terms
+            totals = self._sums("total", counts, 0.0) + prior * self.n_terms
         else:
-            totals = self._sums(CLIPPED, counts, prior)
+            totals = self._sums("clipped", counts, prior)
         scale = cupy.where(totals > 0, 1.0 / cupy.where(totals > 0, totals, 1.0), -1.0)
         return self._scale(counts, prior, scale, False, out)
 
@@ -164,14 +162,6 @@ class PackedArrays:
             )
         return out
 
-    def log_totals(self, array: DeviceArray, prior: Any) -> NDArray[np.float64]:
-        """Σ over rows of log(array + prior), by topic."""
-        return self._sums(LOG, array, prior).get()
-
-    def digamma_totals(self, array: DeviceArray, prior: Any) -> NDArray[np.float64]:
-        """Σ over rows of ψ(array + prior), by topic."""
-        return self._sums(DIGAMMA, array, prior).get()
-
     def document_bound(self, parameters: DeviceArray, prior: Any) -> float:
         """Dirichlet terms of the bound, ``Σ_d E_q log p(θ_d|α) − E_q log q(θ_d)``."""
         alpha = self._vector(prior)
@@ -191,14 +181,6 @@ class PackedArrays:
         constant = float(gammaln(alpha.sum()) - gammaln(alpha).sum())
         return total + len(parameters) * constant
 
-    def topic_bound(self, counts: DeviceArray, prior: float) -> float:
-        """Dirichlet terms of the bound for topics λ = counts + prior."""
-        totals = self.topic_totals(counts) + prior * self.n_terms
-        inner = self._sums(TOPIC_BOUND, counts, prior).get()
-        cross = psi(totals) * (self.n_terms * prior - totals)
-        constant = gammaln(self.n_terms * prior) - self.n_terms * gammaln(prior)
-        return float((inner - cross - gammaln(totals) + constant).sum())
-
     def _vector(self, prior: Any) -> NDArray[np.float64]:
         prior = self._cupy.asnumpy(prior) if hasattr(prior, "get") else prior
         prior = np.asarray(prior, np.float64)
@@ -206,7 +188,13 @@ class PackedArrays:
         vector[:] = prior[: self.n_topics] if prior.ndim else prior
         return vector
 
-    def _sums(self, mode: int, array: DeviceArray, prior: Any) -> DeviceArray:
+    def _column_sums(
+        self, array: DeviceArray, kind: str, prior: Any
+    ) -> NDArray[np.float64]:
+        """See the protocol."""
+        return self._sums(kind, array, prior).get()
+
+    def _sums(self, kind: str, array: DeviceArray, prior: Any) -> DeviceArray:
         """Sum a function of the entries over rows, in blocks of a fixed size."""
         n_blocks = max(1, -(-len(array) // SUM_ROWS))
         with device_errors("sums over rows were made"):
@@ -216,7 +204,7 @@ class PackedArrays:
                 "column_sums",
                 (n_blocks, -(-self.n_topics // 32)),
                 (32, 8),
-                np.int32(mode),
+                np.int32(MODES.index(kind)),
                 np.int64(len(array)),
                 array,
                 self._cupy.asarray(self._vector(prior)),

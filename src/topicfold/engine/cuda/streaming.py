@@ -12,8 +12,7 @@ Experimental: tried on one kind of GPU only; how blocks are planned may change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,17 +30,10 @@ from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.cuda.transfer import Record, visit_blocks
 from topicfold.engine.protocol import DocumentPass, Link, OwnShare
 
-
-class StreamedDocuments(PackedBlocks):
-    """Packed documents of a streamed engine: an array a block, here or there.
-
-    Arrays on the device have padded rows, those on the host have not.
-    """
-
-
-Pair = tuple[StreamedDocuments | None, StreamedDocuments | None]
+# Documents that a visit reads, or writes, at most two; None leaves a place free.
+Inputs = tuple[PackedBlocks, ...]
+Places = tuple[PackedBlocks | None, ...]
 Work = Callable[[int, Any, list[DeviceArray], list[DeviceArray]], None]
-NOTHING: Pair = (None, None)
 
 
 class Slot:
@@ -115,12 +107,7 @@ class Blocks:
         return self.port.engine(self.port.arrange(lists))
 
     def visit(
-        self,
-        work: Work,
-        reads: Pair,
-        writes: Pair = NOTHING,
-        *,
-        with_lists: bool = False,
+        self, work: Work, reads: Places, writes: Places = (), with_lists: bool = False
     ) -> None:
         """Call ``work(block, engine, inputs, outputs)`` for every block in order.
 
@@ -128,76 +115,54 @@ class Blocks:
         `writes`; the first of both may be the same array, and the second. Without
         lists there is no engine.
         """
-        visit = _Visit(self, work, reads, writes, with_lists)
-        both = zip(reads, writes, strict=True)
+        used = slice(0, self.n_topics)
+
+        def places(documents: Places, number: int, slot: int) -> Iterator[Any]:
+            """Yield the documents' rows of a block, where they are staged and used."""
+            rows = self.rows(number)
+            buffers, length = self.slots[slot], rows.stop - rows.start
+            for own, staged, wide in zip(
+                documents, buffers.staged, buffers.rows, strict=False
+            ):
+                if own is not None:
+                    yield own.blocks[number], staged[:length], wide[:length]
+
+        def send(number: int, slot: int) -> None:
+            if with_lists:
+                self.send_lists(number, slot)
+            for own, staged, _ in places(reads, number, slot):
+                self.port.copy(staged, own)
+
+        def work_on(number: int, slot: int | None) -> None:
+            engine = self.engine(number, slot) if with_lists else None
+            if slot is None:
+                inputs, outputs = (
+                    [None if d is None else d.blocks[number] for d in documents]
+                    for documents in (reads, writes)
+                )
+                work(number, engine, inputs, outputs)
+                return
+            buffers, rows = self.slots[slot], self.rows(number)
+            if buffers.padded:
+                for _, staged, wide in places(reads, number, slot):
+                    wide[:, used] = staged
+                    wide[:, self.n_topics :] = 0
+            both = [array[: rows.stop - rows.start] for array in buffers.rows]
+            work(number, engine, both, both)
+            if buffers.padded:
+                for _, staged, wide in places(writes, number, slot):
+                    staged[...] = wide[:, used]
+
+        def fetch(number: int, slot: int) -> None:
+            for own, staged, _ in places(writes, number, slot):
+                self.port.copy(own, staged)
+
+        pairs = zip(reads, writes, strict=False)
+        in_place = any(r is not None and w is not None for r, w in pairs)
+        slots = len(self.slots)
         visit_blocks(
-            self.port,
-            self.stays,
-            len(self.slots),
-            visit.send,
-            visit.work_on,
-            visit.fetch,
-            in_place=any(r is not None and w is not None for r, w in both),
+            self.port, self.stays, slots, send, work_on, fetch, in_place=in_place
         )
-
-
-@dataclass(frozen=True)
-class _Visit:
-    """What is done with a block in its slot, or on the device if it stays there."""
-
-    blocks: Blocks
-    work: Work
-    reads: Pair
-    writes: Pair
-    with_lists: bool
-
-    def send(self, number: int, slot: int) -> None:
-        if self.with_lists:
-            self.blocks.send_lists(number, slot)
-        for place, documents in enumerate(self.reads):
-            if documents is not None:
-                staged = self._staged(number, slot, place)
-                self.blocks.port.copy(staged, documents.blocks[number])
-
-    def work_on(self, number: int, slot: int | None) -> None:
-        engine = self.blocks.engine(number, slot) if self.with_lists else None
-        if slot is None:
-            inputs, outputs = (
-                [None if d is None else d.blocks[number] for d in pair]
-                for pair in (self.reads, self.writes)
-            )
-            self.work(number, engine, inputs, outputs)
-            return
-        buffers, n_topics = self.blocks.slots[slot], self.blocks.n_topics
-        n_rows = self._n_rows(number)
-        rows = [array[:n_rows] for array in buffers.rows]
-        if buffers.padded:
-            for place, documents in enumerate(self.reads):
-                if documents is not None:
-                    rows[place][:, :n_topics] = self._staged(number, slot, place)
-                    rows[place][:, n_topics:] = 0
-        self.work(number, engine, rows, rows)
-        if buffers.padded:
-            for place, documents in enumerate(self.writes):
-                if documents is not None:
-                    staged = self._staged(number, slot, place)
-                    staged[...] = rows[place][:, :n_topics]
-
-    def fetch(self, number: int, slot: int) -> None:
-        for place, documents in enumerate(self.writes):
-            if documents is not None:
-                staged = self._staged(number, slot, place)
-                self.blocks.port.copy(documents.blocks[number], staged)
-
-    def _staged(self, number: int, slot: int, place: int) -> DeviceArray:
-        return self.blocks.slots[slot].staged[place][: self._n_rows(number)]
-
-    def _n_rows(self, number: int) -> int:
-        rows = self.blocks.rows(number)
-        return rows.stop - rows.start
-
-
-Inputs = tuple[StreamedDocuments, ...]
 
 
 class StreamedEngine(BlocksEngine):
@@ -230,7 +195,7 @@ class StreamedEngine(BlocksEngine):
 
     # ---- documents
 
-    def _new_documents(self) -> StreamedDocuments:
+    def _new_documents(self) -> PackedBlocks:
         arrays = []
         for number, stays in enumerate(self._blocks.stays):
             rows = self._blocks.rows(number)
@@ -241,7 +206,7 @@ class StreamedEngine(BlocksEngine):
             n_bytes = n_rows * self.n_topics * self.dtype.itemsize
             host = self._port.pinned(n_bytes).view(self.dtype)
             arrays.append(host.reshape(n_rows, self.n_topics))
-        return StreamedDocuments(self, arrays)
+        return PackedBlocks(self, arrays)
 
     def pack_documents(self, theta: DeviceArray) -> Any:
         """Copy (D, K) rows block by block; a broadcast vector stays small."""
@@ -252,7 +217,7 @@ class StreamedEngine(BlocksEngine):
                 theta[self._blocks.rows(number)]
             )
 
-        self._blocks.visit(work, (None, None), (documents, None))
+        self._blocks.visit(work, (), (documents,))
         return documents
 
     def unpack_documents(self, packed: Any) -> Any:
@@ -272,21 +237,25 @@ class StreamedEngine(BlocksEngine):
         def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
             theta[self._blocks.rows(number)] = self._topics.mixtures(inputs[0])
 
-        self._blocks.visit(work, (packed, None))
+        self._blocks.visit(work, (packed,))
         return theta
 
     def map_rows(
-        self, function: RowFunction, inputs: Inputs, shared: Shared, out: Any = None
-    ) -> StreamedDocuments:
+        self,
+        function: RowFunction,
+        inputs: Inputs,
+        shared: Shared,
+        out: Any = None,
+    ) -> PackedBlocks:
         """See ``engine.rows.map_rows``: a block at a time."""
-        result: StreamedDocuments = self._new_documents() if out is None else out
+        result: PackedBlocks = self._new_documents() if out is None else out
 
         def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
             new = self._call_on_rows(number, rows[: len(inputs)], function, shared)
             outputs[0][:, : self.n_topics] = new
             outputs[0][:, self.n_topics :] = 0
 
-        self._blocks.visit(work, _pair(inputs), (result, None))
+        self._blocks.visit(work, inputs, (result,))
         return result
 
     def sum_rows(self, function: RowFunction, inputs: Inputs, shared: Shared) -> float:
@@ -297,7 +266,7 @@ class StreamedEngine(BlocksEngine):
             rows = rows[: len(inputs)]
             parts.append(float(self._call_on_rows(number, rows, function, shared)))
 
-        self._blocks.visit(work, _pair(inputs))
+        self._blocks.visit(work, inputs)
         return float(sum(parts))
 
     def _call_on_rows(
@@ -359,30 +328,11 @@ class StreamedEngine(BlocksEngine):
         out[...] = self._words
         return out
 
-    # ---- sums over documents
-
-    def _document_totals(
-        self, name: str, documents: Any, prior: tuple[Any, ...]
-    ) -> NDArray[np.float64]:
-        totals = getattr(self._topics, name)
-        sums = np.zeros(self.n_topics)
+    def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:
+        method, parts = getattr(self._topics, name), []
 
         def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
-            np.add(sums, totals(inputs[0], *prior), out=sums)
+            parts.append(method(inputs[0], *prior))
 
-        self._blocks.visit(work, (documents, None))
-        return sums
-
-    def document_bound(self, parameters: Any, prior: DeviceArray) -> float:
-        """Dirichlet terms of the bound for documents."""
-        parts: list[float] = []
-
-        def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
-            parts.append(self._port.document_bound(inputs[0], prior))
-
-        self._blocks.visit(work, (parameters, None))
-        return float(sum(parts))
-
-
-def _pair(inputs: Inputs) -> Pair:
-    return (inputs[0], inputs[1] if len(inputs) > 1 else None)
+        self._blocks.visit(work, (documents,))
+        return sum(parts)

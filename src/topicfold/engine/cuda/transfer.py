@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,25 +37,6 @@ Stream = Literal["send", "work", "fetch"]
 ALIGNMENT = 256
 
 
-class Streams(Protocol):
-    """Three queues of work; what is in different ones has no order but by events."""
-
-    def begin(self) -> None:
-        """Let what was queued before the visit be done before it."""
-
-    def submit(self, stream: Stream, function: Callable[..., None], *args: Any) -> None:
-        """Queue what `function` does."""
-
-    def record(self, stream: Stream) -> Any:
-        """Return the event that all of a stream up to here is done."""
-
-    def wait(self, stream: Stream, event: Any) -> None:
-        """Let what follows in a stream wait for an event."""
-
-    def finish(self) -> None:
-        """Return when all is done."""
-
-
 class Record:
     """Vectors side by side in one buffer, so that one copy sends them all."""
 
@@ -83,7 +64,7 @@ class Record:
 
 
 def visit_blocks(
-    streams: Streams,
+    streams: Any,
     stays: Sequence[bool] | NDArray[np.bool_],
     n_slots: int,
     send: Callable[[int, int], None],
@@ -94,6 +75,8 @@ def visit_blocks(
 ) -> None:
     """Visit the blocks in order, at most `n_slots` of them under way at once.
 
+    `streams` (a `CudaPort`) are three queues of work; what is in different ones has no
+    order but by events.
     `send` and `fetch` are for those that do not stay on the device; `work` gets no
     slot for those that do. `in_place` says that `fetch` reads what `send` has written.
     """
@@ -154,7 +137,7 @@ class CudaPort:
         self._partials: DeviceArray = None
         self._warned = False
 
-    # ---- streams: see `pipeline.Streams`
+    # ---- streams
 
     def begin(self) -> None:
         """Let the three streams wait for the caller's."""
@@ -293,10 +276,6 @@ class CudaPort:
     def engine(self, lists: tuple[DeviceLayout, DeviceWords]) -> ListedEngine:
         """Return the engine of a block whose lists are on the device."""
         return ListedEngine(self.topics, *lists, self._partials)
-
-    def document_bound(self, parameters: DeviceArray, prior: DeviceArray) -> float:
-        """Dirichlet terms of the bound for some rows."""
-        return self.topics.document_bound(parameters, prior)
 
 
 def narrowed(counts: Any) -> Any:
