@@ -91,18 +91,7 @@ def map_rows(
 ) -> Any:
     """Return packed documents with the plain rows that `function` returns.
 
-    Parameters
-    ----------
-    engine : Engine
-        The engine of the documents.
-    function : callable
-        ``function(rows, lengths, arrays, *shared)``, see `RowFunction`.
-    inputs : tuple of one or two packed arrays
-        The documents.
-    shared : tuple
-        More arguments, the same for all rows.
-    out : packed array or None, default=None
-        Where to write; it may be one of the inputs.
+    See `RowFunction` for its arguments; there are one or two inputs, and `out` may be one of them.
     """
     if isinstance(inputs[0], PackedBlocks):
         return inputs[0].engine.map_rows(function, inputs, shared, out)

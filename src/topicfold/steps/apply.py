@@ -18,10 +18,10 @@ from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine
 from topicfold.engine.rows import array_module, map_rows, pack_rows, ranges_of, sum_rows
 from topicfold.exceptions import DataError
-from topicfold.steps.base import PhiStep, StepContext, ThetaStep
+from topicfold.steps.base import PhiStep, Step, StepContext, ThetaStep
 
 
-def prepare_step(step: ThetaStep | PhiStep, context: StepContext) -> None:
+def prepare_step(step: Step, context: StepContext) -> None:
     """Let a step check its parameters and make its state, or refuse it."""
     if isinstance(step, ThetaStep) and _needs_all(step):
         refuse_blocks(step, context.corpus)
@@ -146,7 +146,7 @@ def _checked_shares(step: ThetaStep, rows: Any, counts: Array) -> Array:
     return _shares(rows)
 
 
-def _check(step: ThetaStep | PhiStep, rows: Any, counts: Array) -> None:
+def _check(step: Step, rows: Any, counts: Array) -> None:
     """Refuse rows that are none: the error names the step."""
     name = type(step).__name__
     if getattr(rows, "shape", None) != counts.shape:

@@ -92,7 +92,25 @@ class StepContext:
         return self.engine
 
 
-class ThetaStep(BaseEstimator):
+class Step(BaseEstimator):
+    """What θ-steps and φ-steps have in common.
+
+    Rows that sum to one already, as `normalized` says, are not normalised again.
+    """
+
+    normalized: bool = False
+
+    @property
+    def pseudo_count(self) -> float:
+        """What the plain step adds to every count."""
+        return 0.0
+
+    def prepare(self, context: StepContext) -> Any:
+        """Check parameters; return the step's state of this fit (or None)."""
+        return None
+
+
+class ThetaStep(Step):
     """Plain θ-step of PLSA: ``θ_dk ∝ N_dk + pseudo_count``. Base of the others.
 
     A step of your own overrides `update`, and `value` if it changes the objective.
@@ -136,16 +154,6 @@ class ThetaStep(BaseEstimator):
     needs_graph: bool = False
     safeguarded: bool = False
     max_halvings: int = 4
-    normalized: bool = False
-
-    @property
-    def pseudo_count(self) -> float:
-        """What the plain step adds to every count."""
-        return 0.0
-
-    def prepare(self, context: StepContext) -> Any:
-        """Check parameters; return the step's state of this fit (or None)."""
-        return None
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Return new rows of any positive scale from expected counts N_dk.
@@ -160,7 +168,7 @@ class ThetaStep(BaseEstimator):
         return 0.0
 
 
-class PhiStep(BaseEstimator):
+class PhiStep(Step):
     """Plain φ-step of PLSA: ``φ_kw ∝ N_wk + pseudo_count``. Base of the others.
 
     A step of your own is given plain float arrays of shape (words, K), some words at
@@ -179,16 +187,6 @@ class PhiStep(BaseEstimator):
     """
 
     needs_all_words: bool = False
-    normalized: bool = False
-
-    @property
-    def pseudo_count(self) -> float:
-        """What is added to every count before topics are normalised."""
-        return 0.0
-
-    def prepare(self, context: StepContext) -> Any:
-        """Check parameters; return the step's state of this fit (or None)."""
-        return None
 
     def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
         """Return new rows, not negative, from expected counts N_wk.

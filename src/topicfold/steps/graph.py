@@ -27,27 +27,8 @@ class GraphOperator:
     """A symmetric document graph W, its degrees and its Laplacian L = D − W.
 
     Every operation costs O(edges·K + D·K); results are the same bits for any number
-    of threads.
-
-    Parameters
-    ----------
-    graph : sparse matrix of shape (n_documents, n_documents)
-        Symmetric, non-negative, no self loops.
-    n_topics : int
-        Columns of the rows. Views of padded arrays are used with their padding, and
-        so are results: a copy a call is saved.
-    dtype : dtype, default=float64
-        Type of the mixtures.
-    threads : int, default=1
-        Number of threads.
-
-    Examples
-    --------
-    >>> graph = sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]])
-    >>> operator = GraphOperator(graph, 2)
-    >>> operator.smooth(np.array([[1.0, 0.0], [0.0, 1.0]]), 0.25)
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
+    of threads. Views of padded arrays are used with their padding, and so are
+    results: a copy per call is saved.
     """
 
     def __init__(
@@ -104,10 +85,7 @@ class GraphOperator:
         return float(rows.sum())
 
     def divergence(self, theta: Array) -> float:
-        """Return ``½ Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``.
-
-        Shares below 1e-10 count as 1e-10 under the logarithm.
-        """
+        """Return ``½ Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``, shares of 1e-10 least."""
         (wide,) = self._wide(theta)
         logs = np.empty_like(wide)
         self._run(kernels.log_rows, wide, self.n_topics, logs)
@@ -136,17 +114,10 @@ class GraphOperator:
     ) -> tuple[Array, int]:
         """Solve ``(diag(n_d) + strength · L) θ = N`` for all topics together.
 
-        Conjugate gradients with the diagonal as preconditioner. One step length
-        serves all topics, so the rows of every iterate sum to what the solution's
-        do if those of `start` did.
-
-        Returns
-        -------
-        theta : ndarray
-            The solution up to `tol` (relative residual in the preconditioner's
-            norm); rows as they come, not normalised.
-        n_iter : int
-            Iterations done.
+        Conjugate gradients with the diagonal as preconditioner, to `tol` (relative
+        residual in its norm). One step length serves all topics, so the rows of every
+        iterate sum to what the solution's do if those of `start` did. Returns the
+        solution, not normalised, and the number of iterations.
         """
         counts, start = self._wide(counts, start)
         weights = (self.weights * strength).astype(counts.dtype)

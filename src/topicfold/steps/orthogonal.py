@@ -113,13 +113,7 @@ class OrthogonalPhi(PhiStep):
 
 
 def overlap(topics: Array) -> float:
-    """Return ``O = ‖Σ_k φ_k‖² − Σ_k ‖φ_k‖²`` of word-major topics (V, K).
-
-    Examples
-    --------
-    >>> overlap(np.array([[1.0, 0.5], [0.0, 0.5]]))
-    1.0
-    """
+    """Return ``O = ‖Σ_k φ_k‖² − Σ_k ‖φ_k‖²`` of word-major topics (V, K)."""
     total = topics.sum(axis=1, dtype=np.float64)
     squares = np.einsum("wk,wk->w", topics, topics, dtype=np.float64)
     return float(total @ total - squares.sum())

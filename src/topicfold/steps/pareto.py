@@ -192,13 +192,7 @@ class ParetoTheta(EarlierParameters, ThetaStep):
 
 
 def bluntness(theta: Array) -> float:
-    """Return how near mixtures are to the uniform one: 1 there, 0 with one topic each.
-
-    Examples
-    --------
-    >>> bluntness(np.array([[0.5, 0.5], [1.0, 0.0]]))
-    0.5
-    """
+    """Return how near mixtures are to uniform ones: 1 there, 0 with one topic each."""
     squares = float(np.einsum("ik,ik->", theta, theta, dtype=np.float64))
     return (1.0 - squares / len(theta)) / max(1.0 - 1.0 / theta.shape[1], 1e-9)
 
@@ -209,16 +203,7 @@ def sweep_steps(lengths: Vector, degrees: Vector, pull: float) -> Vector:
 
 
 def separation(theta: Array, operator: GraphOperator) -> float:
-    """Return Q2; 0 where all documents are the same.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> graph = sparse.csr_matrix([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]])
-    >>> theta = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
-    >>> separation(theta, GraphOperator(graph, 2))
-    6.0
-    """
+    """Return Q2; 0 where all documents are the same."""
     total = theta.sum(axis=0, dtype=np.float64)
     squares = float(np.einsum("ik,ik->", theta, theta, dtype=np.float64))
     spread = len(theta) * squares - float(total @ total)
