@@ -91,7 +91,7 @@ def map_rows(
 ) -> Any:
     """Return packed documents with the plain rows that `function` returns.
 
-    See `RowFunction` for its arguments; there are one or two inputs, and `out` may be one of them.
+    See `RowFunction` for its arguments. There are one or two inputs; `out` may be one.
     """
     if isinstance(inputs[0], PackedBlocks):
         return inputs[0].engine.map_rows(function, inputs, shared, out)
