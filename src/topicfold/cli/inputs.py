@@ -449,13 +449,10 @@ def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress |
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
-    from rich.progress import TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import TimeElapsedColumn
 
-    columns = (*Bar.get_default_columns()[:-1], TimeRemainingColumn())
-    bar = Bar(
-        *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True
-    )
-    with bar:
+    columns = (*Bar.get_default_columns(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"Reading {Path(source).name}".replace("[", "\\["))
 
         def show(done: int, total: int) -> None:

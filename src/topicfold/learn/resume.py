@@ -277,11 +277,11 @@ def _described(value: Any) -> str:
 
 def _corpus_digest(X: Any) -> str:
     """Return the checksum of a matrix; of one in blocks, that of what it knows."""
-    parts = [X.indptr]
     if sparse.issparse(X):
-        parts += [X.indices, X.data]
+        parts = [X.indptr, X.indices, X.data]
     else:
-        parts += [X.block_rows, X.sum(axis=1), X.document_frequencies, X.term_totals]
+        frequencies = X.document_frequencies
+        parts = [X.block_rows, X.indptr, X.sum(axis=1), frequencies, X.term_totals]
     crc = 0
     for part in parts:
         crc = checksum(np.asarray(part), crc)
