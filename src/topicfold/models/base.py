@@ -224,7 +224,12 @@ class TopicModel(
 
     def _seen(self, X: Any) -> Any:
         """Return checked documents as the model sees them."""
-        return X
+        weights = getattr(self, "word_weights_", None)
+        if weights is None:
+            return X
+        from topicfold.infer.class_words import weighted_words
+
+        return weighted_words(X, weights)
 
     def _mixtures(self, X: Any) -> Array:
         """Return the mixtures of documents as seen: the one way of inference."""
@@ -578,6 +583,14 @@ def _warn_empty(X: sparse.csr_matrix) -> None:
             EmptyDocumentWarning,
             stacklevel=_level_of_caller(),
         )
+
+
+@contextmanager
+def already_warned() -> Iterator[None]:
+    """Keep a model inside another from warning again of empty documents."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)
+        yield
 
 
 def _level_of_caller() -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -21,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.models.base import TopicModel, check_counts
+from topicfold.exceptions import DataError
+from topicfold.models.base import TopicModel, already_warned, check_counts
 from topicfold.models.fstm import FSTM
 from topicfold.models.linear_rule import LinearRule
 from topicfold.models.manifold import LocallyConsistentPLSA
@@ -160,7 +159,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             One label per document.
         """
         X, codes = self._read(X, y)
-        with _already_warned():
+        with already_warned():
             theta = self.model_.fit_transform(X, codes)
         self._fit_rule(theta, codes)
         return self
@@ -195,7 +194,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         X, codes = self._read(X, y)
         rows: list[NDArray[np.int64]] = []
         found: list[NDArray[Any]] = []
-        with _already_warned():
+        with already_warned():
             for hidden, seen, new in self._hidden_parts(X, codes, cv):
                 rule = self._rule(seen, np.where(hidden, -1, codes)[~hidden])
                 rows.append(np.flatnonzero(hidden))
@@ -325,7 +324,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             if flat:  # it cannot have names
                 warnings.filterwarnings("ignore", "X does not have valid feature")
             X = check_counts(self, row, reset=False, allow_empty=True)
-        with _already_warned():
+        with already_warned():
             theta = self.model_.transform(X)[0].astype(np.float64)
         label = self.classifier_.predict(np.sqrt(theta[None, :]))[0]
         slope, intercept = self._linear_part(label)
@@ -405,7 +404,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     def _features(self, X: Any) -> Array:
         check_is_fitted(self, "classifier_")
         X = check_counts(self, X, reset=False, allow_empty=True)
-        with _already_warned():
+        with already_warned():
             theta: Array = self.model_.transform(X)
         return np.sqrt(theta)
 
@@ -477,19 +476,9 @@ def default_topics(
 ) -> TopicModel:
     """Return the topics of a `TopicClassifier` for which none were given.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_documents,)
-        Class numbers, -1 where unknown.
-    n_components : int or None, default=None
-        Number of topics; None depends on classes and documents.
-    few : bool or None, default=None
-        Whether to take the graph model for few labels; None: where there are fewer
-        than 30 per class and fewer than a quarter of the documents have one.
-    base : TopicModel or None, default=None
-        What `TwoPhase` refines with many labels; None is `FSTM`.
-    random_state, n_jobs :
-        Of the model; fixed, so that results can be had again.
+    With `few` labels the graph model (None: fewer than 30 per class, and on fewer than
+    a quarter of the documents), else `TwoPhase` on `base`. `codes` are class numbers,
+    -1 where unknown; the seed is fixed, so that results can be had again.
 
     Examples
     --------
@@ -514,11 +503,3 @@ def default_topics(
 def _n_topics(n_documents: int, n_classes: int) -> int:
     """Return 120, more for many classes, fewer for few documents."""
     return max(n_classes, min(max(120, 4 * n_classes), n_documents // 5), 2)
-
-
-@contextmanager
-def _already_warned() -> Iterator[None]:
-    """Keep the model from warning again of empty documents."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyDocumentWarning)
-        yield

@@ -16,15 +16,6 @@ from topicfold.exceptions import ModelFileError
 class LinearRule(BaseEstimator):
     """The decision of a fitted linear classifier, in a form that can be saved.
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
-        Slopes; one row for two classes.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
-        Intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
@@ -35,19 +26,7 @@ class LinearRule(BaseEstimator):
 
     @classmethod
     def of(cls, classifier: Any) -> Self:
-        """Return the rule of a fitted linear classifier.
-
-        Parameters
-        ----------
-        classifier : fitted classifier
-            With ``coef_``, ``intercept_``, ``classes_`` and the usual decision: the
-            largest value, or the sign for two classes.
-
-        Raises
-        ------
-        ModelFileError
-            If the classifier is not linear.
-        """
+        """Return the rule of a fitted linear classifier; an error if it is not one."""
         if isinstance(classifier, cls):
             return classifier
         missing = [
@@ -70,13 +49,7 @@ class LinearRule(BaseEstimator):
         return rule
 
     def decision_function(self, X: Any) -> Array:
-        """Return the decision values.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        """
+        """Return the decision values."""
         values: Array = np.asarray(X) @ self.coef_.T + self.intercept_
         return values.ravel() if len(self.coef_) == 1 else values
 
@@ -88,13 +61,7 @@ class LinearRule(BaseEstimator):
             raise ValueError("coef_, intercept_ and classes_ do not fit together")
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        """
+        """Return the classes."""
         values = self.decision_function(X)
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[chosen]

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.infer.class_words import class_word_weights, weighted_words
+from topicfold.infer.class_words import class_word_weights
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
 from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel, whole
@@ -180,10 +180,6 @@ class MedLDA(ClassifierMixin, LearnedModel):
         self.coef_ = dual.weights.astype(counts.dtype)
         self.topic_totals_ = learning.topic_totals()
         return self
-
-    def _seen(self, X: Any) -> Any:
-        weights = getattr(self, "word_weights_", None)
-        return X if weights is None else weighted_words(X, weights)
 
     def decision_function(self, X: Any) -> Array:
         """Return ``w_y·z̄`` of every class, or the second less the first of two.

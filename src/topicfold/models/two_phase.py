@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 from dataclasses import field
 from numbers import Integral, Real
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.labels import class_members
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 from topicfold.infer.class_words import (
     class_word_weights,
@@ -37,7 +36,7 @@ from topicfold.infer.two_phase import (
     expected_topic_counts,
 )
 from topicfold.learn.fstm import updated_topics
-from topicfold.models.base import TopicModel, check_counts
+from topicfold.models.base import TopicModel, already_warned, check_counts
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 
@@ -296,8 +295,7 @@ class TwoPhase(TopicModel):
         if self.word_weights is not None:
             self.word_weights_ = class_word_weights(counts, members)
             counts = weighted_words(counts, self.word_weights_)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyDocumentWarning)
+        with already_warned():
             if start is None:
                 self.base_ = self._phase_one(counts)
             elif hasattr(start, "components_"):
@@ -417,8 +415,7 @@ class TwoPhase(TopicModel):
         plain = not hasattr(self, "word_weights_") and not self._sees_neighbors()
         X = check_counts(self, X, reset=False, allow_empty=True, blocks=plain)
         X = self._seen(X)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyDocumentWarning)
+        with already_warned():
             theta = self.base_.transform(X)
         return self._with_neighbors(theta, X) if self._sees_neighbors() else theta
 
@@ -445,11 +442,6 @@ class TwoPhase(TopicModel):
             )
         return self.neighbor_weight > 0
 
-    def _seen(self, X: Any) -> Any:
-        """Return documents as the base model sees them."""
-        weights = getattr(self, "word_weights_", None)
-        return X if weights is None else weighted_words(X, weights)
-
     def perplexity(self, X: Any, *, random_state: int = 0) -> float:
         """Return the held-out perplexity under the new topics (lower is better).
 
@@ -464,8 +456,7 @@ class TwoPhase(TopicModel):
         """
         check_is_fitted(self, "base_")
         X = self._seen(check_counts(self, X, reset=False))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyDocumentWarning)
+        with already_warned():
             return self.base_.perplexity(X, random_state=random_state)
 
     @property
