@@ -194,7 +194,7 @@ def test_new_topics_by_the_kind_of_base(planted):
     lda = LDA(4, max_iter=2, random_state=0).fit(X)
     phi, gamma = lda.components_, np.exp(psi(planted[1] + 1e-300))
     set_topics(lda, X, theta)
-    by_hand = phi * (gamma.T @ (dense / (gamma @ phi))) + 0.01
+    by_hand = phi * (gamma.T @ (dense / (gamma @ phi))) + lda.topic_word_prior_
     np.testing.assert_allclose(lda.components_, by_hand / by_hand.sum(1)[:, None])
     np.testing.assert_allclose(lda.topic_totals_, by_hand.sum(1))
 
