@@ -151,21 +151,13 @@ class BlockCorpus(ABC):
         for first in range(0, len(blocks), BLOCKS_OF_A_BATCH):
             window = np.sort(blocks[first : first + BLOCKS_OF_A_BATCH])
             orders = [rng.permutation(int(self.block_rows[b])) for b in window]
-            total = sum(len(order) for order in orders)
-            n_batches = max(1, -(-total // size))
-            cuts = [
-                np.arange(n_batches + 1) * len(order) // n_batches for order in orders
-            ]
+            n_batches = max(1, -(-sum(map(len, orders)) // size))
             for i in range(n_batches):
-                rows = [
-                    np.sort(order[cut[i] : cut[i + 1]])
-                    for order, cut in zip(orders, cuts, strict=True)
-                ]
-                chosen = [
-                    (int(b), part)
-                    for b, part in zip(window, rows, strict=True)
-                    if len(part)
-                ]
+                chosen = []
+                for b, order in zip(window, orders, strict=True):
+                    first_row, end = (len(order) * n // n_batches for n in (i, i + 1))
+                    if end > first_row:
+                        chosen.append((int(b), np.sort(order[first_row:end])))
                 if chosen:
                     yield self._batch(chosen)
 

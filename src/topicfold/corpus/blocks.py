@@ -371,24 +371,27 @@ class BlockFile(NamedTuple):
             raise _unreadable(self.path, error) from error
         state = (*self, known.st_size, known.st_mtime_ns, known.st_ino)
         if state in _CHECKED:
-            block = _matrix(*_map_arrays(self.path)[:3], self.n_terms)
+            data, indices, indptr, _ = _map_arrays(self.path)
+            shape = (len(indptr) - 1, self.n_terms)
+            block = sparse.csr_matrix((data, indices, indptr), shape, copy=False)
+            # It was checked before; finding out again would read the whole block.
+            block.has_sorted_indices = block.has_canonical_format = True
         else:
             block = self._load_checked()
             _CHECKED.add(state)
         return block.astype(self.dtype, copy=False)
 
     def _load_checked(self) -> sparse.csr_matrix:
+        source = f"The block file {self.path}"
         if self.checksum >= 0 and checksum(Path(self.path)) != self.checksum:
             raise DataError(
-                f"The block file {self.path} is damaged: its checksum is not that of "
-                f"the index. {_AGAIN}"
+                f"{source} is damaged: its checksum is not that of the index. {_AGAIN}"
             )
         block = map_block(self.path, self.n_terms)
         if self.n_rows >= 0 and (self.n_rows, self.nnz) != (block.shape[0], block.nnz):
             raise DataError(
-                f"The block file {self.path} has {block.shape[0]} documents and "
-                f"{block.nnz} entries, the index says {self.n_rows} and {self.nnz}. "
-                f"{_AGAIN}"
+                f"{source} has {block.shape[0]} documents and {block.nnz} entries, the "
+                f"index says {self.n_rows} and {self.nnz}. {_AGAIN}"
             )
         return block
 
@@ -397,11 +400,10 @@ def write_block(path: Path, block: sparse.csr_matrix) -> None:
     """Write a canonical CSR matrix as one block file."""
     index = np.int32 if max(block.nnz, block.shape[1]) < 2**31 else np.int64
     tensors = {
-        "indptr": block.indptr.astype(index, copy=False),
-        "indices": block.indices.astype(index, copy=False),
-        "data": block.data,
+        "indptr": np.ascontiguousarray(block.indptr, index),
+        "indices": np.ascontiguousarray(block.indices, index),
+        "data": np.ascontiguousarray(block.data),
     }
-    tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     save_file(tensors, path, metadata={"n_terms": str(block.shape[1])})
 
 
@@ -441,16 +443,6 @@ def _map_arrays(path: str) -> tuple[Any, Any, Any, int]:
     except DAMAGE as error:
         raise _unreadable(path, error) from error
     return parts[0], parts[1], parts[2], width
-
-
-def _matrix(data: Any, indices: Any, indptr: Any, n_terms: int) -> sparse.csr_matrix:
-    block = sparse.csr_matrix(
-        (data, indices, indptr), shape=(len(indptr) - 1, n_terms), copy=False
-    )
-    # It was checked before; finding out again would read the whole block.
-    block.has_sorted_indices = True
-    block.has_canonical_format = True
-    return block
 
 
 def _unreadable(path: str, error: BaseException) -> DataError:

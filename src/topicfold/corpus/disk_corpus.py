@@ -20,10 +20,10 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from topicfold.corpus.blocks import BlockMatrix, BlockWriter, is_block_folder
-from topicfold.corpus.files import READING_OPTIONS, corpus_name, read
-from topicfold.corpus.formats.parts import side_bytes
+from topicfold.corpus.files import READING_OPTIONS, corpus_name, read, taken
+from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, encoded
-from topicfold.corpus.texts import Known, iter_texts, read_lines
+from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (
     Bounds,
     Tally,
@@ -35,7 +35,6 @@ from topicfold.corpus.vectorizing import (
 from topicfold.exceptions import DataError
 
 BLOCKS = "blocks"
-_SIDES = {"labels": "labels.txt", "ids": "ids.txt", "times": "time.txt"}
 # Entries and documents of a block on disk.
 _BLOCK_ENTRIES = 4_000_000
 _BLOCK_DOCUMENTS = 65_536
@@ -117,8 +116,7 @@ def vectorize_file(
            [1., 0., 1.]], dtype=float32)
     """
     place, target = Path(path), Path(folder)
-    names = ("format", *READING_OPTIONS)
-    reading = {name: options.pop(name) for name in names if name in options}
+    reading = taken(options, ("format", *READING_OPTIONS))
     known = Known(place, own_ids=reading.get("id") is not None)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = BlockWriter(target, overwrite=overwrite)
@@ -128,10 +126,10 @@ def vectorize_file(
         texts = known.texts(iter_texts(place, **reading))
         words = _stream_counts(texts, writer, scratch, **options)
         scratch.rmdir()
-        sides = dict(zip(_SIDES, known.finish(), strict=True))
+        sides = zip(("labels", "ids", "times"), known.finish(), strict=True)
         beside = {
-            _SIDES[name]: side_bytes([_one_line(v) for v in values], name)
-            for name, values in sides.items()
+            FOLDER_SIDES[name]: side_bytes([_one_line(v) for v in values], name)
+            for name, values in sides
             if values is not None
         }
         writer.close(words, beside=beside)
@@ -188,15 +186,8 @@ def open_disk_corpus(path: str | os.PathLike[str], *, name: str = "") -> DiskCor
     folder = Path(path)
     counts = BlockMatrix.open(folder)
     words = counts.vocabulary or [f"w{w}" for w in range(counts.shape[1])]
-    known: dict[str, Any] = {}
-    for field, file in _SIDES.items():
-        if (folder / file).is_file():
-            known[field] = read_lines(folder / file)
-            if len(known[field]) != len(counts):
-                raise DataError(
-                    f"{folder / file} has {len(known[field])} lines for {len(counts)} "
-                    "documents. One line belongs to each."
-                )
+    known = read_folder_sides(folder, len(counts), " for {} documents")
+    known.pop("split", None)
     return DiskCorpus(counts, words, name=name or folder.resolve().name, **known)
 
 

@@ -8,7 +8,7 @@ import difflib
 import json
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +32,19 @@ from topicfold.corpus.replacing import (
     settle,
     swap_files,
 )
-from topicfold.corpus.texts import TEXT_FORMATS, plain_suffix, read_texts, text_format
+from topicfold.corpus.texts import (
+    FIELDS,
+    TEXT_FORMATS,
+    plain_suffix,
+    read_texts,
+    text_format,
+)
 from topicfold.exceptions import DataError, DataWarning
 
 FOLDER = "folder"
 WRITTEN = (*FORMATS, FOLDER, "jsonl")
 READ = (*TEXT_FORMATS, *FORMATS, FOLDER)
-READING_OPTIONS = (
-    *("text", "label", "id", "time"),
-    *("encoding", "skip_bad_lines", "progress"),
-)
+READING_OPTIONS = (*FIELDS, "encoding", "skip_bad_lines", "progress")
 
 
 def read(
@@ -84,9 +87,7 @@ def read(
     kind = format or format_of(place)
     _check_name(kind, READ)
     if kind in TEXT_FORMATS:
-        reading = {
-            name: options.pop(name) for name in READING_OPTIONS if name in options
-        }
+        reading = taken(options, READING_OPTIONS)
         found = read_texts(place, format=kind, **reading)
         corpus = Corpus.from_texts(
             found.texts,
@@ -160,10 +161,7 @@ def write(
     check_free(place, replace=replace)
     if kind == FOLDER:
         return save_folder(corpus, place, replace=replace)
-    if kind == "jsonl":
-        _write_together(place, lambda draft: _write_jsonl(corpus, draft))
-        return place
-    _write_together(place, lambda draft: _write_matrix(FORMATS[kind], corpus, draft))
+    _write_together(place, kind, corpus)
     return place
 
 
@@ -184,6 +182,11 @@ def format_of(path: Path, *, written: bool = False) -> str:
             f"format=...: one of {', '.join(WRITTEN)}."
         )
     return text_format(path)
+
+
+def taken(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Take the options of some names out of a dictionary."""
+    return {name: options.pop(name) for name in names if name in options}
 
 
 def corpus_name(path: Path) -> str:
@@ -217,8 +220,7 @@ def _check_name(kind: str, known: tuple[str, ...]) -> None:
 
 def _assembled(parts: Parts, path: Path) -> Corpus:
     """Return the corpus of a file and of its side files."""
-    sides = read_sides(path)
-    known = {**parts.known, **sides}
+    known: dict[str, Any] = {**parts.known, **read_sides(path)}
     counts = parts.counts
     if not counts.shape[0]:
         raise DataError(f"{path} has no documents.")
@@ -237,8 +239,8 @@ def _assembled(parts: Parts, path: Path) -> Corpus:
         counts = sparse.csr_matrix(
             (counts.data, counts.indices, counts.indptr), (counts.shape[0], len(words))
         )
-    fields: dict[str, Any] = dict(known)
-    return Corpus(counts=counts, vocabulary=words, name=corpus_name(path), **fields)
+    name = corpus_name(path)
+    return Corpus(counts=counts, vocabulary=words, name=name, **known)
 
 
 def _write_matrix(
@@ -255,7 +257,7 @@ def _write_matrix(
     return side
 
 
-def _write_jsonl(corpus: Corpus, draft: Path) -> dict[str, list[str]]:
+def _write_jsonl(corpus: Corpus, draft: Path) -> None:
     if corpus.texts is None:
         raise DataError(
             "the corpus has counts but no texts, so it cannot be written as jsonl. "
@@ -268,14 +270,11 @@ def _write_jsonl(corpus: Corpus, draft: Path) -> dict[str, list[str]]:
             record = {"text": text}
             record |= {name: values[row] for name, values in known.items()}
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-    return {}
 
 
-def _write_together(
-    path: Path, write_main: Callable[[Path], dict[str, list[str]]]
-) -> None:
+def _write_together(path: Path, kind: str, corpus: Corpus) -> None:
     """Write a file and its side files aside, then give all of them their names."""
-    every = {path: "", **{side_file(path, name): name for name in SIDES}}
+    every = [path, *(side_file(path, name) for name in SIDES)]
     drafts: dict[Path, Path] = {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -283,7 +282,11 @@ def _write_together(
         for file in every:
             remove_leftovers(file)
         drafts[path] = new_draft(path)
-        sides = write_main(drafts[path])
+        if kind == "jsonl":
+            _write_jsonl(corpus, drafts[path])
+            sides = {}
+        else:
+            sides = _write_matrix(FORMATS[kind], corpus, drafts[path])
         for name, lines in sides.items():
             drafts[side_file(path, name)] = draft = new_draft(side_file(path, name))
             draft.write_bytes(side_bytes(lines, name))

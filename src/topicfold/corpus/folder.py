@@ -26,7 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.formats.parts import side_bytes
+from topicfold.corpus.formats.parts import (
+    FOLDER_SIDES,
+    check_length,
+    read_folder_sides,
+    side_bytes,
+)
 from topicfold.corpus.lines import BadLines, text_lines
 from topicfold.corpus.npz import load_counts
 from topicfold.corpus.record import Corpus
@@ -34,12 +39,7 @@ from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
 from topicfold.corpus.texts import OWN_ENCODING, json_objects, read_lines
 from topicfold.exceptions import DataError
 
-_SIDE_FILES = {
-    "labels": "labels.txt",
-    "split": "split.txt",
-    "times": "time.txt",
-    "ids": "ids.txt",
-}
+_ROWS, _COLUMNS = ", but counts.npz has {} rows", ", but counts.npz has {} columns"
 
 
 def corpora_path() -> Path | None:
@@ -106,14 +106,10 @@ def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
     counts = load_counts(folder / "counts.npz")
     n_documents, n_terms = counts.shape
     fields: dict[str, Any] = {"vocabulary": read_lines(folder / "vocab.txt")}
-    _check_length(folder / "vocab.txt", fields["vocabulary"], n_terms, "columns")
+    check_length(folder / "vocab.txt", fields["vocabulary"], n_terms, _COLUMNS)
     if not n_terms:
         raise DataError(f"{folder} has no words: counts.npz has no columns.")
-    for field, name in _SIDE_FILES.items():
-        file = folder / name
-        if file.is_file():
-            fields[field] = read_lines(file)
-            _check_length(file, fields[field], n_documents, "rows")
+    fields |= read_folder_sides(folder, n_documents, _ROWS)
     if (folder / "links.txt").is_file():
         fields["links"] = _load_links(folder / "links.txt")
     if texts and (folder / "docs.jsonl.gz").is_file():
@@ -169,7 +165,7 @@ def save_folder(
 def _fill(corpus: Corpus, folder: Path) -> None:
     sparse.save_npz(folder / "counts.npz", corpus.counts)
     sides = {"vocab.txt": corpus.vocabulary}
-    for field, name in _SIDE_FILES.items():
+    for field, name in FOLDER_SIDES.items():
         values = getattr(corpus, field)
         if values is not None and not (field == "ids" and corpus.texts is not None):
             sides[name] = values
@@ -183,14 +179,6 @@ def _fill(corpus: Corpus, folder: Path) -> None:
             for own, text in zip(ids, corpus.texts, strict=True):
                 record = {"text": text} if own is None else {"id": own, "text": text}
                 stream.write(json.dumps(record) + "\n")
-
-
-def _check_length(file: Path, lines: list[Any], expected: int, what: str) -> None:
-    if len(lines) != expected:
-        raise DataError(
-            f"{file} has {len(lines)} lines, but counts.npz has {expected} {what}. "
-            "One line belongs to each."
-        )
 
 
 def _load_links(file: Path) -> NDArray[np.int64]:
@@ -211,7 +199,7 @@ def _load_links(file: Path) -> NDArray[np.int64]:
 def _load_texts(file: Path, n_documents: int) -> dict[str, list[str]]:
     bad = BadLines(file)
     records = list(json_objects(text_lines(file, OWN_ENCODING, bad), bad))
-    _check_length(file, records, n_documents, "rows")
+    check_length(file, records, n_documents, _ROWS)
     for number, record in records:
         if not isinstance(record.get("text"), str):
             raise DataError(f'{file}, line {number}: the field "text" is no string.')

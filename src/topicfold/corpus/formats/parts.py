@@ -25,6 +25,13 @@ from topicfold.corpus.texts import read_lines
 from topicfold.exceptions import DataError
 
 SIDES = ("vocab", "labels", "ids", "times", "split")
+# The side files of a folder, by field.
+FOLDER_SIDES = {
+    "labels": "labels.txt",
+    "split": "split.txt",
+    "times": "time.txt",
+    "ids": "ids.txt",
+}
 
 
 @dataclass
@@ -104,6 +111,25 @@ def read_sides(path: Path) -> dict[str, list[str]]:
         words = _usual_vocabulary(path)
         found |= {} if words is None else {"vocab": words}
     return found
+
+
+def read_folder_sides(folder: Path, n_documents: int, source: str) -> dict[str, Any]:
+    """Return what the side files of a folder say, one line per document."""
+    found: dict[str, Any] = {}
+    for field_name, name in FOLDER_SIDES.items():
+        if (folder / name).is_file():
+            found[field_name] = read_lines(folder / name)
+            check_length(folder / name, found[field_name], n_documents, source)
+    return found
+
+
+def check_length(file: Path, lines: list[Any], expected: int, source: str) -> None:
+    """Refuse a side file that has not one line for each; `source` says of what."""
+    if len(lines) != expected:
+        raise DataError(
+            f"{file} has {len(lines)} lines{source.format(expected)}. One line belongs "
+            "to each."
+        )
 
 
 def _usual_vocabulary(path: Path) -> list[str] | None:
