@@ -196,7 +196,7 @@ class TextOptions:
 
     def text_format(self, source: str) -> str | None:
         """Return the format of raw text; None for counts and the built-in corpus."""
-        from topicfold.corpus.blocks import is_block_folder
+        from topicfold.corpus.block_corpus import is_block_folder
         from topicfold.corpus.files import format_of
         from topicfold.corpus.texts import TEXT_FORMATS
 

@@ -7,6 +7,7 @@ It answers the few questions that learning asks of a matrix as a CSR matrix woul
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -18,11 +19,15 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from topicfold.core.counts import check_counts
+from topicfold.corpus.replacing import settle
 from topicfold.exceptions import DataError
 
 # Blocks that one mini-batch is drawn from: documents of one source are often next to
 # each other, and on a cluster as many workers share the batch.
 BLOCKS_OF_A_BATCH = 8
+
+# What lists the blocks of a folder.
+INDEX = "index.safetensors"
 
 Rows = NDArray[np.int64]
 
@@ -164,6 +169,12 @@ class BlockCorpus(ABC):
     def _batch(self, chosen: list[tuple[int, Rows]]) -> Any:
         """Return rows of several blocks as something that an engine takes."""
         return self._take(chosen)
+
+
+def is_block_folder(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds counts in blocks."""
+    settle(Path(path))
+    return Path(path, INDEX).is_file()
 
 
 def clean_block(

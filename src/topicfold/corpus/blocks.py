@@ -25,14 +25,19 @@ from safetensors.numpy import save_file
 from scipy import sparse
 
 from topicfold.core.counts import checked_csr
-from topicfold.corpus.block_corpus import BlockCorpus, Rows, clean_block
+from topicfold.corpus.block_corpus import (
+    INDEX,
+    BlockCorpus,
+    Rows,
+    clean_block,
+    is_block_folder,
+)
 from topicfold.corpus.npz import DAMAGE, check_size, load_counts
-from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
+from topicfold.corpus.replacing import discard, new_draft, swap_folder
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.bundle import checksum, read_bundle, write_bundle
 
 KIND = "block_matrix"
-INDEX = "index.safetensors"
 BLOCK_SIZE = 65_536
 _TYPES = {"I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
 _AGAIN = "Write or copy it again."
@@ -473,12 +478,6 @@ def _checked_index(
 
 def _block_name(number: int) -> str:
     return f"block-{number:06d}.safetensors"
-
-
-def is_block_folder(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder holds counts in blocks."""
-    settle(Path(path))
-    return Path(path, INDEX).is_file()
 
 
 class _Tally:

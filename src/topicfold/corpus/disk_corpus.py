@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from topicfold.corpus.blocks import BlockMatrix, BlockWriter, is_block_folder
+from topicfold.corpus.block_corpus import is_block_folder
+from topicfold.corpus.blocks import BlockMatrix, BlockWriter
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, read, taken
 from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, encoded
