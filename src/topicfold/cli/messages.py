@@ -112,6 +112,8 @@ def one_line_messages() -> Iterator[None]:
     """Show warnings and topicfold's log records as single lines meanwhile."""
     logger = logging.getLogger("topicfold")
     handler, propagate = _LineHandler(level=logging.WARNING), logger.propagate
+    # The commands say themselves, on standard output, that the iterations ran out.
+    handler.addFilter(lambda record: "(max_iter)" not in str(record.msg))
     with warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.resetwarnings()
