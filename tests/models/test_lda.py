@@ -308,9 +308,11 @@ def test_own_count_left_out_serves_short_texts():
 def test_default_priors_follow_the_corpus(planted):
     X = planted[0]
     model = LDA(5, max_iter=2, random_state=0).fit(X)
-    np.testing.assert_allclose(model.doc_topic_prior_, 0.4)
+    np.testing.assert_allclose(model.doc_topic_prior_, 0.2)
     expected = min(0.1 * X.sum() / (5 * X.shape[1]), 0.1)
     assert model.topic_word_prior_ == pytest.approx(expected)
+    many = LDA(50, max_iter=2, random_state=0).fit(X)
+    np.testing.assert_allclose(many.doc_topic_prior_, 0.04)
     given = LDA(
         5, doc_topic_prior=0.2, topic_word_prior=0.3, max_iter=2, random_state=0
     ).fit(X)
@@ -352,8 +354,10 @@ def test_start_from_neighbors(planted):
     np.testing.assert_array_equal(starts[0], starts[1])
     assert (starts[0] != starts[2]).any()
     assert (starts[0] > 0).all()
-    # Half the corpus, so at most half of it is a topic's own.
-    assert matched_overlap(starts[0], topics) > 0.6
+    # Half of it is the corpus, so at most half is a topic's own.
+    by_chance = initial_topics(X, 4, "random", np.random.RandomState(0))
+    least = matched_overlap(by_chance, topics)
+    assert matched_overlap(starts[0], topics) > least + 0.1
 
 
 def test_start_from_neighbors_of_a_sample(planted, monkeypatch):

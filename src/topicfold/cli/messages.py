@@ -113,7 +113,7 @@ def one_line_messages() -> Iterator[None]:
     logger = logging.getLogger("topicfold")
     handler, propagate = _LineHandler(level=logging.WARNING), logger.propagate
     # The commands say themselves, on standard output, that the iterations ran out.
-    handler.addFilter(lambda record: "(max_iter)" not in str(record.msg))
+    handler.addFilter(lambda record: record.name != "topicfold.unsettled")
     with warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.resetwarnings()

@@ -125,16 +125,23 @@ def _neighbors(
     damped.data = 1.0 + np.log(np.maximum(damped.data, 1.0))
     rows = Weighting.fit(damped, "cosine").documents(damped)
     distance = np.ones(n_documents)  # half the squared one
+    # Where seeds are few, a bad one matters: the best of several is taken.
+    n_tries = max(1, min(8, 20 // n_topics))
+    # Not more than a topic's share of the documents.
+    n_neighbors = min(NEIGHBORS_PER_TOPIC, max(1, n_documents // n_topics))
 
     def topic(k: int) -> Array:
         total = distance.sum()
         # As many seeds as there are different documents: begin again.
         chances = distance / total if total > 0 else None
-        seed = rng.choice(n_documents, p=chances)
-        likeness = rows @ rows[[seed]].toarray()[0]
-        np.minimum(distance, np.maximum(1.0 - likeness, 0.0), out=distance)
+        drawn = rng.choice(n_documents, size=n_tries, p=chances)
+        tries = [rows @ rows[[seed]].toarray()[0] for seed in drawn]
+        left = [np.minimum(distance, np.maximum(1.0 - near, 0.0)) for near in tries]
+        best = int(np.argmin([part.sum() for part in left]))
+        seed, likeness = drawn[best], tries[best]
+        distance[:] = left[best]
         distance[seed] = 0.0
-        nearest = np.argsort(-likeness, kind="stable")[:NEIGHBORS_PER_TOPIC]
+        nearest = np.argsort(-likeness, kind="stable")[:n_neighbors]
         nearest = nearest[likeness[nearest] > 0]
         counts = np.asarray(X[nearest].sum(axis=0, dtype=np.float64)).ravel()
         own = (1 - BACKGROUND_SHARE) * counts / counts.sum()

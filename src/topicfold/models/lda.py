@@ -34,10 +34,10 @@ from topicfold.models.base import (
 )
 from topicfold.steps.base import PhiStep
 
-_logger = logging.getLogger("topicfold")
-# Of a corpus: Σ_k α_k, and η as a share of the mean count of a word in a topic, within
-# limits (benchmarks/results/lda_quality.md).
-ALPHA_SUM = 2.0
+_unsettled = logging.getLogger("topicfold.unsettled")
+# Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word
+# in a topic, within limits (benchmarks/results/lda_quality.md).
+ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
 ETA_SHARE = 0.1
 ETA_LIMITS = 0.002, 0.1
 # α, η and the start of a stream, of which only the first batch is known.
@@ -112,8 +112,8 @@ class LDA(DirichletTopics, StreamedModel):
         `batch_size` or `phi_step` it is kept in); ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α. None is ``2 / n_components``; in `partial_fit` 0.05 for CVB0 and 0.1 for
-        variational Bayes.
+        α. None is ``2 / n_components`` and at most 0.2; in `partial_fit` 0.05 for CVB0
+        and 0.1 for variational Bayes.
     topic_word_prior : float or None, default=None
         η. None is a tenth of the mean count of a word in a topic, between 0.002 and
         0.1; in `partial_fit`, which does not know the corpus, 0.01.
@@ -311,7 +311,7 @@ class LDA(DirichletTopics, StreamedModel):
         if self._tolerance() > 0 and self.n_iter_ == self.max_iter > 1:
             if self.converged_:
                 return
-            _logger.warning(
+            _unsettled.warning(
                 "the topics were still changing after %d passes (max_iter). They can "
                 "be used as they are; a higher max_iter may improve them",
                 self.n_iter_,
@@ -324,7 +324,8 @@ class LDA(DirichletTopics, StreamedModel):
         """Return α and η for the corpus that was stored."""
         cells = self.n_components * len(self.word_frequencies_)
         eta = ETA_SHARE * float(self.doc_lengths_.sum()) / cells
-        return ALPHA_SUM / self.n_components, float(np.clip(eta, *ETA_LIMITS))
+        alpha = min(ALPHA_SUM / self.n_components, ALPHA_MOST)
+        return alpha, float(np.clip(eta, *ETA_LIMITS))
 
     def _start_priors(self, alpha: Any, eta: float) -> None:
         alpha = alpha if self.doc_topic_prior is None else self.doc_topic_prior
