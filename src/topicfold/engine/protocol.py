@@ -28,7 +28,7 @@ and N_dk and N_wk are sums of ``X_dw q_k``; `OwnShare` holds scale and floor.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,15 @@ def check_collapsed(
             f"prior={prior}, own={own}, max_updates={max_updates}"
         )
     return prior, own
+
+
+class PassOptions(TypedDict, total=False):
+    """Options of a document pass that engines of blocks hand on as they are."""
+
+    prior: Array | None
+    link: Link
+    tol: float
+    own: OwnShare | None
 
 
 class DocumentPass(NamedTuple):

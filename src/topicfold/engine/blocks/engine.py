@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from topicfold.engine.blocks.store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.protocol import DocumentPass, Link, OwnShare
+from topicfold.engine.protocol import DocumentPass, PassOptions
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2
@@ -217,12 +217,9 @@ class BlockedEngine(BlocksEngine):
         parameters: Any,
         weights: Array,
         *,
-        prior: Array | None = None,
-        link: Link = "identity",
         max_updates: int = 0,
-        tol: float = 0.0,
         out: Any = None,
-        own: OwnShare | None = None,
+        **options: Unpack[PassOptions],
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only.
 
@@ -242,7 +239,7 @@ class BlockedEngine(BlocksEngine):
         ]
         self._words = None
         words, loglik, n_updates = self._blocks.reduce(
-            _evaluate_block, args, (weights, prior, link, max_updates, tol, own)
+            _evaluate_block, args, (weights, max_updates, options)
         )
         self._words = words
         if updated is not None:
@@ -276,23 +273,14 @@ def _evaluate_block(
     updated_path: str | None,
     out_path: str | None,
     weights: Array,
-    prior: Array | None,
-    link: Link,
     max_updates: int,
-    tol: float,
-    own: OwnShare | None,
+    options: PassOptions,
 ) -> tuple[Array, float, int]:
     """Document pass and word pass of one block."""
     parameters = (engine.read if updated_path is None else engine.take)(parameters_path)
+    out = engine.drop(out_path)
     done = engine.document_pass(
-        parameters,
-        weights,
-        prior=prior,
-        link=link,
-        max_updates=max_updates,
-        tol=tol,
-        out=engine.drop(out_path),
-        own=own,
+        parameters, weights, max_updates=max_updates, out=out, **options
     )
     words = engine.word_pass(parameters, weights, np.empty_like(weights))
     engine.write(counts_path, done.counts)

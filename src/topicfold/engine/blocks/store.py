@@ -77,14 +77,9 @@ class StoredBlock:
 
 
 class BlockStore:
-    """A folder of scratch files, removed with this object.
+    """A folder of scratch files in `storage` or the system's own, removed with this.
 
-    Parameters
-    ----------
-    storage : Path or None
-        Folder to work in; None is the system's temporary folder.
-    overwrite : bool, default=False
-        Whether files that nobody holds are written over; not if they are mapped.
+    With `overwrite`, files that nobody holds are written over: not if they are mapped.
     """
 
     def __init__(self, storage: Path | None, *, overwrite: bool = False) -> None:

@@ -13,7 +13,7 @@ Experimental: tried on one kind of GPU only; how blocks are planned may change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from topicfold.engine.blocks.packed import (
 )
 from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.cuda.transfer import Record, visit_blocks
-from topicfold.engine.protocol import DocumentPass, Link, OwnShare
+from topicfold.engine.protocol import DocumentPass, PassOptions
 
 # Documents that a visit reads, or writes, at most two; None leaves a place free.
 Inputs = tuple[PackedBlocks, ...]
@@ -283,12 +283,9 @@ class StreamedEngine(BlocksEngine):
         parameters: Any,
         weights: DeviceArray,
         *,
-        prior: DeviceArray | None = None,
-        link: Link = "identity",
         max_updates: int = 0,
-        tol: float = 0.0,
         out: Any = None,
-        own: OwnShare | None = None,
+        **options: Unpack[PassOptions],
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only."""
         counts: Any = self._new_documents() if out is None else out
@@ -301,12 +298,9 @@ class StreamedEngine(BlocksEngine):
             done = engine.document_pass(
                 inputs[0],
                 weights,
-                prior=prior,
-                link=link,
                 max_updates=max_updates,
-                tol=tol,
                 out=outputs[1],
-                own=own,
+                **options,
             )
             engine.word_pass(inputs[0], weights, self._block_words)
             self._words += self._block_words
