@@ -93,7 +93,13 @@ class CpuEngine(Engine):
 
     @cached_property
     def _first_positions(self) -> dict[int, NDArray[np.int64]]:
-        return first_positions(self._layout, self._word_ranges)
+        """Where each range of words begins in every document."""
+        positions, layout = {}, self._layout
+        for start, _ in self._word_ranges:
+            first = np.empty(self.n_documents, np.int64)
+            kernels.find_first_positions(layout.indptr, layout.indices, start, first)
+            positions[start] = first
+        return positions
 
     @property
     def word_order(self) -> NDArray[np.integer]:
@@ -259,7 +265,10 @@ class CpuEngine(Engine):
 
     def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
         """Topics on the simplex from counts; `out` may be `counts`."""
-        totals = self._clipped_totals(counts, prior)
+        if prior >= 0:
+            totals = self.topic_totals(counts) + prior * self.n_terms
+        else:
+            totals = self.topic_totals(np.maximum(counts + self.dtype.type(prior), 0))
         empty = totals <= 0
         scale = 1.0 / np.where(empty, 1.0, totals)
         self._map_words(kernels.scale_rows, counts, prior, scale, out)
@@ -293,11 +302,6 @@ class CpuEngine(Engine):
         prior = np.asarray(prior, np.float64)
         vector[: self.n_topics] = prior[: self.n_topics] if prior.ndim else prior
         return vector
-
-    def _clipped_totals(self, counts: Array, prior: float) -> NDArray[np.float64]:
-        if prior >= 0:
-            return self.topic_totals(counts) + prior * self.n_terms
-        return self.topic_totals(np.maximum(counts + self.dtype.type(prior), 0))
 
     def _map_words(
         self,
@@ -387,18 +391,6 @@ def _small_counts(data: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
         if np.array_equal(small, data):
             return small
     return data.astype(dtype)
-
-
-def first_positions(
-    documents: DocumentLayout, ranges: list[tuple[int, int]]
-) -> dict[int, NDArray[np.int64]]:
-    """Return, for each range of words, where it begins in every document."""
-    positions = {}
-    for start, _ in ranges:
-        first = np.empty(len(documents.indptr) - 1, np.int64)
-        kernels.find_first_positions(documents.indptr, documents.indices, start, first)
-        positions[start] = first
-    return positions
 
 
 def word_layout(documents: DocumentLayout) -> WordLayout:

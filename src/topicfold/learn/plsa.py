@@ -27,18 +27,8 @@ class PlsaEM:
     """One E-step for all models; the steps make the difference (docs/math.md §2).
 
     The document pass that evaluates an iteration is the first half of the next
-    one's E-step, so an iteration costs one document pass and one word pass.
-
-    Parameters
-    ----------
-    engine : Engine
-        The corpus.
-    phi : ndarray of shape (K, V)
-        Start of the topics; mixtures start uniform.
-    theta_step, phi_step : ThetaStep, PhiStep
-        The M-step.
-    graph : csr_matrix or None, default=None
-        Document graph for θ-steps that need one.
+    one's E-step, so an iteration costs one document pass and one word pass. Topics
+    start at `phi` (K, V), mixtures start uniform; `graph` is for θ-steps that need one.
     """
 
     def __init__(
