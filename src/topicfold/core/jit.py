@@ -10,7 +10,9 @@ a vectorised loop that stores by a test that its arrays lie far enough apart, an
 it one element after another if they do not; a sum in that loop would then be added in
 another order, by chance of the allocator. A loop that only stores may take either way,
 since each element's arithmetic is the same in both. ``tests/test_kernel_bits.py``
-reads the compiled code of every kernel for guarded sums.
+reads the compiled code of every kernel for guarded sums. A second rule keeps them the
+same in the first process and in later ones, which read the cache: **what a kernel calls
+is a `part`**, `inline` or `elementwise`.
 """
 
 from __future__ import annotations
@@ -37,6 +39,16 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` as a kernel over a range of rows."""
     return _compiled(function)
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that kernels call, and that LLVM makes part of each.
+
+    A call that is left in a kernel would be bound to the function compiled alone in
+    the process that compiles both, and to the kernel's own copy in a process that
+    reads the kernel from the cache: the two may add in another order.
+    """
+    return _compiled(function, forceinline=True)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:

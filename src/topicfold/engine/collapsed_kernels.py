@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold.core.jit import elementwise, kernel
+from topicfold.core.jit import elementwise, kernel, part
 from topicfold.engine.kernels import FLOOR
 from topicfold.engine.prefetch import prefetch_row
 from topicfold.engine.special import log_scalar
@@ -29,7 +29,7 @@ def left_out(a, b, own, prior, scale, floor):
     return max(a - share, prior) * max(b - share * scale, floor)
 
 
-@kernel
+@part
 def add_words(
     a, weights, rows, counts, prior, scale, floor, out_own, out_ratio, out_counts
 ):
@@ -164,7 +164,7 @@ def collapsed_document_rows(
         out_loglik[d] = total - length * log_scalar(max(norm, FLOOR))
 
 
-@kernel
+@part
 def add_collapsed_documents(
     begin,
     end,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold.core.jit import kernel
+from topicfold.core.jit import kernel, part
 from topicfold.engine.prefetch import prefetch_row
 from topicfold.engine.special import (
     digamma_scalar,
@@ -28,7 +28,7 @@ DEAD = 1e-18
 FLOOR = 1e-28
 
 
-@kernel
+@part
 def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
     """Write r_w = x_w / (a·b_w) and Σ_w r_w b_w for one document.
 
@@ -81,7 +81,7 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
         i += 1
 
 
-@kernel
+@part
 def weights_of_row(row, digamma, out_weights):
     """Turn parameters into weights: themselves, or exp ψ of them."""
     if digamma:
@@ -92,7 +92,7 @@ def weights_of_row(row, digamma, out_weights):
             out_weights[k] = row[k]
 
 
-@kernel
+@part
 def update_row(row, a, gradient, prior):
     """Set row = a·gradient + prior (clipped at 0), return the change of its shares."""
     n_topics = row.shape[0]
@@ -115,7 +115,7 @@ def update_row(row, a, gradient, prior):
     return change
 
 
-@kernel
+@part
 def document_loglik(counts, ratio, row, digamma):
     """Σ x log s with the document's weights normalised."""
     total = 0.0
@@ -186,7 +186,7 @@ def document_rows(
         out_loglik[d] = document_loglik(x, r, row, digamma)
 
 
-@kernel
+@part
 def add_documents(begin, end, tile_document, cursor, ratio, tile_weights, total):
     """Add the weights of a word's documents in one tile, each times its ratio.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold.core.jit import inline, kernel
+from topicfold.core.jit import inline, kernel, part
 
 BLOCK = 64  # documents tested at once before looking at single ones
 DONE = np.float32(-1e30)  # sum of a document that needs no more looking at
@@ -73,7 +73,7 @@ def search_tile(start, stop, query, tile, levels, options, out):
             work_query[terms[p]] = 0.0
 
 
-@kernel
+@part
 def search_query(row, tile, rows, levels, best, count, work_sums, work_probe):
     """Merge the tile's documents into the best list of one query; return its count."""
     terms, values = row
@@ -114,7 +114,7 @@ def search_query(row, tile, rows, levels, best, count, work_sums, work_probe):
     return count
 
 
-@kernel
+@part
 def add_list(documents, entries, value, take_min, work_sums):
     """Add one term's contribution to every document in its list."""
     weight = np.float32(value)
@@ -126,7 +126,7 @@ def add_list(documents, entries, value, take_min, work_sums):
             work_sums[documents[j]] += weight * entries[j]
 
 
-@kernel
+@part
 def rest_norm(values, take_min):
     """Norm of the query's terms not walked yet, rounded up to float32."""
     total = 0.0
@@ -137,7 +137,7 @@ def rest_norm(values, take_min):
     return np.float32(total * (1.0 + ROUNDING))
 
 
-@kernel
+@part
 def work_ahead(list_indptr, terms, cuts, level):
     """Count the list entries that the next level with any term would walk."""
     total = 0
@@ -151,7 +151,7 @@ def work_ahead(list_indptr, terms, cuts, level):
     return total
 
 
-@kernel
+@part
 def largest_sums(work_sums, work_probe):
     """Find the documents with the largest positive sums; return how many."""
     probe, probe_sums = work_probe
@@ -173,7 +173,7 @@ def largest_sums(work_sums, work_probe):
     return n_found
 
 
-@kernel
+@part
 def lowest_sum(best, count, margin):
     """Return the sum plus bound below which no document can be a neighbour."""
     documents, scores = best
@@ -189,7 +189,7 @@ def bound(total, norm, rest, take_min):
     return total + (min(norm, rest) if take_min else norm * rest)
 
 
-@kernel
+@part
 def count_left(work_sums, bounds, floor):
     """Count the documents that are not ruled out."""
     norms, rest, take_min = bounds
@@ -203,7 +203,7 @@ def count_left(work_sums, bounds, floor):
     return n_left
 
 
-@kernel
+@part
 def score_left(rows, work_sums, bounds, cut, first, best, count, margin):
     """Score every document that is not ruled out; return the new count."""
     norms, rest, take_min = bounds
@@ -222,7 +222,7 @@ def score_left(rows, work_sums, bounds, cut, first, best, count, margin):
     return count
 
 
-@kernel
+@part
 def rest_score(rows, document, cut):
     """Return what the terms from `cut` on add to a document's score."""
     row_indptr, row_terms, row_values, work_query, take_min = rows
@@ -235,7 +235,7 @@ def rest_score(rows, document, cut):
     return score
 
 
-@kernel
+@part
 def offer(rows, document, first, best, count):
     """Score a document from its row and keep it if it is among the best."""
     row_indptr, row_terms, row_values, work_query, take_min = rows
@@ -259,7 +259,7 @@ def is_worse(score, document, other_score, other):
     return score < other_score or (score == other_score and document > other)
 
 
-@kernel
+@part
 def push(documents, scores, count, document, score):
     """Put a neighbour into a heap whose root is the worst; return the new count."""
     if count < documents.shape[0]:
@@ -278,7 +278,7 @@ def push(documents, scores, count, document, score):
     return count
 
 
-@kernel
+@part
 def sink(documents, scores, count, document, score):
     """Put a neighbour in place of the heap's root."""
     hole = 0

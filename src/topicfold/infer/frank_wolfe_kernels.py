@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from topicfold.core.jit import SPACE, kernel
+from topicfold.core.jit import SPACE, kernel, part
 
 PROBABILITY_FLOOR = 1e-10
 """A topic gives at least this probability to a word that any topic has.
@@ -83,7 +83,7 @@ def infer_documents(
     return n_written
 
 
-@kernel
+@part
 def write_row(theta, out_indices, out_data):
     """Write the non-zeros of θ with sum 1; return how many there are."""
     total = theta.sum()
@@ -97,7 +97,7 @@ def write_row(theta, out_indices, out_data):
     return count
 
 
-@kernel
+@part
 def select_words(indices, data, known, out_words, out_weights):
     """Write known words and their weights with sum 1; return how many there are."""
     n_words, total = 0, 0.0
@@ -112,7 +112,7 @@ def select_words(indices, data, known, out_words, out_weights):
     return n_words
 
 
-@kernel
+@part
 def gather_document(words, weights, table, out_block, out_scores):
     """Copy the words' rows of φᵀ; write the log-likelihood at every vertex."""
     n_topics = len(out_scores)
@@ -127,7 +127,7 @@ def gather_document(words, weights, table, out_block, out_scores):
             out_scores[k] += weight * logs[k]
 
 
-@kernel
+@part
 def best_vertex(scores, weights):
     """Return the vertex with the largest objective, the first of equals."""
     top, best = 0, -np.inf
@@ -139,7 +139,7 @@ def best_vertex(scores, weights):
     return top
 
 
-@kernel
+@part
 def climb(
     top, block, scores, work, lists, ways, weights, promoting, pairwise, max_iter,
     tol, out_theta, out_info,
@@ -189,7 +189,7 @@ def climb(
     out_info[0], out_info[2], out_info[3] = iteration, value, max(gap, 0.0)
 
 
-@kernel
+@part
 def best_move(
     top, bad, block, work, lists, n_active, ways, weights, promoting, out_theta
 ):
@@ -238,7 +238,7 @@ def best_move(
     return gain, left
 
 
-@kernel
+@part
 def likelihood_gradient(block, rate, out_gradient):
     """Write ``g_k = Σ_w (u_w / x_w) φ_kw``, four words at a time."""
     n_words, n_topics = block.shape
@@ -257,7 +257,7 @@ def likelihood_gradient(block, rate, out_gradient):
             out_gradient[k] += r0 * b0[k]
 
 
-@kernel
+@part
 def best_direction(gradient, weights, promoting, theta):
     """Return the topic with the steepest slope and the gap ``max g - θ·g``."""
     top, best = 0, -np.inf
@@ -278,7 +278,7 @@ def best_direction(gradient, weights, promoting, theta):
     return top, best - level
 
 
-@kernel
+@part
 def worst_topic(gradient, weights, theta, active, top):
     """Return the topic in use, other than `top`, with the least slope."""
     bad, least = -1, np.inf
@@ -290,7 +290,7 @@ def worst_topic(gradient, weights, theta, active, top):
     return bad
 
 
-@kernel
+@part
 def try_direction(u, x, delta, cap, weights, promoting, theta, active, way):
     """Return the best step up to `cap` and what it wins."""
     step = line_search(u, x, delta, cap, weights, promoting, theta, active, way)
@@ -300,7 +300,7 @@ def try_direction(u, x, delta, cap, weights, promoting, theta, active, way):
     return step, gain
 
 
-@kernel
+@part
 def line_search(u, x, delta, cap, weights, promoting, theta, active, way):
     """Return the best step in [0, cap] along `delta`.
 
@@ -340,7 +340,7 @@ def line_search(u, x, delta, cap, weights, promoting, theta, active, way):
     return step
 
 
-@kernel
+@part
 def derivatives(step, u, x, delta, weights, promoting, theta, active, way):
     """Return slope and curvature of the objective at `step`."""
     slope, bend = 0.0, 0.0
@@ -358,7 +358,7 @@ def derivatives(step, u, x, delta, weights, promoting, theta, active, way):
     return slope, bend
 
 
-@kernel
+@part
 def term_gain(step, weights, theta, active, way):
     """Return what the separable term wins by `step`."""
     gain = 0.0
@@ -370,7 +370,7 @@ def term_gain(step, weights, theta, active, way):
     return gain
 
 
-@kernel
+@part
 def likelihood_gain(u, x, delta, step):
     """Return what the log-likelihood wins by `step`, without cancellation.
 

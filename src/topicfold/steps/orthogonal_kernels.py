@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold.core.jit import kernel
+from topicfold.core.jit import kernel, part
 
 ROOT_TOL = 1e-13
 MAX_NEWTON = 60
 
 
-@kernel
+@part
 def find_multiplier(counts, overlap, strength):
     """Return the root a of ``Σ_w N_w / (a + strength · c_w) = 1`` right of the poles.
 
