@@ -136,7 +136,7 @@ def word_case(rng, width, dtype):
 
 def collapsed_cases(rng, width, dtype):
     """Both passes of the collapsed link."""
-    from topicfold.engine import collapsed_kernels
+    from topicfold.engine import kernels
 
     indptr, indices, counts = make_documents(rng)
     shape = len(indptr) - 1, width
@@ -147,12 +147,12 @@ def collapsed_cases(rng, width, dtype):
         np.empty(len(indices), dtype), np.empty(len(indices), dtype),
         np.empty(shape[0]),
     )  # fmt: skip
-    kernel = collapsed_kernels.collapsed_document_rows
+    kernel = kernels.collapsed_document_rows
     yield "collapsed_document_rows", kernel, arguments, shape[0]
     _, arguments, _ = word_case(rng, width, dtype)
     *lists, ratio, rows, weights, out = arguments
     arguments = *lists, ratio[::-1].copy(), ratio, rows, weights, *sides, out
-    yield "collapsed_word_rows", collapsed_kernels.collapsed_word_rows, arguments, None
+    yield "collapsed_word_rows", kernels.collapsed_word_rows, arguments, None
 
 
 def table_cases(rng, width, dtype):

@@ -36,7 +36,7 @@ def kernel_functions():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and any(
                 isinstance(decorator, ast.Name)
-                and decorator.id in ("kernel", "inline", "lean_kernel")
+                and decorator.id in ("kernel", "part", "inline", "lean_kernel")
                 for decorator in node.decorator_list
             ):
                 yield path, node
@@ -73,6 +73,54 @@ def test_no_loop_both_sums_and_stores():
                 found.append(f"{path.name}:{loop.lineno} {function.name} {sums}")
     assert n_loops > 100
     assert found == []
+
+
+def test_what_kernels_call_is_part_of_them():
+    compiled = {function.name: function for _, function in kernel_functions()}
+    kernels = {
+        name
+        for name, function in compiled.items()
+        if any(getattr(d, "id", "") == "kernel" for d in function.decorator_list)
+    }
+    called = {
+        (caller, node.func.id)
+        for caller, function in compiled.items()
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert len(kernels) > 20
+    assert [pair for pair in sorted(called) if pair[1] in kernels] == []
+
+
+def test_the_process_that_compiles_gives_the_bits_of_those_that_read_the_cache(
+    tmp_path,
+):
+    code = """
+import hashlib, numpy as np
+from scipy import sparse
+from topicfold import LDA, PLSA
+from topicfold.infer.frank_wolfe import frank_wolfe
+rng = np.random.default_rng(0)
+X = sparse.csr_matrix(rng.poisson(0.3, (300, 120)).astype(float))
+topics = rng.dirichlet(np.full(120, 0.1), 4)
+found = [frank_wolfe(X, topics.T.copy(), tol=0.0).toarray()]
+for model in (PLSA(9, max_iter=5, tol=0.0), LDA(9, max_iter=5, tol=0.0)):
+    found.append(model.set_params(random_state=0).fit(X).doc_topics_)
+print([hashlib.sha256(array.tobytes()).hexdigest() for array in found])
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert any(tmp_path.rglob("*.nbc"))
+    assert outputs[0] == outputs[1]
 
 
 def test_guarded_sums_are_seen_in_compiled_code():

@@ -123,7 +123,7 @@ def test_what_is_known_takes_no_time(corpus, monkeypatch, tmp_path):
     monkeypatch.setattr(
         "topicfold.choosing.comparison.time.monotonic", lambda: next(clock)
     )
-    monkeypatch.delattr(PLSA, "fit")
+    monkeypatch.setattr(PLSA, "fit", None)
     again = compare(
         corpus, ["PLSA"], n_components=3, time_budget=1, results=tmp_path / "r.jsonl"
     )

@@ -22,7 +22,7 @@ from scipy.special import gammaln, psi
 
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
-from topicfold.engine import collapsed_kernels, kernels
+from topicfold.engine import kernels
 from topicfold.engine.protocol import (
     DocumentPass,
     Engine,
@@ -200,7 +200,7 @@ class CpuEngine(Engine):
             self._own = np.empty_like(self._ratio)
 
         def rows(start: int, stop: int) -> None:
-            collapsed_kernels.collapsed_document_rows(
+            kernels.collapsed_document_rows(
                 start,
                 stop,
                 layout.indptr,
@@ -239,7 +239,7 @@ class CpuEngine(Engine):
                 kernels.word_rows(start, stop, *lists, self._ratio, A, weights, out)
                 return
             numbers = self._own, self._ratio
-            collapsed_kernels.collapsed_word_rows(
+            kernels.collapsed_word_rows(
                 start, stop, *lists, *numbers, parameters, weights, *left_out, out
             )
 

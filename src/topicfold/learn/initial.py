@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 
 from topicfold.core.typing import Array
@@ -116,14 +117,12 @@ def _neighbors(
     A document is drawn with a probability in proportion to its squared distance from
     the nearest seed so far (k-means++, Arthur & Vassilvitskii 2007).
     """
-    from topicfold.graph.similarity import Weighting  # its room has compiled kernels
-
     X = _sampled(X, NEIGHBOR_DOCUMENTS, rng)
     X = X[np.flatnonzero(np.diff(X.indptr))]
     n_documents = X.shape[0]
     damped = X.astype(np.float64)
     damped.data = 1.0 + np.log(np.maximum(damped.data, 1.0))
-    rows = Weighting.fit(damped, "cosine").documents(damped)
+    rows = TfidfTransformer().fit_transform(damped)
     distance = np.ones(n_documents)  # half the squared one
     # Where seeds are few, a bad one matters: the best of several is taken.
     n_tries = max(1, min(8, 20 // n_topics))

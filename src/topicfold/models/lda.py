@@ -189,7 +189,7 @@ class LDA(DirichletTopics, StreamedModel):
     doc_updates = 2  # extra ones per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
     _earlier_parameters = {  # noqa: RUF012
-        "doc_updates": "it stays 2",
+        "doc_updates": "it stays 2 for variational Bayes, and CVB0 needs none",
         "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
     }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
