@@ -103,7 +103,7 @@ def few_labels() -> Figure:
             label=method,
         )
     axes.set(
-        xlabel="labelled documents a class",
+        xlabel="labelled documents per class",
         ylabel="test accuracy",
         title="20 Newsgroups, 20 classes",
         xticks=sizes,

@@ -88,7 +88,7 @@ def _passes() -> str:
         case = {"corpus": NEWS, "peer": peer, "threads": 2}
         seconds = [_value(rows, "seconds_a_pass", k=k, **case) for k in (20, 100, 500)]
         body.append([name, *map(_shown, seconds)])
-    return _table(["seconds a pass", "K = 20", "K = 100", "K = 500"], body)
+    return _table(["seconds per pass", "K = 20", "K = 100", "K = 500"], body)
 
 
 def _target() -> str:
@@ -115,7 +115,7 @@ def _all_peers() -> str:
         assert quality is not None, peer
         seconds = _shown(_value(rows, "seconds_a_pass", **case))
         body.append([name, seconds, f"{quality:.0f}"])
-    return _table(["K = 100", "seconds a pass", "perplexity after 4 passes"], body)
+    return _table(["K = 100", "seconds per pass", "perplexity after 4 passes"], body)
 
 
 if __name__ == "__main__":

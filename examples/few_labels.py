@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Few labels: topics of all documents, a classifier of five documents a class."""
+"""Few labels: topics of all documents, a classifier of five documents per class."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression

@@ -21,7 +21,7 @@ from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 
-# Fitted attributes with one entry a topic.
+# Fitted attributes with one entry per topic.
 _PER_TOPIC = ("topic_totals_", "doc_topic_prior_")
 # Mixtures with less than this left after a drop say nothing.
 _NOTHING_LEFT = 1e-12

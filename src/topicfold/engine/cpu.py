@@ -87,7 +87,7 @@ class CpuEngine(Engine):
 
     @cached_property
     def _word_ranges(self) -> list[tuple[int, int]]:
-        # One range a thread: every range walks all tiles, and the more words it has,
+        # One range per thread: every range walks all tiles, and the more words it has,
         # the more of a tile's ratios and weights it finds in cache.
         return balanced_ranges(self._words.work(self.n_terms), self.threads)
 

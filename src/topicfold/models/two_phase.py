@@ -185,7 +185,7 @@ class TwoPhase(TopicModel):
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts or other non-negative weights.
         y : array-like of shape (n_documents,) or (n_documents, n_classes)
-            Labels, or a matrix of 0 and 1 for several labels a document. -1 (also
+            Labels, or a matrix of 0 and 1 for several labels per document. -1 (also
             None or "", or a row without 1) is unknown: such a document has its
             neighbours in all classes and no topic is promoted for it.
         """

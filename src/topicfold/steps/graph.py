@@ -284,7 +284,7 @@ class LaplacianTheta(GraphTheta):
     step : float, default=0.4
         The paper's γ (0.1 there), in (0, 1]: larger steps, fewer of them.
     max_smoothings : int, default=5
-        Most smoothings an iteration. Many of them collapse all topics into one.
+        Most smoothings per iteration. Many of them collapse all topics into one.
     graph : sparse matrix, edge list, networkx graph or None, default=None
         The graph when the step is given to a plain PLSA; None there is the cosine
         graph of 10 neighbours.

@@ -3,7 +3,7 @@
 """Kernels over the edges of the document graph, serial over a range of documents.
 
 Arrays of mixtures are document-major with contiguous topics. Sums over documents
-leave one float64 a document, so that they do not depend on the ranges.
+leave one float64 per document, so that they do not depend on the ranges.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Formats with one document a line: LDA-C, SVMlight and MALLET's text form."""
+"""Formats with one document per line: LDA-C, SVMlight and MALLET's text form."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """The engine protocol over blocks of rows: out of core, or on workers.
 
 Every block is a :class:`~topicfold.engine.cpu.CpuEngine` in one common order of words.
-Packed documents are files, a file a block, of which a block that is kept in memory
+Packed documents are files, a file per block, of which a block that is kept in memory
 remembers the latest; packed topics are arrays here. A document pass visits every
 block once and adds up the expected counts of words in the same visit, since the word
 pass that follows asks for just these.

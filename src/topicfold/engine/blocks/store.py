@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packed documents in files, a file a block, and mixtures in one file of rows.
+"""Packed documents in files, a file per block, and mixtures in one file of rows.
 
 A file is never changed while its name stands: whoever computes a block again, after a
 worker was lost, reads the same input and writes the same output. Files that nobody

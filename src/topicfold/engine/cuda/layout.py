@@ -5,7 +5,7 @@ Words are renumbered by document frequency. The non-zeros are kept twice: docume
 document, and word by word with the documents in order. A word's list is cut into
 stretches, one for a warp. The lists of common words are cut at the borders of tiles
 of documents and visited tile by tile, so that the mixtures of a tile are fetched once
-for all of them. Memory: 16 bytes a non-zero (float32), and twice that while building.
+for all of them. Memory: 16 bytes per non-zero (float32), and twice that while building.
 """
 
 from __future__ import annotations
