@@ -290,7 +290,8 @@ class TopicModel(
         """Refuse a saved model whose arrays do not fit together."""
         if not hasattr(self, "components_"):
             return  # saved before it was fitted
-        missing = [name for name in self._needed_state if not hasattr(self, name)]
+        needed = self._needed_state
+        missing = [name for name in needed if getattr(self, name, None) is None]
         if missing or type(self.n_features_in_) is not int:
             what = ", ".join(missing) or "a whole number n_features_in_"
             raise ValueError(f"it lacks {what}")
