@@ -18,8 +18,8 @@ MARKS = "<!-- {0}: made by docs/readme_tables.py -->\n", "<!-- end of {0} -->"
 
 _PASSES = {
     "topicfold_plsa": "topicfold PLSA",
-    "topicfold_cvb0_single": "topicfold LDA, CVB0 with one document pass",
-    "topicfold_cvb0": "topicfold LDA, CVB0 (default: three document passes)",
+    "topicfold_cvb0_single": "topicfold LDA, CVB0 of 0.1.0 with one document pass",
+    "topicfold_cvb0": "topicfold LDA, CVB0 of 0.1.0 (three document passes)",
     "topicfold_variational": "topicfold LDA, variational",
     "tomotopy_lda": "tomotopy LDA, one sweep",
     "sklearn_nmf": "scikit-learn NMF, KL, float32",
@@ -27,7 +27,7 @@ _PASSES = {
 }
 _ALL_PEERS = {
     "topicfold_plsa": "topicfold PLSA",
-    "topicfold_cvb0": "topicfold LDA, CVB0 (default)",
+    "topicfold_cvb0": "topicfold LDA, CVB0 of 0.1.0",
     "topicfold_variational": "topicfold LDA, variational",
     "tomotopy_lda": "tomotopy LDA",
     "sklearn_nmf": "scikit-learn NMF, KL",
@@ -37,7 +37,7 @@ _ALL_PEERS = {
     "gensim_lda": "gensim LdaModel",
 }
 _TARGET = {
-    "topicfold_cvb0": "topicfold LDA, CVB0 (default)",
+    "topicfold_cvb0": "topicfold LDA, CVB0 of 0.1.0",
     "tomotopy_lda": "tomotopy",
 }
 
