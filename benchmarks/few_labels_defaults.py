@@ -177,9 +177,9 @@ Chosen on oh0, wap, short_searchsnippets, 20news_bydate_raw, la1s and bbc_news_o
 A where fewer than 30 documents per class and fewer than a quarter of all have a label,
 else B; 120 topics, 4 per class where that is more, a fifth of the documents where that
 is fewer (these two bounds were not measured). The other three corpora had no part in
-the choice. With few labels they confirm it on oh15 and reuters21578_dengcai and not on
-dblp_octis (80 labels), nor does oh0 among the six: by one start and one draw, a
-difference below 3 points says nothing.
+the choice. With few labels oh15 confirms it, reuters21578_dengcai is level and
+dblp_octis (80 labels) is against it, as is oh0 among the six: by one start and one
+draw, a difference below 3 points says nothing.
 """
 
 
