@@ -357,7 +357,7 @@ def read_new_documents(
 ) -> tuple[Any, list[str] | None]:
     """Read documents in the columns of a saved model; return counts and names.
 
-    Words of raw text that the model does not know are left out, which is said once
+    Words of raw text that the model does not know are left out, with one warning
     on standard error. Counts must have the model's vocabulary.
     """
     from topicfold import corpus

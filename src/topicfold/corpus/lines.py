@@ -3,7 +3,7 @@
 
 Compression is told by the first bytes, gzip and Zstandard. The encoding, where none is
 stated, is that of the byte order mark, else UTF-8 where it fits, else Windows-1252
-(Western European), which is said in a warning. A file in which some lines are UTF-8
+(Western European), with a warning. A file in which some lines are UTF-8
 and others are not has bad lines, reported with their numbers.
 """
 

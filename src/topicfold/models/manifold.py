@@ -314,7 +314,7 @@ class LocallyConsistentPLSA(GraphPLSA):
 
 
 class DiscriminativePLSA(GraphPLSA):
-    """DTM: PLSA that parts the far and joins the near, without a weight to choose.
+    """DTM: PLSA that separates distant documents and joins near ones, without a weight.
 
     Two objectives, the log-likelihood ℒ and the separation ``Q2 = Σ_ij ‖θ_i − θ_j‖²
     / Σ_ij W_ij ‖θ_i − θ_j‖²``; every iteration raises one and lowers neither. (Not the
