@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
+from tests_browser import figures_are_drawn
 
 from topicfold import TopicData
 from topicfold.report import write_report
@@ -156,6 +157,7 @@ def open_report(browser, tmp_path):
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{file.as_uri()}{place}")
         page.wait_for_selector("html.ready")
+        figures_are_drawn(page)
         return page
 
     yield start

@@ -12,6 +12,7 @@ import json
 
 import numpy as np
 import pytest
+from tests_browser import figures_are_drawn, until
 
 from topicfold import TopicData
 from topicfold.report import write_report
@@ -30,15 +31,6 @@ def pictures(tmp_path_factory):
     return tmp_path_factory.mktemp("screenshots")
 
 
-def until(page, condition):
-    """Wait for a condition; wait_for_function would need eval, which the page bans."""
-    for _ in range(1200):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"never: {condition}")
-
-
 def go(page, place):
     page.evaluate(
         "place => new Promise(done => { if (location.hash === place) done();"
@@ -46,6 +38,7 @@ def go(page, place):
         "location.hash = place; })",
         place,
     )
+    figures_are_drawn(page)
 
 
 def map_is_drawn(page):
