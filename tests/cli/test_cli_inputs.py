@@ -183,3 +183,19 @@ def test_progress_bar_ends_with_an_error(monkeypatch, tmp_path):
         reading_progress("x") as show,
     ):
         corpus.read_texts(tmp_path / "no.txt", progress=show)
+
+
+def test_several_columns_are_joined_and_said(cli, tmp_path, small):
+    file = tmp_path / "a.csv"
+    rows = [f"Foxes,red fox {i},2001-05-0{i + 1}" for i in range(3)]
+    rows += [f"Fish,blue sea {i},2002-05-0{i + 1}" for i in range(3)]
+    file.write_text("title,body,date\n" + "\n".join(rows), encoding="utf-8")
+    columns = ("--text", "title", "--text", "body")
+    done = cli("fit", file, *columns, "-o", tmp_path / "m", *small)
+    assert done.exit_code == 0, done.output
+    assert (
+        "Columns  text: title, body; time: date (2001-05-01 to 2002-05-03)"
+        in done.output
+    )
+    words = cli("topics", tmp_path / "m", "-f", "csv").stdout
+    assert {"foxes", "fox", "sea"} <= set(words.replace(",", " ").split())

@@ -122,7 +122,7 @@ def test_parquet(tmp_path):
     found = read_texts(tmp_path / "t.parquet", time="day")
     assert found == (["one", "two"], ["1", ""], None, ["1999-01-02", ""])
     parquet.write_table(pa.table({"text": ["one", None]}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match=r"row 2: the column 'text' is empty \(null\)"):
+    with pytest.raises(DataError, match=r'row 2: the field "text" is empty \(null\)'):
         read_texts(tmp_path / "t.parquet")
     with pytest.warns(DataWarning, match="1 bad rows were left out"):
         found = read_texts(tmp_path / "t.parquet", skip_bad_lines=True)
@@ -231,8 +231,8 @@ def test_bad_files_are_skipped_when_asked(tmp_path):
         ("a.csv", "text,label\n", "no documents"),
         (
             "a.csv",
-            "Text,label\nx,y\n",
-            r"no column 'text'. Did you mean 'Text'\? .*text='...'",
+            "Texts,label\nx,y\n",
+            r"no column 'text'. Did you mean 'Texts'\? .*text='...'",
         ),
         ("a.csv", "text,text\nx,y\n", "2 columns named 'text'"),
         ("a.csv", 'text,label\nx,y\n"open,y\nmore,z\n', "line 3: a quote is opened"),
@@ -410,5 +410,88 @@ def test_parquet_has_progress_and_no_encoding(tmp_path):
     found = read_texts(file, progress=lambda *place: seen.append(place))
     assert len(found.texts) == 25_000
     assert seen == [(10_000, 25_000), (20_000, 25_000), (25_000, 25_000)]
-    with pytest.raises(DataError, match="Parquet files have no encoding"):
+    with pytest.raises(DataError, match="parquet files have no encoding"):
         read_texts(file, encoding="utf-8")
+
+
+TABLE = "title,body,kind,date\nFoxes,red fox,land,2001-05-03\n,blue fish,sea,\n"
+
+
+def test_several_columns_of_text_are_joined(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text(TABLE, encoding="utf-8")
+    used = {}
+    found = read_texts(file, text=["title", "body"], label="kind", columns=used)
+    assert found.texts == ["Foxes\nred fox", "blue fish"]
+    assert used == {"text": "title, body", "label": "kind", "time": "date"}
+    with pytest.raises(DataError, match=r"no column 'bodi'. Did you mean 'body'\?"):
+        read_texts(file, text=["title", "bodi"])
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "parquet", "xlsx"])
+def test_title_and_date_are_recognised_in_every_kind_of_table(tmp_path, kind):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(
+        {"Title": ["Foxes", "Fish"], "Text": ["red", "blue"], "Date": ["2001", "2002"]}
+    )
+    file = tmp_path / f"a.{kind}"
+    if kind == "xlsx":
+        pytest.importorskip("openpyxl")
+        table.to_excel(file, index=False)
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        table.to_parquet(file)
+    elif kind == "csv":
+        table.to_csv(file, index=False)
+    else:
+        table.to_json(file, orient="records", lines=kind == "jsonl")
+    used = {}
+    found = read_texts(file, columns=used)
+    assert found.texts == ["Foxes\nred", "Fish\nblue"]
+    assert found.times == ["2001", "2002"]
+    assert used == {"text": "Title, Text", "time": "Date"}
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ('["a b", "c"]', ["a b", "c"]),
+        ('{"docs": [{"text": "a"}]}', ["a"]),
+        ('{"text": {"0": "a", "1": "b"}}', ["a", "b"]),
+        ('{"text": ["a", "b"], "label": ["x", "y"]}', ["a", "b"]),
+        ('{"text": "a"}\n{"text": "b"}', ["a", "b"]),
+    ],
+)
+def test_json_of_many_shapes(tmp_path, content, texts):
+    file = tmp_path / "a.json"
+    file.write_text(content, encoding="utf-8")
+    assert read_texts(file).texts == texts
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[1, 2]", "neither a list of objects nor one of strings"),
+        ("[", "is not valid JSON"),
+        ('[{"text": "a"}, {"body": "b"}]', 'entry 2: the field "text" is missing'),
+    ],
+)
+def test_json_that_holds_no_texts(tmp_path, content, message):
+    file = tmp_path / "a.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_texts(file)
+
+
+def test_table_without_names_has_numbers(tmp_path):
+    file = tmp_path / "a.tsv"
+    file.write_text("land\tred fox\nsea\tblue fish\n", encoding="utf-8")
+    found = read_texts(file, text="2", label="1")
+    assert found.texts == ["red fox", "blue fish"]
+    assert found.labels == ["land", "sea"]
+    with pytest.raises(DataError, match="by its number, from 1, if the first line"):
+        read_texts(file)
+    with pytest.raises(DataError, match="no column '3'"):
+        read_texts(file, text="3")
+    file.write_text("1\t2\nsea\tblue fish\n", encoding="utf-8")
+    assert read_texts(file, text="2").texts == ["blue fish"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from topicfold.cli.console import show_fact
 from topicfold.cli.messages import CommandError, tell
 
 if TYPE_CHECKING:
@@ -82,18 +83,26 @@ class TextOptions:
         _raw(
             "--from",
             metavar="FORMAT",
-            help="What INPUT is: files, lines, csv, tsv, jsonl, parquet, ldac, uci, "
-            "mm, svmlight, mallet, npz, folder.",
+            help="What INPUT is: files, lines, csv, tsv, json, jsonl, parquet, xlsx, "
+            "ldac, uci, mm, svmlight, mallet, npz, folder.",
             show_default="what its name shows",
         ),
     ] = None
-    text: Annotated[str | None, _column("the text", "text")] = None
+    text: Annotated[
+        list[str] | None,
+        _raw(
+            help="Column with the text, or its number if the file has no names; give "
+            "it several times to join columns.",
+            metavar="COLUMN",
+            show_default="text, below title if there is one",
+        ),
+    ] = None
     label: Annotated[str | None, _column("the class", "label, if there is one")] = None
     id: Annotated[
         str | None, _column("the name of a document", "id, if there is one")
     ] = None
     time: Annotated[
-        str | None, _column("its date or time", "time, if there is one")
+        str | None, _column("its date or time", "time, date, year …, if there is one")
     ] = None
     encoding: Annotated[
         str | None,
@@ -165,7 +174,7 @@ class TextOptions:
         return {
             "--" + name.replace("_", "-"): value
             for name, value in vars(self).items()
-            if value not in (None, False) and name != "format"
+            if value not in (None, False, []) and name != "format"
         }
 
     def reading(self) -> dict[str, Any]:
@@ -329,15 +338,34 @@ def read_corpus(
     if kind is None:
         return _read_counts(source, options, {}), None
     settings = options.vectorizing()
+    columns: dict[str, str] = {}
     with reading_progress(source, quiet=quiet) as progress:
         found = corpus.read(
             source,
             format=kind,
             progress=progress,
+            columns=columns,
             **options.reading(),
             **with_function(settings),
         )
+    if not quiet and columns:
+        show_fact("Columns", _columns_line(columns, found.times))
     return found, settings
+
+
+def _columns_line(columns: dict[str, str], times: list[str] | None) -> str:
+    """Return which columns were read, and from when to when the documents are."""
+    from topicfold.core.times import parse_times
+
+    line = "; ".join(f"{field}: {names}" for field, names in columns.items())
+    when = parse_times(times)
+    if when is None or "time" not in columns:
+        return line
+    known = when[when == when]  # neither NaN nor NaT
+    first, last = known.min(), known.max()
+    if when.dtype.kind == "f":
+        first, last = f"{first:g}", f"{last:g}"
+    return f"{line} ({first} to {last})"
 
 
 def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:

@@ -44,7 +44,7 @@ from topicfold.exceptions import DataError, DataWarning
 FOLDER = "folder"
 WRITTEN = (*FORMATS, FOLDER, "jsonl")
 READ = (*TEXT_FORMATS, *FORMATS, FOLDER)
-READING_OPTIONS = (*FIELDS, "encoding", "skip_bad_lines", "progress")
+READING_OPTIONS = (*FIELDS, "encoding", "skip_bad_lines", "progress", "columns")
 
 
 def read(
@@ -57,9 +57,10 @@ def read(
     path : str or path
         File or folder.
     format : str, optional
-        One of "files", "lines", "csv", "tsv", "jsonl", "parquet" (texts), "ldac",
-        "uci", "mm", "svmlight", "mallet", "npz", "folder" (counts); by default what
-        the name shows. The formats are described in `topicfold.corpus.formats`.
+        One of "files", "lines", "csv", "tsv", "json", "jsonl", "parquet", "xlsx"
+        (texts), "ldac", "uci", "mm", "svmlight", "mallet", "npz", "folder" (counts);
+        by default what the name shows. The formats are described in
+        `topicfold.corpus.formats`.
     **options
         For texts: those of `read_texts` and of `vectorize`. Counts take none.
 

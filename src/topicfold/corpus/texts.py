@@ -10,7 +10,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,12 +37,31 @@ _FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".json": "json",
+    ".xlsx": "xlsx",
     ".parquet": "parquet",
     ".txt": "lines",
     ".text": "lines",
     "": "lines",
 }
-TEXT_FORMATS = ("files", "lines", "csv", "tsv", "jsonl", "parquet")
+TEXT_FORMATS = ("files", "lines", "csv", "tsv", "json", "jsonl", "parquet", "xlsx")
+# Columns that are read if none is named, in any case; of times the first that is there.
+_USUAL = {
+    "text": ("text",),
+    "label": ("label",),
+    "id": ("id",),
+    "time": (
+        "time",
+        "date",
+        "datetime",
+        "timestamp",
+        "year",
+        "published",
+        "created_at",
+    ),
+}
+# A title that stands before the text, if no column of text is named.
+_TITLE = "title"
 
 
 class Document(NamedTuple):
@@ -87,8 +106,11 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
                                 line numbers are row numbers
     .csv, .tsv                  every row; the first line has the names of the columns
                                 (where it has no comma, a .csv file may have
-                                semicolons or tabs)
+                                semicolons or tabs), unless you name columns by their
+                                numbers, from 1
     .jsonl                      every line is an object; blank lines are left out
+    .json                       a list of objects or of strings, or a table by columns
+    .xlsx                       every row of the first sheet, below the names
     .parquet                    every row
     ==========================  ======================================================
 
@@ -101,10 +123,15 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
     path : str or path
         File or folder.
     **options
-        ``text``, ``label``, ``id``, ``time`` : str, optional
-            Names of the columns; by default columns of these very names.
-        ``format`` : {"files", "lines", "csv", "tsv", "jsonl", "parquet"}, optional
-            What the file is, where its name does not say it.
+        ``text`` : str or sequence of str, optional
+            Name of the column; several are joined, each on lines of its own. By default
+            "text", below "title" if there is such a column.
+        ``label``, ``id``, ``time`` : str, optional
+            Names of the columns; by default columns of these names. A time may also be
+            in a column date, datetime, timestamp, year, published or created_at.
+        ``format`` : str, optional
+            What the file is, where its name does not say it: "files", "lines", "csv",
+            "tsv", "json", "jsonl", "parquet" or "xlsx".
         ``encoding`` : str, optional
             How text is written; by default that of the byte order mark, or UTF-8, or
             Windows-1252 with a warning.
@@ -113,6 +140,8 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
             at the first.
         ``progress`` : callable, optional
             Called with how much is read, and of how much.
+        ``columns`` : dict, optional
+            Filled with the columns that were read, such as ``{"text": "title, text"}``.
 
     Returns
     -------
@@ -141,13 +170,14 @@ def iter_texts(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     label: str | None = None,
     id: str | None = None,
     time: str | None = None,
     encoding: str | None = None,
     skip_bad_lines: bool = False,
     progress: Progress | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Iterator[Document]:
     r"""Yield documents from disk, one at a time, whatever the size of the file.
 
@@ -170,18 +200,17 @@ def iter_texts(
     place = Path(path)
     kind = text_format(place, format)
     named = zip(FIELDS, (text, label, id, time), strict=True)
-    stated = {field: name for field, name in named if name is not None}
+    stated = {field: _names(name) for field, name in named if name is not None}
     if stated and kind in ("files", "lines"):
         flags = ", ".join(stated)
         raise DataError(f"{place} has no columns, so {flags} cannot be named.")
-    if kind == "parquet" and encoding is not None:
-        raise DataError(f"{place}: Parquet files have no encoding. Leave it out.")
-    unit = {"files": "file", "parquet": "row"}.get(kind, "line")
-    bad = BadLines(place, skip_bad_lines, unit)
+    if kind in ("parquet", "xlsx") and encoding is not None:
+        raise DataError(f"{place}: .{kind} files have no encoding. Leave it out.")
+    unit = {"files": "file", "parquet": "row", "json": "entry", "xlsx": "row"}
+    bad = BadLines(place, skip_bad_lines, unit.get(kind, "line"))
+    source = _Source(place, kind, stated, encoding, bad, progress, {}, columns)
     some = False
-    for document in _READERS[kind](
-        _Source(place, kind, stated, encoding, bad, progress)
-    ):
+    for document in _READERS[kind](source):
         some = True
         yield document
     bad.warn()
@@ -207,8 +236,8 @@ def text_format(path: Path, format: str | None = None) -> str:
     if suffix not in _FORMATS:
         raise DataError(
             f"{path} has the suffix {path.suffix!r}, which is not read. Give a folder "
-            "of .txt files or a file .txt (one document per line), .csv, .tsv, .jsonl "
-            "or .parquet; or say what it is with format=..."
+            "of .txt files or a file .txt (one document per line), .csv, .tsv, .json, "
+            ".jsonl, .xlsx or .parquet; or say what it is with format=..."
         )
     return _FORMATS[suffix]
 
@@ -309,51 +338,114 @@ class _Source(NamedTuple):
 
     path: Path
     kind: str
-    stated: dict[str, str]
+    stated: dict[str, tuple[str, ...]]
     encoding: str | None
     bad: BadLines
     progress: Progress | None
+    known: dict[tuple[str, ...], dict[str, tuple[str, ...]]]
+    used: dict[str, str] | None
 
     def lines(self) -> Iterator[tuple[int, str]]:
         return text_lines(self.path, self.encoding, self.bad, self.progress)
 
-    def columns(self, found: list[str]) -> dict[str, str]:
-        """Return the column of every field; one that is missing is an error."""
-        for field, name in ({"text": "text"} | self.stated).items():
-            if name not in found:
-                raise self.missing(field, name, found)
-        wanted = {field: self.stated.get(field, field) for field in FIELDS}
-        return {field: name for field, name in wanted.items() if name in found}
+    def columns(self, found: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the columns of every field that is there, found out once."""
+        key = tuple(found)
+        if key not in self.known:
+            self.known[key] = self._columns(key)
+            used = {} if self.used is None else self.used
+            for field, names in self.known[key].items():
+                used.setdefault(field, ", ".join(names))
+        return self.known[key]
 
-    def missing(self, field: str, name: str, names: list[str]) -> DataError:
+    def _columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        lower = {name.strip().lower(): name for name in reversed(found)}
+        columns: dict[str, tuple[str, ...]] = {}
+        for field, usual in _USUAL.items():
+            stated = self.stated.get(field)
+            if stated is None:
+                there = [lower[name] for name in usual if name in lower][:1]
+                if field == "text" and there and _TITLE in lower:
+                    there.insert(0, lower[_TITLE])
+                # A name of two columns that nobody asked for says nothing.
+                stated = tuple(name for name in there if found.count(name) == 1)
+                stated = tuple(there) if field == "text" else stated
+            columns[field] = tuple(name for name in stated if name in found)
+        return {field: names for field, names in columns.items() if names}
+
+    def check_columns(self, found: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the columns of a table; one that is missing is an error."""
+        columns = self.columns(found)
+        for field, names in ({"text": ("text",)} | self.stated).items():
+            if field == "text" and field not in self.stated and field in columns:
+                continue
+            for name in names:
+                if name not in found:
+                    raise self.missing(field, name, found)
+        return columns
+
+    def missing(self, field: str, name: str, names: Sequence[str]) -> DataError:
         """Return the error for a column that is not there, with what may be meant."""
         lower = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), lower, n=1)
         hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
         shown = ", ".join(repr(other) for other in names[:12])
         more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        numbered = (
+            " (by its number, from 1, if the first line has no names)"
+            if self.kind in ("csv", "tsv")
+            else ""
+        )
         return DataError(
             f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}{more};"
-            f" name the one with the {field} by {field}='...'."
+            f" name the one with the {field} by {field}='...'{numbered}."
         )
 
-    def documents(
-        self, record: dict[str, Any], names: dict[str, str], number: int
-    ) -> Iterator[Document]:
-        """Yield the document of a record whose text is a string, unless it is bad."""
+    def text_problem(self, record: dict[str, Any]) -> str:
+        """Return what is wrong with the text of a record, "" if nothing is."""
+        names = self.columns(tuple(record)).get("text", ())
+        wanted = self.stated.get("text", names or ("text",))
+        for name in wanted:
+            value = record.get(name)
+            if not isinstance(value, str) and (value is not None or len(wanted) == 1):
+                has = f"is a {type(value).__name__}"
+                if value is None:
+                    has = "is empty (null)" if name in record else "is missing"
+                near = difflib.get_close_matches(name, record, n=1)
+                wrong = near and name not in record
+                hint = f' Did you mean "{near[0]}"?' if wrong else ""
+                return f'the field "{name}" {has}.{hint}'
+        if not any(isinstance(record.get(name), str) for name in wanted):
+            return f"the fields {', '.join(wanted)} are all missing."
+        return ""
+
+    def documents(self, record: dict[str, Any], number: int) -> Iterator[Document]:
+        """Yield the document of a record whose text is good, unless it is bad."""
+        names = self.columns(tuple(record))
         known = {}
         for field in FIELDS[1:]:
-            value = _plain(record.get(names[field])) if field in names else ""
+            value = _plain(record.get(names[field][0])) if field in names else ""
             if value is None:
+                name = names[field][0]
                 self.bad.report(
                     number,
-                    f'the field "{names[field]}" is a '
-                    f"{type(record[names[field]]).__name__}. Write a string or a "
-                    "number.",
+                    f'the field "{name}" is a {type(record[name]).__name__}. Write a '
+                    "string or a number.",
                 )
                 return
             known[field] = value
-        yield Document(record[names["text"]], **known, line=number)
+        parts = (record.get(name) for name in names["text"])
+        yield Document(_joined(parts), **known, line=number)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _joined(parts: Iterable[Any]) -> str:
+    """Return the texts of one document, each on lines of its own."""
+    found = [part for part in parts if isinstance(part, str)]
+    return found[0] if len(found) == 1 else "\n".join(filter(None, found))
 
 
 def _line_documents(source: _Source) -> Iterator[Document]:
@@ -364,28 +456,114 @@ def _line_documents(source: _Source) -> Iterator[Document]:
 
 def _json_documents(source: _Source) -> Iterator[Document]:
     """Yield the documents of a file with one JSON object per line."""
-    names = {field: source.stated.get(field, field) for field in FIELDS}
-    own = names["text"]
+    yield from _of_records(
+        source, json_objects(source.lines(), source.bad), "in every line"
+    )
+
+
+def _of_records(
+    source: _Source, records: Iterable[tuple[int, dict[str, Any]]], where: str
+) -> Iterator[Document]:
+    """Yield the documents of numbered objects."""
     seen: dict[str, None] = {}
     record = None
-    for number, record in json_objects(source.lines(), source.bad):
+    for number, record in records:
         if len(seen) < 1000:
             seen.update(dict.fromkeys(record))
-        text = record.get(own)
-        if isinstance(text, str):
-            yield from source.documents(record, names, number)
+        problem = source.text_problem(record)
+        if not problem:
+            yield from source.documents(record, number)
             continue
-        has = "is missing" if text is None else f"is a {type(text).__name__}"
-        near = difflib.get_close_matches(own, record, n=1)
-        hint = f' Did you mean "{near[0]}"?' if near else ""
         source.bad.report(
             number,
-            f'the field "{own}" {has}.{hint} Write {{"text": "..."}} in every line, or '
-            "name the field with text='...'.",
+            f'{problem} Write {{"text": "..."}} {where}, or name the field with '
+            "text='...'.",
         )
-    for field, name in source.stated.items():
-        if record is not None and name not in seen:
-            raise source.missing(field, name, list(seen))
+    for field, names in source.stated.items():
+        for name in names:
+            if record is not None and name not in seen:
+                raise source.missing(field, name, list(seen))
+
+
+def _whole_json_documents(source: _Source) -> Iterator[Document]:
+    """Yield the documents of one JSON value: a list, or a table by columns."""
+    lines = [line for _, line in source.lines()]
+    try:
+        value = json.loads("\n".join(lines))
+    except (ValueError, RecursionError) as error:
+        # Many a file of JSON lines is called .json.
+        if lines and lines[0].lstrip().startswith("{"):
+            yield from _of_records(
+                source, json_objects(enumerate(lines, 1), source.bad), "in every line"
+            )
+            return
+        raise DataError(f"{source.path} is not valid JSON ({error}).") from error
+    if isinstance(value, dict) and len(value) == 1:  # such as {"documents": [...]}
+        only = next(iter(value.values()))
+        value = only if isinstance(only, list) and _is_records(only) else value
+    if isinstance(value, dict):
+        value = _rows_of(value)
+    if not isinstance(value, list) or not (
+        _is_records(value) or all(isinstance(item, str) for item in value)
+    ):
+        raise DataError(
+            f"{source.path} holds neither a list of objects nor one of strings. Write "
+            '[{"text": "..."}, ...].'
+        )
+    records = ({"text": item} if isinstance(item, str) else item for item in value)
+    yield from _of_records(source, enumerate(records, 1), "in every object")
+
+
+def _is_records(values: Any) -> bool:
+    return all(isinstance(item, dict) for item in values)
+
+
+def _rows_of(table: dict[str, Any]) -> Any:
+    """Return the rows of a table given as columns: lists, or objects as of pandas."""
+    columns = list(table.values())
+    if columns and _is_records(columns):
+        keys = list(columns[0])
+        return [{name: table[name].get(key) for name in table} for key in keys]
+    if columns and all(isinstance(column, list) for column in columns):
+        rows = zip(*columns, strict=False)
+        return [dict(zip(table, row, strict=True)) for row in rows]
+    return None
+
+
+def _sheet_documents(source: _Source) -> Iterator[Document]:
+    """Yield the rows of the first sheet of an Excel file."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise MissingDependencyError(
+            ".xlsx files need openpyxl. Install it with pip install 'topicfold[xlsx]', "
+            "or save the sheet as .csv."
+        ) from error
+    try:
+        book = load_workbook(source.path, read_only=True, data_only=True)
+    except Exception as error:
+        # openpyxl lets errors of zip and XML through as they are.
+        raise DataError(f"{source.path} cannot be read as .xlsx: {error}.") from error
+    try:
+        rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1)
+        named = ((n, row) for n, row in rows if any(v is not None for v in row))
+        _, first = next(named, (0, ()))
+        header = ["" if name is None else str(name).strip() for name in first]
+        if header:
+            source.check_columns(header)
+        texts = source.columns(header).get("text", ())
+        for number, row in named:
+            record = dict(zip(header, row, strict=False))
+            for name in texts:  # a title of a number is a text all the same
+                if isinstance(record[name], int | float):
+                    record[name] = str(record[name])
+            problem = source.text_problem(record)
+            if problem:
+                source.bad.report(number, problem)
+            else:
+                yield from source.documents(record, number)
+    finally:
+        book.close()
 
 
 def _table_documents(source: _Source) -> Iterator[Document]:
@@ -402,7 +580,8 @@ def _table_documents(source: _Source) -> Iterator[Document]:
     delimiter = next((mark for mark in marks if mark in header_line), marks[0])
     rows = csv.reader(chain([header_line], place), delimiter=delimiter, strict=True)
     header: list[str] | None = None
-    columns: dict[str, int] = {}
+    columns: dict[str, tuple[int, ...]] = {}
+    numbered = [name for names in source.stated.values() for name in names]
     while True:
         start = place.number + (header is not None)
         place.size = 0
@@ -420,22 +599,43 @@ def _table_documents(source: _Source) -> Iterator[Document]:
             continue
         if header is None:
             header = [name.strip() for name in row]
-            for field, name in source.columns(header).items():
-                if header.count(name) > 1:
-                    raise DataError(
-                        f"{path} has {header.count(name)} columns named {name!r}. "
-                        "Rename all but one."
-                    )
-                columns[field] = header.index(name)
-        elif len(row) == len(header):
-            values = {field: row[column] for field, column in columns.items()}
-            yield Document(**values, line=start)
+            nameless = bool(numbered) and not any(
+                name in header or not name.isdecimal() for name in numbered
+            )
+            if nameless:
+                header = [str(number) for number in range(1, len(row) + 1)]
+            columns = _places(source, header)
+            if not nameless:
+                continue
+        if len(row) == len(header):
+            yield _row_document(row, columns, start)
         elif row and any(row):
             bad.report(
                 start,
                 f"{len(row)} fields, the first line has {len(header)}. Put fields "
                 f"with {delimiter!r} into quotes.",
             )
+
+
+def _places(source: _Source, header: list[str]) -> dict[str, tuple[int, ...]]:
+    """Return the places of the columns of every field in a table."""
+    columns = source.check_columns(header)
+    for name in (name for names in columns.values() for name in names):
+        if header.count(name) > 1:
+            raise DataError(
+                f"{source.path} has {header.count(name)} columns named {name!r}. "
+                "Rename all but one."
+            )
+    return {f: tuple(header.index(name) for name in n) for f, n in columns.items()}
+
+
+def _row_document(
+    row: list[str], columns: dict[str, tuple[int, ...]], line: int
+) -> Document:
+    """Return the document of a row of a table."""
+    values = {field: row[places[0]] for field, places in columns.items()}
+    values["text"] = _joined(row[place] for place in columns["text"])
+    return Document(**values, line=line)
 
 
 class _Place:
@@ -466,18 +666,17 @@ def _parquet_documents(source: _Source) -> Iterator[Document]:
         ) from error
     try:
         with ParquetFile(source.path) as file:
-            names = source.columns(file.schema_arrow.names)
-            own, number = names["text"], 0
-            for batch in file.iter_batches(10_000, columns=list(names.values())):
+            names = source.check_columns(file.schema_arrow.names)
+            wanted = [name for found in names.values() for name in found]
+            number = 0
+            for batch in file.iter_batches(10_000, columns=wanted):
                 for record in batch.to_pylist():
                     number += 1
-                    if isinstance(record[own], str):
-                        yield from source.documents(record, names, number)
-                        continue
-                    kind = f"a {type(record[own]).__name__}"
-                    kind = "empty (null)" if record[own] is None else kind
-                    problem = f"the column {own!r} is {kind}, not a string."
-                    source.bad.report(number, problem)
+                    problem = source.text_problem(record)
+                    if problem:
+                        source.bad.report(number, problem)
+                    else:
+                        yield from source.documents(record, number)
                 if source.progress is not None:
                     source.progress(number, file.metadata.num_rows)
     except DataError:
@@ -558,6 +757,8 @@ _READERS: dict[str, Callable[[_Source], Iterator[Document]]] = {
     "lines": _line_documents,
     "csv": _table_documents,
     "tsv": _table_documents,
+    "json": _whole_json_documents,
     "jsonl": _json_documents,
     "parquet": _parquet_documents,
+    "xlsx": _sheet_documents,
 }
