@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import warnings
+import zipfile
 
 import pytest
 from hypothesis import given, settings
@@ -495,3 +496,30 @@ def test_table_without_names_has_numbers(tmp_path):
         read_texts(file, text="3")
     file.write_text("1\t2\nsea\tblue fish\n", encoding="utf-8")
     assert read_texts(file, text="2").texts == ["blue fish"]
+
+
+def test_json_columns_of_different_lengths_are_an_error(tmp_path):
+    file = tmp_path / "t.json"
+    file.write_text('{"text": ["a", "b"], "label": ["x"]}')
+    with pytest.raises(DataError, match="different lengths: 'text' 2, 'label' 1"):
+        read_texts(file)
+
+
+def test_a_damaged_sheet_is_told_and_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("topicfold.corpus.npz._ALWAYS_FINE", 10**6)
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["text"])
+    book.active.append(["red fox"])
+    book.save(tmp_path / "t.xlsx")
+    for name, content in (("bad", b"<worksheet><row"), ("bomb", b" " * 10**7)):
+        file = tmp_path / f"{name}.xlsx"
+        with (
+            zipfile.ZipFile(tmp_path / "t.xlsx") as whole,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as spoiled,
+        ):
+            for member in whole.namelist():
+                sheet = member.endswith("sheet1.xml")
+                spoiled.writestr(member, content if sheet else whole.read(member))
+        with pytest.raises(DataError, match=rf"{name}.xlsx cannot be read as .xlsx"):
+            read_texts(file)

@@ -224,6 +224,21 @@ def spoil_npz(data: bytes, draw: Random) -> bytes:
     return stream.getvalue()
 
 
+def spoil_zip(data: bytes, draw: Random) -> bytes:
+    """Change the text of one member of an archive, or leave it out."""
+    with ZipFile(io.BytesIO(data)) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    name = draw.choice(sorted(members))
+    members[name] = spoil_text(members[name], draw)
+    if draw.random() < 0.1:
+        del members[name]
+    stream = io.BytesIO()
+    with ZipFile(stream, "w", ZIP_DEFLATED) as file:
+        for key, content in members.items():
+            file.writestr(key, content)
+    return stream.getvalue()
+
+
 def spoil_json_text(data: bytes, draw: Random) -> bytes:
     """Change a value of a JSON document."""
     value = spoil_json(json.loads(data), draw)

@@ -21,6 +21,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import openpyxl
 import scipy.io
 from fuzz import mutations as m
 from scipy import sparse
@@ -144,6 +145,13 @@ JSON_LINES = "".join(
     json.dumps({"id": i, "text": t, "label": c, "time": w}) + "\n"
     for i, t, c, w in ROWS
 )
+
+
+def _write_sheet(path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in [("id", "text", "label", "time"), *ROWS]:
+        book.active.append(row)
+    book.save(path)
 
 
 def _write_model(make: Callable[[], Any]) -> Callable[[Path], None]:
@@ -398,6 +406,13 @@ def _json_lines_by_hand(path: Path) -> Any:
     return [json.loads(line)["text"] for line in lines if line.strip()]
 
 
+def _json_by_hand(path: Path) -> Any:
+    values = json.loads(path.read_bytes().decode("utf-8-sig"))
+    if not isinstance(values, list) or not values:
+        raise ValueError("another form")
+    return [value["text"] if isinstance(value, dict) else value for value in values]
+
+
 TEXT = (m.spoil_text, m.spoil_text, m.spoil_text, m.spoil_bytes)
 BUNDLE = (spoil_bundle, spoil_bundle, spoil_bundle, m.spoil_bytes)
 MODELS = ("plsa", "lda", "gibbs", "fstm", "lsi", "ltm", "medlda", "classifier")
@@ -456,6 +471,19 @@ TARGETS = {
             (m.spoil_json_lines, *TEXT),
             _use_texts("jsonl"),
             _json_lines_by_hand,
+        ),
+        Target(
+            "t.json",
+            _write_rows(json.dumps([json.loads(x) for x in JSON_LINES.splitlines()])),
+            (m.spoil_json_text, *TEXT),
+            _use_texts("json"),
+            _json_by_hand,
+        ),
+        Target(
+            "t.xlsx",
+            _write_sheet,
+            (m.spoil_zip, m.spoil_zip, m.spoil_bytes),
+            _use_texts("xlsx"),
         ),
         Target(
             "t.txt",

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import tokenize
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +48,18 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file; `DAMAGE` is raised where it cannot be read."""
     # Opened here, for NumPy leaves a damaged file open.
     with path.open("rb") as raw:
-        with zipfile.ZipFile(raw) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        if size > max(_ALWAYS_FINE, _MOST_PACKED * path.stat().st_size):
-            raise ValueError(f"it would unpack to {size:,} bytes")
-        raw.seek(0)
+        check_unpacked(raw)
         with np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
+
+
+def check_unpacked(raw: BinaryIO) -> None:
+    """Refuse an archive that unpacks to absurdly much; go back to its start."""
+    with zipfile.ZipFile(raw) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    if size > max(_ALWAYS_FINE, _MOST_PACKED * raw.seek(0, io.SEEK_END)):
+        raise ValueError(f"it would unpack to {size:,} bytes")
+    raw.seek(0)
 
 
 def load_counts(path: Path) -> sparse.csr_matrix:

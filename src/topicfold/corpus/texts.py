@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import difflib
@@ -10,7 +11,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from topicfold.corpus.lines import (
     text_lines,
     warn_fallback,
 )
-from topicfold.corpus.npz import DAMAGE
+from topicfold.corpus.npz import DAMAGE, check_unpacked
 from topicfold.exceptions import DataError, DataWarning, MissingDependencyError
 
 # UTF-8, with or without a byte order mark: how topicfold's own files are written.
@@ -502,7 +503,7 @@ def _whole_json_documents(source: _Source) -> Iterator[Document]:
         only = next(iter(value.values()))
         value = only if isinstance(only, list) and _is_records(only) else value
     if isinstance(value, dict):
-        value = _rows_of(value)
+        value = _rows_of(value, source.path)
     if not isinstance(value, list) or not (
         _is_records(value) or all(isinstance(item, str) for item in value)
     ):
@@ -518,14 +519,17 @@ def _is_records(values: Any) -> bool:
     return all(isinstance(item, dict) for item in values)
 
 
-def _rows_of(table: dict[str, Any]) -> Any:
+def _rows_of(table: dict[str, Any], path: Path) -> Any:
     """Return the rows of a table given as columns: lists, or objects as of pandas."""
     columns = list(table.values())
     if columns and _is_records(columns):
         keys = list(columns[0])
         return [{name: table[name].get(key) for name in table} for key in keys]
     if columns and all(isinstance(column, list) for column in columns):
-        rows = zip(*columns, strict=False)
+        if len({len(column) for column in columns}) > 1:
+            sizes = ", ".join(f"{name!r} {len(table[name])}" for name in table)
+            raise DataError(f"{path} has columns of different lengths: {sizes}.")
+        rows = zip(*columns, strict=True)
         return [dict(zip(table, row, strict=True)) for row in rows]
     return None
 
@@ -539,14 +543,24 @@ def _sheet_documents(source: _Source) -> Iterator[Document]:
             ".xlsx files need openpyxl. Install it with pip install 'topicfold[xlsx]', "
             "or save the sheet as .csv."
         ) from error
-    try:
-        book = load_workbook(source.path, read_only=True, data_only=True)
-    except Exception as error:
-        # openpyxl lets errors of zip and XML through as they are.
-        raise DataError(f"{source.path} cannot be read as .xlsx: {error}.") from error
-    try:
-        rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1)
-        named = ((n, row) for n, row in rows if any(v is not None for v in row))
+
+    def rows() -> Generator[tuple[int, tuple[Any, ...]]]:
+        try:
+            with source.path.open("rb") as raw:
+                check_unpacked(raw)
+                book = load_workbook(raw, read_only=True, data_only=True)
+                sheet = book.worksheets[0].iter_rows(values_only=True)
+                for number, row in enumerate(sheet, 1):
+                    if any(value is not None for value in row):
+                        yield number, row
+        except DAMAGE as error:
+            # openpyxl lets errors of zip and XML through as they are.
+            raise DataError(
+                f"{source.path} cannot be read as .xlsx ({error}). Save the sheet "
+                "again, or as .csv."
+            ) from error
+
+    with contextlib.closing(rows()) as named:
         _, first = next(named, (0, ()))
         header = ["" if name is None else str(name).strip() for name in first]
         if header:
@@ -562,8 +576,6 @@ def _sheet_documents(source: _Source) -> Iterator[Document]:
                 source.bad.report(number, problem)
             else:
                 yield from source.documents(record, number)
-    finally:
-        book.close()
 
 
 def _table_documents(source: _Source) -> Iterator[Document]:
