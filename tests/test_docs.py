@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 import topicfold
 from topicfold.cli.main import COMMANDS, app
+from topicfold.exceptions import UnsettledWarning
 from topicfold.registry import models
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -239,5 +240,6 @@ def test_code_runs(page, tmp_path, monkeypatch, capsys):
         code = compile("\n" * line + source, str(DOCS / page), "exec")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UnsettledWarning)
             exec(code, names)
     assert ran >= 1

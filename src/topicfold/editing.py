@@ -236,8 +236,19 @@ def apply_edits(
             model = _apply(model, dict(edit), X)
         except (KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
-            raise DataError(f"Edit {number} ({edit!r}): {reason}") from error
+            raise DataError(f"Edit {number} ({_in_words(edit)}): {reason}") from error
     return model
+
+
+def _in_words(edit: Mapping[str, Any]) -> str:
+    """Return an edit as a person would say it: merge 3, 99."""
+    values = [edit[name] for name in edit if name != "action"]
+    parts = [
+        ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        for value in values
+        if value != ""
+    ]
+    return " ".join([str(edit.get("action", "no action")), *parts])
 
 
 def _apply(model: Any, edit: dict[str, Any], X: Any) -> Any:

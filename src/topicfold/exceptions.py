@@ -30,5 +30,9 @@ class FitInterruptedWarning(UserWarning):
     """A fit was ended by Ctrl-C; the model holds the best parameters so far."""
 
 
+class UnsettledWarning(UserWarning):
+    """The topics were still changing when a fit had done its last iteration."""
+
+
 class DataWarning(UserWarning):
     """The input was read, but not as it stands: lines skipped, encoding guessed."""

@@ -2,13 +2,19 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
 from topicfold import LDA, LSI, PLSA
 from topicfold.corpus import vectorize
-from topicfold.persistence.model_folder import load_model_folder, save_model_folder
+from topicfold.persistence.model_folder import (
+    load_model_folder,
+    save_folder,
+    save_model_folder,
+)
 from topicfold.search import TopicIndex
+from topicfold.search.lexical import DEFAULT_MIX
 
 TEXTS = [
     "car motor wheel",
@@ -48,7 +54,7 @@ def found(result):
 
 
 def test_finds_documents_that_share_no_word(cli, lsi):
-    names = found(cli("search", lsi, "car", "-n", 4, "-f", "json"))
+    names = found(cli("search", lsi, "car", "-n", 4, "-f", "json", "--mix", 0))
     assert set(names) == {"d0", "d1", "d2", "d3"}
     saved = load_model_folder(lsi)
     index = TopicIndex(saved.model, vocabulary=saved.vocabulary, text=saved.text)
@@ -72,39 +78,50 @@ def test_every_way_to_ask(cli, lsi):
     assert words == {"sea", "water", "boat"}
 
 
-def test_table_and_csv(cli, lsi):
-    table = cli("search", lsi, "boat", "-n", 2)
-    assert table.exit_code == 0
-    head, *lines = table.stdout.splitlines()
-    assert head.split()[:4] == ["rank", "document", "score", "label"]
-    assert len(lines) == 2
-    assert all("sea" in line for line in lines)
+def test_results_and_csv(cli, lsi):
+    shown = cli("search", lsi, "boat", "-n", 2)
+    assert shown.exit_code == 0
+    lines = shown.stdout.splitlines()
+    assert lines[0].split()[:4] == ["1", "fish", "boat", "sea"]
+    assert lines[0].split()[4:7] == ["d5", "·", "sea"]
     rows = list(
         csv.DictReader(io.StringIO(cli("search", lsi, "boat", "-f", "csv").stdout))
     )
     assert [row["rank"] for row in rows] == [str(i) for i in range(1, 8)]
     assert {row["label"] for row in rows[:3]} == {"sea"}
+    terms = cli("search", lsi, "--word", "boat", "--terms", "-n", 2).stdout
+    assert terms.splitlines()[0].split() == ["rank", "score", "word"]
 
 
-def test_long_texts_are_cut_in_the_table_only(cli, tmp_path):
+def test_titles_and_passages_with_the_words(cli, tmp_path):
     X, words = vectorize(TEXTS, min_df=1, max_df=1.0)
-    texts = [f"{text}\n{'very ' * 20}long" for text in TEXTS]
+    texts = [f"Title {i}\n{'very ' * 90}{text}" for i, text in enumerate(TEXTS)]
     model = LSI(2, keep_documents=True).fit(X)
-    save_model_folder(model, tmp_path / "m", vocabulary=words, texts=texts)
+    save_model_folder(model, tmp_path / "m", vocabulary=words, texts=texts, counts=X)
     ask = ("search", tmp_path / "m", "boat", "-n", 1)
     (row,) = json.loads(cli(*ask, "-f", "json").stdout)
-    assert row["text"] == texts[int(row["document"])]
-    table = cli(*ask)
-    assert table.exit_code == 0, table.stderr
-    shown = " ".join(table.stdout.split())
-    assert shown.endswith(f"{' '.join(row['text'].split())[:48]} …")
+    assert row["title"] == "Title 5"
+    assert row["snippet"].endswith("very fish boat sea")
+    assert len(row["snippet"]) < 170
+    shown = " ".join(cli(*ask).stdout.split())
+    assert shown.startswith("1 Title 5")
+    assert shown.endswith("fish boat sea")
+
+
+def test_words_are_mixed_in_where_they_are_known(cli, lsi):
+    ask = ("search", lsi, "car road", "-n", 2, "-f", "json")
+    assert found(cli(*ask))[0] == "d1"  # the one with both words
+    assert found(cli(*ask)) == found(cli(*ask, "--mix", DEFAULT_MIX))
+    assert f"{DEFAULT_MIX:g} where the words" in " ".join(
+        cli("search", "--help").stdout.replace("│", " ").split()
+    )
 
 
 def test_other_documents_and_shared_words(cli, lsi, tmp_path):
     new = tmp_path / "new.txt"
     new.write_text("auto road\nfish sea\ncar fish\n")
     args = ("search", lsi, "car", "--documents", new, "-f", "json")
-    assert found(cli(*args))[0] == "0"
+    assert found(cli(*args, "--mix", 0))[0] == "0"
     assert found(cli(*args, "--mix", 1.0))[0] == "2"
     assert found(cli(*args, "--mix", 1.0, "--lexical", "tfidf"))[0] == "2"
     assert found(cli(*args, "--measure", "inner"))[0] in {"0", "2"}
@@ -143,8 +160,11 @@ def test_errors(cli, check_error, lsi, model, tmp_path):
     check_error(cli("search", lsi, "zebra"), "knows none", "'zebra'")
     check_error(cli("search", lsi, "--like", "d99"), "'d99'")
     check_error(cli("search", lsi, "--topic", 5), "no topic 5")
-    check_error(cli("search", lsi, "car", "--mix", 0.5), "--documents")
-    check_error(cli("search", lsi, "car", "--lexical", "bm25"), "--mix")
+    wordless = tmp_path / "wordless"
+    save_folder(replace(load_model_folder(lsi), counts=None), wordless)
+    check_error(cli("search", wordless, "car", "--mix", 0.5), "--documents")
+    check_error(cli("search", lsi, "car", "--lexical", "bm25", "--mix", 0), "--mix")
+    check_error(cli("search", lsi, "--topic", 1, "--mix", 0.5), "no words to mix in")
     check_error(cli("search", lsi, "car", "--terms"), "--word")
     check_error(cli("search", lsi, "--word", "car", "--terms", "--mix", 0.1), "--terms")
     check_error(cli("search", lsi, "car", "--measure", "kl"), "cosine or inner")
@@ -159,5 +179,5 @@ def test_errors(cli, check_error, lsi, model, tmp_path):
 def test_help_has_examples_and_python(cli):
     result = cli("search", "--help")
     assert result.exit_code == 0
-    for part in ("Examples", "In Python", "TopicIndex", "--mix", "--like"):
+    for part in ("Examples", "In Python", "Topics.load", "--mix", "--like"):
         assert part in result.stdout

@@ -53,8 +53,22 @@ def test_nothing_but_the_model(fitted, tmp_path):
     [{"vocabulary": WORDS[:2]}, {"labels": ["x"]}, {"doc_ids": ["a", "b", "c"]}],
 )
 def test_parts_that_do_not_fit(fitted, tmp_path, extra):
-    save_model_folder(fitted, tmp_path, **extra)
     with pytest.raises(ModelFileError, match=f"{next(iter(extra))} has"):
+        save_model_folder(fitted, tmp_path, **extra)
+    save_estimator(fitted, tmp_path, extra_strings=extra)
+    with pytest.raises(ModelFileError, match=f"damaged: {next(iter(extra))} has"):
+        load_model_folder(tmp_path)
+
+
+@pytest.mark.parametrize("indptr", [[0, 1], [0, 1, 9]])
+def test_counts_that_do_not_fit(fitted, tmp_path, indptr):
+    arrays = {
+        "counts_data": np.ones(1, np.int32),
+        "counts_indices": np.zeros(1, np.int32),
+        "counts_indptr": np.array(indptr, np.int32),
+    }
+    save_estimator(fitted, tmp_path, extra_arrays=arrays)
+    with pytest.raises(ModelFileError, match="is damaged"):
         load_model_folder(tmp_path)
 
 

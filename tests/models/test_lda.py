@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import psi
@@ -8,7 +10,7 @@ from tests_support import draw_corpus, matched_overlap
 from topicfold import LDA
 from topicfold.corpus import load_docs
 from topicfold.engine.cpu import CpuEngine
-from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.exceptions import DataError, EmptyDocumentWarning, UnsettledWarning
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.steps import DirichletPhi, OrthogonalPhi
@@ -320,16 +322,16 @@ def test_default_priors_follow_the_corpus(planted):
     np.testing.assert_allclose(given.doc_topic_prior_, 0.2)
 
 
-def test_a_fit_ends_when_topics_have_settled_and_says_if_they_have_not(planted, caplog):
-    settled = LDA(4, random_state=0).fit(planted[0])
-    assert settled.converged_
-    assert 5 < settled.n_iter_ < 200
-    assert caplog.text == ""
-    LDA(4, max_iter=4, random_state=0).fit(planted[0])
-    assert "still changing after 4 passes (max_iter)" in caplog.text
-    caplog.clear()
-    LDA(4, max_iter=4, tol=0, random_state=0).fit(planted[0])
-    assert caplog.text == ""
+def test_a_fit_ends_when_topics_have_settled_and_says_if_they_have_not(planted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnsettledWarning)
+        settled = LDA(4, random_state=0).fit(planted[0])
+        assert settled.converged_
+        assert 5 < settled.n_iter_ < 200
+        LDA(4, max_iter=4, tol=0, random_state=0).fit(planted[0])
+    with pytest.warns(UnsettledWarning, match="still changing after 4 passes") as seen:
+        LDA(4, max_iter=4, random_state=0).fit(planted[0])
+    assert seen[0].filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,13 @@ _Report = Annotated[
         show_default="where the model has topics",
     ),
 ]
+_Keep = Annotated[
+    bool,
+    typer.Option(
+        "--keep-documents/--no-documents",
+        help="Save texts and counts in DIR too, for search, report and update.",
+    ),
+]
 
 
 @inputs.takes_text_options()
@@ -77,6 +84,7 @@ def fit(
     quiet: inputs.QuietOption = False,
     force: inputs.ForceOption = False,
     report: _Report = None,
+    keep_documents: _Keep = True,
     max_iter: _MaxIter = None,
     tol: _Tol = None,
     algorithm: _Algorithm = None,
@@ -141,13 +149,15 @@ def fit(
     corpus, text = inputs.read_corpus(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
+    if entry.sized and hasattr(estimator, "n_components"):
+        inputs.check_topics(estimator.n_components, corpus.n_documents)
     y = _labels_to_use(corpus, entry, use_labels)
     if y is not None and "graph" in estimator.get_params(deep=False):
         _join_classes(estimator, corpus.counts, y)
     done = fit_model(estimator, corpus.counts, y, quiet=quiet)
     if hasattr(estimator, "classes_"):
         estimator.classes_ = _names_of(estimator.classes_, corpus)
-    saved = inputs.fitted_folder(estimator, corpus, text)
+    saved = inputs.fitted_folder(estimator, corpus, text, documents=keep_documents)
     place, page = report_file(output), None
     had_report = place.is_file()
     save_folder(saved, output)

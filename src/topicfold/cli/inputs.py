@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from topicfold.persistence.model_folder import ModelFolder
 
 BUILT_IN = "docs"
+# Texts of more characters than this are not saved with a model.
+_MOST_TEXT = 300_000_000
 _STDIN = Path("/dev/stdin")
 
 
@@ -383,10 +385,19 @@ def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:
 def read_new_documents(
     source: str, saved: ModelFolder, options: TextOptions
 ) -> tuple[Any, list[str] | None]:
-    """Read documents in the columns of a saved model; return counts and names.
+    """Read documents in the columns of a saved model; return counts and names."""
+    counts, found = count_new_documents(source, saved, options)
+    return counts, found.ids
 
-    Words of raw text that the model does not know are left out, with one warning
-    on standard error. Counts must have the model's vocabulary.
+
+def count_new_documents(
+    source: str, saved: ModelFolder, options: TextOptions
+) -> tuple[Any, Any]:
+    """Read documents in the columns of a saved model; return counts and the rest.
+
+    The rest has `texts`, `labels`, `ids` and `times`. Words of raw text that the model
+    does not know are left out, with one warning on standard error. Counts must have the
+    model's vocabulary.
     """
     from topicfold import corpus
 
@@ -396,12 +407,12 @@ def read_new_documents(
         bounds = {k: v for k, v in own.items() if k in ("min_df", "max_df")}
         found = _read_counts(source, options, bounds)
         _check_vocabulary(found.vocabulary, saved, source)
-        return found.counts, found.ids
+        return found.counts, found
     with reading_progress(source) as progress:
         texts = corpus.read_texts(
             source, format=kind, progress=progress, **options.reading()
         )
-    return _count_known(texts.texts, saved, options), texts.ids
+    return _count_known(texts.texts, saved, options), texts
 
 
 def is_built_in(source: str, options: TextOptions) -> bool:
@@ -432,25 +443,46 @@ def _read_counts(
     return load_docs(**bounds)
 
 
-def fitted_folder(model: Any, corpus: Any, text: dict[str, Any] | None) -> ModelFolder:
-    """Return a fitted model with what is known of its documents, to save it."""
-    from topicfold.persistence.model_folder import ModelFolder
+def check_topics(n_topics: int, n_documents: int) -> None:
+    """Refuse more topics than documents, which would take long and tell nothing."""
+    if n_topics > n_documents:
+        raise CommandError(
+            f"{n_topics:,} topics are more than the {n_documents:,} documents. Give "
+            "fewer, such as --topics 20; topicfold choose-k compares several numbers."
+        )
 
-    return ModelFolder(
-        model=model,
-        vocabulary=corpus.vocabulary,
-        labels=corpus.labels,
-        doc_ids=corpus.ids,
-        times=getattr(corpus, "times", None),
-        text=text,
-        corpus=corpus.name,
-    )
+
+def fitted_folder(
+    model: Any, corpus: Any, text: dict[str, Any] | None, *, documents: bool = False
+) -> ModelFolder:
+    """Return a fitted model with what is known of its documents, to save it.
+
+    `documents` says whether their texts and counts are saved too.
+    """
+    from topicfold.persistence.model_folder import ModelFolder, known_of
+
+    known = known_of(corpus) | {"text": text}
+    size = sum(map(len, known.get("texts", ())))
+    if documents and size > _MOST_TEXT:
+        tell(
+            "note",
+            f"{size / 1e6:,.0f} MB of texts are not saved with the model; name them "
+            "with --documents where a command needs them",
+        )
+    if not documents or size > _MOST_TEXT:
+        known = {k: v for k, v in known.items() if k not in ("texts", "counts")}
+    return ModelFolder(model=model, **known)
 
 
 def read_links(path: Path) -> Any:
     """Read an edge list: two document numbers per line, and perhaps a weight."""
     import numpy as np
 
+    if not path.is_file():
+        raise CommandError(
+            f"there is no file {path}. --graph names a file of links: two document "
+            "numbers per line, from 0, and a weight if you like."
+        )
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         fields = line.replace(",", " ").split()

@@ -20,7 +20,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from topicfold.exceptions import TopicfoldError
+from topicfold.exceptions import TopicfoldError, UnsettledWarning
 
 EXIT_BUG = 1
 EXIT_USER = 2
@@ -40,6 +40,8 @@ _FLAGS = {
     "encoding=...": "--encoding",
     "what it is with format=...": "what it is with --from",
     "Say which with format=...": "Say which with --to",
+    "a function given as tokens, such as": "--tokens MODULE:FUNCTION, such as",
+    "say tokens='spaces'": "say --tokens spaces",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
 }
 
@@ -112,13 +114,13 @@ def one_line_messages() -> Iterator[None]:
     """Show warnings and topicfold's log records as single lines meanwhile."""
     logger = logging.getLogger("topicfold")
     handler, propagate = _LineHandler(level=logging.WARNING), logger.propagate
-    # The commands say themselves, on standard output, that the iterations ran out.
-    handler.addFilter(lambda record: record.name != "topicfold.unsettled")
     with warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.resetwarnings()
             for category in _QUIET_WARNINGS:
                 warnings.simplefilter("ignore", category)
+            # The commands say themselves, on standard output, that iterations ran out.
+            warnings.simplefilter("ignore", UnsettledWarning)
             # A model of blocks knows its words; the commands check them themselves.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
         warnings.showwarning = lambda message, *_, **__: tell("warning", message)

@@ -3,23 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import csv_table, stdout_console
-from topicfold.cli.inputs import Format, read_new_documents, refuse_unused
+from topicfold.cli.inputs import Format, count_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError, one_line, printable
 
 if TYPE_CHECKING:
-    from topicfold.search import Hits, TopicIndex
+    from topicfold.search import TopicIndex
 
 Measure = StrEnum("Measure", ["cosine", "inner", "hellinger", "kl"])
 Lexical = StrEnum("Lexical", ["bm25", "tfidf"])
-_SNIPPET = 50
 _Query = Annotated[
     str | None, typer.Argument(metavar="QUERY", help="Words to search for.")
 ]
@@ -36,12 +36,17 @@ _Terms = Annotated[
 ]
 _Number = Annotated[int, typer.Option("--number", "-n", min=1, help="Results to list.")]
 _Mix = Annotated[
-    float,
-    typer.Option(min=0, max=1, help="Weight of shared words; needs --documents."),
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Weight of shared words: 0 is by meaning alone, 1 by words alone.",
+        show_default="0.5 where the words of the documents are known",
+    ),
 ]
 _Lexical = Annotated[
     Lexical | None,
-    typer.Option(help="With --mix: score of shared words.", show_default="bm25"),
+    typer.Option(help="Score of shared words.", show_default="bm25"),
 ]
 _Measure = Annotated[
     Measure | None,
@@ -62,7 +67,7 @@ def search(
     word: _Word = None,
     terms: _Terms = False,
     number: _Number = 10,
-    mix: _Mix = 0.0,
+    mix: _Mix = None,
     lexical: _Lexical = None,
     measure: _Measure = None,
     documents: _Documents = None,
@@ -70,11 +75,12 @@ def search(
     *,
     options: inputs.TextOptions,
 ) -> None:
-    """Find documents by meaning with a saved model, best first.
+    """Find documents by meaning and by words with a saved model, best first.
 
     QUERY is any text. Documents are compared by their topics, or in LSI's latent space,
-    so one can be found that shares no word with the query. The documents searched are
-    those that the model was fitted on, or those of --documents.
+    so one can be found that shares no word with the query; those that share words come
+    first (--mix). The documents searched are those that the model was fitted on, or
+    those of --documents.
 
     [bold]Examples[/bold]
       topicfold fit reviews.txt --model lsi -k 100 -o reviews-model
@@ -82,18 +88,15 @@ def search(
       topicfold search reviews-model --like 17 -n 5
       topicfold search reviews-model --topic 3
       topicfold search reviews-model --word zip --terms
-      topicfold search reviews-model "broken zip" --documents new.txt --mix 0.3
+      topicfold search reviews-model "broken zip" --documents new.txt --mix 0
 
     [bold]In Python[/bold]
-      from topicfold.persistence.model_folder import load_model_folder
-      from topicfold.search import TopicIndex
-      saved = load_model_folder("reviews-model")
-      index = TopicIndex(
-          saved.model, vocabulary=saved.vocabulary, text=saved.text
-      )
-      index.add(vectors=saved.model.doc_topics_)
-      index.query("broken zip", n=10)
+      from topicfold import Topics
+      Topics.load("reviews-model").search("broken zip")
     """
+    from topicfold.search.lexical import DEFAULT_MIX
+    from topicfold.search.snippets import with_texts
+
     asked = {"query": query, "topic": topic, "document": like, "word": word}
     given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
     if len(given) != 1:
@@ -105,17 +108,35 @@ def search(
         raise CommandError("--terms lists words similar to a word. Give --word too.")
     if terms and mix:
         raise CommandError("--mix applies to documents, not to --terms. Leave it out.")
-    if lexical is not None and not mix:
+    if lexical is not None and mix == 0:
         raise CommandError("--lexical applies to --mix. Give --mix, such as 0.3.")
+    if topic is not None and mix:
+        raise CommandError("a topic has no words to mix in. Leave out --mix.")
     if documents is None:
         refuse_unused(options, "--documents")
-    index, known = _open_index(folder, measure, lexical, documents, mix, options)
+    wanted = 0.0 if terms or topic is not None else mix
+    index, known = _open_index(folder, measure, lexical, documents, wanted, options)
     if terms:
         hits = index.similar_terms(str(word), n=number)
-    else:
-        hits = index.query(**given, n=number, mix=mix)
-    rows = _table_rows(hits, "word" if terms else "document", {} if terms else known)
-    _write(rows, format)
+        _write([r | {"word": r.pop("document")} for r in hits.records()], format, ())
+        return
+    if wanted is None:
+        wanted = DEFAULT_MIX if index.lexical else 0.0
+    hits = index.query(**given, n=number, mix=wanted)
+    if known.texts is not None:
+        hits = with_texts(hits, known.texts, query or word)
+    rows = hits.records()
+    for row, place in zip(rows, hits.rows.tolist(), strict=True):
+        if known.labels is not None:
+            row["label"] = known.labels[place]
+    _write(rows, format, hits.words)
+
+
+class _Known(NamedTuple):
+    """What is known of the documents of an index."""
+
+    labels: list[str] | None = None
+    texts: list[str] | None = None
 
 
 def _open_index(
@@ -123,12 +144,13 @@ def _open_index(
     measure: Measure | None,
     lexical: Lexical | None,
     documents: str | None,
-    mix: float,
+    mix: float | None,
     options: inputs.TextOptions,
-) -> tuple[TopicIndex, dict[str, list[str]]]:
+) -> tuple[TopicIndex, _Known]:
     """Return the saved index, or one of the model's or the given documents.
 
-    With it come the labels and texts of its documents, where they are known.
+    With it come the labels and texts of its documents, where they are known. It has
+    scores by words if `mix` is not 0, or None and the words are known.
     """
     from topicfold.persistence import read_estimator
     from topicfold.persistence.model_folder import load_model_folder
@@ -143,9 +165,10 @@ def _open_index(
                 f"{folder} holds an index with its own settings; {' and '.join(wrong)} "
                 "applies to a new one. Leave it out, or give --documents."
             )
-        return TopicIndex.load(folder, n_jobs=-1), {}
+        return TopicIndex.load(folder, n_jobs=-1), _Known()
     saved = load_model_folder(folder)
-    if mix and documents is None:
+    with_words = saved.counts is not None or documents is not None
+    if mix and not with_words:
         raise CommandError(
             "--mix needs the words of the documents, which the model does not keep. "
             "Give them with --documents."
@@ -155,41 +178,54 @@ def _open_index(
         vocabulary=saved.vocabulary,
         text=saved.text,
         measure=measure,
-        lexical=(lexical or Lexical.bm25) if mix else None,
+        lexical=(lexical or Lexical.bm25) if with_words and mix != 0 else None,
         n_jobs=-1,
     )
     if documents is not None:
-        counts, ids = read_new_documents(documents, saved, options)
-        return index.add(counts, ids=ids), {}
+        counts, new = count_new_documents(documents, saved, options)
+        return index.add(counts, ids=new.ids), _Known(new.labels, new.texts)
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
             f"the model in {folder} keeps no documents. Give some with --documents."
         )
-    index.add(vectors=saved.model.doc_topics_, ids=saved.doc_ids)
-    known = {"label": saved.labels, "text": getattr(saved, "texts", None)}
-    return index, {name: values for name, values in known.items() if values is not None}
+    index.add(saved.counts, vectors=saved.model.doc_topics_, ids=saved.doc_ids)
+    return index, _Known(saved.labels, saved.texts)
 
 
-def _table_rows(
-    hits: Hits, what: str, known: dict[str, list[str]]
-) -> list[dict[str, Any]]:
-    places = enumerate(zip(hits.rows.tolist(), hits, strict=True), 1)
-    return [
-        {"rank": rank, what: name, "score": round(score, 6)}
-        | {field: values[place] for field, values in known.items()}
-        for rank, (place, (name, score)) in places
-    ]
-
-
-def _write(rows: list[dict[str, Any]], format: Format) -> None:
+def _write(rows: list[dict[str, Any]], format: Format, words: Sequence[str]) -> None:
     if format is Format.json:
         import json
 
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
     elif format is Format.csv:
         typer.echo(csv_table(rows), nl=False)
+    elif rows and "title" in rows[0]:
+        _print_results(rows, words)
     else:
         _print_table(rows)
+
+
+def _print_results(rows: list[dict[str, Any]], words: Sequence[str]) -> None:
+    """Print a title and a passage for every document, the words asked for in bold."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from topicfold.search.snippets import words_pattern
+
+    console, pattern = stdout_console(), words_pattern(words)
+    for row in rows:
+        name = row["document"] if row["document"] != row["title"] else ""
+        score = f"{row['score']:.3f}"
+        more = [str(part) for part in (name, row.get("label"), score) if part]
+        head = Text(f"{row['rank']:>3}  ")
+        head.append(printable(row["title"]) or "(empty)", style="bold")
+        head.append(printable("  " + " · ".join(more)), style="cyan")
+        console.print(head)
+        passage = Text(printable(row["snippet"]))
+        if pattern is not None:
+            passage.highlight_regex(pattern, "bold")
+        if row["snippet"] not in ("", row["title"]):
+            console.print(Padding(passage, (0, 0, 0, 5)))
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
@@ -201,12 +237,10 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         justify: Any = "right" if name in ("rank", "score") else "left"
         table.add_column(name, justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(name, value)) for name, value in row.items()))
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
     stdout_console().print(table)
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(value: Any) -> str:
     text = f"{value:.4f}" if isinstance(value, float) else one_line(str(value))
-    if name == "text" and len(text) > _SNIPPET:
-        text = text[: _SNIPPET - 2].rstrip() + " …"
     return printable(text)

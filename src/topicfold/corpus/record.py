@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topicfold.core.counts import check_counts
-from topicfold.corpus.vectorizing import repeated, vectorize
+from topicfold.corpus.vectorizing import TEXT_OPTIONS, repeated, vectorize
 from topicfold.exceptions import DataError
 
 SPLITS = ("train", "val", "test")
@@ -46,6 +46,8 @@ class Corpus:
         When each document was written, in the words of its source.
     name : str, default=""
         Name of the corpus.
+    text : mapping, optional
+        Options of `vectorize` that made the counts, for new documents.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Corpus:
     links: NDArray[np.int64] | None = None
     times: list[str] | None = None
     name: str = ""
+    text: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         counts = check_counts(self.counts, "counts")
@@ -137,6 +140,7 @@ class Corpus:
             ids=_strings(ids),
             texts=list(texts),
             name=name,
+            text={k: v for k, v in options.items() if k in TEXT_OPTIONS},
         )
 
     @property

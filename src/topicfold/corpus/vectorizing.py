@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from topicfold.corpus.scripts import warn_unspaced
 from topicfold.corpus.tokens import Tokens, reader, words_of
 from topicfold.exceptions import DataError
 
 __all__ = ["saved_options", "vectorize", "vectorize_known", "words_of"]
 
-_OPTIONS = {
+TEXT_OPTIONS = {
     "min_df": (int, float),
     "max_df": (int, float),
     "max_features": (int,),
@@ -145,12 +146,12 @@ def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the options of `vectorize` that were saved with a model, checked."""
     options = dict(text or {})
     for name, value in options.items():
-        if name not in _OPTIONS:
+        if name not in TEXT_OPTIONS:
             raise DataError(
                 f"the model was saved with the option {name!r} of text, which this "
                 "version does not know. Install the newest topicfold."
             )
-        if value is not None and not isinstance(value, _OPTIONS[name]):
+        if value is not None and not isinstance(value, TEXT_OPTIONS[name]):
             raise DataError(
                 f"the model is damaged: its option {name!r} of text is {value!r}."
             )
@@ -337,6 +338,7 @@ def choose_terms(
             "only single letters and stop words. Shorten stop_words, or check that "
             "these are the texts you meant."
         )
+    warn_unspaced(words)
     low, high = bounds.limits(n)
     if high < low:
         raise DataError(

@@ -54,6 +54,8 @@ SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e15
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
 _BLOCK_FILES = (".npz", ".safetensors")
+# Lines that started a search over many fits, and were told of empty documents.
+_SEARCHES: set[tuple[str, int]] = set()
 
 
 class _Whole(Interval):
@@ -141,15 +143,25 @@ class TopicModel(
             infer=self._mixtures,
         )
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, corpus: Any = None, **known: Any) -> None:
         """Save the fitted model as a folder or, for ``*.safetensors``, one file.
 
-        No pickle: the file is safe to open. :func:`topicfold.load` reads it.
-        """
-        from topicfold.persistence import save_estimator
+        No pickle: the file is safe to open. :func:`topicfold.load` and the command line
+        read it.
 
-        check_is_fitted(self)
-        save_estimator(self, path)
+        Parameters
+        ----------
+        path : str or path
+            The folder or file.
+        corpus : Corpus or None, default=None
+            The documents of the fit; their words, labels, names, times, texts and
+            counts are saved with the model.
+        **known
+            What to save instead, by name: vocabulary, labels, doc_ids, texts, times,
+            counts, and text (options of :func:`topicfold.corpus.vectorize`). The
+            words that `fit` saw are saved in any case.
+        """
+        save_fitted(self, path, corpus, known)
 
     def topic_data(
         self,
@@ -474,6 +486,15 @@ class StreamedModel(LearnedModel):
         raise NotImplementedError
 
 
+def save_fitted(model: Any, path: Any, corpus: Any, known: dict[str, Any]) -> None:
+    """Save a fitted model with what is known of its words and documents."""
+    from topicfold.persistence.model_folder import known_of, save_model_folder
+
+    check_is_fitted(model)
+    of_corpus = {} if corpus is None else known_of(corpus)
+    save_model_folder(model, path, **{**of_corpus, **known})
+
+
 def check_counts(
     estimator: BaseEstimator,
     X: Any,
@@ -485,12 +506,17 @@ def check_counts(
 ) -> sparse.csr_matrix:
     """Return X as a clean CSR matrix of float32 or float64; never change X itself.
 
+    X may be a `Corpus`; its words are the feature names then.
+
     Arrays of integers or bool become float32; of floats float32 stays what it is and
     the others become float64. Explicit zeros and duplicate entries are folded.
     Documents without words are warned about once. A corpus in blocks (on disk, or a
     Dask collection) comes back as a ``BlockCorpus`` where the caller can learn from
     `blocks`, and is an error elsewhere.
     """
+    words = None
+    if hasattr(X, "counts") and hasattr(X, "vocabulary"):
+        words, X = X.vocabulary, X.counts
     if arrives_in_blocks(X):
         X = check_blocks(estimator, X, reset=reset, allowed=blocks)
         _check_not_empty(X, allow_empty)
@@ -512,6 +538,11 @@ def check_counts(
             ensure_min_samples=min_documents,
             accept_large_sparse=True,
         )
+    names = getattr(estimator, "feature_names_in_", None)
+    if words is not None and reset:
+        estimator.feature_names_in_ = np.asarray(words, dtype=object)
+    elif words is not None and names is not None:
+        _check_words(names, words, type(estimator).__name__)
     if X.dtype.kind != "f":
         X = X.astype(np.float32)
     X = sparse.csr_matrix(X)
@@ -557,7 +588,20 @@ def _refuse_text(X: Any) -> None:
         raise DataError(
             "X holds strings, but a matrix of word counts is needed. Turn texts into "
             "counts first: sklearn.feature_extraction.text.CountVectorizer()"
-            ".fit_transform(texts)."
+            ".fit_transform(texts). topicfold.Topics takes texts as they are."
+        )
+    inner = first[0] if isinstance(first, list | tuple) and first else None
+    if isinstance(inner, str):
+        raise DataError(
+            "X holds lists of words, but a matrix of word counts is needed. Count them "
+            "with topicfold.corpus.vectorize(map(' '.join, X), tokens='spaces'), or "
+            "give them to topicfold.Topics as they are."
+        )
+    if isinstance(inner, tuple) and len(inner) == 2:
+        raise DataError(
+            "X holds pairs of word and count, as gensim has them, but a matrix is "
+            "needed. Convert them with gensim.matutils.corpus2csc(X, "
+            "num_terms=len(dictionary)).T."
         )
 
 
@@ -577,12 +621,12 @@ def _check_values(X: sparse.csr_matrix, name: str) -> None:
 
 def _warn_empty(X: sparse.csr_matrix) -> None:
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
-    if len(empty) and X.shape[0] > 0:
+    if len(empty) and X.shape[0] > 0 and not _said_in_search():
         warnings.warn(
             f"{len(empty)} of {X.shape[0]} documents have no word (first: row "
             f"{empty[0]}); they get the uniform topic mixture.",
             EmptyDocumentWarning,
-            stacklevel=_level_of_caller(),
+            stacklevel=level_of_caller(),
         )
 
 
@@ -594,12 +638,33 @@ def already_warned() -> Iterator[None]:
         yield
 
 
-def _level_of_caller() -> int:
+def _said_in_search() -> bool:
+    """Whether a search or validation over many fits has warned of this before.
+
+    Every split of a corpus has other empty documents; the line that started the search
+    is told once.
+    """
+    frame, searching = sys._getframe(1), False
+    while frame is not None:
+        room = frame.f_globals.get("__name__", "")
+        searching = searching or room.startswith("sklearn.model_selection")
+        if searching and not room.startswith(("sklearn", "joblib", "topicfold")):
+            break
+        frame = frame.f_back  # type: ignore[assignment]
+    if not searching:
+        return False
+    place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    known = place in _SEARCHES
+    _SEARCHES.add(place)
+    return known
+
+
+def level_of_caller() -> int:
     """Return the `stacklevel` of the line outside topicfold and scikit-learn."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None:
         room = frame.f_globals.get("__name__", "").partition(".")[0]
-        if room not in ("topicfold", "sklearn"):
+        if room not in ("topicfold", "sklearn", "joblib"):
             break
         frame, level = frame.f_back, level + 1
     return level

@@ -21,7 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.models.base import TopicModel, already_warned, check_counts
+from topicfold.models.base import (
+    TopicModel,
+    already_warned,
+    check_counts,
+    save_fitted,
+)
 from topicfold.models.fstm import FSTM
 from topicfold.models.linear_rule import LinearRule
 from topicfold.models.manifold import LocallyConsistentPLSA
@@ -379,7 +384,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != n_topics:
             raise ValueError("its topics and its rule do not fit together")
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, corpus: Any = None, **known: Any) -> None:
         """Save the topics and the decision of a linear classifier, without pickle.
 
         :func:`topicfold.load` reads them. The classifier itself is not saved, so a
@@ -389,11 +394,12 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         ----------
         path : str or path
             A folder, or a file ending in ``.safetensors``.
+        corpus, **known
+            What is known of the words and documents, as in
+            :meth:`topicfold.LDA.save`.
         """
-        from topicfold.persistence import save_estimator
-
         check_is_fitted(self, "classifier_")
-        save_estimator(self, path)
+        save_fitted(self, path, corpus, known)
 
     def _to_save(self) -> Self:
         """Return a copy whose classifier is only its decision."""

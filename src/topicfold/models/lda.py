@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import logging
+import warnings
 from dataclasses import field
 from numbers import Real
 from typing import Any
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.simplex import OuterSum
 from topicfold.core.typing import Array
 from topicfold.engine import Link
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, UnsettledWarning
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
@@ -30,11 +30,11 @@ from topicfold.models.base import (
     PRIOR,
     LearnedModel,
     StreamedModel,
+    level_of_caller,
     whole,
 )
 from topicfold.steps.base import PhiStep
 
-_unsettled = logging.getLogger("topicfold.unsettled")
 # Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word
 # in a topic, within limits (benchmarks/results/lda_quality.md).
 ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
@@ -311,10 +311,12 @@ class LDA(DirichletTopics, StreamedModel):
         if self._tolerance() > 0 and self.n_iter_ == self.max_iter > 1:
             if self.converged_:
                 return
-            _unsettled.warning(
-                "the topics were still changing after %d passes (max_iter). They can "
-                "be used as they are; a higher max_iter may improve them",
-                self.n_iter_,
+            warnings.warn(
+                f"The topics were still changing after {self.n_iter_} passes "
+                "(max_iter). They can be used as they are; a higher max_iter may "
+                "improve them.",
+                UnsettledWarning,
+                stacklevel=level_of_caller(),
             )
 
     def _whole_cvb0(self) -> bool:

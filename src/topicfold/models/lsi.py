@@ -33,7 +33,7 @@ from topicfold.lsi.svd import (
     truncated_svd,
 )
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
-from topicfold.models.base import check_counts
+from topicfold.models.base import check_counts, save_fitted
 
 
 class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -301,15 +301,13 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return np.asarray(X @ self.components_.astype(X.dtype))
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, corpus: Any = None, **known: Any) -> None:
         """Save the fitted model as a folder or, for ``*.safetensors``, one file.
 
-        No pickle: the file is safe to open. :func:`topicfold.load` reads it.
+        No pickle: the file is safe to open. :func:`topicfold.load` reads it. The
+        parameters are those of :meth:`topicfold.LDA.save`.
         """
-        from topicfold.persistence import save_estimator
-
-        check_is_fitted(self)
-        save_estimator(self, path)
+        save_fitted(self, path, corpus, known)
 
     def topic_data(self, *args: Any, **documents: Any) -> Any:
         """Refuse: dimensions of LSI are no topics.

@@ -194,8 +194,9 @@ def load_estimator(
     Returns
     -------
     estimator
-        Ready to use, without a new fit if it was fitted. A parameter that the file
-        does not have yet (it came with a later version) has its default.
+        Ready to use, without a new fit if it was fitted; its words are in
+        ``feature_names_in_`` if they were saved. A parameter that the file does not
+        have yet (it came with a later version) has its default.
 
     Raises
     ------
@@ -212,7 +213,12 @@ def load_estimator(
     ...     topicfold.load(folder)
     PLSA(n_components=3)
     """
-    return read_estimator(path, trusted=trusted).model
+    saved = read_estimator(path, trusted=trusted)
+    words = saved.strings.get("vocabulary")
+    unnamed = not hasattr(saved.model, "feature_names_in_")
+    if words and unnamed and getattr(saved.model, "n_features_in_", 0) == len(words):
+        saved.model.feature_names_in_ = np.asarray(words, dtype=object)
+    return saved.model
 
 
 def read_estimator(

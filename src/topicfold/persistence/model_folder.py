@@ -3,9 +3,9 @@
 
 A model folder has one file, ``model.safetensors``, so it is replaced whole or not at
 all. `topicfold.load` reads the estimator from it. Beside the estimator it may hold the
-lists of strings ``vocabulary``, ``labels``, ``doc_ids``, ``texts`` and ``times`` and
-the meta data ``text`` and ``corpus``, see `ModelFolder`; what ``model.save(folder)``
-writes is a model folder too.
+lists of strings ``vocabulary``, ``labels``, ``doc_ids``, ``texts`` and ``times``, the
+``counts`` of the documents and the meta data ``text`` and ``corpus``, see
+`ModelFolder`; what ``model.save(folder)`` writes is a model folder too.
 The report of the model, ``report.html``, may be beside it; it is removed before another
 model takes the place, so that a page never shows topics that are gone.
 """
@@ -18,6 +18,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy import sparse
+
+from topicfold.core.counts import checked_csr
 from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.atomic import is_temporary, remove_leftovers
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
+_COUNTS = ("counts_data", "counts_indices", "counts_indptr")
 _REPORT_NAME = "report.html"
 _REPORT_MARK = b'name="generator" content="topicfold '
 
@@ -47,6 +52,8 @@ class ModelFolder:
         is ``""``; a time is in ISO 8601 or a number.
     text : dict or None
         Options of `topicfold.corpus.vectorize` that made the training counts.
+    counts : CSR matrix or None
+        Counts of the training documents, for search and for more documents.
     corpus : str
         Name of the training corpus.
     topicfold_version : str
@@ -60,6 +67,7 @@ class ModelFolder:
     texts: list[str] | None = None
     times: list[str] | None = None
     text: dict[str, Any] | None = None
+    counts: Any = None
     corpus: str = ""
     topicfold_version: str = ""
 
@@ -91,6 +99,7 @@ def save_model_folder(
     texts: Sequence[str] | None = None,
     times: Sequence[Any] | None = None,
     text: Mapping[str, Any] | None = None,
+    counts: Any = None,
     corpus: str = "",
 ) -> Path:
     """Save a fitted model and what is needed to read it and to apply it to text.
@@ -101,9 +110,10 @@ def save_model_folder(
         A fitted model of topicfold.
     path : str or path
         The folder; a name ending in ``.safetensors`` is the file itself.
-    vocabulary, labels, doc_ids, texts, times, text, corpus
+    vocabulary, labels, doc_ids, texts, times, text, counts, corpus
         See `ModelFolder`. A label may be None if unknown. Times may be numbers,
-        ``datetime64`` or strings; NaN, NaT, None and ``""`` are unknown.
+        ``datetime64`` or strings; NaN, NaT, None and ``""`` are unknown. The default
+        of the vocabulary is the feature names that the model saw in `fit`.
 
     Returns
     -------
@@ -120,22 +130,87 @@ def save_model_folder(
     ...     load_model_folder(folder).topic_data()
     TopicData(n_topics=2, n_terms=3, n_documents=2)
     """
+    if vocabulary is None:
+        vocabulary = words_of_model(model)
     given = {
-        "vocabulary": vocabulary,
+        "vocabulary": None if vocabulary is None else list(map(str, vocabulary)),
         "labels": None if labels is None else [_label_text(x) for x in labels],
         "doc_ids": doc_ids,
         "texts": texts,
         "times": None if times is None else [_time_text(time) for time in times],
     }
+    _check_lengths(model, {**given, "counts": counts})
+    arrays = {}
+    if counts is not None:
+        rows = sparse.csr_matrix(counts)
+        parts = (rows.data, rows.indices, rows.indptr)
+        arrays = dict(zip(_COUNTS, parts, strict=True))
     page = report_file(path)
     if is_report(page):
         page.unlink()
     return save_estimator(
         model,
         path,
+        extra_arrays=arrays,
         extra_strings={k: v for k, v in given.items() if v is not None},
-        extra_meta={"text": None if text is None else dict(text), "corpus": corpus},
+        extra_meta={"text": text_to_save(text), "corpus": corpus},
     )
+
+
+def known_of(corpus: Any) -> dict[str, Any]:
+    """Return the arguments of `save_model_folder` that a `Corpus` has."""
+    names = {"ids": "doc_ids", "name": "corpus"}
+    wanted = ("vocabulary", "labels", "ids", "texts", "times", "counts", "text", "name")
+    if not hasattr(corpus, "vocabulary"):
+        raise ModelFileError(
+            f"The second argument is a {type(corpus).__name__}. Give the Corpus that "
+            "the model was fitted on, or what you know by name: vocabulary=words."
+        )
+    known = {names.get(name, name): getattr(corpus, name, None) for name in wanted}
+    if not sparse.issparse(known["counts"]):  # those on disk stay there
+        known["counts"] = None
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def words_of_model(model: Any) -> list[str] | None:
+    """Return the words that a fitted model knows of its columns."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(map(str, names))
+
+
+def text_to_save(text: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the options of text as JSON can hold them, functions by their names."""
+    if text is None:
+        return None
+    options = dict(text)
+    words = options.get("stop_words")
+    if words is not None and not isinstance(words, str):
+        options["stop_words"] = sorted(words)
+    function = options.get("tokens")
+    if callable(function):
+        module = getattr(function, "__module__", None) or "builtins"
+        name = getattr(function, "__qualname__", type(function).__name__)
+        options["tokens"] = f"{module}:{name}"
+    return options
+
+
+def _check_lengths(model: Any, given: Mapping[str, Any]) -> None:
+    """Refuse what does not fit the model, before anything is written."""
+    known = {
+        n: v.shape[0] if n == "counts" else len(v)
+        for n, v in given.items()
+        if v is not None
+    }
+    sizes = {"vocabulary": getattr(model, "n_features_in_", None)}
+    theta = getattr(model, "doc_topics_", None)
+    for name in ("counts", *_PER_DOCUMENT):
+        sizes[name] = None if theta is None else len(theta)
+    for name, size in sizes.items():
+        if size is not None and known.get(name, size) != size:
+            raise ModelFileError(
+                f"{name} has {known[name]:,} entries, and the model has {size:,}. Give "
+                "what belongs to the documents and words of its fit."
+            )
 
 
 def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
@@ -185,13 +260,35 @@ def load_model_folder(
                 f"{Path(path)} is damaged: {name} has {len(values)} entries for "
                 f"{length}. Save the model again."
             )
+    known = {name: saved.strings.get(name) for name in ("vocabulary", *_PER_DOCUMENT)}
+    if known["vocabulary"] is None:
+        known["vocabulary"] = words_of_model(model)
     return ModelFolder(
         model=model,
         text=text,
+        counts=_saved_counts(saved.arrays, model, Path(path)),
         corpus=corpus,
         topicfold_version=saved.topicfold_version,
-        **{name: saved.strings.get(name) for name in ("vocabulary", *_PER_DOCUMENT)},
+        **known,
     )
+
+
+def _saved_counts(arrays: Mapping[str, Any], model: Any, path: Path) -> Any:
+    """Return the counts of a file, checked; None if it has none."""
+    if not all(name in arrays for name in _COUNTS):
+        return None
+    theta = getattr(model, "doc_topics_", None)
+    n_documents = len(arrays["counts_indptr"]) - 1
+    try:
+        if theta is not None and len(theta) != n_documents:
+            raise ValueError(f"counts of {n_documents} documents")  # noqa: TRY301
+        shape = (n_documents, model.components_.shape[1])
+        data, indices, indptr = (np.asarray(arrays[name]) for name in _COUNTS)
+        return checked_csr(data, indices, indptr, shape, "counts")
+    except ValueError as error:
+        raise ModelFileError(
+            f"{path} is damaged: {error}. Save the model again."
+        ) from error
 
 
 def report_file(path: str | os.PathLike[str]) -> Path:

@@ -19,6 +19,7 @@ from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
+from topicfold.persistence.model_folder import text_to_save
 from topicfold.search.documents import DocumentStore
 from topicfold.search.lexical import LEXICAL, LexicalScores, mixed
 from topicfold.search.measures import (
@@ -314,7 +315,7 @@ class TopicIndex:
             extra_strings={k: list(v) for k, v in strings.items() if v is not None},
             extra_meta={
                 "index": {"measure": self.measure, "lexical": self.lexical},
-                "text": _saved_text(self.text),
+                "text": text_to_save(self.text),
             },
         )
 
@@ -452,13 +453,3 @@ def _topic_vector(topic: Any, n_topics: int) -> Doubles:
     if not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
         raise DataError(f"there is no topic {topic!r}; give 0 to {n_topics - 1}.")
     return np.eye(1, n_topics, int(topic))[0]
-
-
-def _saved_text(text: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the options of text with a function's name in its place."""
-    if text is None or not callable(text.get("tokens")):
-        return None if text is None else dict(text)
-    function = text["tokens"]
-    module = getattr(function, "__module__", None) or "builtins"
-    name = getattr(function, "__qualname__", type(function).__name__)
-    return {**text, "tokens": f"{module}:{name}"}

@@ -9,6 +9,8 @@ from scipy import sparse
 from topicfold.core.typing import Doubles
 
 LEXICAL = ("bm25", "tfidf")
+# Weight of the words where nothing else is asked; see benchmarks/results/search_mix.md.
+DEFAULT_MIX = 0.5
 # The usual choice: saturation of counts, and how far length is discounted.
 K1, B = 1.2, 0.75
 

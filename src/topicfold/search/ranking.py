@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.ranking import best_places, nth_largest
+from topicfold.core.tables import html_table, text_table
 from topicfold.core.threads import one_blas_thread, run_ranges
 from topicfold.core.typing import Doubles
 
@@ -24,11 +26,11 @@ _BLOCK = 1 << 15
 _EXACT_BLOCK = 1 << 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hits:
     """What a query found, best first.
 
-    Iterating gives pairs of name and score.
+    Iterating gives pairs of name and score. Printed, it is a table; in a notebook too.
 
     Attributes
     ----------
@@ -38,17 +40,51 @@ class Hits:
         Similarities; larger is better.
     names : tuple of str
         Names of the documents, or the terms.
+    titles, snippets : tuple of str
+        First lines of the documents, and passages with the words of the query; empty
+        where the texts are not known.
+    words : tuple of str
+        Words of the query.
     """
 
     rows: Rows
     scores: Doubles
     names: tuple[str, ...]
+    titles: tuple[str, ...] = ()
+    snippets: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
         return zip(self.names, self.scores.tolist(), strict=True)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a dictionary for every result, ready for ``pandas.DataFrame``."""
+        columns: dict[str, Any] = {
+            "rank": range(1, len(self) + 1),
+            "document": self.names,
+            "score": [round(score, 6) for score in self.scores.tolist()],
+        }
+        if self.titles:
+            columns |= {"title": self.titles, "snippet": self.snippets}
+        return [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        return text_table(self.records())
+
+    def _repr_html_(self) -> str:
+        from topicfold.search.snippets import marked
+
+        rows = self.records()
+        for row in rows:
+            if "snippet" in row:
+                row["snippet"] = marked(row["snippet"], self.words)
+        return html_table(rows)
 
 
 def find_best(

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small tables for people: as plain text, and as HTML for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Html(str):
+    """Text that is HTML already, and is not escaped again."""
+
+
+def shown(value: Any) -> str:
+    """Return a value as a cell shows it: shares of one with three digits.
+
+    Examples
+    --------
+    >>> shown(0.12345), shown(None), shown(3)
+    ('0.123', '', '3')
+    """
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:,.1f}"
+    return str(value)
+
+
+def text_table(rows: Rows, *, width: int = 100) -> str:
+    """Return rows as lines; the last column is cut where a line ends.
+
+    Examples
+    --------
+    >>> print(text_table([{"topic": 0, "words": "sea fish"}]))
+    topic  words
+        0  sea fish
+    """
+    if not rows:
+        return "(none)"
+    names = list(rows[0])
+    cells = [names, *([shown(row[name]) for name in names] for row in rows)]
+    numbers = [all(isinstance(r[n], int | float | None) for r in rows) for n in names]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
+    lines = []
+    for line in cells:
+        parts = [
+            text.rjust(wide) if right else text.ljust(wide)
+            for text, wide, right in zip(line, widths, numbers, strict=True)
+        ]
+        joined = "  ".join(parts).rstrip()
+        lines.append(joined if len(joined) <= width else f"{joined[: width - 2]} …")
+    return "\n".join(lines)
+
+
+def html_table(rows: Rows, caption: str = "") -> str:
+    """Return rows as an HTML table without style of its own; all text is escaped.
+
+    Examples
+    --------
+    >>> html_table([{"n": 1, "word": "<b>"}]).count("&lt;b&gt;")
+    1
+    """
+    names = list(rows[0]) if rows else []
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(_cell(row[name]) for name in names) + "</tr>" for row in rows
+    )
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Html):
+        return f'<td style="text-align:left">{value}</td>'
+    if isinstance(value, int | float):
+        return f"<td>{escape(shown(value))}</td>"
+    return f'<td style="text-align:left">{escape(shown(value))}</td>'

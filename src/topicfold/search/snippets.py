@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a list of results shows of a text: the passage with the words asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+
+from topicfold.core.tables import Html
+from topicfold.corpus import words_of
+from topicfold.search.ranking import Hits
+
+_LENGTH = 160
+# Endings that a word may have in a text: of a stem, or of a plural.
+_ENDING = r"\w{0,3}"
+
+
+def words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
+    """Return the pattern of words in any case; longer ones may have an ending."""
+    parts = [
+        re.escape(word) + (_ENDING if len(word) > 3 else "")
+        for word in sorted(set(words), key=len, reverse=True)
+    ]
+    if not parts:
+        return None
+    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)
+
+
+def snippet(text: str, words: Sequence[str], length: int = _LENGTH) -> str:
+    """Return the passage of a text that has most of the words, in one line.
+
+    Examples
+    --------
+    >>> snippet("A long tale. " * 20 + "The red fox sleeps.", ["fox"], length=40)
+    '… tale. A long tale. The red fox sleeps.'
+    """
+    line = " ".join(text.split())
+    if len(line) <= length:
+        return line
+    pattern = words_pattern(words)
+    places = list(pattern.finditer(line)) if pattern is not None else []
+    start = 0
+    if places:
+        inside = [
+            {
+                m.group().lower()
+                for m in places
+                if 0 <= m.start() - p.start() < length // 2
+            }
+            for p in places
+        ]
+        best = max(range(len(places)), key=lambda place: len(inside[place]))
+        start = max(0, places[best].start() - length // 3)
+        start = min(start, max(0, len(line) - length))
+    if start:
+        start = line.find(" ", start) + 1 or start
+    part = line[start : start + length]
+    if start + length < len(line):
+        part = part[: part.rfind(" ")] if " " in part else part
+        part += " …"
+    return f"… {part}" if start else part
+
+
+def _variety(places: list[re.Match[str]], first: re.Match[str], length: int) -> int:
+    """Return the number of different words from one place on."""
+    ahead = (m for m in places if 0 <= m.start() - first.start() < length)
+    return len({found.group().lower() for found in ahead})
+
+
+def marked(text: str, words: Sequence[str]) -> Html:
+    """Return a snippet as HTML, with the words marked."""
+    pattern = words_pattern(words)
+    if pattern is None:
+        return Html(escape(text))
+    parts, end = [], 0
+    for found in pattern.finditer(text):
+        parts += [escape(text[end : found.start()]), f"<b>{escape(found.group())}</b>"]
+        end = found.end()
+    return Html("".join([*parts, escape(text[end:])]))
+
+
+def with_texts(hits: Hits, texts: Sequence[str], query: str | None = None) -> Hits:
+    r"""Return results with the titles of their documents and a passage of each.
+
+    Parameters
+    ----------
+    hits : Hits
+        Rows are those of `texts`.
+    texts : sequence of str
+        All documents; a title is a text's first line.
+    query : str, optional
+        The words asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hits = Hits(np.array([1]), np.array([0.5]), ("1",))
+    >>> with_texts(hits, ["Foxes", "Fish\nlive in the sea."], "sea").titles
+    ('Fish',)
+    """
+    words = tuple(words_of(query or ""))
+    found = [texts[row] for row in hits.rows.tolist()]
+    titles = tuple(title(text) for text in found)
+    bodies = (
+        text.lstrip()[len(head) :].strip() if "\n" in text.strip() else text
+        for text, head in zip(found, titles, strict=True)
+    )
+    snippets = tuple(snippet(body, words) for body in bodies)
+    return replace(hits, titles=titles, snippets=snippets, words=words)
+
+
+def title(text: str, length: int = 90) -> str:
+    """Return the first line of a text, cut at a word."""
+    line = " ".join(text.lstrip().partition("\n")[0].split())
+    if len(line) <= length:
+        return line
+    part = line[:length]
+    return f"{part[: part.rfind(' ')] if ' ' in part else part} …"
