@@ -107,7 +107,7 @@ def document_case(rng, width, dtype, digamma):
     rows = rng.random(shape).astype(dtype)
     arguments = (
         indptr, indices, counts, rows, rng.random((200, width)).astype(dtype),
-        rng.random(width).astype(dtype), digamma, 3, 0.0,
+        rng.random(width).astype(dtype), None, digamma, 3, 0.0,
         np.empty(shape if digamma else (0, width), dtype), np.empty(shape, dtype),
         np.empty(len(indices), dtype), np.empty(shape[0]), np.empty(shape[0], np.int32),
     )  # fmt: skip
@@ -140,7 +140,8 @@ def collapsed_cases(rng, width, dtype):
 
     indptr, indices, counts = make_documents(rng)
     shape = len(indptr) - 1, width
-    sides = tuple(rng.random(width).astype(dtype) for _ in range(3))
+    prior, scale, floor = (rng.random(width).astype(dtype) for _ in range(3))
+    sides = prior, None, scale, floor, None
     arguments = (
         indptr, indices, counts, rng.random(shape).astype(dtype),
         rng.random((200, width)).astype(dtype), *sides, np.empty(shape, dtype),

@@ -18,7 +18,7 @@ LAYERS = [
     {"exceptions", "core"},
     {"corpus", "metrics", "graph", "persistence", "topic_data"},
     {"engine"},
-    {"steps"},
+    {"steps", "sides"},
     {"learn", "infer"},
     {"models"},
     {"choosing", "report", "search", "cli"},

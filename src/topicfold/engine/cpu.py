@@ -79,7 +79,7 @@ class CpuEngine(Engine):
         self._digamma = False
         # Of the collapsed link: a second number per non-zero, α and the own share.
         self._own = np.empty(0, self.dtype)
-        self._collapsed: tuple[Array, ...] | None = None
+        self._collapsed: tuple[Any, ...] | None = None
 
     @cached_property
     def _words(self) -> WordLayout:
@@ -147,13 +147,17 @@ class CpuEngine(Engine):
         tol: float = 0.0,
         out: Array | None = None,
         own: OwnShare | None = None,
+        documents: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol. Without `out` the counts are a new array."""
         layout = self._layout
         self._collapsed = None
+        tilt = None
+        if documents is not None:
+            tilt, prior, _ = documents
         if link == "collapsed":
             prior, own = check_collapsed(prior, own, max_updates)
-            return self._collapsed_pass(parameters, weights, (prior, *own), out)
+            return self._collapsed_pass(parameters, weights, (prior, tilt, *own), out)
         digamma = link == "digamma"
         if digamma and len(self._document_weights) == 0:
             self._document_weights = np.empty_like(parameters)
@@ -172,6 +176,7 @@ class CpuEngine(Engine):
                 parameters,
                 weights,
                 prior,
+                tilt,
                 digamma,
                 max_updates,
                 float(tol),
@@ -190,7 +195,7 @@ class CpuEngine(Engine):
         self,
         parameters: Array,
         weights: Array,
-        left_out: tuple[Array, ...],
+        left_out: tuple[Any, ...],
         out: Array | None,
     ) -> DocumentPass:
         layout = self._layout

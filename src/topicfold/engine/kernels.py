@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from topicfold.core.jit import elementwise, kernel, part
+from topicfold.engine.own import element, group_row, is_plain, own_row, own_rows
 from topicfold.engine.prefetch import prefetch_row
 from topicfold.engine.special import (
     digamma_scalar,
@@ -93,14 +94,21 @@ def weights_of_row(row, digamma, out_weights):
 
 
 @part
-def update_row(row, a, gradient, prior):
-    """Set row = a·gradient + prior (clipped at 0), return the change of its shares."""
+def update_row(row, a, gradient, prior, tilt):
+    """Set row = a·gradient·tilt + prior (at least 0), return the change of its shares.
+
+    Without a tilt it is one.
+    """
     n_topics = row.shape[0]
     zero = row.dtype.type(0)
     old_sum = 0.0
     new_sum = 0.0
-    for k in range(n_topics):
-        gradient[k] = max(a[k] * gradient[k] + prior[k], zero)
+    if tilt is None:
+        for k in range(n_topics):
+            gradient[k] = max(a[k] * gradient[k] + prior[k], zero)
+    else:
+        for k in range(n_topics):
+            gradient[k] = max(a[k] * gradient[k] * tilt[k] + prior[k], zero)
     for k in range(n_topics):
         old_sum += row[k]
         new_sum += gradient[k]
@@ -141,6 +149,7 @@ def document_rows(
     parameters,
     weights,
     prior,
+    tilt,
     digamma,
     max_updates,
     tol,
@@ -154,8 +163,8 @@ def document_rows(
 
     Each row of `parameters` is first updated at most `max_updates` times (fewer when
     its shares change by at most `tol`); then `out_counts`, `ratio` and `out_loglik`
-    are written for the final weights. `out_weights` has rows only for the digamma
-    link.
+    are written for the final weights. `prior` is a vector or has rows, as has `tilt`
+    if it is not None. `out_weights` has rows only for the digamma link.
     """
     n_topics = parameters.shape[1]
     dtype = parameters.dtype
@@ -168,11 +177,13 @@ def document_rows(
         x = counts[lo:hi]
         r = ratio[lo:hi]
         row = parameters[d]
+        own_prior = own_row(prior, d)
+        own_tilt = own_row(tilt, d)
         out_updates[d] = 0
         weights_of_row(row, digamma, work_a)
         for _ in range(max_updates):
             ratios_and_gradient(work_a, weights, rows, x, r, work_gradient)
-            change = update_row(row, work_a, work_gradient, prior)
+            change = update_row(row, work_a, work_gradient, own_prior, own_tilt)
             weights_of_row(row, digamma, work_a)
             out_updates[d] += 1
             if change <= tol:
@@ -402,21 +413,35 @@ def exp_digamma_rows(start, stop, array, prior, scale, n_topics, out):
 
 # The collapsed link: every token sees counts without its own share. At a non-zero with
 # count x, p_k = a_k b_k / s is what a token gives to topic k. It is assigned by
-#     q_k ∝ max(a_k − c p_k, α_k) · max(b_k − c p_k scale_k, floor_k),   c = min(x, 1)
-# and N_dk and N_wk are sums of x q_k. The word pass computes q again from two numbers
-# per non-zero: own = c / s and ratio = x / Σ_k max(…) max(…).
+#     q_k ∝ max(a_k − c p_k e_k, α_k) · max(b_k − c p_k scale_k, floor_k), c = min(x, 1)
+# and N_dk and N_wk are sums of x q_k; e is the document's tilt, 1 where it has none.
+# The word pass computes q again from two numbers per non-zero: own = c / s and
+# ratio = x / Σ_k max(…) max(…).
 
 
 @elementwise
-def left_out(a, b, own, prior, scale, floor):
+def left_out(a, b, own, prior, tilt, scale, floor):
     """Product of the two weights of a topic without the token's own share."""
     share = own * a * b
-    return max(a - share, prior) * max(b - share * scale, floor)
+    if tilt is None:
+        return max(a - share, prior) * max(b - share * scale, floor)
+    return max(a - share * tilt, prior) * max(b - share * scale, floor)
 
 
 @part
 def add_words(
-    a, weights, rows, counts, prior, scale, floor, out_own, out_ratio, out_counts
+    a,
+    weights,
+    rows,
+    counts,
+    prior,
+    tilt,
+    scale,
+    floor,
+    groups,
+    out_own,
+    out_ratio,
+    out_counts,
 ):
     """Write own, ratio and the expected counts of one document, four words at a time.
 
@@ -431,13 +456,21 @@ def add_words(
     for k in range(n_topics):
         out_counts[k] = zero
     i = 0
-    while i + 4 <= n_words:
+    while is_plain(prior, tilt, groups) and i + 4 <= n_words:
         for ahead in range(i + 4, min(i + 8, n_words)):
             prefetch_row(weights, rows[ahead])
         b0 = weights[rows[i]]
+        c0 = group_row(scale, groups, rows[i])
+        f0 = group_row(floor, groups, rows[i])
         b1 = weights[rows[i + 1]]
+        c1 = group_row(scale, groups, rows[i + 1])
+        f1 = group_row(floor, groups, rows[i + 1])
         b2 = weights[rows[i + 2]]
+        c2 = group_row(scale, groups, rows[i + 2])
+        f2 = group_row(floor, groups, rows[i + 2])
         b3 = weights[rows[i + 3]]
+        c3 = group_row(scale, groups, rows[i + 3])
+        f3 = group_row(floor, groups, rows[i + 3])
         s0 = zero
         s1 = zero
         s2 = zero
@@ -460,10 +493,10 @@ def add_words(
         s2 = zero
         s3 = zero
         for k in range(n_topics):
-            s0 += left_out(a[k], b0[k], o0, prior[k], scale[k], floor[k])
-            s1 += left_out(a[k], b1[k], o1, prior[k], scale[k], floor[k])
-            s2 += left_out(a[k], b2[k], o2, prior[k], scale[k], floor[k])
-            s3 += left_out(a[k], b3[k], o3, prior[k], scale[k], floor[k])
+            s0 += left_out(a[k], b0[k], o0, prior[k], element(tilt, k), c0[k], f0[k])
+            s1 += left_out(a[k], b1[k], o1, prior[k], element(tilt, k), c1[k], f1[k])
+            s2 += left_out(a[k], b2[k], o2, prior[k], element(tilt, k), c2[k], f2[k])
+            s3 += left_out(a[k], b3[k], o3, prior[k], element(tilt, k), c3[k], f3[k])
         r0 = x0 / max(s0, least)
         r1 = x1 / max(s1, least)
         r2 = x2 / max(s2, least)
@@ -477,14 +510,16 @@ def add_words(
         out_ratio[i + 2] = r2
         out_ratio[i + 3] = r3
         for k in range(n_topics):
-            q0 = left_out(a[k], b0[k], o0, prior[k], scale[k], floor[k])
-            q1 = left_out(a[k], b1[k], o1, prior[k], scale[k], floor[k])
-            q2 = left_out(a[k], b2[k], o2, prior[k], scale[k], floor[k])
-            q3 = left_out(a[k], b3[k], o3, prior[k], scale[k], floor[k])
+            q0 = left_out(a[k], b0[k], o0, prior[k], element(tilt, k), c0[k], f0[k])
+            q1 = left_out(a[k], b1[k], o1, prior[k], element(tilt, k), c1[k], f1[k])
+            q2 = left_out(a[k], b2[k], o2, prior[k], element(tilt, k), c2[k], f2[k])
+            q3 = left_out(a[k], b3[k], o3, prior[k], element(tilt, k), c3[k], f3[k])
             out_counts[k] += (r0 * q0 + r1 * q1) + (r2 * q2 + r3 * q3)
         i += 4
     while i < n_words:
         b = weights[rows[i]]
+        c = group_row(scale, groups, rows[i])
+        f = group_row(floor, groups, rows[i])
         s = zero
         for k in range(n_topics):
             s += a[k] * b[k]
@@ -492,13 +527,13 @@ def add_words(
         own = min(x, one) / max(s, least)
         s = zero
         for k in range(n_topics):
-            s += left_out(a[k], b[k], own, prior[k], scale[k], floor[k])
+            s += left_out(a[k], b[k], own, prior[k], element(tilt, k), c[k], f[k])
         ratio = x / max(s, least)
         out_own[i] = own
         out_ratio[i] = ratio
         for k in range(n_topics):
             out_counts[k] += ratio * left_out(
-                a[k], b[k], own, prior[k], scale[k], floor[k]
+                a[k], b[k], own, prior[k], element(tilt, k), c[k], f[k]
             )
         i += 1
 
@@ -513,8 +548,10 @@ def collapsed_document_rows(
     parameters,
     weights,
     prior,
+    tilt,
     scale,
     floor,
+    groups,
     out_counts,
     out_own,
     out_ratio,
@@ -530,9 +567,11 @@ def collapsed_document_rows(
             weights,
             indices[lo:hi],
             counts[lo:hi],
-            prior,
+            own_row(prior, d),
+            own_row(tilt, d),
             scale,
             floor,
+            groups,
             out_own[lo:hi],
             out_ratio[lo:hi],
             out_counts[d],
@@ -560,6 +599,7 @@ def add_collapsed_documents(
     tile_weights,
     b,
     prior,
+    tilt,
     scale,
     floor,
     total,
@@ -567,15 +607,23 @@ def add_collapsed_documents(
     """Add a word's tokens in the documents of one tile, four documents at a time."""
     n_topics = total.shape[0]
     q = begin
-    while q + 4 <= end:
+    while is_plain(prior, tilt, None) and q + 4 <= end:
         d0 = tile_document[q]
         d1 = tile_document[q + 1]
         d2 = tile_document[q + 2]
         d3 = tile_document[q + 3]
         a0 = tile_weights[d0]
+        p0 = own_row(prior, d0)
+        t0 = own_row(tilt, d0)
         a1 = tile_weights[d1]
+        p1 = own_row(prior, d1)
+        t1 = own_row(tilt, d1)
         a2 = tile_weights[d2]
+        p2 = own_row(prior, d2)
+        t2 = own_row(tilt, d2)
         a3 = tile_weights[d3]
+        p3 = own_row(prior, d3)
+        t3 = own_row(tilt, d3)
         o0 = own[cursor[d0]]
         o1 = own[cursor[d1]]
         o2 = own[cursor[d2]]
@@ -589,20 +637,24 @@ def add_collapsed_documents(
         cursor[d2] += 1
         cursor[d3] += 1
         for k in range(n_topics):
-            q0 = left_out(a0[k], b[k], o0, prior[k], scale[k], floor[k])
-            q1 = left_out(a1[k], b[k], o1, prior[k], scale[k], floor[k])
-            q2 = left_out(a2[k], b[k], o2, prior[k], scale[k], floor[k])
-            q3 = left_out(a3[k], b[k], o3, prior[k], scale[k], floor[k])
+            q0 = left_out(a0[k], b[k], o0, p0[k], element(t0, k), scale[k], floor[k])
+            q1 = left_out(a1[k], b[k], o1, p1[k], element(t1, k), scale[k], floor[k])
+            q2 = left_out(a2[k], b[k], o2, p2[k], element(t2, k), scale[k], floor[k])
+            q3 = left_out(a3[k], b[k], o3, p3[k], element(t3, k), scale[k], floor[k])
             total[k] += (r0 * q0 + r1 * q1) + (r2 * q2 + r3 * q3)
         q += 4
     while q < end:
         d0 = tile_document[q]
         a = tile_weights[d0]
+        p = own_row(prior, d0)
+        t = own_row(tilt, d0)
         o = own[cursor[d0]]
         r = ratio[cursor[d0]]
         cursor[d0] += 1
         for k in range(n_topics):
-            total[k] += r * left_out(a[k], b[k], o, prior[k], scale[k], floor[k])
+            total[k] += r * left_out(
+                a[k], b[k], o, p[k], element(t, k), scale[k], floor[k]
+            )
         q += 1
 
 
@@ -621,8 +673,10 @@ def collapsed_word_rows(
     document_weights,
     weights,
     prior,
+    tilt,
     scale,
     floor,
+    groups,
     out_counts,
 ):
     """Word pass for words ``start..stop``; see ``kernels.word_rows`` for the tiles."""
@@ -651,9 +705,10 @@ def collapsed_word_rows(
                 ratio,
                 document_weights[offset : offset + tile_size],
                 weights[word],
-                prior,
-                scale,
-                floor,
+                own_rows(prior, offset, offset + tile_size),
+                own_rows(tilt, offset, offset + tile_size),
+                group_row(scale, groups, word),
+                group_row(floor, groups, word),
                 out_counts[word],
             )
             g += 1

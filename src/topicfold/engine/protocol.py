@@ -24,6 +24,10 @@ With the collapsed link, ``p_k = A_dk B_wk / s_dw`` and ``c = min(X_dw, 1)``,
     q_k ∝ max(A_dk − c p_k, prior_k) · max(B_wk − c p_k scale_k, floor_k),   Σ_k q_k = 1
 
 and N_dk and N_wk are sums of ``X_dw q_k``; `OwnShare` holds scale and floor.
+
+Documents may have an `OwnShare` too, rows of scale e and floor f in place of the prior:
+A token of topic k then weighs e_dk in its document, ``P ← N ∘ e + f`` is an update,
+and the first factor of q is ``max(A_dk − c p_k e_dk, f_dk)``.
 """
 
 from __future__ import annotations
@@ -47,17 +51,23 @@ class OwnShare(NamedTuple):
     """What of a token's share leaves a topic weight, and what always stays (packed).
 
     With ``B_wk = (N_wk + η) / (N_k + Vη)`` a whole token weighs ``1 / (N_k + Vη)`` in
-    topic k, and η alone weighs ``η / (N_k + Vη)``.
+    topic k, and η alone weighs ``η / (N_k + Vη)``. Both are vectors over topics. Where
+    words differ, they have a row per group of words, and `groups` has the group of
+    each packed word. Those of documents are packed documents.
     """
 
     scale: Array
     floor: Array
+    groups: NDArray[np.int32] | None = None
 
 
 def check_collapsed(
     prior: Array | None, own: OwnShare | None, max_updates: int
 ) -> tuple[Array, OwnShare]:
-    """Return what the collapsed link needs; updates in place have no meaning in it."""
+    """Return what the collapsed link needs; updates in place have no meaning in it.
+
+    `prior` is that of all documents, or the floor of each.
+    """
     if prior is None or own is None or max_updates:
         raise ValueError(
             "the collapsed link needs prior and own, and max_updates=0, got "
@@ -150,11 +160,14 @@ class Engine(Protocol):
         tol: float = 0.0,
         out: Array | None = None,
         own: OwnShare | None = None,
+        documents: OwnShare | None = None,
     ) -> DocumentPass:
         """Update rows ``P ← N + prior`` in place up to `max_updates` times, then
         evaluate N, r and the log-likelihood at the final rows.
 
-        `own` is for the collapsed link, which makes no updates in place.
+        `own` is for the collapsed link, which makes no updates in place. `documents`
+        (not with the digamma link) has a scale and a floor of each document, in place
+        of the prior.
         """
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:

@@ -72,17 +72,20 @@ class ReferenceEngine(Engine):
         tol: float = 0.0,
         out: Array | None = None,
         own: OwnShare | None = None,
+        documents: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol; rows stop one by one as they converge."""
         self._assigned = None
+        if documents is None:
+            prior = self.pack_prior(0.0 if prior is None else prior)
+            documents = OwnShare(np.ones(self.n_topics), prior)
         if link == "collapsed":
-            check_collapsed(prior, own, max_updates)
-        prior = self.pack_prior(0.0 if prior is None else prior)
+            check_collapsed(documents.floor, own, max_updates)
         n_updates = np.zeros(self.n_documents, np.int64)
         active = np.ones(self.n_documents, bool)
         for _ in range(max_updates):
             _, counts = self._evaluate(_weights(parameters, link), weights)
-            new = np.maximum(counts + prior, 0)
+            new = np.maximum(counts * documents.scale + documents.floor, 0)
             change = np.abs(_shares(new) - _shares(parameters)).sum(axis=1)
             parameters[active] = new[active]
             n_updates[active] += 1
@@ -97,7 +100,7 @@ class ReferenceEngine(Engine):
         loglik -= (self.document_lengths * log_norm)[self.document_lengths > 0].sum()
         self._document_weights = A
         if own is not None:
-            shares = left_out(A, weights, self.X, prior, own)
+            shares = left_out(A, weights, self.X, documents, own)
             self._assigned = self.X[:, :, None] * shares
             counts = self._assigned.sum(axis=1)
         return DocumentPass(counts, float(loglik), n_updates)
@@ -148,13 +151,19 @@ class ReferenceEngine(Engine):
         return _dirichlet_bound(counts.T + prior, np.full(self.n_terms, prior))
 
 
-def left_out(A: Array, B: Array, X: Array, prior: Array, own: OwnShare) -> Array:
+def left_out(
+    A: Array, B: Array, X: Array, documents: OwnShare, words: OwnShare
+) -> Array:
     """Shares q (D, V, K) of every token, its own share left out of the counts."""
     p = A[:, None, :] * B[None, :, :]
     p /= p.sum(axis=2, keepdims=True)
     p *= np.minimum(X, 1)[:, :, None]
-    q = np.maximum(A[:, None, :] - p, prior)
-    q *= np.maximum(B[None, :, :] - p * own.scale, own.floor)
+    e, f = (np.broadcast_to(rows, A.shape)[:, None, :] for rows in documents[:2])
+    scale, floor = words[:2]
+    if words.groups is not None:
+        scale, floor = scale[words.groups], floor[words.groups]
+    q = np.maximum(A[:, None, :] - p * e, f)
+    q *= np.maximum(B[None, :, :] - p * scale, floor)
     return np.asarray(q / q.sum(axis=2, keepdims=True))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from topicfold.core.typing import Array
 from topicfold.engine.blocks.packed import PackedBlocks, RowFunction, Shared
-from topicfold.engine.protocol import Engine
+from topicfold.engine.protocol import Engine, OwnShare
 
 # Rows of an array in memory that are visited at a time: bounds what a step allocates.
 ROWS_AT_ONCE = 2**16
@@ -80,6 +80,17 @@ def pack_rows(rows: Array, engine: Engine, like: Array) -> Array:
     if whole is not None and whole.shape == like.shape and whole.dtype == like.dtype:
         return whole
     return engine.pack_documents(rows)
+
+
+def pack_own(engine: Engine, own: OwnShare) -> OwnShare:
+    """Return an own share of words packed; `groups` are of the columns of X."""
+    if own.groups is None:
+        return OwnShare(engine.pack_prior(own.scale), engine.pack_prior(own.floor))
+    scale, floor = (
+        array_module(engine.pack_prior(0.0)).stack([engine.pack_prior(r) for r in rows])
+        for rows in (own.scale, own.floor)
+    )
+    return OwnShare(scale, floor, own.groups[engine.word_order].astype(np.int32))
 
 
 def map_rows(

@@ -223,8 +223,14 @@ class PosteriorMode(_LdaEM):
         self._totals = engine.topic_totals(words) + self.eta * engine.n_terms
         topics = self._topics_from(words)
         self._spare, self.weights = self.weights, topics
-        # The joint M-step: documents move by the same responsibilities.
-        np.add(self._pass.counts, engine.pack_prior(self.alpha), out=self.parameters)
+        self._move_documents()
+
+    def _move_documents(self) -> None:
+        """The joint M-step: documents move by the same responsibilities."""
+        if self._pass is None:
+            raise RuntimeError("call start() before iterate()")
+        prior = self.engine.pack_prior(self.alpha)
+        np.add(self._pass.counts, prior, out=self.parameters)
 
     def _packed_topics(self) -> Array:
         return self.weights

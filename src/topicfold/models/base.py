@@ -308,7 +308,7 @@ class TopicModel(
             what = ", ".join(missing) or "a whole number n_features_in_"
             raise ValueError(f"it lacks {what}")
         n_topics, n_terms = len(self.components_), self.n_features_in_
-        n_topics = self.get_params(deep=False).get("n_components", n_topics)
+        n_topics = self.get_params(deep=False).get("n_components") or n_topics
         n_documents = len(getattr(self, "doc_topics_", ()))
         expected: dict[str, tuple[int, ...]] = {
             "components_": (n_topics, n_terms),

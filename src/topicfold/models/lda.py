@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import field
 from numbers import Real
 from typing import Any
@@ -18,12 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.simplex import OuterSum
 from topicfold.core.typing import Array
-from topicfold.engine import Link
+from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError, UnsettledWarning
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
+from topicfold.learn.sides import SidedLda
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import (
     MAX_UPDATES,
@@ -33,6 +35,7 @@ from topicfold.models.base import (
     level_of_caller,
     whole,
 )
+from topicfold.models.sided import SidedModel
 from topicfold.steps.base import PhiStep
 
 # Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word
@@ -97,7 +100,7 @@ class DirichletTopics(LearnedModel):
         )
 
 
-class LDA(DirichletTopics, StreamedModel):
+class LDA(DirichletTopics, SidedModel, StreamedModel):
     """Latent Dirichlet allocation.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
@@ -250,7 +253,61 @@ class LDA(DirichletTopics, StreamedModel):
         self.topic_word_prior_ = algorithm.eta
         self.prior_updates_ = algorithm.prior_updates
 
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        self._check_sides()
+        sides = self._checked_sides(counts, side_data)
+        self._store_corpus(counts)
+        self._start_priors(*self._default_priors())
+        joined, groups = self._joined(counts, sides)
+        algorithm = SidedLda(
+            make_engine(
+                joined,
+                self._size,
+                dtype=joined.dtype,
+                device=self.device,
+                n_jobs=self.n_jobs,
+            ),
+            self._start_of(joined, groups, self._init("neighbors")),
+            self.doc_topic_prior_,
+            self.topic_word_prior_,
+            sides=sides,
+            groups=groups,
+            learn_priors=bool(self.learn_priors),
+        )
+        del counts, joined  # the engine has its own arrangement
+        self._learn(algorithm, tol=self._tolerance())
+        self._say_if_unsettled()
+        algorithm.keep_results()
+        self.topic_totals_ = algorithm.topic_totals()
+        self.doc_topic_prior_ = algorithm.alpha
+        self.topic_word_prior_ = algorithm.eta
+        self.prior_updates_ = algorithm.prior_updates
+
+    def _check_sides(self) -> None:
+        """Refuse options that sides cannot go with."""
+        if not self._whole_cvb0() or self.phi_step is not None:
+            raise DataError(
+                "sides work with algorithm='cvb0', batch_size=None and phi_step=None."
+            )
+        hooks = {side.hook: type(side).__name__ for side in self._all_sides()}
+        fixed = hooks.get("mixing") or hooks.get("prior")
+        if self.learn_priors and fixed:
+            raise DataError(
+                f"learn_priors=True contradicts {fixed}, which says what the priors of "
+                "documents are. Leave learn_priors out."
+            )
+
+    def _eta_of(self, counts: Any) -> float:
+        tokens = float(counts.sum(dtype=np.float64))
+        eta = ETA_SHARE * tokens / (self._size * counts.shape[1])
+        return float(np.clip(eta, *ETA_LIMITS))
+
+    def _alpha(self) -> Any:
+        return self.doc_topic_prior_
+
     def _check_stream(self) -> None:
+        if self.sides:
+            raise DataError("partial_fit takes no sides; use fit, or sides=None.")
         if self.phi_step is not None:
             raise DataError("partial_fit has no phi_step; use fit, or phi_step=None.")
         self._check_learned_priors("partial_fit")
@@ -324,14 +381,14 @@ class LDA(DirichletTopics, StreamedModel):
 
     def _default_priors(self) -> tuple[float, float]:
         """Return α and η for the corpus that was stored."""
-        cells = self.n_components * len(self.word_frequencies_)
+        cells = self._size * len(self.word_frequencies_)
         eta = ETA_SHARE * float(self.doc_lengths_.sum()) / cells
-        alpha = min(ALPHA_SUM / self.n_components, ALPHA_MOST)
+        alpha = min(ALPHA_SUM / self._size, ALPHA_MOST)
         return alpha, float(np.clip(eta, *ETA_LIMITS))
 
     def _start_priors(self, alpha: Any, eta: float) -> None:
         alpha = alpha if self.doc_topic_prior is None else self.doc_topic_prior
-        self.doc_topic_prior_ = checked_doc_topic_prior(alpha, self.n_components)
+        self.doc_topic_prior_ = checked_doc_topic_prior(alpha, self._size)
         self.topic_word_prior_ = float(
             eta if self.topic_word_prior is None else self.topic_word_prior
         )

@@ -35,7 +35,7 @@ from topicfold.engine.blocks.store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.protocol import DocumentPass, PassOptions
+from topicfold.engine.protocol import DocumentPass, OwnShare, PassOptions
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2
@@ -219,6 +219,7 @@ class BlockedEngine(BlocksEngine):
         *,
         max_updates: int = 0,
         out: Any = None,
+        documents: OwnShare | None = None,
         **options: Unpack[PassOptions],
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only.
@@ -228,12 +229,14 @@ class BlockedEngine(BlocksEngine):
         """
         counts = self._store.new_blocks(self.n_blocks)
         updated = self._store.new_blocks(self.n_blocks) if max_updates else None
+        own: Any = documents and documents[:2]
         args = [
             (
                 parameters.blocks[b].path,
                 counts[b].path,
                 None if updated is None else updated[b].path,
                 None if out is None else out.blocks[b].path,
+                own and tuple(rows.blocks[b].path for rows in own),
             )
             for b in range(self.n_blocks)
         ]
@@ -272,6 +275,7 @@ def _evaluate_block(
     counts_path: str,
     updated_path: str | None,
     out_path: str | None,
+    own_paths: tuple[str, str] | None,
     weights: Array,
     max_updates: int,
     options: PassOptions,
@@ -279,8 +283,11 @@ def _evaluate_block(
     """Document pass and word pass of one block."""
     parameters = (engine.read if updated_path is None else engine.take)(parameters_path)
     out = engine.drop(out_path)
+    own = None
+    if own_paths is not None:
+        own = OwnShare(engine.read(own_paths[0]), engine.read(own_paths[1]))
     done = engine.document_pass(
-        parameters, weights, max_updates=max_updates, out=out, **options
+        parameters, weights, max_updates=max_updates, out=out, documents=own, **options
     )
     words = engine.word_pass(parameters, weights, np.empty_like(weights))
     engine.write(counts_path, done.counts)

@@ -26,6 +26,7 @@ from topicfold.engine.protocol import (
     OwnShare,
     check_collapsed,
 )
+from topicfold.exceptions import DeviceError
 
 
 class Passes(PackedArrays):
@@ -55,13 +56,18 @@ class Passes(PackedArrays):
         tol: float = 0.0,
         out: DeviceArray | None = None,
         own: OwnShare | None = None,
+        documents: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol; `n_updates` stays on the device."""
         cupy, layout = self._cupy, self._layout
         self._collapsed = None
+        if documents is not None or (own is not None and own.groups is not None):
+            raise DeviceError(
+                "Sides with evidence, priors, masks or other counts need device='cpu'."
+            )
         if link == "collapsed":
             prior, own = check_collapsed(prior, own, max_updates)
-            return self._collapsed_pass(parameters, weights, (prior, *own), out)
+            return self._collapsed_pass(parameters, weights, (prior, *own[:2]), out)
         digamma = link == "digamma"
         name = "document_pass" + "_digamma" * digamma + "_updates" * (max_updates > 0)
         with device_errors("a document pass ran"):

@@ -131,6 +131,7 @@ class CudaBlock(BlockEngine):
         tol: float = 0.0,
         out: Array | None = None,
         own: OwnShare | None = None,
+        documents: OwnShare | None = None,
     ) -> DocumentPass:
         """See the protocol."""
         self._visit = None
@@ -145,7 +146,9 @@ class CudaBlock(BlockEngine):
             link=link,
             max_updates=max_updates,
             tol=tol,
-            own=own and OwnShare(*(device.pack_prior(side[used]) for side in own)),
+            own=own and self._share_there(device, own),
+            documents=documents
+            and OwnShare(*(device.pack_documents(r[:, used]) for r in documents[:2])),
         )
         if max_updates:
             self._fetch(rows, parameters)
@@ -162,6 +165,14 @@ class CudaBlock(BlockEngine):
         self._visit = None
         self._fetch(device.word_pass(rows, topics, np.empty_like(topics)), out)
         return out
+
+    def _share_there(self, device: Any, own: OwnShare) -> OwnShare:
+        """Return an own share of words as the device packs it."""
+        used = slice(0, self.n_topics)
+        if own.groups is not None:
+            scale, floor = (device.pack_documents(s[:, used]) for s in own[:2])
+            return OwnShare(scale, floor, own.groups)
+        return OwnShare(*(device.pack_prior(side[used]) for side in own[:2]))
 
     def _fetch(self, packed: Any, out: Array) -> None:
         """Copy packed rows to the host, whose padding may be another."""

@@ -28,7 +28,7 @@ from topicfold.engine.blocks.packed import (
 )
 from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.cuda.transfer import Record, visit_blocks
-from topicfold.engine.protocol import DocumentPass, PassOptions
+from topicfold.engine.protocol import DocumentPass, OwnShare, PassOptions
 
 # Documents that a visit reads, or writes, at most two; None leaves a place free.
 Inputs = tuple[PackedBlocks, ...]
@@ -285,10 +285,12 @@ class StreamedEngine(BlocksEngine):
         *,
         max_updates: int = 0,
         out: Any = None,
+        documents: OwnShare | None = None,
         **options: Unpack[PassOptions],
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only."""
         counts: Any = self._new_documents() if out is None else out
+        own: tuple[Any, ...] = documents[:2] if documents is not None else ()
         logliks: list[float] = []
         n_updates: list[int] = []
         self._counted = False
@@ -300,6 +302,7 @@ class StreamedEngine(BlocksEngine):
                 weights,
                 max_updates=max_updates,
                 out=outputs[1],
+                documents=OwnShare(*inputs[2:4]) if own else None,
                 **options,
             )
             engine.word_pass(inputs[0], weights, self._block_words)
@@ -309,7 +312,8 @@ class StreamedEngine(BlocksEngine):
                 n_updates.append(int(done.n_updates.sum(dtype=np.int64)))
 
         updated = parameters if max_updates else None
-        self._blocks.visit(work, (parameters, None), (updated, counts), with_lists=True)
+        reads = parameters, None, *own
+        self._blocks.visit(work, reads, (updated, counts), with_lists=True)
         self._counted = True
         return DocumentPass(counts, float(sum(logliks)), np.array([sum(n_updates)]))
 

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Learning LDA with sides: what else is known of documents (``topicfold.sides``).
+
+With evidence δ, ``e_dk = exp(δ_dk − max_k δ_dk)``, a prior α_dk and a mask, CVB0 has
+
+    A_dk = (N_dk + α_dk) e_dk
+
+and the token's own count leaves it as ``c p_k e_dk``, never below ``α_dk e_dk``. With a
+mixing, ``A = (MΘ) e`` and the entity of a token sums out:
+
+    N_ak = θ_ak Σ_d M_da N_dk / (MΘ)_dk,   θ_ak ∝ N_ak + α_k
+
+which is EM, so that without evidence the objective never falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import Engine, OwnShare
+from topicfold.engine.rows import pack_own
+from topicfold.exceptions import DataError
+from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
+from topicfold.sides.base import Side, TopicWeights
+from topicfold.sides.together import SideData
+
+
+class ColumnGroup(NamedTuple):
+    """Columns whose topics sum to one by themselves; `side` brought them, if any."""
+
+    columns: slice
+    eta: float
+    side: Side | None = None
+
+
+class SidedLda(Cvb0):
+    """CVB0 with sides, or EM where one of them is a mixing; see the module.
+
+    Parameters
+    ----------
+    engine : Engine
+        X and the columns that sides added.
+    phi : ndarray of shape (K, columns)
+        Start of the topics.
+    alpha, eta : ndarray, float
+        Priors of documents and of the topics over X.
+    sides : SideData
+        The sides and their data.
+    groups : sequence of ColumnGroup
+        X's columns first.
+    learn_priors : bool
+        Whether α and η follow the data.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        phi: Array,
+        alpha: NDArray[np.float64],
+        eta: float,
+        *,
+        sides: SideData,
+        groups: Sequence[ColumnGroup],
+        learn_priors: bool = False,
+    ) -> None:
+        self.sides = sides
+        self.groups = groups
+        self._mixing = sides.one("mixing")
+        self._topic_side = sides.one("topics")
+        self._plain: Array | None = None
+        self._documents: OwnShare | None = None
+        self._own: OwnShare | None = None
+        self._group_totals = np.zeros((len(groups), engine.n_topics))
+        options: dict[str, Any] = {
+            "doc_updates": 0,
+            "doc_tol": 0.0,
+            "learn_priors": learn_priors,
+        }
+        super().__init__(engine, self._start_topics(phi), alpha, eta, **options)
+        self._allowed = sides.allowed()
+        if self._mixing is not None:
+            side, data = self._mixing
+            self._M = side.mixing(data, sides.context).astype(engine.dtype)
+            shape = self._M.shape[1], engine.n_topics
+            self.entity_topics = np.full(shape, 1.0 / shape[1], engine.dtype)
+        self._set_documents(None)
+
+    def _start_topics(self, phi: Array) -> Array:
+        phi = np.array(phi)
+        for columns, _, side in self.groups:
+            if side is None and self._topic_side is not None:
+                phi[:, columns] = self._topic_side[0].start(
+                    phi[:, columns], self.sides.context
+                )
+            phi[:, columns] = normalize_rows(phi[:, columns])
+        return phi
+
+    # ---- topics
+
+    def _topics_from(self, words: Array) -> Array:
+        if len(self.groups) == 1 and self._topic_side is None:
+            return super()._topics_from(words)
+        counts = self.engine.unpack_topics(words)
+        weights = np.empty_like(counts)
+        made = []
+        for number, group in enumerate(self.groups):
+            columns, eta = group.columns, self._eta(group)
+            own = counts[:, columns].T
+            if group.side is None and self._topic_side is not None:
+                everything = np.arange(own.shape[0])
+                found = self._topic_side[0].topics(
+                    own, eta, everything, self._now().context
+                )
+            else:
+                found = plain_topics(own, eta)
+            weights[:, columns] = found.weights.T
+            size = columns.stop - columns.start
+            totals = own.sum(axis=0, dtype=np.float64)
+            self._group_totals[number] = totals + eta * size
+            made.append((size, found))
+        self._totals = self._group_totals[0]
+        self._own = _joined_share(made)
+        return self.engine.pack_topics(weights)
+
+    def _eta(self, group: ColumnGroup) -> float:
+        return self.eta if group.side is None else group.eta
+
+    def _pass_options(self) -> dict[str, Any]:
+        if self._mixing is not None:
+            return {"link": "identity"}
+        if self._iteration == 0:
+            return {"link": "identity", "documents": self._documents}
+        options = super()._pass_options()
+        if self._own is not None:
+            options["own"] = pack_own(self.engine, self._own)
+        return {**options, "documents": self._documents}
+
+    # ---- documents
+
+    def _now(self) -> SideData:
+        return self.sides.at(self._iteration, self.alpha, self.eta)
+
+    def _counts(self) -> Array:
+        """Return N_dk of the last pass as plain rows."""
+        if self._plain is None:
+            if self._pass is None:
+                raise RuntimeError("call start() before iterate()")
+            self._plain = self.engine.unpack_documents(self._pass.counts)
+        return self._plain
+
+    def _update_documents(self) -> float:
+        loglik = super()._update_documents()
+        self._plain = None
+        return loglik
+
+    def _move_documents(self) -> None:
+        now = self._now()
+        learning = [s for s in now.sides if type(s).learn is not Side.learn]
+        for side, data in zip(now.sides, now.data, strict=True):
+            if side in learning:
+                side.learn(self._counts(), data, now.context)
+        if self._mixing is not None:
+            self._update_entities()
+        needed = now.of("evidence") or self._mixing is not None
+        self._set_documents(self._counts() if needed else None)
+
+    def _set_documents(self, counts: Array | None) -> None:
+        """Make the rows of the next pass; without counts, there is no evidence yet."""
+        now, engine = self._now(), self.engine
+        tilt = None if counts is None else now.tilt(counts)
+        if self._mixing is not None:
+            rows = self._mixed()
+            rows = rows if tilt is None else rows * tilt
+            self.parameters = engine.pack_documents(rows.astype(engine.dtype))
+            return
+        prior = now.prior()
+        if self._allowed is not None:
+            tilt = 1.0 * self._allowed if tilt is None else tilt * self._allowed
+        if self._pass is None:
+            documents: Any = self._even_counts()
+        else:
+            documents = self._pass.counts
+        if tilt is None and prior is None:
+            alpha = engine.pack_prior(self.alpha)
+            self.parameters = np.add(documents, alpha, out=self.parameters)
+            return
+        shape = engine.n_documents, engine.n_topics
+        scale: Any = np.broadcast_to(1.0, shape) if tilt is None else tilt
+        floor = (self.alpha if prior is None else prior) * scale
+        own = OwnShare(engine.pack_documents(scale), engine.pack_documents(floor))
+        self._documents = own
+        self.parameters = np.multiply(documents, own.scale, out=self.parameters)
+        self.parameters = np.add(self.parameters, own.floor, out=self.parameters)
+
+    def _even_counts(self) -> Array:
+        engine = self.engine
+        shares = (engine.document_lengths / engine.n_topics)[:, None]
+        shape = engine.n_documents, engine.n_topics
+        return engine.pack_documents(np.broadcast_to(shares, shape))
+
+    def _mixed(self) -> Array:
+        return np.asarray(self._M @ self.entity_topics)
+
+    def _update_entities(self) -> None:
+        """The entities' mixtures from the tokens of their documents."""
+        mixed = self._mixed()
+        ratio = np.divide(
+            self._counts(), mixed, out=np.zeros_like(mixed), where=mixed > 0
+        )
+        counts = self.entity_topics * np.asarray(self._M.T @ ratio)
+        counts += self.alpha.astype(counts.dtype)
+        self.entity_topics = normalize_rows(counts)
+
+    # ---- results
+
+    def _objective(self, loglik: float) -> float:
+        value = loglik
+        if self._mixing is not None:
+            smallest = np.finfo(self.entity_topics.dtype).tiny
+            logs = np.log(np.maximum(self.entity_topics, smallest), dtype=np.float64)
+            value += float((logs @ self.alpha).sum())
+            phi = self.engine.unpack_topics(self.weights)
+            for group in self.groups:
+                part = np.maximum(phi[:, group.columns], smallest)
+                value += self._eta(group) * float(np.log(part, dtype=np.float64).sum())
+        now = self._now()
+        for side, data in zip(now.sides, now.data, strict=True):
+            if type(side).value is not Side.value:
+                value += side.value(self._counts(), data, now.context)
+        return float(value)
+
+    def topics(self) -> Array:
+        """Topics over the columns of X (K, V)."""
+        return self.group_topics()[0]
+
+    def group_topics(self) -> list[Array]:
+        """Topics over each group of columns, those of X first."""
+        topics = self.engine.unpack_topics(self.weights)
+        return [normalize_rows(topics[:, g.columns]) for g in self.groups]
+
+    def doc_topics(self) -> Array:
+        """Mixtures (D, K): of the entities, or posterior means."""
+        if self._mixing is not None:
+            return normalize_rows(self._mixed())
+        if self._documents is None:
+            return super().doc_topics()
+        engine = self.engine
+        rows, tilt = (
+            np.asarray(engine.unpack_documents(packed))
+            for packed in (self.parameters, self._documents.scale)
+        )
+        return normalize_rows(
+            np.divide(rows, tilt, out=np.zeros_like(rows), where=tilt > 0)
+        )
+
+    def keep_results(self) -> None:
+        """Give every side what was learned for it."""
+        if self._mixing is not None:
+            self._mixing[0].keep(self.entity_topics)
+        for group, topics in zip(self.groups, self.group_topics(), strict=True):
+            if group.side is not None:
+                group.side.components_ = topics  # type: ignore[attr-defined]
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        super().free_scratch()
+        self._plain = None
+
+    def state(self) -> dict[str, Any]:
+        """Refuse: what sides have learned is not in a state."""
+        raise DataError(
+            "Resume does not know what sides have learned. Fit without Resume, or "
+            "without sides; Checkpoint keeps results on the way."
+        )
+
+
+def plain_topics(counts: Array, eta: float) -> TopicWeights:
+    """Return ``(N_wk + η) / (N_k + Vη)`` of counts (n_words, K)."""
+    totals = counts.sum(axis=0, dtype=np.float64) + eta * len(counts)
+    totals = np.where(totals > 0, totals, 1.0)
+    weights = (counts + eta) / totals
+    return TopicWeights(weights, 1.0 / totals, eta / totals)
+
+
+def _joined_share(made: list[tuple[int, TopicWeights]]) -> OwnShare:
+    """Return the own share of the words of all groups, by column."""
+    scales, floors, groups, first = [], [], [], 0
+    for size, found in made:
+        scale, floor = np.atleast_2d(found.scale), np.atleast_2d(found.floor)
+        own = np.zeros(size, np.int32) if found.groups is None else found.groups
+        scales.append(OWN_WORD_SHARE * scale)
+        floors.append(floor)
+        groups.append(own + first)
+        first += len(scale)
+    return OwnShare(
+        np.concatenate(scales), np.concatenate(floors), np.concatenate(groups)
+    )

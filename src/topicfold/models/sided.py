@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models that take sides: their data by keyword, in `fit` and for new documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
+from topicfold.infer.fold_in import document_completion
+from topicfold.infer.sides import mixtures_with_sides
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.sides import ColumnGroup
+from topicfold.models.base import LearnedModel, refuse_blocks
+from topicfold.sides.base import Side, SideContext
+from topicfold.sides.together import SideData, check_together
+
+AnySide = TypeVar("AnySide", bound=Side)
+
+
+class SidedModel(LearnedModel):
+    """A model that learns from what else is known of documents.
+
+    Parameters
+    ----------
+    sides : sequence of Side or None, default=None
+        What else is known of documents (:mod:`topicfold.sides`); `fit` takes the data
+        of each by its keyword.
+
+    Attributes
+    ----------
+    sides_ : list of Side
+        The sides with what they have learned.
+    """
+
+    _parameter_constraints = {"sides": [list, tuple, None]}  # noqa: RUF012
+    sides: Sequence[Side] | None = None
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
+        """Learn topics and the mixtures of the training documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,) or None, default=None
+            Labels, -1 for unknown, for models and steps that use them; others ignore
+            them.
+        **side_data
+            The data of the sides, each by its keyword.
+        """
+        check_together(self._all_sides())
+        sides = [clone(side) for side in self._all_sides()]
+        _check_keywords(self, sides, side_data)
+        counts = self._start_fit(X)
+        if not sides:
+            self._fit_counts(counts, y)
+            return self
+        self.sides_ = sides
+        self._fit_with_sides(counts, side_data)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
+        """Fit, then return the mixtures of the training documents as `transform` does.
+
+        Sides that are known of new documents too (authors, other counts, features) take
+        part; responses, labels and links do not.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts.
+        y : array-like or None, default=None
+            As in `fit`.
+        **side_data
+            The data of the sides, each by its keyword.
+        """
+        self.fit(X, y, **side_data)
+        later = {side.keyword for side in self._all_sides() if side.known_later}
+        known = {name: value for name, value in side_data.items() if name in later}
+        return self.transform(X, **known)
+
+    def transform(self, X: Any, **side_data: Any) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        **side_data
+            What is known of these documents, by the keywords of `fit`; a side without
+            data plays no part.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in.
+        """
+        check_is_fitted(self, "components_")
+        X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
+        return self._sided_mixtures(self._seen(X), side_data)
+
+    def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
+        """Return the held-out perplexity by document completion (lower is better).
+
+        Half of each document's tokens give its mixture, as in `transform`; the other
+        half is scored, with one hundredth of the training word frequencies mixed in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        random_state : int, default=0
+            Seed of the split into halves.
+        **side_data
+            What is known of these documents, as in `transform`.
+        """
+        check_is_fitted(self, "components_")
+        return document_completion(
+            self._seen(self._counts(X)),
+            self.components_,
+            background=self.word_frequencies_,
+            random_state=random_state,
+            infer=lambda observed: self._sided_mixtures(observed, side_data),
+        )
+
+    def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
+        """Return the held-out log-likelihood per token (higher is better).
+
+        By document completion, see :meth:`perplexity`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        y : None
+            Ignored, for scikit-learn's conventions.
+        **side_data
+            What is known of these documents, as in `transform`.
+        """
+        return -float(np.log(self.perplexity(X, **side_data)))
+
+    def _own_sides(self) -> Sequence[Side]:
+        """Return the sides that make the model; those of `sides` come after them."""
+        return ()
+
+    def _all_sides(self) -> list[Side]:
+        return [*self._own_sides(), *(self.sides or ())]
+
+    def _side(self, kind: type[AnySide]) -> AnySide:
+        """Return the fitted side of a class."""
+        check_is_fitted(self, "components_")
+        return next(side for side in self.sides_ if isinstance(side, kind))
+
+    def _side_context(self, X: Any, **more: Any) -> SideContext:
+        names = getattr(self, "feature_names_in_", None)
+        return SideContext(
+            n_documents=X.shape[0],
+            n_terms=X.shape[1],
+            lengths=np.asarray(X.sum(axis=1, dtype=np.float64)).ravel(),
+            words=None if names is None else [str(name) for name in names],
+            n_jobs=self.n_jobs,
+            **more,
+        )
+
+    # ---- fitting
+
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        """Learn from checked counts and the sides' data."""
+        raise NotImplementedError
+
+    def _checked_sides(self, counts: Any, side_data: Mapping[str, Any]) -> SideData:
+        """Return the sides of a fit with their data; settle the number of topics."""
+        rng = check_random_state(self.random_state)
+        asked = self.n_components or 0
+        totals = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
+        context = self._side_context(
+            counts, n_topics=asked, word_totals=totals, fitting=True, rng=rng
+        )
+        data = []
+        for side in self.sides_:
+            given = None if side.keyword is None else side_data.get(side.keyword)
+            if given is None and side.keyword is not None and side.required:
+                raise DataError(
+                    f"{type(side).__name__} needs its data: fit(X, {side.keyword}=...)."
+                )
+            data.append(side.check(given, context))
+            needed = side.n_topics(data[-1], context)
+            if needed is not None and self.n_components not in (None, needed):
+                raise DataError(
+                    f"{type(side).__name__} makes {needed} topics, but n_components is "
+                    f"{self.n_components}. Give n_components={needed}."
+                )
+            context.n_topics = context.n_topics if needed is None else needed
+        if self.n_components is None:
+            self.n_topics_ = context.n_topics
+        return SideData(self.sides_, data, context)
+
+    def _joined(self, counts: Any, sides: SideData) -> tuple[Any, list[ColumnGroup]]:
+        """Return X with the columns that sides bring, and the groups of columns."""
+        size = counts.shape[1]
+        groups = [ColumnGroup(slice(0, size), self._eta_of(counts))]
+        parts = [counts]
+        for side, data in sides.of("counts"):
+            refuse_blocks(counts, f"{type(self).__name__} with other counts")
+            part = side.counts(data, sides.context).astype(counts.dtype)
+            prior = getattr(side, "topic_word_prior", None)
+            eta = self._eta_of(part) if prior is None else float(prior)
+            columns = slice(size, size + part.shape[1])
+            groups.append(ColumnGroup(columns, eta, side))
+            parts.append(part)
+            size = columns.stop
+        if len(parts) == 1:
+            return counts, groups
+        return sparse.csr_matrix(sparse.hstack(parts, format="csr")), groups
+
+    def _start_of(self, joined: Any, groups: list[ColumnGroup], init: Any) -> Array:
+        """Return where topics start; a given start is that of the columns of X.
+
+        Other columns then start alike in all topics, which leaves the first pass to X.
+        """
+        rng = check_random_state(self.random_state)
+        if isinstance(init, str) or len(groups) == 1:
+            return initial_topics(joined, self._size, init, rng)
+        first = groups[0].columns.stop
+        start = initial_topics(joined[:, :first], self._size, init, rng)
+        others = np.asarray(joined[:, first:].sum(axis=0)).ravel()
+        return np.hstack([start, np.tile(others.astype(start.dtype), (self._size, 1))])
+
+    def _eta_of(self, counts: Any) -> float:
+        """Return the prior of topics over some columns."""
+        return 0.0
+
+    @property
+    def _size(self) -> int:
+        """Number of topics: the user's, or what a side made of it."""
+        if self.n_components is None:
+            return int(self.n_topics_)
+        return self.n_components
+
+    # ---- new documents
+
+    def _sided_mixtures(self, X: Any, side_data: Mapping[str, Any]) -> Array:
+        sides = getattr(self, "sides_", [])
+        _check_keywords(self, sides, side_data)
+        given = {name: value for name, value in side_data.items() if value is not None}
+        used = [side for side in sides if side.keyword in given or side.hook == "prior"]
+        if not used:
+            return self._mixtures(X)
+        refuse_blocks(X, "transform with sides")
+        context = self._side_context(
+            X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
+        )
+        data = [
+            side.check(given[side.keyword], context) if side.keyword in given else None
+            for side in used
+        ]
+        known = SideData(used, data, context)
+        parts, topics = [X], [self.components_]
+        for side, own in known.of("counts"):
+            parts.append(side.counts(own, context).astype(X.dtype))
+            topics.append(side.components_)  # type: ignore[attr-defined]
+        joined = sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+        return mixtures_with_sides(
+            joined,
+            np.hstack(topics),
+            known,
+            max_iter=self.max_doc_updates,
+            tol=self.doc_tol,
+            device=self.device,
+            n_jobs=self.n_jobs,
+        )
+
+    def _alpha(self) -> Any:
+        """Return α of documents of which nothing is known."""
+        return np.zeros(len(self.components_))
+
+    def _get_metadata_request(self) -> Any:
+        """Ask scikit-learn's routing for the data of the sides, in every method."""
+        request = super()._get_metadata_request()
+        for side in self._all_sides():
+            for method in ("fit", "transform", "score"):
+                if isinstance(side, Side) and side.keyword is not None:
+                    later = method == "fit" or side.known_later
+                    getattr(request, method).add_request(
+                        param=side.keyword, alias=later
+                    )
+        return request
+
+
+def _check_keywords(
+    model: Any, sides: Sequence[Side], given: Mapping[str, Any]
+) -> None:
+    """Refuse data that no side of the model takes."""
+    known = [side.keyword for side in sides if side.keyword is not None]
+    wrong = [name for name in given if name not in known]
+    if wrong:
+        takes = f"It takes {', '.join(known)}" if known else "It has no sides"
+        raise TypeError(
+            f"{type(model).__name__} got the data {wrong[0]!r}, which none of its "
+            f"sides takes. {takes}; sides=[...] adds more."
+        )

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who wrote a document: its mixture is the mean of its authors' mixtures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics.pairwise import cosine_similarity
+
+from topicfold.core.counts import canonical, check_structure
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError, DataWarning
+from topicfold.sides.base import Side, SideContext
+
+
+class Authors(Side):
+    """The author-topic model: a document's mixture is the mean of its authors'.
+
+    ``p(w|d) = Σ_a M_da Σ_k θ_ak φ_kw``, M_da = 1 / (authors of d). Any entities will
+    do: tags, places, pairs of a sender and a recipient.
+
+    Data
+    ----
+    authors : sequence of (str, sequence of str or None), or sparse matrix (D, E)
+        The names of each document's authors; None or an empty list where they are
+        not known: such a document is its own only author. A matrix has the authors'
+        weights.
+
+    Parameters
+    ----------
+    names : sequence of str or None, default=None
+        Names of the columns, if the data is a matrix.
+
+    Attributes
+    ----------
+    names_ : ndarray of str
+        Names of the entities.
+    entity_topics_ : ndarray of shape (n_entities, n_topics)
+        Their mixtures.
+
+    Examples
+    --------
+    >>> from topicfold import LDA
+    >>> from topicfold.sides import Authors
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+    >>> authors = [["Ann"], ["Ann", "Bob"], ["Cid"], ["Cid"]]
+    >>> model = LDA(2, sides=[Authors()], random_state=0).fit(X, authors=authors)
+    >>> model.sides_[0].names_.tolist()
+    ['Ann', 'Bob', 'Cid']
+    """
+
+    data = "authors"
+    hook = "mixing"
+
+    def __init__(self, names: Sequence[str] | None = None) -> None:
+        self.names = names
+
+    def check(self, data: Any, context: SideContext) -> sparse.csr_matrix:
+        """Return M; learn the names in a fit, look them up afterwards."""
+        if sparse.issparse(data):
+            check_structure(data, "authors")
+        if sparse.issparse(data) or (isinstance(data, np.ndarray) and data.ndim == 2):
+            return self._checked_matrix(sparse.csr_matrix(data), context)
+        lists = self._lists(data, context)
+        if context.fitting:
+            if not any(lists):
+                raise DataError(
+                    "authors names no author in any document. Give a list of names "
+                    "for each document."
+                )
+            names = sorted({name for own in lists for name in own})
+            self.names_: NDArray[Any] = np.array(names, dtype=object)
+        column = {name: i for i, name in enumerate(self.names_)}
+        strangers = {n for own in lists for n in own if n not in column}
+        if strangers:
+            warnings.warn(
+                f"{len(strangers)} authors are not known to the model (first: "
+                f"{min(strangers)!r}); they count with the mixture of the prior.",
+                DataWarning,
+                stacklevel=2,
+            )
+        # The last column, in transform, is that of authors who are not known.
+        shape = len(lists), len(column) + (not context.fitting)
+        indices = [column.get(name, len(column)) for own in lists for name in own]
+        sizes = np.array([len(own) for own in lists])
+        weights = np.repeat(1.0 / np.maximum(sizes, 1), sizes)
+        indptr = np.r_[0, np.cumsum(sizes)]
+        M = sparse.csr_matrix((weights, np.array(indices, int), indptr), shape=shape)
+        M.sum_duplicates()
+        return M
+
+    def _lists(self, data: Any, context: SideContext) -> list[list[str]]:
+        """Return the names of each document's authors, each once."""
+        if isinstance(data, str) or not isinstance(data, Iterable):
+            raise DataError(
+                f"authors is {type(data).__name__}; give a list of names for each "
+                "document, or a matrix (documents × authors)."
+            )
+        lists = []
+        for d, own in enumerate(data):
+            own = [] if _is_missing(own) else [own] if isinstance(own, str) else own
+            try:
+                names = [name for name in dict.fromkeys(own) if not _is_missing(name)]
+            except TypeError as error:
+                raise DataError(
+                    f"authors of document {d} are {own!r}; give names, or None."
+                ) from error
+            if not all(isinstance(name, str) for name in names):
+                names = [str(name) for name in names]
+            lists.append(names)
+        _check_length("authors", len(lists), context.n_documents)
+        return lists
+
+    def _checked_matrix(
+        self, M: sparse.csr_matrix, context: SideContext
+    ) -> sparse.csr_matrix:
+        _check_length("authors", M.shape[0], context.n_documents)
+        if not np.isfinite(M.data).all() or (M.data < 0).any():
+            raise DataError("authors has negative or infinite weights, or NaN.")
+        if context.fitting:
+            names = range(M.shape[1]) if self.names is None else self.names
+            self.names_ = np.array([str(name) for name in names], dtype=object)
+        if M.shape[1] != len(self.names_):
+            raise DataError(
+                f"authors has {M.shape[1]} columns, but there are {len(self.names_)} "
+                "names of authors. Give one name for each column."
+            )
+        totals = np.asarray(M.sum(axis=1), dtype=np.float64).ravel()
+        scale = sparse.diags(1.0 / np.where(totals > 0, totals, 1.0))
+        M = canonical(sparse.csr_matrix(scale @ M.astype(np.float64)))
+        if not context.fitting:
+            M.resize(M.shape[0], M.shape[1] + 1)  # of authors who are not known
+        return M
+
+    def mixing(self, data: sparse.csr_matrix, context: SideContext) -> Any:
+        """Return M; in a fit a document without authors is an entity of its own."""
+        if not context.fitting:
+            return data
+        alone = np.flatnonzero(np.diff(data.indptr) == 0)
+        if not len(alone):
+            return data
+        ones = np.ones(len(alone))
+        own = sparse.csr_matrix(
+            (ones, (alone, np.arange(len(alone)))), shape=(data.shape[0], len(alone))
+        )
+        return sparse.csr_matrix(sparse.hstack([data, own], format="csr"))
+
+    def keep(self, entity_topics: Array) -> None:
+        """Keep the mixtures of the named entities."""
+        self.entity_topics_ = entity_topics[: len(self.names_)]
+
+    def similar(self, name: str, n: int = 10) -> list[tuple[str, float]]:
+        """Return the entities whose mixtures are most like that of `name` (cosine)."""
+        from difflib import get_close_matches
+
+        places = np.flatnonzero(self.names_ == name)
+        if not len(places):
+            near = get_close_matches(str(name), [str(n) for n in self.names_], n=3)
+            hint = f" Did you mean {', '.join(near)}?" if near else ""
+            raise DataError(f"there is no author {name!r} in the model.{hint}")
+        own = self.entity_topics_[places]
+        likeness = cosine_similarity(own, self.entity_topics_).ravel()
+        likeness[places] = -np.inf
+        order = np.argsort(-likeness, kind="stable")[: min(n, len(likeness) - 1)]
+        return [(str(self.names_[i]), float(likeness[i])) for i in order]
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved side whose arrays do not fit together."""
+        if hasattr(self, "entity_topics_") and len(self.entity_topics_) != len(
+            self.names_
+        ):
+            raise ValueError("entity_topics_ and names_ have different lengths")
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or (isinstance(value, float) and np.isnan(value)) or value == ""
+    )
+
+
+def _check_length(what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise DataError(
+            f"{what} has {found} rows, but X has {expected} documents. Give one for "
+            "each document, in the order of X."
+        )

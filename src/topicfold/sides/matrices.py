@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Other counts of the same documents: another language, citations, tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from topicfold.core.counts import bad_values, canonical, check_structure
+from topicfold.exceptions import DataError
+from topicfold.sides.base import Side, SideContext
+
+
+class OtherCounts(Side):
+    """A second matrix of counts of the same documents, with topics of its own.
+
+    Adds ``τ Σ_dw x_dw log Σ_k θ_dk φ'_kw`` to the objective: the documents' mixtures
+    are those of X, the topics φ' have other columns. Polylingual topics (Mimno 2009),
+    text with citations (Cohn & Hofmann 2001), words with tags. A document may have no
+    counts here, or none in X.
+
+    Data
+    ----
+    `name` : {array-like, sparse matrix} of shape (n_documents, n_columns)
+        The counts.
+
+    Parameters
+    ----------
+    name : str, default="other"
+        Keyword of the counts in `fit` and `transform`.
+    weight : float, default=1.0
+        τ: what a token of these counts is worth, a token of X being worth 1.
+    topic_word_prior : float or None, default=None
+        η of these topics; None by the rule of the model.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_topics, n_columns)
+        Topics φ', rows on the simplex.
+
+    Examples
+    --------
+    >>> from topicfold import LDA
+    >>> from topicfold.sides import OtherCounts
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+    >>> tags = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> model = LDA(2, sides=[OtherCounts("tags")], random_state=0).fit(X, tags=tags)
+    >>> model.sides_[0].components_.round(1).max(axis=1)
+    array([1., 1.])
+    """
+
+    hook = "counts"
+
+    def __init__(
+        self,
+        name: str = "other",
+        weight: float = 1.0,
+        topic_word_prior: float | None = None,
+    ) -> None:
+        self.name = name
+        self.weight = weight
+        self.topic_word_prior = topic_word_prior
+
+    @property
+    def keyword(self) -> str:
+        """The name."""
+        return self.name
+
+    def check(self, data: Any, context: SideContext) -> sparse.csr_matrix:
+        """Return clean counts, not yet weighted."""
+        if not np.isfinite(self.weight) or self.weight <= 0:
+            raise DataError(
+                f"the weight of {self.name!r} is {self.weight!r}; it must be above 0."
+            )
+        if sparse.issparse(data):
+            check_structure(data, self.name)
+        try:
+            counts = sparse.csr_matrix(data, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"{self.name} is no matrix of counts ({error}). Give a sparse matrix "
+                "or an array (documents × columns)."
+            ) from error
+        if counts.shape[0] != context.n_documents:
+            raise DataError(
+                f"{self.name} has {counts.shape[0]} rows, but X has "
+                f"{context.n_documents} documents. Give one row for each document, in "
+                "the order of X; a row of zeros where there is nothing."
+            )
+        found = bad_values(counts)
+        if found:
+            raise DataError(f"{self.name} has {found}. Give counts, none below zero.")
+        if context.fitting:
+            self.n_columns_ = int(counts.shape[1])
+            if counts.nnz == 0:
+                raise DataError(f"{self.name} has no count in any document.")
+        if counts.shape[1] != self.n_columns_:
+            raise DataError(
+                f"{self.name} has {counts.shape[1]} columns, but was fitted with "
+                f"{self.n_columns_}."
+            )
+        return canonical(counts)
+
+    def counts(self, data: sparse.csr_matrix, context: SideContext) -> Any:
+        """Return the counts times the weight."""
+        return data * self.weight
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved side whose arrays do not fit together."""
+        topics = getattr(self, "components_", None)
+        if topics is not None and topics.shape[1] != self.n_columns_:
+            raise ValueError(
+                "components_ has another number of columns than n_columns_"
+            )

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several sides in one model: which may be together, and what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
+from topicfold.sides.base import Side, SideContext
+
+# Evidence of less than exp(-this) against a topic's rival is none: float32 has no
+# smaller shares to spare.
+MOST_EVIDENCE = 40.0
+
+
+@dataclass(frozen=True)
+class SideData:
+    """Sides of a model with the checked data of some documents."""
+
+    sides: Sequence[Side]
+    data: Sequence[Any]
+    context: SideContext
+
+    def of(self, hook: str) -> list[tuple[Side, Any]]:
+        """Return the sides of a hook, with their data."""
+        pairs = zip(self.sides, self.data, strict=True)
+        return [(side, data) for side, data in pairs if side.hook == hook]
+
+    def one(self, hook: str) -> tuple[Side, Any] | None:
+        """Return the only side of a hook, if there is one."""
+        found = self.of(hook)
+        return found[0] if found else None
+
+    def allowed(self) -> NDArray[np.bool_] | None:
+        """Return the mask (D, K); None if documents may use all topics."""
+        found = self.one("mask")
+        if found is None:
+            return None
+        side, data = found
+        return np.asarray(side.allowed(data, self.context).toarray() != 0)
+
+    def prior(self) -> Array | None:
+        """Return α (D, K); None if it is the model's own."""
+        found = self.one("prior")
+        if found is None:
+            return None
+        side, data = found
+        shape = (self.context.n_documents, self.context.n_topics)
+        return np.broadcast_to(side.prior(data, self.context), shape)
+
+    def tilt(self, counts: Array) -> Array | None:
+        """Return ``exp(δ − max δ)`` (D, K) of all evidence; None without any."""
+        evidences = self.of("evidence")
+        if not evidences:
+            return None
+        total = sum(s.evidence(counts, data, self.context) for s, data in evidences)
+        total = np.asarray(total) - np.max(total, axis=1, keepdims=True)
+        return np.exp(np.maximum(total, -MOST_EVIDENCE))
+
+    def at(self, iteration: int, alpha: Any, eta: float) -> SideData:
+        """Return the same in another iteration."""
+        context = replace(self.context, iteration=iteration, alpha=alpha, eta=eta)
+        return replace(self, context=context)
+
+
+def check_together(sides: Sequence[Side]) -> None:
+    """Refuse sides that contradict each other, and say which two."""
+    for side in sides:
+        if not isinstance(side, Side):
+            raise DataError(
+                f"sides has {side!r}, which is no side. Give objects of classes of "
+                "topicfold.sides, for instance sides=[Authors()]."
+            )
+    for number, side in enumerate(sides):
+        for other in sides[:number]:
+            _check_pair(other, side)
+
+
+# Hooks that say how a document's mixture is made: one of them at most.
+_MIXTURES = {
+    "mixing": "makes mixtures of documents from those of its entities",
+    "prior": "gives every document a prior of its own",
+    "mask": "restricts the topics of every document",
+}
+
+
+def _check_pair(one: Side, other: Side) -> None:
+    names = " and ".join(type(side).__name__ for side in (one, other))
+    if one.hook == other.hook == "topics":
+        raise DataError(
+            f"{names} contradict each other: both say how counts become topics. "
+            "Leave one out."
+        )
+    hooks = {one.hook, other.hook}
+    if one.hook == other.hook and one.hook in _MIXTURES:
+        raise DataError(
+            f"{names} contradict each other: each {_MIXTURES[one.hook]}. Leave one out."
+        )
+    if "mixing" in hooks and len(hooks & set(_MIXTURES)) == 2:
+        each = "; ".join(
+            f"{type(side).__name__} {_MIXTURES[side.hook]}" for side in (one, other)
+        )
+        raise DataError(f"{names} contradict each other: {each}. Leave one out.")
+    if one.keyword is not None and one.keyword == other.keyword:
+        raise DataError(
+            f"{names} both take their data from {one.keyword!r}. Leave one out, or "
+            "give them different names."
+        )
