@@ -86,7 +86,7 @@ def test_updates_in_place_agree_with_reference(dtype):
 
 
 def test_ones_and_the_prior_are_the_plain_collapsed_link():
-    X, theta, phi, rows, own = drawn(5)
+    X, theta, phi, _, own = drawn(5)
     alpha = np.full(5, 0.1)
     plain = OwnShare(own.scale[0], own.floor[0])
     as_rows = OwnShare(np.ones_like(theta), np.broadcast_to(alpha, theta.shape))
