@@ -62,7 +62,7 @@ def test_texts(cli, texts, tmp_path):
     options = ("--min-df", 1, "--stop-words", "none", "--ngrams", "2")
     assert cli("convert", texts, out, *options).exit_code == 0
     X, words = corpus.vectorize(
-        corpus.read_texts(texts).texts, min_df=1, ngram_range=(1, 2)
+        corpus.read_texts(texts).texts, min_df=1, ngram_range=(1, 2), stop_words=None
     )
     found = corpus.read(out)
     assert found.vocabulary == words

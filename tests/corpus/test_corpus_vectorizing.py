@@ -79,7 +79,22 @@ def test_stop_words_are_cut_like_texts():
         "stop",
     ]
     assert "the" not in vectorize(texts, stop_words="english", **options)[1]
-    with pytest.raises(DataError, match="german"):
+    assert "the" not in vectorize(texts, **options)[1]  # as on the command line
+    assert "the" in vectorize(texts, stop_words=None, **options)[1]
+    # What a model knows is counted, stop word or not.
+    assert vectorize(texts, vocabulary=["the"])[0].toarray().tolist() == [[1], [1]]
+
+
+def test_stop_words_of_languages_by_name(monkeypatch):
+    pytest.importorskip("stop_words")
+    texts = ["Der Fuchs und das Meer"] * 2
+    for name in ("german", "German", "de"):
+        found = vectorize(texts, stop_words=name, min_df=1, max_df=1.0)[1]
+        assert found == ["fuchs", "meer"]
+    with pytest.raises(DataError, match=r"Did you mean 'german'\? Give one of arabic"):
+        vectorize(texts, stop_words="germann")
+    monkeypatch.setitem(sys.modules, "stop_words", None)
+    with pytest.raises(MissingDependencyError, match=r"topicfold\[languages\]"):
         vectorize(texts, stop_words="german")
 
 
@@ -193,9 +208,9 @@ def test_stemmer_that_is_not_installed(monkeypatch):
 
 def test_other_ways_to_cut():
     options = {"min_df": 1, "max_df": 1.0}
-    assert vectorize(["C++ is C++, é 7"], tokens="spaces", **options)[1] == [
+    assert vectorize(["C++ fox C++, é 7"], tokens="spaces", **options)[1] == [
         *("7", "C++", "C++,"),
-        *("is", "é"),
+        *("fox", "é"),
     ]
     stopped = vectorize(
         ["A-B"], tokens=lambda t: t.split("-"), stop_words=["B"], **options

@@ -17,6 +17,7 @@ import typer
 
 from topicfold.cli.console import show_fact
 from topicfold.cli.messages import CommandError, tell
+from topicfold.exceptions import DataError
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus, DiskCorpus
@@ -139,7 +140,8 @@ class TextOptions:
     stop_words: Annotated[
         str | None,
         _words(
-            help="Words to leave out: english, none, or a file with one word per line.",
+            help="Words to leave out: a language (english, german, french …), none, or "
+            "a file with one word per line.",
             show_default="english",
         ),
     ] = None
@@ -313,13 +315,18 @@ def _stop_words(value: str | None, tokens: str | None) -> str | list[str] | None
         return "english"
     if value.lower() == "none":
         return None
+    from topicfold.corpus import read_texts, words_of
+    from topicfold.corpus.tokens import stop_word_list
+
     file = Path(value)
     if not file.is_file():
-        raise CommandError(
-            f"--stop-words is {value!r}. Give english, none, or a file with one word "
-            "per line."
-        )
-    from topicfold.corpus import read_texts, words_of
+        try:
+            stop_word_list(value)
+        except DataError as error:
+            raise CommandError(
+                f"--stop-words {value}: there is no such file, and {error}"
+            ) from error
+        return value.lower()
 
     # Cut like the texts; by another rule than ours, they are cut when they are used.
     cut = words_of if tokens in (None, "words") else str.split

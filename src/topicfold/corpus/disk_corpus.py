@@ -26,6 +26,7 @@ from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side
 from topicfold.corpus.record import Corpus, encoded
 from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (
+    STOP_WORDS,
     Bounds,
     Tally,
     WordCounter,
@@ -155,6 +156,7 @@ def _stream_counts(
 ) -> list[str]:
     """Count texts block by block into a writer, and return the words."""
     bounds = Bounds(min_df, max_df, max_features)
+    cutting.setdefault("stop_words", STOP_WORDS)
     counter, tally = WordCounter(**cutting), Tally()
     files: list[Path] = []
     for block in _grown(counter.count(part) for part in text_blocks(texts)):

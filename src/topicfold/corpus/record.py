@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topicfold.core.counts import check_counts
-from topicfold.corpus.vectorizing import TEXT_OPTIONS, repeated, vectorize
+from topicfold.corpus.vectorizing import STOP_WORDS, TEXT_OPTIONS, repeated, vectorize
 from topicfold.exceptions import DataError
 
 SPLITS = ("train", "val", "test")
@@ -140,7 +140,8 @@ class Corpus:
             ids=_strings(ids),
             texts=list(texts),
             name=name,
-            text={k: v for k, v in options.items() if k in TEXT_OPTIONS},
+            text={"stop_words": STOP_WORDS}
+            | {k: v for k, v in options.items() if k in TEXT_OPTIONS},
         )
 
     @property

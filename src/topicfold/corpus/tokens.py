@@ -15,6 +15,7 @@ occurrence. That makes stop words, stems and exact rules for all scripts nearly 
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -120,7 +121,7 @@ def reader(
     """Return the function that cuts a text, and the one that reads a piece."""
     cut, read = _cutter(tokens)
     left_out = frozenset(
-        read(piece) for word in _stop_words(stop_words) for piece in cut(word)
+        read(piece) for word in stop_word_list(stop_words) for piece in cut(word)
     )
     stem_of = stemmer(stem)
     if not left_out and stem_of is None:
@@ -148,18 +149,12 @@ def _cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str |
     )
 
 
-def _stop_words(stop_words: Any) -> list[str]:
+def stop_word_list(stop_words: Any) -> list[str]:
+    """Return the stop words of a language, or those given."""
     if stop_words is None:
         return []
     if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise DataError(
-                f'stop_words={stop_words!r} is not known. Give "english", a list of '
-                "words or None; on the command line also the name of a file."
-            )
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return list(ENGLISH_STOP_WORDS)
+        return _of_language(stop_words)
     try:
         words = list(stop_words)
     except TypeError as error:
@@ -169,6 +164,33 @@ def _stop_words(stop_words: Any) -> list[str]:
     if not all(isinstance(word, str) for word in words):
         raise DataError("stop_words has something that is no string. Give words.")
     return words
+
+
+def _of_language(name: str) -> list[str]:
+    """Return the stop words of a language, English ones as scikit-learn has them."""
+    language = name.strip().lower()
+    if language in ("english", "en"):
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return list(ENGLISH_STOP_WORDS)
+    try:
+        from stop_words import LANGUAGE_MAPPING, get_stop_words
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"stop_words={name!r}: languages other than English need the package "
+            "stop-words. Install it with pip install 'topicfold[languages]', or give "
+            "a list of words."
+        ) from error
+    language = LANGUAGE_MAPPING.get(language, language)
+    known = sorted(LANGUAGE_MAPPING.values())
+    if language not in known:
+        near = difflib.get_close_matches(language, known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise DataError(
+            f"stop_words={name!r} is no language with stop words.{hint} Give one of "
+            f"{', '.join(known)}, a list of words or None."
+        )
+    return list(get_stop_words(language))
 
 
 def stemmer(language: str | None) -> Callable[[str], str] | None:

@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from topicfold.corpus.scripts import warn_unspaced
-from topicfold.corpus.tokens import Tokens, reader, words_of
+from topicfold.corpus.tokens import Tokens, reader, stop_word_list, words_of
 from topicfold.exceptions import DataError
 
 __all__ = ["saved_options", "vectorize", "vectorize_known", "words_of"]
@@ -32,6 +32,8 @@ TEXT_OPTIONS = {
     "stem": (str,),
     "tokens": (str,),
 }
+# Left out unless others, or None, are given; on the command line too.
+STOP_WORDS = "english"
 SKIP = -1
 UNKNOWN = -2
 # Text that is counted at a time: many documents, few megabytes.
@@ -48,7 +50,7 @@ def vectorize(
     min_df: int | float = 2,
     max_df: int | float = 0.5,
     max_features: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
+    stop_words: str | Iterable[str] | None = STOP_WORDS,
     ngram_range: Sequence[int] = (1, 1),
     stem: str | None = None,
     tokens: Tokens = "words",
@@ -69,8 +71,10 @@ def vectorize(
         share of the documents.
     max_features : int, optional
         Keep only so many words, the most frequent.
-    stop_words : {"english"} or iterable of str, optional
-        Words to leave out. They are cut and lower-cased like the texts.
+    stop_words : str, iterable of str or None, default="english"
+        Words to leave out: a language, such as "german" or "de" (all but English need
+        ``pip install 'topicfold[languages]'``), or the words, which are cut and
+        lower-cased like the texts; None leaves out none.
     ngram_range : (int, int), default=(1, 1)
         Shortest and longest run of words that makes a term. Stop words are taken out
         before, and stand in no run.
@@ -82,8 +86,8 @@ def vectorize(
         space as it is; a function takes a text and returns its words.
     vocabulary : sequence of str, optional
         Count exactly these words, in this order (for new documents of a fitted
-        model). `min_df`, `max_df` and `max_features` do not apply then, as in
-        scikit-learn.
+        model), stop words or not. `min_df`, `max_df` and `max_features` do not apply
+        then, as in scikit-learn.
     dtype : dtype, default=int32
         Type of the counts.
 
@@ -110,6 +114,9 @@ def vectorize(
         "tokens": tokens,
     }
     if vocabulary is not None:
+        known = set(vocabulary)
+        left_out = [word for word in stop_word_list(stop_words) if word not in known]
+        cutting["stop_words"] = left_out
         counts, _ = vectorize_known(texts, vocabulary, dtype=dtype, **cutting)
         return counts, list(vocabulary)
     bounds = Bounds(min_df, max_df, max_features)
