@@ -159,6 +159,20 @@ class TopicData:
         sizes = np.einsum("d,dk->k", weights, self.doc_topics, dtype=np.float64)
         return np.asarray(sizes / sizes.sum())
 
+    def main_topics(self) -> NDArray[np.int64]:
+        """Return every document's topic: the largest of its mixture, the first if even.
+
+        Examples
+        --------
+        >>> data = TopicData(topics=[[1.0], [1.0]], vocabulary=["a"],
+        ...     doc_topics=[[0.2, 0.8], [0.5, 0.5]])
+        >>> data.main_topics()
+        array([1, 0])
+        """
+        if self.doc_topics is None:
+            raise DataError("main_topics needs doc_topics. Give them.")
+        return np.asarray(self.doc_topics.argmax(axis=1), dtype=np.int64)
+
     def document_weights(self) -> NDArray[np.float64]:
         """Return how much every document counts: its length, or 1 if none is known."""
         if self.doc_lengths is not None and self.doc_lengths.any():

@@ -78,6 +78,20 @@ def small():
 
 
 @pytest.fixture(scope="session")
+def planted():
+    """Forty topics in four groups, and 1,500 documents."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet([0.02] * 600, size=4)[np.arange(40) % 4]
+    topics = 0.4 * topics + 0.6 * rng.dirichlet([0.02] * 600, size=40)
+    return TopicData(
+        topics=topics,
+        vocabulary=[f"word{i}" for i in range(600)],
+        doc_topics=rng.dirichlet([0.03] * 40, size=1500),
+        doc_lengths=rng.integers(20, 90, 1500),
+    )
+
+
+@pytest.fixture(scope="session")
 def hostile(small):
     """The small record with hostile text wherever a user can put text."""
     n_words = len(small.vocabulary)

@@ -14,10 +14,17 @@ import numpy as np
 import pytest
 from tests_browser import figures_are_drawn, until
 
-from topicfold import TopicData
+from topicfold import PLSA, TopicData
+from topicfold.editing import apply_edits
 from topicfold.report import write_report
 
-VIEWS = ("topics", "map", "classes", "time", "similarity", "fit")
+VIEWS = (
+    "topics", "map", "classes", "time", "similarity", "compare", "slides", "fit",
+)  # fmt: skip
+TABS = [
+    "Topics", "Map", "Classes", "Over time", "Similarity", "Compare", "Slides",
+    "The fit",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -58,21 +65,24 @@ def bar_labels(page):
 
 def test_every_view_has_its_data(open_report, small, file, pictures):
     page = open_report(small, file=file)
-    assert page.locator("#tabs a").all_text_contents() == [
-        "Topics", "Map", "Classes", "Over time", "Similarity", "The fit",
-    ]  # fmt: skip
+    assert page.locator("#tabs a").all_text_contents() == TABS
     assert page.locator(".topic-item").count() == 4
     for view in VIEWS:
         go(page, f"#{view}")
         page.wait_for_selector(f".view-{view}")
         page.screenshot(path=pictures / f"{view}.png")
     go(page, "#classes")
-    assert page.locator(".heat .cell").count() == 16
+    assert page.locator(".heat tbody td").count() == 16
     go(page, "#time")
     assert page.locator(".sparks polyline").count() == 4
     go(page, "#similarity")
-    assert page.locator(".heat .cell").count() == 16
-    assert page.locator("tbody tr").count() == 6 + 4
+    assert page.locator(".heat tbody td").count() == 16
+    assert page.locator(".plane circle").count() == 4
+    assert page.locator("#view .table tbody tr").count() == 6
+    go(page, "#compare")
+    assert page.locator(".sides tbody tr").count() == 4
+    go(page, "#slides")
+    assert page.locator(".slide").count() == 5
     go(page, "#fit")
     assert page.locator(".view-fit polyline").count() == 1
     assert "n_components" in page.locator(".view-fit").inner_text()
@@ -102,7 +112,7 @@ def test_slider_ranks_as_the_library_does(open_report, small, file):
         assert bar_labels(page) == list(small.top_terms(8, value)[2])
         assert page.locator(".lambda").inner_text() == f"λ = {value:.1f}"
         words = page.locator(".topic-item[data-topic='1'] .topic-words").inner_text()
-        assert words.split() == list(small.top_terms(9, value)[1])
+        assert words.split(", ") == list(small.top_terms(9, value)[1])
 
 
 def test_deep_links(open_report, small, file):
@@ -151,7 +161,7 @@ def test_views_are_linked(open_report, small, file):
     page.locator(".detail .bar-label").first.click()
     page.wait_for_selector(".view-term")
     go(page, "#classes")
-    page.locator(".heat a").last.click()
+    page.locator(".heat thead a").last.click()
     page.wait_for_selector(".view-class")
     page.locator("text=On the map").click()
     page.wait_for_selector(".filter")
@@ -261,18 +271,178 @@ def test_rename_is_shown_everywhere_kept_and_saved(open_report, small, file):
     page.reload()
     page.wait_for_selector("html.ready")
     assert page.locator("#topic-name").inner_text() == "The <b>sky</b>"
-    name, content = saved(page, page.locator("#save-names").click)
+    name, content = saved(page, page.locator("#save-edits").click)
     assert name == "topicfold-edits.json"
     assert json.loads(content) == {
         "format": "topicfold-edits",
         "version": 1,
         "edits": [{"action": "rename", "topic": 3, "name": "The <b>sky</b>"}],
     }
-    page.locator("#rename").click()
-    page.locator(".rename input").fill("")
-    page.keyboard.press("Enter")
+    page.locator("#undo").click()
     assert page.locator("#topic-name").inner_text() == small.name(3)
-    assert page.locator("#save-names").is_hidden()
+    assert page.locator("#save-edits").is_hidden()
+
+
+def test_merged_and_dropped_topics_are_shown_undone_and_saved(open_report, small, file):
+    page = open_report(small, "#topic=3", file=file)
+    page.locator("#merge").select_option("1")
+    until(page, "location.hash === '#topic=1'")
+    assert page.locator(".topic-item").count() == 3
+    merged = small.topic_sizes()[1] + small.topic_sizes()[3]
+    assert f"{merged:.0%}" in page.locator(".fact-list").inner_text()
+    go(page, "#topic=2")
+    page.locator("#drop").click()
+    assert "was merged with another or dropped" in page.locator("#view").inner_text()
+    assert page.locator(".topic-item").count() == 2
+    for view in VIEWS:
+        go(page, f"#{view}")
+    go(page, "#doc=2")
+    assert page.locator(".mixture li").count() <= 2
+    _, content = saved(page, page.locator("#save-edits").click)
+    edits = json.loads(content)["edits"]
+    assert edits == [
+        {"action": "merge", "topics": [1, 3], "name": "ocean"},
+        {"action": "drop", "topics": [2]},
+    ]
+    model = PLSA(4, random_state=0, max_iter=2).fit(np.eye(33)[:8] + 1)
+    assert len(apply_edits(model, edits).components_) == 2
+    page.keyboard.press("u")
+    until(page, "document.getElementById('n-edits').textContent === '1 edit'")
+    page.locator("#undo").click()
+    go(page, "#topics")
+    assert page.locator(".topic-item").count() == 4
+    assert page.locator("#undo").is_hidden()
+
+
+def test_legend_topic_page_and_mixtures_tell_one_number(open_report, small, file):
+    page = open_report(small, "#map", file=file)
+    counts = np.bincount(small.main_topics(), minlength=4)
+    shown = page.locator(".legend-item .note").all_text_contents()
+    assert sorted(int(n) for n in shown) == sorted(n for n in counts.tolist() if n)
+    for topic in range(4):
+        go(page, f"#topic={topic}")
+        said = page.locator(".fact-list").inner_text()
+        assert f"Main topic of\n{counts[topic]} document" in said
+        shares = page.locator(".detail .document-link .note").all_text_contents()
+        shares = [float(share.rstrip("%")) for share in shares]
+        assert shares == sorted(shares, reverse=True)
+    go(page, "#map&topic=1")
+    assert f"{counts[1]} document" in page.locator(".filter").inner_text()
+
+
+def test_changes_over_time_are_percentage_points(open_report, small, file):
+    page = open_report(small, "#time", file=file)
+    notes = page.locator(".spark-foot span:last-child").all_text_contents()
+    assert len(notes) == 4
+    assert all(note.endswith(" points") for note in notes)
+    # One scale: the highest tick is the same in every figure.
+    tops = page.locator(".spark").evaluate_all(
+        "charts => charts.map(chart => chart.querySelector('text').textContent)"
+    )
+    assert len(set(tops)) == 1
+
+
+def test_tree_groups_topics_and_opens(open_report, planted):
+    page = open_report(planted, "#topics")
+    page.locator(".topic-list select").select_option("tree")
+    assert page.locator(".group").count() >= 3
+    chosen = page.locator(".topic-item[aria-current]")
+    assert chosen.is_visible()
+    closed = page.locator(".topic-list > ol > li > .group:not([open])").first
+    closed.locator("summary").first.press("Enter")
+    assert page.locator(".group[open] .topic-item:visible").count() > 1
+    assert page.locator(".topic-item").count() == 40
+
+
+def test_names_on_the_map_never_overlap_and_all_are_readable(open_report, planted):
+    page = open_report(planted, "#map")
+    map_is_drawn(page)
+    seen = set()
+    for level in range(18):
+        boxes = page.evaluate(
+            "level => { const { map } = document.querySelector('canvas');"
+            "map.scatter.scale = 2 ** (level / 3); map.paint();"
+            "return map.labels.at(map.scatter.context).map(box => ({ id: box.topic.id,"
+            "x: box.cx, y: box.cy, half: box.half, high: box.high })); }",
+            level,
+        )
+        for i, one in enumerate(boxes):
+            for other in boxes[:i]:
+                assert (
+                    abs(one["x"] - other["x"]) >= one["half"] + other["half"]
+                    or abs(one["y"] - other["y"]) >= one["high"] + other["high"]
+                ), level
+        seen |= {box["id"] for box in boxes}
+    assert seen == set(planted.main_topics().tolist())
+
+
+def test_lasso_and_keys_list_documents(open_report, small, file):
+    page = open_report(small, "#map", file=file)
+    map_is_drawn(page)
+    page.locator("#lasso").click()
+    box = page.locator("canvas").bounding_box()
+    inside = page.evaluate(
+        "() => { const s = document.querySelector('canvas').scatter; let n = 0;"
+        "for (let i = 0; i < s.xs.length; i += 1) {"
+        "const [x, y] = s.place(s.xs[i], s.ys[i]); n += x < s.width / 2; } return n; }"
+    )
+    left, top, wide, high = (box[key] for key in ("x", "y", "width", "height"))
+    middle = left + wide / 2
+    corners = [
+        (middle, top + 2), (middle, top + high), (left, top + high), (left, top),
+    ]  # fmt: skip
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    for corner in corners[1:]:
+        page.mouse.move(*corner, steps=4)
+    page.mouse.up()
+    page.wait_for_selector("#n-chosen")
+    assert page.locator("#n-chosen").inner_text() == f"{inside} documents chosen"
+    listed = page.locator(".chosen .document-link").count()
+    assert listed == min(20, inside)
+    _, content = saved(page, page.locator(".chosen button", has_text="CSV").click)
+    assert len(table(content)) == inside
+    page.locator("text=Compare with all documents").click()
+    page.wait_for_selector(".sides")
+    assert f"The {inside} chosen" in page.locator("#view").inner_text()
+    go(page, "#map")
+    map_is_drawn(page)
+    page.locator("canvas").focus()
+    page.keyboard.press("l")
+    page.wait_for_selector("#n-chosen")
+    assert page.locator("#n-chosen").inner_text() == "40 documents chosen"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#n-chosen", state="detached")
+
+
+def test_two_classes_side_by_side(open_report, small, file):
+    page = open_report(small, "#compare=class money&with=class sea", file=file)
+    classes, mixtures = small.class_topics()
+    money, sea = (mixtures[classes.index(name)] for name in ("money", "sea"))
+    rows = page.locator(".sides tbody tr")
+    first = int(np.abs(money - sea).argmax())
+    assert rows.first.locator(".chip").inner_text() == str(first)
+    gap = 100 * (money - sea)[first]
+    assert (
+        rows.first.locator("td.number")
+        .inner_text()
+        .startswith(f"{'+' if gap > 0 else '−'}{abs(gap):.0f}")
+    )
+    page.locator(".toolbar select").first.select_option("time 2003")
+    until(page, "decodeURIComponent(location.hash).startsWith('#compare=time 2003')")
+
+
+def test_slides_step_by_keys(open_report, small, file):
+    page = open_report(small, "#slides", file=file)
+    page.keyboard.press("ArrowRight")
+    until(
+        page,
+        "document.activeElement.getAttribute('aria-label') === 'Topic "
+        f"{small.topic_sizes().argmax()}'",
+    )
+    page.emulate_media(media="print")
+    assert page.locator(".slide").first.is_visible()
+    assert page.locator("#view .toolbar").is_hidden()
 
 
 def table(content):
@@ -284,7 +454,8 @@ def test_tables_are_saved_as_csv(open_report, small, file):
     _, content = saved(page, page.locator(".topic-list button").click)
     rows = table(content)
     assert [int(r["topic"]) for r in rows] == list(np.argsort(-small.topic_sizes()))
-    assert rows[0]["terms"].split() == list(small.top_terms(10)[int(rows[0]["topic"])])
+    words = small.top_terms(10)[int(rows[0]["topic"])]
+    assert rows[0]["terms"].split(", ") == list(words)
     go(page, "#classes")
     name, content = saved(page, page.locator("text=CSV").first.click)
     assert name == "classes.csv"
@@ -379,7 +550,7 @@ def test_views_without_data_are_not_offered(open_report, small, missing):
     only_topics = TopicData(topics=small.topics, vocabulary=small.vocabulary)
     page = open_report(only_topics, "#map")
     assert page.locator("#tabs a").all_text_contents() == [
-        "Topics", "Similarity", "The fit",
+        "Topics", "Similarity", "Slides", "The fit",
     ]  # fmt: skip
 
 
@@ -403,7 +574,7 @@ def test_a_report_as_large_as_the_demos(open_report):
     assert page.locator(".topic-item").count() == 30
     go(page, "#classes")
     page.wait_for_selector(".heat")
-    assert page.locator(".heat .cell").count() == 12 * 30
+    assert page.locator(".heat tbody td").count() == 12 * 30
     go(page, "#map")
     until(page, "document.querySelector('canvas')?.scatter?.xs.length === 3500")
     go(page, "#doc=3400")

@@ -12,6 +12,8 @@ import pytest
 
 import topicfold.report
 from topicfold import TopicData
+from topicfold.report import layout
+from topicfold.report.colors import N_COLORS, borders, color_gaps, pick_colors
 from topicfold.report.content import LAMBDAS, N_SHOWN, index_terms
 from topicfold.report.documents import (
     MAX_PERIODS,
@@ -21,9 +23,10 @@ from topicfold.report.documents import (
     shown_documents,
     typical_documents,
 )
-from topicfold.report.layout import map_documents, nearest_documents, pick_colors
+from topicfold.report.layout import map_documents, map_topics, nearest_documents
 from topicfold.report.packing import pack_array, pack_strings
 from topicfold.report.texts import WordMarker, lead, shorten
+from topicfold.report.tree import MOST_PARTS, topic_tree
 from topicfold.report.writing import report_html
 
 
@@ -114,14 +117,35 @@ def test_topics_of_a_term_follow_bayes(small):
 
 
 def test_typical_documents_are_long_and_pure():
+    pure = [[0.9, 0.1]] * 9 + [[0.2, 0.8]]
     data = TopicData(
         topics=[[0.5, 0.5], [0.1, 0.9]],
         vocabulary=["a", "b"],
-        doc_topics=[[1.0, 0.0], [0.9, 0.1], [0.2, 0.8]],
-        doc_lengths=[1, 50, 50],
+        doc_topics=[[1.0, 0.0], *pure],
+        doc_lengths=[1] + [50] * 10,
     )
-    assert typical_documents(data)[0, 0] == 1
-    assert typical_documents(data)[1, 0] == 2
+    # Eight of eleven: neither the one of a single word nor the one of another topic.
+    assert set(typical_documents(data)[0]) <= set(range(1, 10))
+    assert typical_documents(data)[1, 0] == 10
+
+
+def test_typical_documents_are_in_the_order_of_their_shares(small):
+    rng = np.random.default_rng(1)
+    lengths = rng.integers(1, 500, 40)
+    data = dataclasses.replace(small, doc_lengths=lengths)
+    for topic, rows in enumerate(typical_documents(data)):
+        assert (np.diff(data.doc_topics[rows, topic]) <= 0).all()
+
+
+def test_a_documents_topic_is_that_of_its_mixture(page_data):
+    # Rounded to 255ths the two largest are even in every document.
+    theta = np.tile([[0.3310, 0.3320, 0.3370], [0.4990, 0.5001, 0.0009]], (30, 1))
+    data = TopicData(
+        topics=np.full((3, 2), 0.5), vocabulary=["a", "b"], doc_topics=theta
+    )
+    page = page_data(report_html(data))
+    assert page["documents"]["main"].tolist() == [2, 1] * 30
+    assert [topic["main"] for topic in page["topics"]] == [0, 30, 30]
 
 
 def test_samples_have_what_is_wanted():
@@ -192,15 +216,100 @@ def test_map_of_documents_that_are_all_the_same(shape):
     assert np.isfinite(places).all()
 
 
+def test_far_islands_do_not_squeeze_the_rest():
+    rng = np.random.default_rng(0)
+    near = rng.normal(0, 1, (500, 2))
+    far = rng.normal([200, 0], 0.3, (40, 2))
+    moved = layout._pull_in_islands(np.concatenate([near, far]))
+    # Each island keeps its shape, and there is water between them.
+    for part, before in ((moved[:500], near), (moved[500:], far)):
+        shift = part - before
+        assert np.abs(shift - shift[0]).max() < 1e-9
+    gap = np.abs(moved[500:, None] - moved[None, :500]).max(axis=2).min()
+    assert 0 < gap < 15
+    assert np.ptp(moved[:, 0]) < 40
+
+
+def test_many_documents_are_compared_by_their_topics(monkeypatch):
+    monkeypatch.setattr(layout, "MOST_EXACT", 100)
+    monkeypatch.setattr(layout, "_MOST_COMPARED", 80)
+    theta = np.random.default_rng(0).dirichlet([0.1] * 8, size=600)
+    theta[0] = 1 / 8
+    roots = np.sqrt(theta).astype(np.float32)
+    found = nearest_documents(roots, 5)
+    assert (found != np.arange(600)[:, None]).all()
+    assert all(len(set(row)) == 5 for row in found.tolist())
+    scores = roots @ roots.T
+    np.fill_diagonal(scores, -1)
+    best = np.sort(scores, axis=1)[:, -5:].mean()
+    assert np.take_along_axis(scores, found, axis=1).mean() > 0.97 * best
+
+
+def test_topics_with_similar_words_lie_close():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(5), 6)
+    topics = rng.dirichlet([0.05] * 200, size=5)[group]
+    topics = 0.7 * topics + 0.3 * rng.dirichlet([0.05] * 200, size=30)
+    places = map_topics(topics)
+    gaps = np.square(places[:, None] - places[None]).sum(axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    assert (group[gaps.argmin(axis=1)] == group).mean() > 0.9
+
+
+def test_colors_differ_for_every_sight():
+    for theme in ("light", "dark"):
+        gaps = color_gaps(theme) + np.eye(N_COLORS)
+        assert gaps.min() > 0.07
+
+
 def test_close_topics_have_other_colors():
     similarity = np.eye(12)
     similarity[0, 1] = similarity[1, 0] = 0.9
-    anchors = np.random.default_rng(0).random((12, 2))
-    anchors[3] = anchors[2]
-    colors = pick_colors(np.full(12, 1 / 12), similarity, anchors)
+    colors = pick_colors(np.full(12, 1 / 12), similarity)
     assert colors[0] != colors[1]
-    assert colors[2] != colors[3]
-    assert len(set(colors.tolist())) == 10
+    assert len(set(colors.tolist())) == N_COLORS
+
+
+def test_topics_that_touch_on_the_map_have_other_colors():
+    # Sixty topics on a grid: every one touches those beside it and nobody else.
+    rng = np.random.default_rng(0)
+    cells = np.stack(np.divmod(np.arange(60), 10), axis=1) / 10
+    main = np.repeat(np.arange(60), 40)
+    positions = cells[main] + 0.1 * rng.random((2400, 2))
+    touching = borders(positions, main, 60)
+    colors = pick_colors(np.full(60, 1 / 60), np.eye(60), touching)
+    pairs = np.argwhere(np.triu(touching > 0.2))
+    assert len(pairs) > 60
+    assert (colors[pairs[:, 0]] != colors[pairs[:, 1]]).all()
+
+
+def test_tree_has_every_topic_once_and_groups_similar_ones():
+    rng = np.random.default_rng(0)
+    group = np.arange(40) % 4
+    base = rng.dirichlet([0.05] * 300, size=4)[group]
+    topics = 0.6 * base + 0.4 * rng.dirichlet([0.05] * 300, size=40)
+    data = TopicData(topics=topics, vocabulary=[f"w{i}" for i in range(300)])
+    roots = np.sqrt(topics)
+    tree, order = topic_tree(data, np.clip(roots @ roots.T, 0, 1))
+
+    def leaves(parts):
+        for part in parts:
+            yield from [part] if isinstance(part, int) else leaves(part["parts"])
+
+    assert sorted(leaves(tree)) == sorted(order) == list(range(40))
+    assert list(leaves(tree)) == order
+    assert len(tree) <= MOST_PARTS
+    # The order has the four groups one after the other.
+    assert np.count_nonzero(np.diff(group[order])) == 3
+    assert all(len(part["terms"]) == 4 for part in tree if isinstance(part, dict))
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 3])
+def test_tree_of_few_topics(n_topics):
+    data = TopicData(topics=np.full((n_topics, 2), 0.5), vocabulary=["a", "b"])
+    tree, order = topic_tree(data, np.ones((n_topics, n_topics)))
+    assert sorted(order) == list(range(n_topics))
+    assert len(tree) == n_topics
 
 
 @pytest.mark.parametrize(

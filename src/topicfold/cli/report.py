@@ -54,8 +54,8 @@ def report(
     output: _Output = None,
     documents: _Documents = None,
     title: _Title = None,
-    max_documents: _MaxDocuments = 20_000,
-    max_size: _MaxSize = 5.0,
+    max_documents: _MaxDocuments = 100_000,
+    max_size: _MaxSize = 12.0,
     *,
     options: inputs.TextOptions,
 ) -> None:

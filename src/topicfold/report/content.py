@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicfold._version import __version__
 from topicfold.core.ranking import best_places
+from topicfold.report.colors import borders, palette_content, pick_colors
 from topicfold.report.documents import (
     Classes,
     find_classes,
@@ -24,20 +25,22 @@ from topicfold.report.documents import (
     shown_documents,
     typical_documents,
 )
-from topicfold.report.layout import map_documents, pick_colors, topic_anchors
+from topicfold.report.layout import map_documents, map_topics, topic_anchors
 from topicfold.report.packing import (
     clean,
     pack_array,
     pack_strings,
     smallest_unsigned,
 )
-from topicfold.report.texts import lead
+from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
+from topicfold.report.tree import topic_tree
 from topicfold.topic_data import TopicData
 
 FORMAT_VERSION = 1
 MAX_TERMS = 30_000
 # Every pair of more topics would be more than a page can show or hold.
 MAX_MATRIX = 300
+MANY_DOCUMENTS = 30_000
 _N_NEAR = 8
 N_SHOWN = 30
 # The stops of the slider: for each of them the list is exact.
@@ -62,8 +65,9 @@ def page_content(
     classes = find_classes(data)
     similarity = topic_similarity(data)
     notes: list[str] = []
-    documents, anchors = _documents(data, rows, classes, notes)
-    colors = pick_colors(data.topic_sizes(), similarity, anchors)
+    tree, order = topic_tree(data, similarity)
+    documents, anchors, touching = _documents(data, rows, classes, notes)
+    colors = pick_colors(data.topic_sizes(), similarity, touching)
     place = np.zeros(n_documents, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     tokens = None if data.doc_lengths is None else float(data.doc_lengths.sum())
@@ -84,13 +88,17 @@ def page_content(
         "documents": documents,
         "classes": _classes(classes, notes),
         "time": _time(data, rows),
-        "similarity": _similarity(similarity, notes),
+        "similarity": _similarity(similarity, order, notes),
+        "tree": tree,
+        "palette": palette_content(),
         "fit": _fit(data),
         "notes": notes,
     }
-    if anchors is not None:
-        for topic, anchor in zip(page["topics"], anchors.tolist(), strict=True):
-            topic["anchor"] = [round(value, 4) for value in anchor]
+    places = {"anchor": anchors, "spot": map_topics(data.topics)}
+    for name, positions in places.items():
+        if positions is not None:
+            for topic, position in zip(page["topics"], positions.tolist(), strict=True):
+                topic[name] = [round(value, 4) for value in position]
     return page, rows, np.unique(typical)
 
 
@@ -119,8 +127,10 @@ def _topics(
     sizes = data.topic_sizes()
     columns = terms.columns
     main = np.zeros(data.n_topics, dtype=np.int64)
-    if data.doc_topics is not None:
-        main = np.bincount(data.doc_topics.argmax(axis=1), minlength=data.n_topics)
+    means = sizes
+    if data.doc_topics is not None and len(data.doc_topics):
+        main = np.bincount(data.main_topics(), minlength=data.n_topics)
+        means = data.doc_topics.mean(axis=0, dtype=np.float64)
     topics = []
     for topic in range(data.n_topics):
         places = terms.candidates[topic]
@@ -133,6 +143,7 @@ def _topics(
                 "name": clean(data.name(topic)),
                 "named": own,
                 "size": _short(sizes[topic]),
+                "mean": _short(means[topic]),
                 "main": int(main[topic]),
                 "coherence": _short_or_none(coherence, topic),
                 "color": int(colors[topic]),
@@ -239,10 +250,12 @@ def _documents(
     rows: NDArray[np.int64],
     classes: Classes | None,
     notes: list[str],
-) -> tuple[dict[str, Any] | None, NDArray[np.float64] | None]:
-    """Return the documents and where the topics are on their map."""
+) -> tuple[
+    dict[str, Any] | None, NDArray[np.float64] | None, NDArray[np.float64] | None
+]:
+    """Return the documents, where the topics are on their map, and which touch."""
     if data.doc_topics is None or not len(rows):
-        return None, None
+        return None, None, None
     if len(rows) < data.n_documents:
         notes.append(
             f"Map, lists and search show {len(rows):,} of the {data.n_documents:,} "
@@ -250,18 +263,22 @@ def _documents(
             "times are of all."
         )
     mixtures = data.doc_topics[rows]
-    positions = map_documents(mixtures)
+    main = data.main_topics()[rows]
+    positions = map_documents(mixtures, data.topics)
     grid = np.rint(positions * 65535).astype(np.uint16)
     result: dict[str, Any] = {
         "rows": pack_array(rows.astype(np.uint32)),
         "x": pack_array(grid[:, 0]),
         "y": pack_array(grid[:, 1]),
         "mixtures": pack_mixtures(mixtures),
+        # Rounded mixtures have ties that the mixtures themselves have not.
+        "main": pack_array(main.astype(smallest_unsigned(data.n_topics))),
     }
     if data.doc_ids is not None:
         result["ids"] = pack_strings(data.doc_ids[row] for row in rows)
     if data.texts is not None:
-        leads = [lead(data.texts[row]) for row in rows]
+        length = SHORT_LEAD if len(rows) > MANY_DOCUMENTS else LEAD_LENGTH
+        leads = [lead(data.texts[row], length) for row in rows]
         # Where titles begin alike, ids tell more.
         alike = 2 * len({text[:20] for text in leads}) < len(leads)
         if not alike or data.doc_ids is None:
@@ -272,7 +289,8 @@ def _documents(
         codes = classes.codes[rows]
         kind = smallest_unsigned(len(classes.names) + 1)
         result["classes"] = pack_array(codes.astype(kind))
-    return result, topic_anchors(positions, mixtures)
+    touching = borders(positions, main, data.n_topics)
+    return result, topic_anchors(positions, mixtures), touching
 
 
 def _classes(classes: Classes | None, notes: list[str]) -> dict[str, Any] | None:
@@ -304,26 +322,15 @@ def _time(data: TopicData, rows: NDArray[np.int64]) -> dict[str, Any] | None:
 
 
 def _similarity(
-    similarity: NDArray[np.float64], notes: list[str]
+    similarity: NDArray[np.float64], order: list[int], notes: list[str]
 ) -> dict[str, Any] | None:
     """Return the matrix of every pair, in an order that puts similar ones together."""
-    n_topics = len(similarity)
-    if n_topics > MAX_MATRIX:
+    if len(similarity) > MAX_MATRIX:
         notes.append(
             f"The similarity of every pair is shown for up to {MAX_MATRIX} topics; "
             "each topic lists its nearest."
         )
         return None
-    order = list(range(n_topics))
-    if n_topics > 2:
-        from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
-        from scipy.spatial.distance import squareform
-
-        gaps = squareform(1 - (similarity + similarity.T) / 2, checks=False)
-        tree = linkage(gaps, "average")
-        if n_topics <= 100:
-            tree = optimal_leaf_ordering(tree, gaps)
-        order = leaves_list(tree).tolist()
     steps = np.rint(similarity * 255).astype(np.uint8)
     return {"order": order, "values": pack_array(steps)}
 

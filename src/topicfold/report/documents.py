@@ -23,10 +23,11 @@ _UNITS = (("h", 13), ("D", 10), ("M", 7), ("Y", 4))
 
 
 def typical_documents(data: TopicData) -> NDArray[np.int64]:
-    """Return the most typical documents of every topic, up to 8, best first.
+    """Return the most typical documents of every topic, up to 8, by falling share.
 
     They have the largest θ_dk n_d / (n_d + m), where n_d is the length and m the
     median length: a document of two words that are both of the topic is not typical.
+    Among themselves they are in the order of θ_dk, which the page shows.
     """
     if data.doc_topics is None or not len(data.doc_topics):
         return np.empty((data.n_topics, 0), dtype=np.int64)
@@ -34,8 +35,11 @@ def typical_documents(data: TopicData) -> NDArray[np.int64]:
     if data.doc_lengths is not None and data.doc_lengths.any():
         lengths = data.doc_lengths.astype(np.float64)
         weights = lengths / (lengths + np.median(lengths[lengths > 0]))
-    scores = (column * weights for column in data.doc_topics.T)
-    return np.stack([best_places(score, N_TYPICAL) for score in scores])
+    found = []
+    for column in data.doc_topics.T:
+        chosen = best_places(column * weights, N_TYPICAL)
+        found.append(chosen[np.argsort(-column[chosen], kind="stable")])
+    return np.stack(found)
 
 
 def shown_documents(

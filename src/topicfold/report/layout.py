@@ -9,55 +9,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 N_NEIGHBORS = 10
-N_COLORS = 10
 # Fewer documents show more in a plain projection.
 _LEAST_DOCUMENTS = 3 * N_NEIGHBORS
 _N_EPOCHS = 100
 _N_PUSHES = 4
 _RATE = 1.0
 _BLOCK = 256
+# More documents are compared only with those that share a large topic.
+MOST_EXACT = 20_000
+_MOST_COMPARED = 3_000
+_LARGE_TOPICS = 2
+# Cells of the grid on which islands are found, and the water left between them.
+_GRID = 160
+_WATER = 2
 
 
-def map_documents(doc_topics: NDArray[Any]) -> NDArray[np.float64]:
+def map_documents(
+    doc_topics: NDArray[Any], topics: NDArray[Any] | None = None
+) -> NDArray[np.float64]:
     """Place documents on a plane.
 
-    Every document is tied to its nearest by Σ_k √(θ_dk θ_ek); from a projection on the
-    first two principal axes of √θ the ties pull, and random others push. Distances
-    between far groups mean little, neighbourhoods do.
+    Every document is tied to its nearest by Σ_k √(θ_dk θ_ek) and starts between its
+    topics, themselves placed by their words (`map_topics`; without `topics` in a
+    projection on the first two principal axes of √θ). The ties pull, and random others
+    push. Islands far from the rest are then moved closer, so that they do not take
+    the room of all others. Distances between far groups mean little, neighbourhoods do.
 
     The result is in [0, 1], and the same for the same mixtures.
 
     Notes
     -----
-    Time O(D² K) for the exact neighbours (20,000 documents and 50 topics: about a
-    second) and O(D) for the moves; memory O(D).
+    Time O(D² K) for exact neighbours of up to 20,000 documents; of more, a document is
+    compared with up to 3,000 of every topic that is among its two largest. Memory O(D).
 
     References
     ----------
     McInnes, Healy and Melville (2018), UMAP, https://arxiv.org/abs/1802.03426
     """
     roots = np.sqrt(doc_topics.astype(np.float32))
-    start = _principal_axes(roots)
-    if len(roots) >= _LEAST_DOCUMENTS:
+    if len(roots) < _LEAST_DOCUMENTS:
+        return _fit_square(_apart(_principal_axes(roots)))
+    from topicfold.report.layout_kernels import pull_together
+
+    if topics is None or doc_topics.shape[1] < 3:
+        start = _principal_axes(roots)
+    else:
+        start = 10.0 * (doc_topics.astype(np.float64) @ (map_topics(topics) - 0.5))
+    positions = _apart(start)
+    neighbors = nearest_documents(roots, N_NEIGHBORS)
+    n_epochs = _N_EPOCHS if len(roots) <= MOST_EXACT else _N_EPOCHS // 2
+    pull_together(positions, neighbors, n_epochs, _N_PUSHES, _RATE)
+    return _fit_square(_pull_in_islands(positions))
+
+
+def map_topics(topics: NDArray[Any]) -> NDArray[np.float64]:
+    """Place topics on a plane, in [0, 1]: those with similar words lie close."""
+    roots = np.sqrt(topics.astype(np.float32))
+    positions = _apart(_principal_axes(roots))
+    if len(roots) > 3:
         from topicfold.report.layout_kernels import pull_together
 
-        neighbors = nearest_documents(roots, N_NEIGHBORS)
-        pull_together(start, neighbors, _N_EPOCHS, _N_PUSHES, _RATE)
-    return _fit_square(start)
+        n_near = min(N_NEIGHBORS, len(roots) // 8 + 1)
+        near = nearest_documents(roots, n_near)
+        pull_together(positions, near, 3 * _N_EPOCHS, _N_PUSHES, _RATE)
+    return _fit_square(positions)
 
 
 def nearest_documents(roots: NDArray[np.float32], n_nearest: int) -> NDArray[np.int64]:
     """Return the nearest rows of every row by scalar product, best first."""
+    neighbors = np.zeros((len(roots), n_nearest), dtype=np.int64)
+    scores = np.full((len(roots), n_nearest), -1.0, dtype=np.float32)
+    everything = np.arange(len(roots))
+    if len(roots) <= MOST_EXACT:
+        _compare(roots, everything, everything, neighbors, scores)
+        return neighbors
+    rng = np.random.default_rng(0)
+    n_large = min(_LARGE_TOPICS, roots.shape[1])
+    large = np.argpartition(-roots, n_large - 1, axis=1)[:, :n_large]
+    for topic in range(roots.shape[1]):
+        members = np.flatnonzero((large == topic).any(axis=1))
+        others = members
+        if len(members) > _MOST_COMPARED:
+            others = np.sort(rng.choice(members, _MOST_COMPARED, replace=False))
+        _compare(roots, members, others, neighbors, scores)
+    # A topic of a few documents does not have enough: anybody will do.
+    lacking = np.flatnonzero(scores[:, -1] < 0)
+    some = np.sort(rng.choice(everything, _MOST_COMPARED, replace=False))
+    _compare(roots, lacking, some, neighbors, scores)
+    return neighbors
+
+
+def _compare(
+    roots: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    others: NDArray[np.int64],
+    neighbors: NDArray[np.int64],
+    scores: NDArray[np.float32],
+) -> None:
+    """Take the best of `others` into the neighbours of `rows`, in place."""
     from topicfold.report.layout_kernels import keep_best
 
-    neighbors = np.empty((len(roots), n_nearest), dtype=np.int64)
-    scores = np.empty((_BLOCK, len(roots)), dtype=np.float32)
-    for first in range(0, len(roots), _BLOCK):
-        part = roots[first : first + _BLOCK]
+    compared = roots[others]
+    products = np.empty((_BLOCK, len(others)), dtype=np.float32)
+    for first in range(0, len(rows), _BLOCK):
+        part = rows[first : first + _BLOCK]
         # One buffer for all blocks: memory that is new to the process is slow.
-        np.matmul(part, roots.T, out=scores[: len(part)])
-        keep_best(scores[: len(part)], first, neighbors[first : first + _BLOCK])
-    return neighbors
+        np.matmul(roots[part], compared.T, out=products[: len(part)])
+        keep_best(products[: len(part)], part, others, neighbors, scores)
 
 
 def topic_anchors(
@@ -82,49 +140,85 @@ def topic_anchors(
     return anchors
 
 
-def pick_colors(
-    sizes: NDArray[np.float64],
-    similarity: NDArray[np.float64],
-    anchors: NDArray[np.float64] | None = None,
-) -> NDArray[np.int64]:
-    """Give topics colours so that those close to each other differ.
-
-    There are fewer colours that people can tell apart than topics: large topics choose
-    first, each the colour that its neighbours on the map and in words have least.
-    """
-    close = similarity.copy()
-    if anchors is not None:
-        gaps = np.square(anchors[:, None] - anchors[None]).sum(axis=2)
-        close = close + 0.01 / (0.01 + gaps)
-    colors = np.full(len(sizes), -1)
-    for topic in np.argsort(-sizes, kind="stable"):
-        cost = np.zeros(N_COLORS)
-        done = colors >= 0
-        # A colour in use costs a little even far away, so that all are used.
-        np.add.at(cost, colors[done], close[topic, done] + 0.02)
-        colors[topic] = int(np.argmin(np.round(cost, 9)))
-    return colors
-
-
 def _principal_axes(roots: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the projection on two principal axes, of deviation about 1."""
+    """Return the projection on two principal axes, of deviation about 5."""
     centred = roots.astype(np.float64) - roots.mean(axis=0, dtype=np.float64)
     positions = np.zeros((len(roots), 2))
     if len(roots) > 1:
-        _, axes = np.linalg.eigh(centred.T @ centred)
+        # The smaller of the two products has the same axes.
+        if centred.shape[0] < centred.shape[1]:
+            values, axes = np.linalg.eigh(centred @ centred.T)
+            axes = axes * np.sqrt(np.maximum(values, 0.0))
+        else:
+            _, axes = np.linalg.eigh(centred.T @ centred)
+            axes = centred @ axes
         axes = axes[:, ::-1][:, :2]
         # The sign of an axis is arbitrary; the largest entry decides.
         peaks = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
-        axes = axes * np.where(peaks < 0, -1.0, 1.0)
-        positions[:, : axes.shape[1]] = centred @ axes
+        positions[:, : axes.shape[1]] = axes * np.where(peaks < 0, -1.0, 1.0)
     spread = positions.std()
-    positions *= 5.0 / spread if spread > 0 else 1.0
-    # Documents with the same mixture must not stay one point.
+    return positions * (5.0 / spread if spread > 0 else 1.0)
+
+
+def _apart(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move points a little, so that documents of the same mixture are not one."""
     return positions + np.random.default_rng(0).normal(0, 0.05, positions.shape)
 
 
+def _pull_in_islands(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move islands, each as a whole, towards the largest until water is left between.
+
+    One far island would otherwise squeeze all others into a corner of the map.
+    """
+    from scipy import ndimage
+
+    low, high = np.quantile(positions, [0.002, 0.998], axis=0)
+    size = max(float((high - low).max()) / _GRID, 1e-9)
+    cells = np.rint((positions - (low + high) / 2) / size).astype(np.int64)
+    cells = np.clip(cells, -_GRID, _GRID)
+    land = np.zeros((2 * _GRID + 1, 2 * _GRID + 1), dtype=bool)
+    land[tuple((cells + _GRID).T)] = True
+    near = ndimage.generate_binary_structure(2, 2)
+    numbers, _ = ndimage.label(ndimage.binary_dilation(land, near), near)
+    island = numbers[tuple((cells + _GRID).T)]
+    sizes = np.bincount(island)
+    order = np.argsort(-sizes[1:], kind="stable") + 1
+    centre = cells[island == order[0]].mean(axis=0)
+    taken = np.zeros((4 * _GRID, 4 * _GRID), dtype=bool)
+    moved = positions.copy()
+    wide = np.ones((2 * _WATER + 1, 2 * _WATER + 1), dtype=bool)
+    for number in order:
+        own = island == number
+        places = np.unique(cells[own], axis=0) + 2 * _GRID
+        step = _steps_inwards(places, centre + 2 * _GRID, taken)
+        moved[own] += step * size
+        fresh = np.zeros_like(taken)
+        fresh[tuple((places + step).T)] = True
+        taken |= ndimage.binary_dilation(fresh, wide)
+    return moved
+
+
+def _steps_inwards(
+    places: NDArray[np.int64], centre: NDArray[np.float64], taken: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return how far cells can move towards a centre before they meet others."""
+    way = centre - places.mean(axis=0)
+    n_steps = int(np.abs(way).max())
+    best = np.zeros(2, dtype=np.int64)
+    for number in range(1, n_steps + 1):
+        step = np.rint(way * number / n_steps).astype(np.int64)
+        if taken[tuple((places + step).T)].any():
+            break
+        best = step
+    return best
+
+
 def _fit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale into [0, 1], equally in both directions; outliers go to the border."""
+    """Scale into [0, 1]; outliers go to the border.
+
+    The shorter side is stretched, up to half as much again: a map is rarely square.
+    """
     low, high = np.quantile(positions, [0.001, 0.999], axis=0)
-    width = max(float((high - low).max()), 1e-9)
-    return np.clip((positions - (low + high) / 2) / (1.04 * width) + 0.5, 0.0, 1.0)
+    widths = np.maximum(high - low, 1e-9)
+    widths = np.maximum(widths, widths.max() / 1.5)
+    return np.clip((positions - (low + high) / 2) / (1.04 * widths) + 0.5, 0.0, 1.0)

@@ -9,29 +9,35 @@ from topicfold.core.jit import kernel
 
 
 @kernel
-def keep_best(scores, first, out_neighbors):
-    """Write the columns of the highest scores of every row, best first.
+def keep_best(scores, rows, others, out_neighbors, out_scores):
+    """Take the highest scores of every row into its neighbours, best first.
 
-    Equal scores are in the order of columns; the row's own column, ``first + row``,
-    is left out. Equivalent to a stable ``argsort`` of the negated scores.
+    ``scores[i, j]`` is that of documents ``rows[i]`` and ``others[j]``; a document is
+    not its own neighbour, and nobody is twice. Equal scores are in the order met: for
+    one call equivalent to a stable ``argsort`` of the negated scores. Free places have
+    a score below 0.
     """
     n_rows, n_columns = scores.shape
-    n_best = out_neighbors.shape[1]
-    best = np.empty(n_best, dtype=scores.dtype)
-    for row in range(n_rows):
-        count = 0
+    last = out_neighbors.shape[1] - 1
+    for i in range(n_rows):
+        row = rows[i]
         for column in range(n_columns):
-            score = scores[row, column]
-            if column == first + row or (count == n_best and score <= best[-1]):
+            score = scores[i, column]
+            if score <= out_scores[row, last] or others[column] == row:
                 continue
-            place = min(count, n_best - 1)
-            while place > 0 and best[place - 1] < score:
-                best[place] = best[place - 1]
+            known = False
+            for place in range(last + 1):
+                if out_scores[row, place] >= 0.0:
+                    known |= out_neighbors[row, place] == others[column]
+            if known:
+                continue
+            place = last
+            while place > 0 and out_scores[row, place - 1] < score:
+                out_scores[row, place] = out_scores[row, place - 1]
                 out_neighbors[row, place] = out_neighbors[row, place - 1]
                 place -= 1
-            best[place] = score
-            out_neighbors[row, place] = column
-            count = min(count + 1, n_best)
+            out_scores[row, place] = score
+            out_neighbors[row, place] = others[column]
 
 
 @kernel

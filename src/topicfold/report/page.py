@@ -22,6 +22,7 @@ STYLES = ("base.css", "views.css")
 # A module stands after those that it imports.
 SCRIPTS = (
     "dom.js",
+    "edits.js",
     "data.js",
     "theme.js",
     "files.js",
@@ -29,11 +30,17 @@ SCRIPTS = (
     "lists.js",
     "topics.js",
     "scatter.js",
+    "contours.js",
+    "labels.js",
+    "selection.js",
     "map.js",
     "matrix.js",
+    "similarity.js",
     "classes.js",
+    "compare.js",
     "document.js",
     "time.js",
+    "slides.js",
     "fit.js",
     "search.js",
     "main.js",
@@ -59,7 +66,7 @@ def render_page(page: dict[str, Any], data: TopicData) -> str:
     order = sorted(page["topics"], key=lambda topic: -topic["size"])
     return template.render(
         page=page,
-        rows=[(topic, " ".join(words[topic["id"]])) for topic in order],
+        rows=[(topic, ", ".join(words[topic["id"]])) for topic in order],
         version=__version__,
         # Files of ours, and JSON without any sign of HTML: safe as they are.
         style=Markup(style),

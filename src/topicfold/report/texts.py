@@ -19,6 +19,8 @@ from topicfold.report.packing import clean
 from topicfold.topic_data import TopicData
 
 LEAD_LENGTH = 90
+# With very many documents titles alone would be megabytes.
+SHORT_LEAD = 45
 _LONGEST_HEADER = 4000
 _BEGIN, _MIDDLE, _END = "\x01", "\x02", "\x03"
 # Whatever is no space and no punctuation: marks and joiners stay inside words.
@@ -65,15 +67,17 @@ def _single_blanks(text: str) -> str:
     return _LINES.sub("\n\n", _BLANKS.sub(" ", clean(text))).strip()
 
 
-def lead(text: str) -> str:
+def lead(text: str, length: int = LEAD_LENGTH) -> str:
     r"""Return a title for a text: its subject if it is a message, or its first line."""
     start = text[:2000].lstrip()
     if _HEADER.match(start):
         found = _SUBJECT.search(start)
         if found:
             start = found.group(1)
-    line = _BLANKS.sub(" ", clean(start.partition("\n")[0])).strip()
-    return line if len(line) <= LEAD_LENGTH else shorten(line, LEAD_LENGTH)
+    # Four times the length leaves room for blanks that go away.
+    line = start.partition("\n")[0][: 4 * length]
+    line = _BLANKS.sub(" ", clean(line)).strip()
+    return line if len(line) <= length else shorten(line, length)
 
 
 class WordMarker:

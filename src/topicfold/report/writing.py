@@ -20,14 +20,14 @@ from topicfold.report.page import render_page
 from topicfold.report.texts import WordMarker, shorten
 from topicfold.topic_data import TopicData
 
-MAX_DOCUMENTS = 20_000
+MAX_DOCUMENTS = 100_000
 # Every two topics are compared: with more of them this takes minutes and gigabytes.
 MAX_TOPICS = 5_000
-SIZE_LIMIT = 5_000_000
+SIZE_LIMIT = 12_000_000
 _LONGEST_TEXT = 20_000
 _LONGEST_TYPICAL = 3_000
-# Texts shorter than this tell nothing: the limit is passed over rather.
-_SHORTEST_TEXT = 80
+# Texts shorter than this tell nothing: only typical documents keep theirs then.
+_SHORTEST_TEXT = 60
 _N_TRIED = 300
 # Bytes that a letter of text takes, marks included, before it is measured.
 _USUAL_SHARE = 0.7
@@ -60,9 +60,9 @@ def write_report(
         the words are counted in the texts, if there are any.
     coherence : sequence of float, optional
         Coherence of every topic, instead of NPMI.
-    max_documents : int, default=20000
+    max_documents : int, default=100000
         Documents to show: the typical ones and a random sample if there are more.
-    size_limit : int, default=5000000
+    size_limit : int, default=12000000
         Bytes that the file should have at most; texts are cut accordingly.
     random_state : int, default=0
         Seed of the sample.
@@ -78,7 +78,7 @@ def write_report(
     Notes
     -----
     What is left out or cut is said on the page. 20,000 documents and 50 topics take
-    a few seconds, most of it for the map.
+    a few seconds, 100,000 documents and 200 topics a minute, most of it for the map.
 
     Examples
     --------
@@ -214,11 +214,16 @@ class _Texts:
         length = self._fitting_length(budget)
         while True:
             packed, n_cut = self._packed(everything, length)
-            if len(packed["data"]) <= budget or length <= _SHORTEST_TEXT:
+            if len(packed["data"]) <= budget or length == 0:
                 break
             ratio = 0.95 * budget / len(packed["data"])
-            length = max(_SHORTEST_TEXT, int(length * ratio))
-        if n_cut:
+            length = int(length * ratio) if length * ratio >= _SHORTEST_TEXT else 0
+        if length == 0:
+            notes.append(
+                "Only typical documents have their texts here (about "
+                f"{_LONGEST_TYPICAL:,} letters), to keep the file small."
+            )
+        elif n_cut:
             notes.append(
                 f"{n_cut:,} texts are cut to about {length:,} letters (typical "
                 f"documents: {max(length, _LONGEST_TYPICAL):,}), to keep the file "
@@ -256,6 +261,8 @@ class _Texts:
         """Return some texts cut and marked, and how many were cut."""
         limits = self._limits(length)[places].tolist()
         pairs = zip(places.tolist(), limits, strict=True)
-        short = [shorten(self.texts[place], limit) for place, limit in pairs]
+        short = [
+            shorten(self.texts[place], limit) if limit else "" for place, limit in pairs
+        ]
         marked = self.marker.mark(short, self.rows[places].tolist())
         return pack_clean_strings(marked), sum(text.endswith(" …") for text in short)

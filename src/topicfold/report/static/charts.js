@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bars and lines, drawn as SVG for the width they get.
 
-import { h, s, short, showTip, hideTip } from "./dom.js";
+import { h, percent, s, short, showTip, hideTip } from "./dom.js";
 import { exportButtons } from "./files.js";
 
 export function section(title, body, { name, exports, hint, level = "h3" } = {}) {
@@ -112,14 +112,19 @@ export function lineChart(values, names, width, height, { format, color, zero, a
   return svg;
 }
 
-export function sparkLine(values, high, color) {
-  const width = 200;
-  const height = 44;
-  const x = (i) => (i / Math.max(1, values.length - 1)) * width;
-  const y = (value) => 3 + (1 - value / (high || 1)) * (height - 4);
-  const points = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
-  return s("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none",
-    "aria-hidden": "true" },
-  s("polygon", { points: `0,${height} ${points} ${width},${height}`, fill: color, "fill-opacity": 0.18 }),
-  s("polyline", { points, stroke: color, fill: "none", class: "line" }));
+// A small figure with axes: shares from 0 to `high`, the first and the last period.
+export function smallChart(values, names, high, color) {
+  const [width, height, left, bottom] = [240, 96, 34, 15];
+  const x = (i) => left + (i / Math.max(1, values.length - 1)) * (width - left - 4);
+  const y = (value) => 6 + (1 - value / (high || 1)) * (height - bottom - 6);
+  const line = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+  const text = (properties, words) => s("text", { class: "axis small-axis", ...properties }, words);
+  return s("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `Share over time, from ${percent(values[0])} to ${percent(values.at(-1))}` },
+  [high, high / 2, 0].map((tick) => [s("line", { class: "grid", x1: left, x2: width - 4, y1: y(tick), y2: y(tick) }),
+    text({ x: left - 4, y: y(tick) + 3.5, "text-anchor": "end" }, percent(tick))]),
+  s("polygon", { points: `${left},${y(0)} ${line} ${x(values.length - 1)},${y(0)}`, fill: color, "fill-opacity": 0.18 }),
+  s("polyline", { points: line, stroke: color, fill: "none", class: "line" }),
+  text({ x: left, y: height - 3 }, names[0]),
+  text({ x: width - 4, y: height - 3, "text-anchor": "end" }, names.at(-1)));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data of the page: unpacked once, then asked by every view.
 
+import { editedTopics, followEdits } from "./edits.js";
+
 const TYPES = {
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array,
   float32: Float32Array, float64: Float64Array,
@@ -18,21 +20,15 @@ export async function unpack(packed) {
 
 async function unpackDocuments(packed, n) {
   if (!packed) return null;
-  const names = ["rows", "x", "y", "ids", "leads", "lengths", "classes"];
+  const names = ["rows", "x", "y", "ids", "leads", "lengths", "classes", "main"];
   const parts = await Promise.all(names.map((name) => packed[name] && unpack(packed[name])));
   const found = Object.fromEntries(names.map((name, place) => [name, parts[place]]));
   const mixtures = packed.mixtures;
   const [counts, topics, weights] = await Promise.all(
     [mixtures.counts, mixtures.topics, mixtures.weights].map(unpack));
   const starts = new Uint32Array(n + 1);
-  const main = new Uint16Array(n);
-  for (let d = 0; d < n; d += 1) {
-    starts[d + 1] = starts[d] + counts[d];
-    let best = starts[d];
-    for (let i = best; i < starts[d + 1]; i += 1) if (weights[i] > weights[best]) best = i;
-    main[d] = topics[best] ?? 0;
-  }
-  return { ...found, n, starts, topics, weights, main };
+  for (let d = 0; d < n; d += 1) starts[d + 1] = starts[d] + counts[d];
+  return { ...found, n, starts, topics, weights };
 }
 
 export async function loadReport() {
@@ -50,28 +46,66 @@ export async function loadReport() {
   return new Report(page, terms, frequencies, termTopics, termShares, documents);
 }
 
+export const NO_TOPIC = 65535;
+
+export function largerFirst(a, b) {
+  return b.size - a.size || a.id - b.id;
+}
+
 export class Report {
   constructor(page, terms, frequencies, termTopics, termShares, documents) {
     Object.assign(this, { page, terms, frequencies, termTopics, termShares, documents });
-    this.topics = page.topics;
-    this.bySize = [...page.topics].sort((a, b) => b.size - a.size || a.id - b.id);
-    this.renamed = new Map();
     this.waiting = null;
+    if (documents) this.placeOfRow = new Map(Array.from(documents.rows, (row, place) => [row, place]));
     const used = new Map();
-    for (const topic of this.bySize) {
+    for (const topic of [...page.topics].sort(largerFirst)) {
       // Topics of the same colour differ in their mark.
       topic.mark = used.get(topic.color) || 0;
       used.set(topic.color, topic.mark + 1);
     }
-    if (documents) {
-      this.placeOfRow = new Map(Array.from(documents.rows, (row, place) => [row, place]));
-      for (const topic of this.topics) topic.documents = 0;
-      for (const topic of documents.main) this.topics[topic].documents += 1;
+    this.fitted = page.topics;
+    this.means = page.topics.map((topic) => topic.mean);
+    this.fittedMain = documents?.main;
+    this.edit([]);
+  }
+
+  // Show the topics as edits leave them; numbers stay those of the model.
+  edit(edits) {
+    const { into, names } = followEdits(this.fitted, edits);
+    this.edits = edits;
+    this.into = into;
+    this.names = names;
+    this.edited = into.some((to, topic) => to !== topic);
+    this.members = new Map();
+    into.forEach((to, topic) => {
+      if (to >= 0) this.members.set(to, [...(this.members.get(to) ?? []), topic]);
+    });
+    this.topics = this.edited ? editedTopics(this) : this.fitted;
+    this.bySize = this.topics.filter((topic) => !topic.gone).sort(largerFirst);
+    if (!this.documents) return;
+    this.documents.main = this.edited ? this.editedMain() : this.fittedMain;
+    if (this.edited) {
+      for (const topic of this.topics) topic.main = 0;
+      for (const topic of this.documents.main) if (topic < NO_TOPIC) this.topics[topic].main += 1;
     }
   }
 
+  editedMain() {
+    const main = new Uint16Array(this.documents.n).fill(NO_TOPIC);
+    for (let place = 0; place < main.length; place += 1) {
+      const [best] = this.mixture(place);
+      if (best) main[place] = best.topic;
+    }
+    return main;
+  }
+
+  // There is a topic of this number, and no edit took it away.
+  has(topic) {
+    return this.topics[topic] !== undefined && !this.topics[topic].gone;
+  }
+
   name(topic) {
-    return this.renamed.get(topic) ?? this.topics[topic].name;
+    return this.names.get(topic) ?? this.topics[topic].name;
   }
 
   // The terms of a topic by relevance λ log p(w|k) + (1 - λ) log(p(w|k) / p(w)).
@@ -89,19 +123,41 @@ export class Report {
 
   topicsOfTerm(term) {
     const { width } = this.page.terms;
-    return Array.from({ length: width }, (_, i) => ({
+    const items = Array.from({ length: width }, (_, i) => ({
       topic: this.termTopics[term * width + i],
       share: this.termShares[term * width + i] / 255,
-    })).filter((item) => item.share > 0);
+    }));
+    return this.gather(items);
   }
 
   mixture(place) {
     const { starts, topics, weights } = this.documents;
-    const found = [];
+    const items = [];
     for (let i = starts[place]; i < starts[place + 1]; i += 1) {
-      found.push({ topic: topics[i], share: weights[i] / 255 });
+      items.push({ topic: topics[i], share: weights[i] / 255 });
     }
-    return found.sort((a, b) => b.share - a.share || a.topic - b.topic);
+    return this.gather(items, this.fittedMain[place]);
+  }
+
+  // Shares by falling size; of equal ones `first` comes first. What edits joined is
+  // added up, what they dropped is shared out.
+  gather(items, first = -1) {
+    let found = items;
+    if (this.edited) {
+      const sums = new Map();
+      let [all, kept] = [0, 0];
+      for (const { topic, share } of items) {
+        const to = this.into[topic];
+        all += share;
+        if (to < 0) continue;
+        kept += share;
+        sums.set(to, (sums.get(to) ?? 0) + share);
+      }
+      found = [...sums].map(([topic, share]) => ({ topic, share: (share * all) / kept }));
+    }
+    const top = this.into[first];
+    return found.filter((item) => item.share > 0).sort((a, b) => b.share - a.share
+      || (b.topic === top) - (a.topic === top) || a.topic - b.topic);
   }
 
   title(place) {
@@ -134,15 +190,30 @@ export class Report {
   }
 
   classShare(code, topic) {
-    return this.page.classes.mixtures[code * this.topics.length + topic];
+    return this.sum(this.page.classes.mixtures, code, topic);
   }
 
   periodShare(period, topic) {
-    return this.page.time.shares[period * this.topics.length + topic];
+    return this.sum(this.page.time.shares, period, topic);
+  }
+
+  // The share of a topic in a row of a matrix of all topics, after the edits.
+  sum(matrix, row, topic) {
+    const at = row * this.fitted.length;
+    if (!this.edited) return matrix[at + topic];
+    let [kept, own] = [0, 0];
+    for (let k = 0; k < this.fitted.length; k += 1) {
+      if (this.into[k] >= 0) kept += matrix[at + k];
+      if (this.into[k] === topic) own += matrix[at + k];
+    }
+    return kept ? own / kept : 0;
   }
 
   likeness(one, other) {
-    return this.page.similarity.values[one * this.topics.length + other] / 255;
+    const { values } = this.page.similarity;
+    const pairs = this.members.get(one).flatMap((a) => this.members.get(other).map((b) =>
+      values[a * this.fitted.length + b] / 255));
+    return pairs.reduce((sum, value) => sum + value, 0) / pairs.length;
   }
 
   // Texts are unpacked when first wanted.

@@ -44,9 +44,12 @@ function textBlock(report, place, box) {
         + "words of documents: topicfold report MODEL --documents INPUT."));
       return;
     }
-    if (!texts[place]) text.append(h("p", { class: "hint" }, "This document is empty."));
-    text.append(...splitMarked(texts[place]).map((part) =>
-      (part.topic === null ? document.createTextNode(part.text) : wordMark(report, part))));
+    if (!texts[place]) {
+      text.append(h("p", { class: "hint" }, report.documents.lengths?.[place] === 0 ? "This document is empty."
+        : "The text of this document is not in the report."));
+    }
+    text.append(...splitMarked(texts[place]).map((part) => ({ ...part, topic: report.into[part.topic] ?? -1 })).map((part) =>
+      (part.topic < 0 ? document.createTextNode(part.text) : wordMark(report, part))));
   });
   const only = (topic) => {
     text.classList.toggle("only", topic !== null);

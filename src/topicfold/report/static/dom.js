@@ -32,6 +32,13 @@ export function percent(share, digits) {
   return `${value.toFixed(places)}%`;
 }
 
+// A difference of shares, in percentage points.
+export function points(gap) {
+  const value = 100 * Math.abs(gap);
+  const text = value.toFixed(value >= 9.95 ? 0 : 1);
+  return `${Number(text) === 0 ? "±" : gap > 0 ? "+" : "−"}${text} points`;
+}
+
 export function count(number) {
   return Math.round(number).toLocaleString("en");
 }
@@ -42,6 +49,17 @@ export function plural(number, noun) {
 
 export function short(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
+}
+
+// Words in lines of at most so many letters, if no word is longer.
+export function wrap(text, length) {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const last = lines.length - 1;
+    if (last >= 0 && lines[last].length + word.length < length) lines[last] += ` ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 // Addresses inside the page: link({topic: 7}) is "#topic=7". Half a character (a text

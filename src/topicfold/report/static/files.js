@@ -35,12 +35,19 @@ export function saveJson(name, value) {
   save(`${name}.json`, `${JSON.stringify(value, null, 1)}\n`, "application/json");
 }
 
+function sizeOf(figure) {
+  if (figure.isConnected) return figure.getBoundingClientRect();
+  return { width: Number(figure.getAttribute("width")), height: Number(figure.getAttribute("height")) };
+}
+
 // The figure with its styles written into it, so that it stands alone.
 export function standAlone(figure) {
   const copy = figure.cloneNode(true);
+  const { width, height } = sizeOf(figure);
   const originals = [figure, ...figure.querySelectorAll("*")];
   const copies = [copy, ...copy.querySelectorAll("*")];
-  originals.forEach((original, i) => {
+  // A figure that is not on the page has all its styles as attributes.
+  if (figure.isConnected) originals.forEach((original, i) => {
     const style = getComputedStyle(original);
     for (const name of STYLE_NAMES) {
       const value = style.getPropertyValue(name);
@@ -50,7 +57,6 @@ export function standAlone(figure) {
     copies[i].removeAttribute("class");
     copies[i].removeAttribute("tabindex");
   });
-  const { width, height } = figure.getBoundingClientRect();
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", Math.round(width));
   copy.setAttribute("height", Math.round(height));
@@ -67,30 +73,38 @@ export function saveSvg(name, figure) {
 }
 
 export async function savePng(name, figure) {
-  const { width, height } = figure.getBoundingClientRect();
+  const { width, height } = sizeOf(figure);
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standAlone(figure))}`;
   await image.decode();
   const canvas = h("canvas", { width: Math.round(2 * width), height: Math.round(2 * height) });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  await saveCanvas(name, canvas);
+  await saveCanvas(name, canvas, styleValue("--surface"));
 }
 
-export function saveCanvas(name, canvas) {
+// A canvas on paper of this colour.
+export function saveCanvas(name, canvas, paper) {
+  const page = h("canvas", { width: canvas.width, height: canvas.height });
+  const context = page.getContext("2d");
+  context.fillStyle = paper;
+  context.fillRect(0, 0, page.width, page.height);
+  context.drawImage(canvas, 0, 0);
   return new Promise((done) => {
-    canvas.toBlob((blob) => {
+    page.toBlob((blob) => {
       save(`${name}.png`, blob);
       done();
     }, "image/png");
   });
 }
 
-// Buttons for a figure: {csv: () => [header, rows], figure: () => svg, png, svg}.
-export function exportButtons(name, { csv, figure, png, svg }) {
+// Buttons for a figure: {csv: () => [header, rows], figure: () => svg}, or functions
+// that save: {data, svg, png}.
+export function exportButtons(name, { csv, figure, data, png, svg }) {
   const buttons = [];
   const add = (text, action) => buttons.push(h("button",
     { type: "button", class: "small", title: `Save as ${text}`, onclick: action }, text));
   if (csv) add("CSV", () => saveCsv(name, ...csv()));
+  if (data) add("CSV", data);
   if (figure) add("SVG", () => saveSvg(name, figure()));
   if (figure) add("PNG", () => savePng(name, figure()));
   if (svg) add("SVG", svg);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The address decides what is shown: #topic=7, #doc=12, #map&topic=7, …
 
-import { h, hideTip, link } from "./dom.js";
+import { h, hideTip, link, plural } from "./dom.js";
 import { loadReport } from "./data.js";
-import { recall, remember, startTheme, switchTheme } from "./theme.js";
+import { recall, remember, startTheme, switchTheme, usePalette } from "./theme.js";
 import { saveJson } from "./files.js";
+import { checkedEdits, editFile } from "./edits.js";
 import { showTopics } from "./topics.js";
 import { showMap } from "./map.js";
-import { showSimilarity } from "./matrix.js";
+import { showSimilarity } from "./similarity.js";
 import { showClass, showClasses } from "./classes.js";
 import { showDocument } from "./document.js";
 import { showTime } from "./time.js";
+import { showCompare } from "./compare.js";
+import { showSlides } from "./slides.js";
 import { showFit } from "./fit.js";
 import { showSearch, showTerm } from "./search.js";
 
@@ -21,25 +24,31 @@ class App {
     this.report = report;
     this.box = document.getElementById("view");
     this.ending = new AbortController();
-    this.key = `topicfold-names-${report.page.fingerprint}`;
+    this.key = `topicfold-edits-${report.page.fingerprint}`;
+    usePalette(report.page.palette);
     this.search = h("input", { type: "search", id: "search", placeholder: "Search terms and titles",
       "aria-label": "Search terms, topics, classes and documents", autocomplete: "off", spellcheck: "false" });
-    this.actions = { rename: (topic, name) => this.rename(topic, name), listScroll: null };
+    this.actions = { edit: (edit) => this.edit(edit), listScroll: null };
   }
 
   start() {
     const { page } = this.report;
     const tabs = [["topics", "Topics", true], ["map", "Map", page.documents], ["classes", "Classes", page.classes],
       ["time", "Over time", page.time], ["similarity", "Similarity", page.similarity && page.counts.topics > 1],
-      ["fit", "The fit", true]].filter(([, , there]) => there);
+      ["compare", "Compare", page.classes || page.time], ["slides", "Slides", true], ["fit", "The fit", true]].filter(([, , there]) => there);
     this.tabs = tabs.map(([key, text]) => h("a", { href: `#${key}`, "data-tab": key }, text));
     document.getElementById("tabs").append(...this.tabs);
-    this.names = h("button", { type: "button", class: "primary", id: "save-names", hidden: true,
-      onclick: () => this.saveNames() });
-    document.getElementById("tools").append(this.names, this.search,
+    this.tray = h("span", { class: "tray", role: "status", hidden: true },
+      h("span", { id: "n-edits" }),
+      h("button", { type: "button", class: "small", id: "undo", title: "Take the last edit back (key U)",
+        onclick: () => this.undo() }, "Undo"),
+      h("button", { type: "button", class: "small primary", id: "save-edits",
+        title: "Save the edits as a file, for: topicfold edit MODEL -o NEW --apply FILE",
+        onclick: () => saveJson("topicfold-edits", editFile(this.report)) }, "Save edits"));
+    document.getElementById("tools").append(this.tray, this.search,
       h("button", { type: "button", id: "theme", title: "Light or dark", "aria-label": "Switch between light and dark",
         onclick: switchTheme }, "◐"));
-    this.recallNames();
+    this.recallEdits();
     this.listen();
     document.documentElement.classList.add("ready");
     this.show();
@@ -48,7 +57,7 @@ class App {
 
   listen() {
     addEventListener("hashchange", () => this.show());
-    document.addEventListener("themechange", () => this.show(true));
+    document.addEventListener("themechange", () => this.show("colors"));
     let waiting;
     this.search.addEventListener("input", () => {
       clearTimeout(waiting);
@@ -72,6 +81,7 @@ class App {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
     const number = Number(event.key);
     if (event.key === "/") this.search.focus();
+    else if (event.key === "u" && this.report.edits.length) this.undo();
     else if (number >= 1 && number <= this.tabs.length) location.hash = this.tabs[number - 1].hash;
     else if ((event.key === "j" || event.key === "k") && this.topic !== null) {
       const { bySize } = this.report;
@@ -90,7 +100,7 @@ class App {
     const parameters = new URLSearchParams(location.hash.slice(1));
     const [view] = parameters.keys();
     if (view === "view") return;
-    if (again && view === "map") return;
+    if (again === "colors" && view === "map") return;
     this.ending.abort();
     this.ending = new AbortController();
     parameters.signal = this.ending.signal;
@@ -117,7 +127,9 @@ class App {
       case "classes": if (report.page.classes) return showClasses(report, content); break;
       case "class": return showClass(report, content, parameters.get("class"));
       case "time": if (report.page.time) return showTime(report, content); break;
-      case "similarity": if (report.page.similarity) return showSimilarity(report, content); break;
+      case "similarity": if (report.page.similarity) return showSimilarity(report, content, actions); break;
+      case "compare": if (report.documents) return showCompare(report, content, parameters); break;
+      case "slides": return showSlides(report, content, parameters);
       case "fit": return showFit(report, content);
       case "doc": return showDocument(report, content, number);
       case "term": return showTerm(report, content, parameters.get("term"));
@@ -126,48 +138,45 @@ class App {
         showSearch(report, content, parameters.get("search"));
         return "Search";
       case "topic":
-        if (!report.topics[number]) break;
+        if (!report.has(number)) break;
         this.topic = number;
         return showTopics(report, content, actions, number);
       default: break;
     }
-    if (view === "topic") content.append(h("p", { class: "notice" }, `There is no topic ${parameters.get("topic")}.`));
+    if (view === "topic") content.append(h("p", { class: "notice" }, 
+      report.fitted[number] ? `Topic ${number} was merged with another or dropped. Undo takes it back.`
+        : `There is no topic ${parameters.get("topic")}.`));
     this.topic = report.bySize[0].id;
     return showTopics(report, content, actions, null);
   }
 
-  rename(topic, name) {
-    const own = this.report.topics[topic].name;
-    if (name && name !== own) this.report.renamed.set(topic, name);
-    else this.report.renamed.delete(topic);
-    remember(this.key, JSON.stringify([...this.report.renamed]));
-    this.namesChanged();
+  edit(edit) {
+    this.useEdits([...this.report.edits, edit]);
     this.show(true);
   }
 
-  recallNames() {
-    let kept = [];
-    try { kept = JSON.parse(recall(this.key)) ?? []; } catch { /* not ours */ }
-    for (const [topic, name] of Array.isArray(kept) ? kept : []) {
-      if (this.report.topics[topic] && typeof name === "string") this.report.renamed.set(topic, name);
-    }
-    this.namesChanged();
+  undo() {
+    this.useEdits(this.report.edits.slice(0, -1));
+    this.show(true);
   }
 
-  namesChanged() {
-    const { renamed } = this.report;
-    this.names.hidden = renamed.size === 0;
-    this.names.textContent = `Save ${renamed.size} new name${renamed.size === 1 ? "" : "s"}`;
-    this.names.title = "Save the new names as JSON, for: topicfold edit MODEL FILE";
+  useEdits(edits) {
+    this.report.edit(edits);
+    remember(this.key, JSON.stringify(edits));
+    this.tray.hidden = edits.length === 0;
+    this.tray.firstChild.textContent = plural(edits.length, "edit");
     for (const cell of document.querySelectorAll("[data-name]")) {
-      cell.textContent = this.report.name(Number(cell.dataset.name));
+      const topic = Number(cell.dataset.name);
+      cell.textContent = this.report.name(topic);
+      cell.closest("tr").hidden = !this.report.has(topic);
     }
   }
 
-  saveNames() {
-    const edits = [...this.report.renamed].sort((a, b) => a[0] - b[0])
-      .map(([topic, name]) => ({ action: "rename", topic, name }));
-    saveJson("topicfold-edits", { format: "topicfold-edits", version: 1, edits });
+  recallEdits() {
+    let kept = null;
+    try { kept = JSON.parse(recall(this.key)); } catch { /* not ours */ }
+    const edits = checkedEdits(kept, this.report.fitted.length);
+    if (edits.length) this.useEdits(edits);
   }
 }
 

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The map of documents: colours, zoom, hover, and the text of a document on click.
+// The map of documents: colours, names, density, zoom, hover, and choosing documents.
 
-import { h, hideTip, link, percent, plural, s, select, short, showTip } from "./dom.js";
-import { colors, rampColor, styleValue, topicColor } from "./theme.js";
+import { count, h, hideTip, link, percent, plural, s, select, short, showTip } from "./dom.js";
+import { colors, inkOf, rampColor, styleValue, topicColor } from "./theme.js";
 import { save, saveCanvas, saveCsv, exportButtons } from "./files.js";
 import { MARKS, Scatter } from "./scatter.js";
-import { topicTable } from "./lists.js";
-import { withoutMarks } from "./data.js";
+import { contourPaths, densityLevels } from "./contours.js";
+import { Labels } from "./labels.js";
+import { chosenList, documentCard, noneChosen } from "./selection.js";
+import { NO_TOPIC } from "./data.js";
 
-const view = { color: "topic", labels: true, saved: null };
+const view = { color: "topic", labels: true, density: true };
 const TIME_STEPS = 24;
+let levels = null;
 
 // How points look: a group for every colour and mark, and the group of every point.
 function makeLook(report) {
   const { documents, page } = report;
   if (view.color === "class") {
     const groups = [{ name: "no class", color: styleValue("--faint"), mark: 0 },
-      ...page.classes.names.map((name, code) => ({ name, color: colors()[code % 10],
-        mark: Math.floor(code / 10), href: link({ class: name }) }))];
+      ...page.classes.names.map((name, code) => ({ name, color: colors()[code % colors().length],
+        mark: Math.floor(code / colors().length), n: page.classes.sizes[code], href: link({ class: name }) }))];
     return { groups, of: documents.classes };
   }
   if (view.color === "time") {
@@ -33,8 +36,10 @@ function makeLook(report) {
     return { groups, of, low, high };
   }
   const groups = report.topics.map((topic) => ({ name: report.name(topic.id), topic: topic.id,
-    color: topicColor(topic), mark: topic.mark, href: link({ map: true, topic: topic.id }) }));
-  return { groups, of: documents.main };
+    color: topicColor(topic), mark: topic.mark, n: topic.main, href: link({ map: true, topic: topic.id }) }));
+  if (!report.edited) return { groups, of: documents.main };
+  groups.push({ name: "no topic left", color: styleValue("--faint"), mark: 0 });
+  return { groups, of: documents.main.map((topic) => (topic === NO_TOPIC ? groups.length - 1 : topic)) };
 }
 
 function faintPoints(report, topic, code) {
@@ -47,30 +52,44 @@ function faintPoints(report, topic, code) {
   return faint;
 }
 
-function drawLabels(report, scatter, topic) {
-  const { context, ratio } = scatter;
+function makeLabels(report, scatter, only) {
+  const [text, paper] = [styleValue("--text"), styleValue("--surface")];
+  // The largest tenth, but not fewer than five, is written larger.
+  const large = Math.max(5, report.bySize.length / 10);
+  const shown = only === null ? report.bySize.filter((topic) => topic.main) : [report.topics[only]];
+  return new Labels(scatter, shown.map((topic, rank) => ({ id: topic.id, text: report.name(topic.id),
+    x: topic.anchor[0] * 65535, y: topic.anchor[1] * 65535, large: rank < large,
+    ink: inkOf(topicColor(topic), text, paper) })));
+}
+
+function drawDensity(context, scatter, paths) {
   context.save();
-  context.scale(ratio, ratio);
-  context.font = `600 12px ${styleValue("--sans")}`;
-  context.textBaseline = "middle";
-  context.textAlign = "center";
-  context.lineJoin = "round";
-  const taken = [];
-  const shown = topic === null ? report.bySize : [report.topics[topic]];
-  for (const item of shown) {
-    if (!item.documents && topic === null) continue;
-    const [x, y] = scatter.place(item.anchor[0] * 65535, item.anchor[1] * 65535);
-    const text = `${item.id} ${short(report.name(item.id), 30)}`;
-    const half = context.measureText(text).width / 2 + 4;
-    const clash = taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17);
-    if (clash || x < half || x > scatter.width - half || y < 9 || y > scatter.height - 9) continue;
-    taken.push({ x, y, half });
-    context.strokeStyle = styleValue("--surface");
-    context.lineWidth = 4;
-    context.strokeText(text, x, y);
-    context.fillStyle = styleValue("--text");
-    context.fillText(text, x, y);
+  const [x0, y0] = scatter.place(0, 0);
+  context.scale(scatter.ratio, scatter.ratio);
+  context.translate(x0, y0);
+  context.scale(scatter.across / 65535, scatter.down / 65535);
+  context.fillStyle = context.strokeStyle = styleValue("--text");
+  context.lineWidth = 65535 / Math.sqrt(scatter.across * scatter.down);
+  for (const path of paths) {
+    context.globalAlpha = 0.045;
+    context.fill(path, "evenodd");
+    context.globalAlpha = 0.12;
+    context.stroke(path);
   }
+  context.restore();
+}
+
+function drawLine(context, scatter, line) {
+  context.save();
+  context.scale(scatter.ratio, scatter.ratio);
+  context.beginPath();
+  line.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+  context.closePath();
+  context.fillStyle = context.strokeStyle = styleValue("--accent");
+  context.lineWidth = 1.5;
+  context.stroke();
+  context.globalAlpha = 0.12;
+  context.fill();
   context.restore();
 }
 
@@ -103,30 +122,18 @@ function legend(report, look) {
       s("svg", { viewBox: "0 0 240 12", "aria-hidden": "true" }, stops),
       h("span", {}, report.timeText(look.high)));
   }
-  const used = new Map();
-  for (const group of look.of) used.set(group, (used.get(group) || 0) + 1);
-  const rows = look.groups.map((group, i) => ({ group, n: used.get(i) || 0 })).filter((row) => row.n)
+  // Topics and classes have the numbers that their own pages show, of all documents.
+  const used = new Uint32Array(look.groups.length);
+  for (const group of look.of) used[group] += 1;
+  const rows = look.groups.map((group, i) => ({ group, n: group.n ?? used[i] })).filter((row) => row.n)
     .sort((a, b) => b.n - a.n);
   return h("ul", { class: "legend", "aria-label": "Legend" }, rows.map(({ group, n }) => h("li", {},
     h(group.href ? "a" : "span", { href: group.href, class: "legend-item" }, markIcon(group),
       h("span", {}, group.topic === undefined ? group.name : `${group.topic} ${group.name}`),
-      h("span", { class: "note" }, n.toLocaleString("en"))))));
+      h("span", { class: "note" }, count(n))))));
 }
 
-async function card(report, place, box) {
-  const row = report.documents.rows[place];
-  const about = [report.label(place), report.className(place), report.timeName(place)];
-  const text = h("p", { class: "card-text" });
-  box.replaceChildren(h("div", { class: "card" }, h("h3", {}, report.title(place)),
-    h("p", { class: "hint" }, about.filter(Boolean).join(" · ")),
-    topicTable(report, report.mixture(place).slice(0, 4), "Topics of the document"), text,
-    h("a", { class: "button", href: link({ doc: row }) }, "Open document")));
-  const texts = await report.texts();
-  if (texts) text.textContent = short(withoutMarks(texts[place]), 600);
-  else text.remove();
-}
-
-function saveMapSvg(report, scatter, look, faint) {
+function saveMapSvg(report, scatter, look, faint, labels) {
   const { x: xs, y: ys } = report.documents;
   const parts = [];
   const round = (value) => value.toFixed(1);
@@ -143,15 +150,15 @@ function saveMapSvg(report, scatter, look, faint) {
         "stroke-linecap": group.mark % 2 ? "square" : "round", "stroke-opacity": 0.8 }));
     }
   });
-  const labels = view.labels ? report.topics.filter((topic) => topic.documents).map((topic) => {
-    const [x, y] = scatter.place(topic.anchor[0] * 65535, topic.anchor[1] * 65535);
-    return s("text", { x: round(x), y: round(y), "text-anchor": "middle", "font-size": 12,
-      "font-family": "sans-serif", "font-weight": 600, fill: styleValue("--text") },
-    `${topic.id} ${short(report.name(topic.id), 30)}`);
-  }) : [];
+  const names = (view.labels ? labels.at(scatter.context) : []).flatMap(({ topic, lines, dx, dy }) => {
+    const [x, y] = scatter.place(topic.x, topic.y);
+    return lines.map((line, i) => s("text", { x: round(x + dx), y: round(y + dy + 4 + 15 * (i - (lines.length - 1) / 2)),
+      "text-anchor": "middle", "font-size": topic.large ? 13.5 : 12, "font-family": "sans-serif", "font-weight": 600,
+      fill: topic.ink, stroke: styleValue("--surface"), "stroke-width": 3, "paint-order": "stroke" }, line));
+  });
   const svg = s("svg", { viewBox: `0 0 ${scatter.width} ${scatter.height}`, width: scatter.width,
     height: scatter.height }, s("rect", { width: "100%", height: "100%", fill: styleValue("--surface") }),
-  parts, labels);
+  parts, names);
   svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   save("map.svg", new XMLSerializer().serializeToString(svg), "image/svg+xml");
 }
@@ -167,6 +174,7 @@ function listen(canvas, scatter, actions) {
   const touches = new Map();
   let moved = 0;
   let spread = 0;
+  let line = null;
   const at = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -180,12 +188,19 @@ function listen(canvas, scatter, actions) {
     touches.set(event.pointerId, at(event));
     if (touches.size === 1) moved = 0;
     if (touches.size === 2) spread = gap();
+    line = touches.size === 1 && (event.shiftKey || actions.drawing()) ? [at(event)] : null;
   });
   canvas.addEventListener("pointermove", (event) => {
     const [x, y] = at(event);
     const before = touches.get(event.pointerId);
     if (!before) return actions.hover(x, y, event);
     touches.set(event.pointerId, [x, y]);
+    moved += Math.abs(x - before[0]) + Math.abs(y - before[1]);
+    hideTip();
+    if (line) {
+      line.push([x, y]);
+      return actions.outline(line);
+    }
     if (touches.size === 2) {
       const now = gap();
       const [a, b] = [...touches.values()];
@@ -195,12 +210,15 @@ function listen(canvas, scatter, actions) {
       scatter.left += x - before[0];
       scatter.top += y - before[1];
     }
-    moved += Math.abs(x - before[0]) + Math.abs(y - before[1]);
-    hideTip();
     return actions.draw();
   });
   const end = (event) => {
-    if (touches.delete(event.pointerId) && moved < 5 && event.type === "pointerup") actions.click(...at(event));
+    if (!touches.delete(event.pointerId)) return;
+    const drawn = line;
+    line = null;
+    if (event.type === "pointerup" && drawn && moved >= 5) actions.choose(scatter.within(drawn));
+    else if (event.type === "pointerup" && moved < 5) actions.click(...at(event));
+    if (drawn) actions.outline(null);
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
@@ -214,118 +232,191 @@ function listen(canvas, scatter, actions) {
     scatter.zoom(2, ...at(event));
     actions.draw();
   });
-  canvas.addEventListener("keydown", (event) => {
-    const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
-    if (moves[event.key]) {
-      scatter.left += moves[event.key][0];
-      scatter.top += moves[event.key][1];
-    } else if (event.key === "+" || event.key === "=") scatter.zoom(1.4);
-    else if (event.key === "-") scatter.zoom(1 / 1.4);
-    else if (event.key === "0") scatter.home();
-    else if (event.key === "Enter") actions.click(scatter.width / 2, scatter.height / 2, 4000);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-    actions.draw();
-  });
+  canvas.addEventListener("keydown", (event) => pressOnMap(event, scatter, actions));
 }
 
-function toolbar(report, scatter, parts, exporting) {
-  const { page } = report;
+function pressOnMap(event, scatter, actions) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+  if (moves[event.key]) {
+    scatter.left += moves[event.key][0];
+    scatter.top += moves[event.key][1];
+  } else if (event.key === "+" || event.key === "=") scatter.zoom(1.4);
+  else if (event.key === "-") scatter.zoom(1 / 1.4);
+  else if (event.key === "0") scatter.home();
+  else if (event.key === "Enter") actions.click(scatter.width / 2, scatter.height / 2, 4000);
+  else if (event.key === "l") actions.inView();
+  else if (event.key === "Escape") actions.clear();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+  actions.draw();
+}
+
+function toolbar(report, scatter, actions) {
   const kinds = [["topic", "main topic"]];
   if (report.documents.classes) kinds.push(["class", "class"]);
-  if (page.time) kinds.push(["time", "time"]);
+  if (report.page.time) kinds.push(["time", "time"]);
   if (!kinds.some(([key]) => key === view.color)) view.color = "topic";
-  const labels = h("input", { type: "checkbox", checked: view.labels, onchange: () => {
-    view.labels = labels.checked;
-    parts.draw();
-  } });
-  const zoom = (text, name, action) => h("button", { type: "button", class: "small", "aria-label": name,
-    title: name, onclick: () => { action(); parts.draw(); } }, text);
+  const switched = (key, text) => {
+    const box = h("input", { type: "checkbox", checked: view[key], onchange: () => {
+      view[key] = box.checked;
+      actions.draw();
+    } });
+    return h("label", { class: "choice" }, box, h("span", {}, text));
+  };
+  const button = (text, name, action) => h("button", { type: "button", class: "small", "aria-label": name,
+    title: name, onclick: () => { action(); actions.draw(); } }, text);
+  const lasso = h("button", { type: "button", class: "small", id: "lasso", "aria-pressed": "false",
+    title: "Draw around documents to list them (or hold Shift)", onclick: () => {
+      lasso.setAttribute("aria-pressed", String(!actions.drawing()));
+    } }, "Lasso");
+  actions.drawing = () => lasso.getAttribute("aria-pressed") === "true";
   return h("div", { class: "toolbar" },
-    select("Colour", kinds, view.color, (key) => { view.color = key; parts.recolor(); }),
-    h("label", { class: "choice" }, labels, h("span", {}, "names of topics")),
-    h("span", { class: "steps" }, zoom("−", "Zoom out", () => scatter.zoom(1 / 1.5)),
-      zoom("+", "Zoom in", () => scatter.zoom(1.5)), zoom("Whole map", "Show the whole map", () => scatter.home())),
-    exportButtons("map", exporting));
+    select("Colour", kinds, view.color, (key) => { view.color = key; actions.recolor(); }),
+    switched("labels", "names"), switched("density", "density"),
+    h("span", { class: "steps" }, button("−", "Zoom out", () => scatter.zoom(1 / 1.5)),
+      button("+", "Zoom in", () => scatter.zoom(1.5)), button("Whole map", "Show the whole map", () => scatter.home())),
+    h("span", { class: "steps" }, lasso,
+      button("List those in view", "List the documents in view (key L)", () => actions.inView())),
+    exportButtons("map", { data: () => mapCsv(report), png: () => actions.png(), svg: () => actions.svg() }));
+}
+
+// The map on its canvas: what is drawn, and what pointer and keys do to it.
+class MapView {
+  constructor(report, canvas, side, faint, topic) {
+    Object.assign(this, { report, canvas, side, faint, topic });
+    this.scatter = new Scatter(canvas, report.documents.x, report.documents.y);
+    this.filter = faint;
+    this.place = -1;
+    this.line = null;
+    this.waiting = 0;
+    levels ??= densityLevels(report.documents.x, report.documents.y);
+    this.paths = contourPaths(levels);
+    this.recolor();
+  }
+
+  recolor() {
+    this.look = makeLook(this.report);
+    this.labels = makeLabels(this.report, this.scatter, this.topic);
+    this.onlegend?.(legend(this.report, this.look));
+    this.draw();
+  }
+
+  draw() {
+    this.waiting ||= requestAnimationFrame(() => this.paint());
+  }
+
+  paint() {
+    this.waiting = 0;
+    const { scatter, look } = this;
+    if (!scatter.width) return;
+    const { context, ratio } = scatter;
+    look.faint = this.faint;
+    scatter.draw(look, () => { if (view.density) drawDensity(context, scatter, this.paths); });
+    context.save();
+    context.scale(ratio, ratio);
+    if (view.labels) this.labels.draw(context, styleValue("--surface"));
+    context.restore();
+    if (this.place >= 0) ring(scatter, this.report, this.place);
+    if (this.line) drawLine(context, scatter, this.line);
+    performance.mark("map");
+  }
+
+  outline(line) {
+    this.line = line;
+    this.draw();
+  }
+
+  choose(places) {
+    const inside = new Set(this.filter ? places.filter((place) => !this.filter[place]) : places);
+    this.place = -1;
+    this.faint = inside.size ? Uint8Array.from(this.scatter.xs, (_, place) => (inside.has(place) ? 0 : 1)) : this.filter;
+    chosenList(this.report, [...inside], this.side, () => this.clear());
+    this.draw();
+  }
+
+  inView() {
+    const { width, height } = this.scatter;
+    this.choose(this.scatter.within([[0, 0], [width, 0], [width, height], [0, height]]));
+  }
+
+  clear() {
+    this.faint = this.filter;
+    this.place = -1;
+    noneChosen(this.report, this.side);
+    this.draw();
+  }
+
+  show(place) {
+    this.place = place;
+    documentCard(this.report, place, this.side);
+    this.draw();
+  }
+
+  click(x, y, reach) {
+    const place = this.scatter.nearest(x, y, reach, this.faint);
+    if (place >= 0) this.show(place);
+  }
+
+  hover(x, y, event) {
+    const { report } = this;
+    const place = this.scatter.nearest(x, y, 10, this.faint);
+    this.canvas.classList.toggle("over", place >= 0);
+    if (place < 0) return hideTip();
+    const [best] = report.mixture(place);
+    return showTip(event.clientX, event.clientY, [short(report.title(place), 80),
+      best ? `${best.topic} ${report.name(best.topic)}, ${percent(best.share)}` : "",
+      [report.className(place), report.timeName(place)].filter(Boolean).join(" · ")].filter(Boolean));
+  }
+
+  png() { return saveCanvas("map", this.canvas, styleValue("--surface")); }
+
+  svg() { saveMapSvg(this.report, this.scatter, this.look, this.faint, this.labels); }
+}
+
+function filterNote(report, topic, code, faint) {
+  if (!faint) return null;
+  const what = topic !== null ? `Only documents whose main topic is ${topic}, ${report.name(topic)}: `
+    : `Only documents of ${report.page.classes.names[code]}: `;
+  const all = topic !== null ? report.topics[topic].main : report.page.classes.sizes[code];
+  const shown = faint.reduce((sum, value) => sum + 1 - value, 0);
+  return h("p", { class: "filter" }, what, shown < all ? `${count(shown)} of ${plural(all, "document")}` : plural(all, "document"),
+    " ", h("a", { href: "#map" }, "Show all"));
 }
 
 export function showMap(report, box, parameters) {
   const { documents } = report;
-  const topic = parameters.has("topic") ? Number(parameters.get("topic")) : null;
-  const code = parameters.has("class") ? report.page.classes?.names.indexOf(parameters.get("class")) ?? null : null;
-  const faint = faintPoints(report, report.topics[topic] ? topic : null, code >= 0 ? code : null);
-  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-label":
-    "Map of documents. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle." });
-  const scatter = new Scatter(canvas, documents.x, documents.y);
-  const side = h("div", { class: "map-side" });
-  const legendBox = h("div", { class: "map-legend" });
+  const topic = parameters.has("topic") && report.has(Number(parameters.get("topic")))
+    ? Number(parameters.get("topic")) : null;
+  const found = report.page.classes?.names.indexOf(parameters.get("class")) ?? -1;
+  const code = found >= 0 ? found : null;
+  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Map of documents. Arrow keys move, "
+    + "plus and minus zoom, 0 shows all, Enter shows the document in the middle, L lists the documents in view." });
+  const side = h("div", { class: "map-side", tabindex: 0, role: "region", "aria-label": "About the documents" });
+  const legendBox = h("div", { class: "map-legend", tabindex: 0, role: "region", "aria-label": "Colours" });
   const frame = h("div", { class: "map-frame" }, canvas);
-  let look = makeLook(report);
-  let chosen = -1;
-  let waiting = 0;
-  const paint = () => {
-    waiting = 0;
-    look.faint = faint;
-    scatter.draw(look, styleValue("--surface"));
-    if (view.labels) drawLabels(report, scatter, report.topics[topic] ? topic : null);
-    if (chosen >= 0) ring(scatter, report, chosen);
-  };
-  const draw = () => { waiting ||= requestAnimationFrame(paint); };
-  const recolor = () => {
-    look = makeLook(report);
-    legendBox.replaceChildren(legend(report, look));
-    draw();
-  };
-  const choose = (place) => {
-    chosen = place;
-    card(report, place, side);
-    draw();
-  };
-  listen(canvas, scatter, { draw,
-    click: (x, y, reach) => {
-      const place = scatter.nearest(x, y, reach, faint);
-      if (place >= 0) choose(place);
-    },
-    hover: (x, y, event) => {
-      const place = scatter.nearest(x, y, 10, faint);
-      canvas.classList.toggle("over", place >= 0);
-      if (place < 0) return hideTip();
-      const [best] = report.mixture(place);
-      return showTip(event.clientX, event.clientY, [short(report.title(place), 80),
-        best ? `${best.topic} ${report.name(best.topic)}, ${percent(best.share)}` : "",
-        [report.className(place), report.timeName(place)].filter(Boolean).join(" · ")].filter(Boolean));
-    } });
-  const tools = toolbar(report, scatter, { draw, recolor }, { csv: null, png: () => saveCanvas("map", canvas),
-    svg: () => saveMapSvg(report, scatter, look, faint) });
-  tools.lastChild.prepend(h("button", { type: "button", class: "small", title: "Save as CSV",
-    onclick: () => mapCsv(report) }, "CSV"));
-  const filter = (report.topics[topic] || code >= 0) && faint ? h("p", { class: "filter" },
-    report.topics[topic] ? `Only documents whose main topic is ${topic}, ${report.name(topic)}: `
-      : `Only documents of ${report.page.classes.names[code]}: `,
-    plural(faint.reduce((sum, value) => sum + 1 - value, 0), "document"), " ",
-    h("a", { href: "#map" }, "Show all")) : null;
-  side.append(h("p", { class: "hint" }, "Documents that are close have similar topics. Drag to move, scroll or "
-    + "pinch to zoom, click a point to read it. What lies far apart is not alike, how far says little."));
-  legendBox.append(legend(report, look));
-  box.append(h("h2", {}, "Map of documents"), tools, filter ?? "",
+  const map = new MapView(report, canvas, side, faintPoints(report, topic, code), topic);
+  const tools = toolbar(report, map.scatter, map);
+  map.onlegend = (list) => legendBox.replaceChildren(list);
+  map.recolor();
+  map.clear();
+  listen(canvas, map.scatter, map);
+  box.append(h("h2", {}, "Map of documents"), tools, filterNote(report, topic, code, map.filter) ?? "",
     h("div", { class: "map" }, frame, h("div", { class: "map-aside" }, side, legendBox)));
   new ResizeObserver(() => {
     if (!frame.clientWidth) return;
-    scatter.resize(frame.clientWidth, frame.clientHeight);
-    paint();
+    map.scatter.resize(frame.clientWidth, frame.clientHeight);
+    map.paint();
   }).observe(frame);
-  document.addEventListener("themechange", recolor, { signal: parameters.signal });
-  if (parameters.has("doc")) {
-    const place = report.placeOfRow.get(Number(parameters.get("doc")));
-    if (place !== undefined) {
-      requestAnimationFrame(() => {
-        scatter.focus(documents.x[place], documents.y[place], 5);
-        choose(place);
-      });
-    }
+  document.addEventListener("themechange", () => map.recolor(), { signal: parameters.signal });
+  const place = report.placeOfRow.get(parameters.has("doc") ? Number(parameters.get("doc")) : -1);
+  if (place !== undefined) {
+    requestAnimationFrame(() => {
+      map.scatter.focus(documents.x[place], documents.y[place], 5);
+      map.show(place);
+    });
   }
-  canvas.scatter = scatter;
-  canvas.redraw = paint;
+  Object.assign(canvas, { scatter: map.scatter, map, redraw: () => map.paint() });
   return "Map";
 }

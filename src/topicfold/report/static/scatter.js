@@ -4,6 +4,9 @@
 import { rgb } from "./theme.js";
 
 export const MARKS = ["disc", "square", "diamond", "triangle", "cross"];
+const CROWD = 30000;
+const CELL = 512;
+const GRID = 128;
 
 // How much of every pixel around a point a mark covers.
 function inside(mark, x, y, r) {
@@ -41,6 +44,7 @@ export class Scatter {
   constructor(canvas, xs, ys) {
     Object.assign(this, { canvas, xs, ys });
     this.context = canvas.getContext("2d");
+    this.layer = document.createElement("canvas");
     this.scale = 1;
     this.left = 0;
     this.top = 0;
@@ -49,12 +53,16 @@ export class Scatter {
   }
 
   resize(width, height) {
-    this.ratio = Math.min(devicePixelRatio || 1, 2);
+    // Points are many pixels: with very many of them fine screens get coarser ones.
+    this.ratio = Math.min(devicePixelRatio || 1, this.xs.length > CROWD ? 1.25 : 2);
     this.width = width;
     this.height = height;
-    this.canvas.width = Math.round(width * this.ratio);
-    this.canvas.height = Math.round(height * this.ratio);
+    for (const canvas of [this.canvas, this.layer]) {
+      canvas.width = Math.round(width * this.ratio);
+      canvas.height = Math.round(height * this.ratio);
+    }
     this.image = this.context.createImageData(this.canvas.width, this.canvas.height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
   }
 
   // The map is shown whole, in the middle, at zoom 1; a wide frame stretches it a little.
@@ -65,6 +73,12 @@ export class Scatter {
   place(x, y) {
     return [this.width / 2 + (x / 65535 - 0.5) * this.across + this.left,
       this.height / 2 + (y / 65535 - 0.5) * this.down + this.top];
+  }
+
+  // From a place on the screen to one of the map.
+  back(x, y) {
+    return [((x - this.width / 2 - this.left) / this.across + 0.5) * 65535,
+      ((y - this.height / 2 - this.top) / this.down + 0.5) * 65535];
   }
 
   home() {
@@ -87,9 +101,12 @@ export class Scatter {
     this.top = -(y / 65535 - 0.5) * this.down;
   }
 
-  get radius() {
-    const crowd = this.xs.length > 5000 ? 1.9 : this.xs.length > 800 ? 2.6 : 3.8;
-    return Math.min(7, crowd * this.scale ** 0.45);
+  get radius() { return this.radiusAt(this.scale); }
+
+  radiusAt(scale) {
+    const n = this.xs.length;
+    const crowd = n > CROWD ? 1.1 : n > 5000 ? 1.8 : n > 800 ? 2.6 : 3.8;
+    return Math.min(7, crowd * scale ** 0.45);
   }
 
   mask(mark, radius) {
@@ -99,24 +116,26 @@ export class Scatter {
   }
 
   // look: {groups: [{color, mark}], of: group of every point, faint: Uint8Array or null}
-  draw(look, paper) {
-    const pixels = new Uint32Array(this.image.data.buffer);
-    const [r, g, b] = rgb(paper);
-    pixels.fill(((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
+  draw(look, below) {
+    this.pixels.fill(0);
     const radius = this.radius * this.ratio;
     const styles = look.groups.map((group) => {
       const mask = this.mask(MARKS[group.mark % MARKS.length], radius);
-      const steps = mask.dxs.map((dx, i) => 4 * (mask.dys[i] * this.canvas.width + dx));
+      const steps = mask.dxs.map((dx, i) => mask.dys[i] * this.canvas.width + dx);
       return { rgb: rgb(group.color), reach: mask.reach, covers: Float32Array.from(mask.covers),
         steps: Int32Array.from(steps) };
     });
     if (look.faint) this.points(look, styles, true);
     this.points(look, styles, false);
-    this.context.putImageData(this.image, 0, 0);
+    this.layer.getContext("2d").putImageData(this.image, 0, 0);
+    this.context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    below(this.context);
+    this.context.drawImage(this.layer, 0, 0);
   }
 
   points(look, styles, faint) {
     const { data, width, height } = this.image;
+    const { pixels } = this;
     const [stepX, stepY] = [(this.across / 65535) * this.ratio, (this.down / 65535) * this.ratio];
     const x0 = (this.width / 2 + this.left - this.across / 2) * this.ratio;
     const y0 = (this.height / 2 + this.top - this.down / 2) * this.ratio;
@@ -129,13 +148,24 @@ export class Scatter {
       const { reach, steps, covers } = style;
       if (x < reach || y < reach || x >= width - reach || y >= height - reach) continue;
       const [r, g, b] = style.rgb;
-      const middle = 4 * (y * width + x);
+      const color = (b << 16) | (g << 8) | r;
+      const middle = y * width + x;
       for (let j = 0; j < steps.length; j += 1) {
         const at = middle + steps[j];
         const alpha = covers[j] * strength;
-        data[at] += (r - data[at]) * alpha;
-        data[at + 1] += (g - data[at + 1]) * alpha;
-        data[at + 2] += (b - data[at + 2]) * alpha;
+        if (!pixels[at]) {
+          pixels[at] = (((alpha * 255) << 24) | color) >>> 0;
+          continue;
+        }
+        // What is below shows through as much as the point lets it.
+        const place = 4 * at;
+        const under = data[place + 3] / 255;
+        const total = alpha + under * (1 - alpha);
+        const share = alpha / total;
+        data[place] += (r - data[place]) * share;
+        data[place + 1] += (g - data[place + 1]) * share;
+        data[place + 2] += (b - data[place + 2]) * share;
+        data[place + 3] = total * 255;
       }
     }
   }
@@ -143,29 +173,52 @@ export class Scatter {
   // The nearest point to a place on the screen, or -1.
   nearest(x, y, reach = 14, skip = null) {
     this.cells ??= this.index();
-    const px = ((x - this.width / 2 - this.left) / this.across + 0.5) * 65535;
-    const py = ((y - this.height / 2 - this.top) / this.down + 0.5) * 65535;
-    const far = (reach / this.down) * 65535;
+    const { starts, order } = this.cells;
+    const [px, py] = this.back(x, y);
+    const [farX, farY] = [(reach / this.across) * 65535, (reach / this.down) * 65535];
     let best = -1;
-    let least = far * far;
-    for (let cy = Math.floor((py - far) / 1024); cy <= Math.floor((py + far) / 1024); cy += 1) {
-      for (let cx = Math.floor((px - far) / 1024); cx <= Math.floor((px + far) / 1024); cx += 1) {
-        for (const i of this.cells.get(cy * 64 + cx) ?? []) {
-          const gap = (this.xs[i] - px) ** 2 + (this.ys[i] - py) ** 2;
-          if (gap < least && !(skip && skip[i])) [best, least] = [i, gap];
-        }
+    let least = reach * reach;
+    const cell = (value) => Math.min(GRID - 1, Math.max(0, Math.floor(value / CELL)));
+    for (let cy = cell(py - farY); cy <= cell(py + farY); cy += 1) {
+      for (let at = starts[cy * GRID + cell(px - farX)]; at < starts[cy * GRID + cell(px + farX) + 1]; at += 1) {
+        const i = order[at];
+        const gap = (((this.xs[i] - px) / 65535) * this.across) ** 2 + (((this.ys[i] - py) / 65535) * this.down) ** 2;
+        if (gap < least && !(skip && skip[i])) [best, least] = [i, gap];
       }
     }
     return best;
   }
 
+  // Points sorted by the cell they are in, row by row.
   index() {
-    const cells = new Map();
+    const { xs, ys } = this;
+    const key = (i) => Math.floor(ys[i] / CELL) * GRID + Math.floor(xs[i] / CELL);
+    const starts = new Uint32Array(GRID * GRID + 1);
+    for (let i = 0; i < xs.length; i += 1) starts[key(i) + 1] += 1;
+    for (let i = 1; i < starts.length; i += 1) starts[i] += starts[i - 1];
+    const free = starts.slice();
+    const order = new Uint32Array(xs.length);
+    for (let i = 0; i < xs.length; i += 1) order[free[key(i)]++] = i;
+    return { starts, order };
+  }
+
+  // The points inside a line on the screen, [[x, y], …].
+  within(line) {
+    const corners = line.map(([x, y]) => this.back(x, y));
+    const [low, high] = [Math.min, Math.max].map((pick) => [0, 1].map((axis) =>
+      corners.reduce((value, corner) => pick(value, corner[axis]), corners[0][axis])));
+    const found = [];
     for (let i = 0; i < this.xs.length; i += 1) {
-      const key = Math.floor(this.ys[i] / 1024) * 64 + Math.floor(this.xs[i] / 1024);
-      if (!cells.has(key)) cells.set(key, []);
-      cells.get(key).push(i);
+      const [x, y] = [this.xs[i], this.ys[i]];
+      if (x < low[0] || x > high[0] || y < low[1] || y > high[1]) continue;
+      let odd = false;
+      for (let a = 0, b = corners.length - 1; a < corners.length; b = a, a += 1) {
+        const [ax, ay] = corners[a];
+        const [bx, by] = corners[b];
+        if ((ay > y) !== (by > y) && x < ax + ((bx - ax) * (y - ay)) / (by - ay)) odd = !odd;
+      }
+      if (odd) found.push(i);
     }
-    return cells;
+    return found;
   }
 }

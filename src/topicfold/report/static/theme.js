@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Light and dark, the colours of topics, and what the browser remembers.
 
-const LIGHT = ["#0072b2", "#d55e00", "#00876a", "#b5548c", "#b97d00",
-  "#3a9bd6", "#6a4c93", "#7a6520", "#12808c", "#a3123a"];
-const DARK = ["#4ba6e3", "#ff8f55", "#35cda0", "#e79cc6", "#f0b93a",
-  "#97d3ff", "#b99be6", "#cbb165", "#50c4d0", "#f4708b"];
+const palette = { light: [], dark: [] };
 const RAMP = { light: ["#f3c948", "#b9a15a", "#7c7f83", "#44608f", "#142f63"],
   dark: ["#2e5fb3", "#5f83b4", "#93989a", "#cbb566", "#ffe06b"] };
 
@@ -23,12 +20,34 @@ export function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+export function usePalette({ light, dark }) {
+  Object.assign(palette, { light, dark });
+}
+
 export function colors() {
-  return isDark() ? DARK : LIGHT;
+  return palette[isDark() ? "dark" : "light"];
 }
 
 export function topicColor(topic) {
-  return colors()[topic.color % LIGHT.length];
+  return colors()[topic.color];
+}
+
+function luminance(color) {
+  const [r, g, b] = rgb(color).map((value) => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+// A colour for letters: nearer to that of the text until it is read well on the paper.
+export function inkOf(color, text, paper) {
+  for (let share = 0; share < 1; share += 0.1) {
+    const ink = mix(color, text, share);
+    const [low, high] = [luminance(ink), luminance(paper)].sort((a, b) => a - b);
+    if ((high + 0.05) / (low + 0.05) >= 4.5) return ink;
+  }
+  return text;
 }
 
 export function styleValue(name) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Topics over time, one small figure each.
+// Topics over time, one small figure each, on one scale.
 
-import { h, link, percent, select } from "./dom.js";
+import { h, link, percent, points, select } from "./dom.js";
 import { topicColor } from "./theme.js";
-import { section, lineChart, responsive, sparkLine } from "./charts.js";
+import { section, lineChart, responsive, smallChart } from "./charts.js";
 import { chip } from "./lists.js";
 
-const choice = { order: "size", scale: "own" };
+const choice = { order: "size", scale: "same" };
 
 function trend(values, weights) {
   const part = Math.max(1, Math.round(values.length / 3));
@@ -31,30 +31,32 @@ export function showTime(report, box) {
     const all = series.reduce((most, item) => Math.max(most, ...item.values), 0);
     grid.replaceChildren(...[...series].sort(orders[choice.order]).map(({ topic, values, change }) => {
       const most = Math.max(...values);
-      const sign = change > 0 ? "+" : "−";
       return h("li", {}, h("a", { class: "spark-card", href: link({ topic: topic.id }) },
         h("span", { class: "spark-head" }, chip(report, topic.id), h("span", {}, report.name(topic.id))),
-        sparkLine(values, choice.scale === "own" ? most : all, topicColor(topic)),
+        smallChart(values, time.names, choice.scale === "own" ? most : all, topicColor(topic)),
         h("span", { class: "spark-foot" }, h("span", {}, `peak ${percent(most)} in ${time.names[values.indexOf(most)]}`),
-          h("span", {}, `${sign}${percent(Math.abs(change))}`))));
+          h("span", {}, points(change)))));
     }));
   };
   draw();
   const counts = responsive((width) => lineChart(time.documents, time.names, width, 150, { zero: true, area: true,
     format: (value) => Math.round(value).toLocaleString("en"), color: "var(--muted)",
     describe: "Documents over time" }));
-  const csv = () => [["period", "documents", ...report.topics.map((topic) => `topic${topic.id}`)],
+  const csv = () => [["period", "documents", ...report.bySize.map((topic) => `topic${topic.id}`)],
     time.names.map((name, period) => [name, time.documents[period],
-      ...report.topics.map((topic) => report.periodShare(period, topic.id))])];
+      ...report.bySize.map((topic) => report.periodShare(period, topic.id))])];
+  const last = time.names.length - 1;
   box.append(h("h2", {}, "Topics over time"),
     h("div", { class: "toolbar" },
       select("Order", [["size", "largest first"], ["up", "grown most"], ["down", "shrunk most"]], choice.order,
         (key) => { choice.order = key; draw(); }),
-      select("Scale", [["own", "each its own"], ["same", "the same for all"]], choice.scale,
-        (key) => { choice.scale = key; draw(); })),
+      select("Scale", [["same", "the same for all"], ["own", "each its own"]], choice.scale,
+        (key) => { choice.scale = key; draw(); }),
+      h("a", { class: "button small", href: link({ compare: `time ${time.names[0]}`, with: `time ${time.names[last]}` }) },
+        "Compare two periods")),
     section("Share of every topic", grid, { name: "time", exports: { csv },
-      hint: `From ${time.names[0]} to ${time.names.at(-1)}. The number at the right is the change from the first to the `
-        + "last third." }),
+      hint: `Share of the words of each period, from ${time.names[0]} to ${time.names[last]}. The number at the lower right is `
+        + "the change from the first to the last third, in percentage points." }),
     section("Documents", counts, { name: "documents-over-time",
       exports: { figure: () => counts.querySelector("svg") } }));
   return "Over time";

@@ -6,38 +6,64 @@ import { topicColor } from "./theme.js";
 import { saveCsv } from "./files.js";
 import { barChart, lineChart, responsive, section } from "./charts.js";
 import { chip, documentList, shareOf, topicTable } from "./lists.js";
+import { largerFirst } from "./data.js";
 
-const state = { lambda: 0.6, order: "size" };
+const state = { lambda: 0.6, order: "size", open: new Set() };
 const ORDERS = {
-  size: ["largest first", (a, b) => b.size - a.size || a.id - b.id],
+  size: ["largest first", largerFirst],
   id: ["by number", (a, b) => a.id - b.id],
   coherence: ["most coherent first", (a, b) => (b.coherence ?? -2) - (a.coherence ?? -2)],
+  tree: ["similar together", largerFirst],
 };
 
 function topicsCsv(report) {
   const header = ["topic", "name", "share", "coherence", "documents", "terms"];
   return [header, report.bySize.map((topic) => [topic.id, report.name(topic.id), topic.size,
-    topic.coherence, topic.main, report.topTerms(topic.id, 1, 10).map((t) => t.name).join(" ")])];
+    topic.coherence, topic.main, report.topTerms(topic.id, 1, 10).map((t) => t.name).join(", ")])];
 }
 
 function listItem(report, topic, most, chosen) {
   const bar = h("span", { class: "meter" });
   bar.style.setProperty("--share", `${(100 * topic.size) / most}%`);
   bar.style.setProperty("--topic", topicColor(topic));
-  const words = report.topTerms(topic.id, state.lambda, 9).map((term) => term.name).join(" ");
   return h("li", {}, h("a", { class: "topic-item", href: link({ topic: topic.id }),
     "aria-current": chosen ? "true" : null, "data-topic": topic.id },
   chip(report, topic.id),
   h("span", { class: "topic-name" }, report.name(topic.id)),
   h("span", { class: "topic-size" }, percent(topic.size)),
-  h("span", { class: "topic-words" }, words), bar));
+  h("span", { class: "topic-words" }, termList(report, topic.id)), bar));
+}
+
+// Terms, each kept on one line: a term may be a phrase.
+function termList(report, topic, n = 9) {
+  return report.topTerms(topic, state.lambda, n).map((term, i) => [i ? ", " : "", h("span", { class: "term" }, term.name)]);
+}
+
+// Groups of similar topics that open; those without a topic left are not shown.
+function treeItems(report, parts, most, chosen) {
+  return parts.map((part) => {
+    const topics = (part.topics ?? [part]).filter((topic) => report.has(topic));
+    if (!topics.length) return null;
+    if (topics.length === 1) return listItem(report, report.topics[topics[0]], most, topics[0] === chosen);
+    const share = topics.reduce((sum, topic) => sum + report.topics[topic].size, 0);
+    const open = topics.includes(chosen) || state.open.has(part);
+    const box = h("details", { class: "group", open },
+      h("summary", {}, h("span", { class: "group-name" }, part.terms.join(", ")),
+        h("span", { class: "topic-size" }, `${topics.length} topics, ${percent(share)}`)),
+      h("ol", {}, treeItems(report, part.parts, most, chosen)));
+    box.addEventListener("toggle", () => (box.open ? state.open.add(part) : state.open.delete(part)));
+    return h("li", {}, box);
+  });
 }
 
 function topicList(report, chosen, redraw) {
   const orders = Object.entries(ORDERS).filter(([key]) =>
-    key !== "coherence" || report.topics.some((topic) => topic.coherence !== null));
-  const sorted = [...report.topics].sort(ORDERS[state.order][1]);
+    (key !== "coherence" || report.topics.some((topic) => topic.coherence !== null))
+    && (key !== "tree" || report.page.tree.some((part) => part.topics)));
+  const sorted = [...report.bySize].sort(ORDERS[state.order][1]);
   const most = report.bySize[0].size;
+  const items = state.order === "tree" ? treeItems(report, report.page.tree, most, chosen)
+    : sorted.map((topic) => listItem(report, topic, most, topic.id === chosen));
   return h("aside", { class: "topic-list", "aria-label": "Topics" },
     h("div", { class: "block-head" },
       select("Order", orders.map(([key, [text]]) => [key, text]), state.order, (key) => {
@@ -46,24 +72,46 @@ function topicList(report, chosen, redraw) {
       }),
       h("button", { type: "button", class: "small", title: "Save the topics as CSV",
         onclick: () => saveCsv("topics", ...topicsCsv(report)) }, "CSV")),
-    h("ol", {}, sorted.map((topic) => listItem(report, topic, most, topic.id === chosen))));
+    h("ol", {}, items));
+}
+
+// Merging: the similar ones first, then all.
+function mergeChoice(report, topic, actions) {
+  if (report.bySize.length < 2) return null;
+  const option = (other) => h("option", { value: other }, `${other} ${short(report.name(other), 50)}`);
+  const near = report.topics[topic].near;
+  const others = report.topics.filter((other) => !other.gone && other.id !== topic && !near.includes(other.id));
+  const list = h("select", { id: "merge", class: "small", "aria-label": `Merge topic ${topic} with another` },
+    h("option", { value: "" }, "Merge with …"),
+    near.length ? h("optgroup", { label: "Similar" }, near.map(option)) : null,
+    others.length ? h("optgroup", { label: "Others" }, others.map((other) => option(other.id))) : null);
+  list.addEventListener("change", () => {
+    const topics = [topic, Number(list.value)].sort((a, b) => a - b);
+    actions.edit({ action: "merge", topics });
+    location.hash = link({ topic: topics[0] });
+  });
+  return list;
 }
 
 function nameForm(report, topic, actions) {
   const title = h("h2", { class: "topic-title" }, chip(report, topic),
     h("span", { id: "topic-name" }, report.name(topic)));
-  const button = h("button", { type: "button", class: "small", id: "rename" }, "Rename");
-  const head = h("div", { class: "topic-head" }, title, button);
-  button.addEventListener("click", () => {
+  const rename = h("button", { type: "button", class: "small", id: "rename" }, "Rename");
+  const buttons = h("span", { class: "steps" }, rename, mergeChoice(report, topic, actions),
+    report.bySize.length > 1 && h("button", { type: "button", class: "small", id: "drop",
+      title: "Remove the topic; what documents have of it is shared out", onclick: () =>
+        actions.edit({ action: "drop", topics: [topic] }) }, "Drop"));
+  const head = h("div", { class: "topic-head" }, title, buttons);
+  rename.addEventListener("click", () => {
     const input = h("input", { type: "text", value: report.name(topic), maxlength: 200,
       "aria-label": `New name of topic ${topic}` });
-    const close = () => head.replaceChildren(title, button);
+    const close = () => head.replaceChildren(title, buttons);
     const form = h("form", { class: "rename" }, chip(report, topic), input,
       h("button", { class: "small primary" }, "Keep"),
       h("button", { type: "button", class: "small", onclick: close }, "Cancel"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      actions.rename(topic, input.value.trim());
+      actions.edit({ action: "rename", topic, name: input.value.trim() });
     });
     form.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
     head.replaceChildren(form);
@@ -74,9 +122,11 @@ function nameForm(report, topic, actions) {
 
 function factList(report, topic) {
   const facts = [["Share of words", percent(topic.size)],
-    ["Rank", `${report.bySize.indexOf(topic) + 1} of ${report.topics.length}`]];
+    ["Rank", `${report.bySize.indexOf(topic) + 1} of ${report.bySize.length}`]];
   if (topic.coherence !== null) facts.push(["Coherence (NPMI)", topic.coherence.toFixed(2)]);
   if (report.documents) facts.push(["Main topic of", plural(topic.main, "document")]);
+  const parts = report.members.get(topic.id);
+  if (parts.length > 1) facts.push(["Merged from", parts.join(", ")]);
   return h("dl", { class: "fact-list" }, facts.map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
@@ -172,11 +222,10 @@ function topicDetail(report, topic, actions, listChanged) {
 }
 
 export function showTopics(report, box, actions, chosen) {
-  const topic = report.topics[chosen] ?? report.bySize[0];
+  const topic = report.topics[chosen ?? report.bySize[0].id];
   const listChanged = () => {
     for (const item of box.querySelectorAll(".topic-item")) {
-      const words = report.topTerms(Number(item.dataset.topic), state.lambda, 9);
-      item.querySelector(".topic-words").textContent = words.map((term) => term.name).join(" ");
+      item.querySelector(".topic-words").replaceChildren(...termList(report, Number(item.dataset.topic)).flat());
     }
   };
   const redraw = () => {

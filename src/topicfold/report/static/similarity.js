@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How topics lie to each other: on a plane, pair by pair, and the closest pairs.
+
+import { h, link, percent, s, short } from "./dom.js";
+import { topicColor } from "./theme.js";
+import { responsive, section, tipped } from "./charts.js";
+import { topicLink } from "./lists.js";
+import { heatFigure, heatTable } from "./matrix.js";
+
+const MOST_PAIRS = 15;
+
+function closePairs(report) {
+  const ids = report.bySize.map((topic) => topic.id).sort((a, b) => a - b);
+  const pairs = ids.flatMap((one, i) => ids.slice(i + 1).map((other) => ({ one, other, value: report.likeness(one, other) })));
+  return pairs.sort((a, b) => b.value - a.value);
+}
+
+function sharedTerms(report, one, other) {
+  const known = new Map(report.topTerms(one, 1, 30).map((term) => [term.term, term.weight]));
+  return report.topTerms(other, 1, 30).filter((term) => known.has(term.term))
+    .sort((a, b) => Math.min(b.weight, known.get(b.term)) - Math.min(a.weight, known.get(a.term)))
+    .slice(0, 6).map((term) => term.name).join(", ");
+}
+
+// Circles of the topics' sizes, moved apart until none lies on another.
+function placeCircles(topics, width, height) {
+  const room = Math.sqrt((width * height) / 24);
+  const circles = topics.map((topic) => ({ topic, r: Math.max(9, room * Math.sqrt(topic.size)),
+    x: width * (0.1 + 0.8 * topic.spot[0]), y: height * (0.1 + 0.8 * topic.spot[1]) }));
+  for (let round = 0; round < 120; round += 1) {
+    for (let i = 0; i < circles.length; i += 1) {
+      for (let j = 0; j < i; j += 1) {
+        const [a, b] = [circles[i], circles[j]];
+        const [dx, dy] = [a.x - b.x || 0.1, a.y - b.y || 0.1];
+        const gap = Math.hypot(dx, dy);
+        const lack = a.r + b.r + 3 - gap;
+        if (lack <= 0) continue;
+        const [px, py] = [(dx / gap) * lack * 0.5, (dy / gap) * lack * 0.5];
+        [a.x, a.y, b.x, b.y] = [a.x + px, a.y + py, b.x - px, b.y - py];
+      }
+    }
+    for (const circle of circles) {
+      circle.x = Math.min(Math.max(circle.x, circle.r + 2), width - circle.r - 2);
+      circle.y = Math.min(Math.max(circle.y, circle.r + 2), height - circle.r - 2);
+    }
+  }
+  return circles;
+}
+
+// A name goes under its circle where it is in nobody's way.
+function circleNames(report, circles, width) {
+  const taken = circles.map(({ x, y, r }) => ({ x, y, half: r, high: r }));
+  return circles.map(({ topic, x, y, r }) => {
+    const text = short(report.name(topic.id), 26);
+    const half = text.length * 3.2 + 4;
+    for (const at of [y + r + 9, y - r - 9]) {
+      const box = { x, y: at, half, high: 7 };
+      if (x < half || x > width - half || taken.some((other) => Math.abs(other.x - x) < other.half + half
+        && Math.abs(other.y - at) < other.high + 7)) continue;
+      taken.push(box);
+      return s("text", { x, y: at + 4, "text-anchor": "middle", class: "circle-name" }, text);
+    }
+    return null;
+  });
+}
+
+function planeFigure(report, pairs) {
+  return responsive((width) => {
+    const height = Math.round(Math.min(620, Math.max(300, width * 0.55)));
+    const circles = placeCircles(report.bySize, width, height);
+    const at = new Map(circles.map((circle) => [circle.topic.id, circle]));
+    const ties = pairs.slice(0, report.bySize.length).filter((pair) => pair.value > 0.2);
+    return s("svg", { class: "chart plane", width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
+      "aria-label": "Topics on a plane: circles of their sizes, similar ones close" },
+    ties.map(({ one, other, value }) => s("line", { class: "tie", x1: at.get(one).x, y1: at.get(one).y,
+      x2: at.get(other).x, y2: at.get(other).y, "stroke-width": (1 + 5 * value).toFixed(1) })),
+    circles.map(({ topic, x, y, r }) => {
+      const name = report.name(topic.id);
+      const color = topicColor(topic);
+      const circle = s("a", { href: link({ topic: topic.id }), "aria-label": `Topic ${topic.id}, ${name}, ${percent(topic.size)}` },
+        s("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: r.toFixed(1), fill: color, "fill-opacity": 0.22, stroke: color,
+          "stroke-width": 1.5 }),
+        s("text", { x, y: y + 4, "text-anchor": "middle", class: r < 11 ? "circle-number tiny" : "circle-number" }, topic.id));
+      return tipped(circle, () => [`${topic.id} ${name}`, `${percent(topic.size)} of all words`,
+        report.topTerms(topic.id, 0.6, 8).map((term) => term.name).join(", ")]);
+    }),
+    circleNames(report, circles, width));
+  });
+}
+
+function pairList(report, pairs, actions) {
+  return h("table", { class: "table" },
+    h("thead", {}, h("tr", {}, h("th", { class: "number" }, "Similarity"), h("th", {}, "Topics"),
+      h("th", {}, "Terms that both have"), h("th", {}, h("span", { class: "hidden" }, "Merge")))),
+    h("tbody", {}, pairs.slice(0, MOST_PAIRS).map((pair) => h("tr", {},
+      h("td", { class: "number" }, pair.value.toFixed(2)),
+      h("td", {}, topicLink(report, pair.one), topicLink(report, pair.other)),
+      h("td", {}, sharedTerms(report, pair.one, pair.other)),
+      h("td", {}, h("button", { type: "button", class: "small", "aria-label": `Merge topics ${pair.one} and ${pair.other}`,
+        onclick: () => actions.edit({ action: "merge", topics: [pair.one, pair.other] }) }, "Merge"))))));
+}
+
+export function showSimilarity(report, box, actions) {
+  const order = report.page.similarity.order.filter((topic) => report.has(topic));
+  const heads = order.map((topic) => ({ label: String(topic), href: link({ topic }), tip: `${topic} ${report.name(topic)}` }));
+  const rows = heads.map((head, i) => ({ ...head, label: `${order[i]} ${report.name(order[i])}` }));
+  const pairs = closePairs(report);
+  // The scale is that of the pairs, not of the diagonal: most topics share common words.
+  const most = Math.max(pairs[0]?.value ?? 1, 0.05);
+  const middle = pairs[Math.floor(pairs.length / 2)]?.value ?? 0;
+  const least = middle < 0.8 * most ? middle : 0;
+  const content = { rows, columns: heads, caption: "Similarity of every pair of topics", corner: "",
+    value: (r, c) => (r === c ? 0 : report.likeness(order[r], order[c])),
+    strength: (value) => Math.min(1, Math.max(0, (value - least) / (most - least))),
+    text: (value) => (value > least && value >= 0.01 ? String(Math.round(100 * value)) : ""),
+    exact: (value) => `similarity ${value.toFixed(2)}` };
+  const plane = planeFigure(report, pairs);
+  const csv = () => [["topic", ...order.map(String)],
+    order.map((one) => [one, ...order.map((other) => report.likeness(one, other))])];
+  box.append(h("h2", {}, "Similarity of topics"),
+    section("Topics on a plane", plane, { name: "topics-plane", exports: { figure: () => plane.querySelector("svg") },
+      hint: "Area: share of all words. Topics with similar words are close, and the closest are tied." }),
+    section("Most similar pairs", h("div", { class: "wide" }, pairList(report, pairs, actions)), { name: "similar-pairs",
+      exports: { csv: () => [["topic", "other", "similarity", "terms"],
+        pairs.map((pair) => [pair.one, pair.other, pair.value, sharedTerms(report, pair.one, pair.other)])] } }),
+    section("Every pair", heatTable(content), { name: "similarity", exports: { csv, figure: () => heatFigure(content) },
+      hint: "How much the words of two topics overlap, in hundredths (Bhattacharyya coefficient: 0 no word in "
+        + "common, 100 the same). Similar topics stand together. The diagonal is left empty." }));
+  return "Similarity";
+}
