@@ -131,6 +131,14 @@ _BUILT_IN = (
         "orthogonal", "orthogonal:OrthogonalPLSA", "PLSA that keeps topics apart", "OTM"
     ),
     _own("fstm", "fstm:FSTM", "fully sparse topic model", "FSTM"),
+    _own(
+        "authors", "author_topics:AuthorTopics", "LDA whose authors have mixtures",
+        "ATM", "author-topic",
+    ),
+    _own(
+        "multimodal", "multimodal:MultimodalLDA", "LDA of several count matrices",
+        "PLTM", "polylingual",
+    ),
     *(
         _own(
             f"{name.lower()}-c", "two_phase:TwoPhase", f"{name}, then labels",

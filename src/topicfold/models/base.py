@@ -520,7 +520,7 @@ def check_counts(
     if arrives_in_blocks(X):
         X = check_blocks(estimator, X, reset=reset, allowed=blocks)
         _check_not_empty(X, allow_empty)
-        _warn_empty(X)
+        warn_empty(X)
         return X
     if sparse.issparse(X):
         check_structure(X, "X")  # before any compiled code walks along its arrays
@@ -550,7 +550,7 @@ def check_counts(
     X = canonical(X)
     _check_range(X)
     _check_not_empty(X, allow_empty)
-    _warn_empty(X)
+    warn_empty(X)
     return X
 
 
@@ -619,7 +619,8 @@ def _check_values(X: sparse.csr_matrix, name: str) -> None:
         )
 
 
-def _warn_empty(X: sparse.csr_matrix) -> None:
+def warn_empty(X: sparse.csr_matrix) -> None:
+    """Say once that documents have no word."""
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(empty) and X.shape[0] > 0 and not _said_in_search():
         warnings.warn(

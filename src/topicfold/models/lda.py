@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import field
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -428,6 +428,27 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
             "link": self._link(),
             "topic_weights": self._topic_weights(),
         }
+
+
+class SidedLDA(LDA):
+    """What models have in common that are LDA with a side: one way of learning.
+
+    They override `_own_sides`.
+    """
+
+    _without: ClassVar[tuple[str, ...]] = (
+        *("algorithm", "phi_step", "batch_size"),
+        *("learning_decay", "learning_offset", "total_documents"),
+    )
+    algorithm, phi_step, batch_size = "cvb0", None, None
+
+    @property
+    def partial_fit(self) -> Any:  # type: ignore[override]
+        """Not defined: sides need the whole corpus."""
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit: it learns from the whole "
+            "corpus. Use fit, then transform for new documents."
+        )
 
 
 def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -18,7 +19,12 @@ from topicfold.infer.fold_in import document_completion
 from topicfold.infer.sides import mixtures_with_sides
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
-from topicfold.models.base import LearnedModel, refuse_blocks
+from topicfold.models.base import (
+    LearnedModel,
+    already_warned,
+    refuse_blocks,
+    warn_empty,
+)
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.together import SideData, check_together
 
@@ -57,14 +63,20 @@ class SidedModel(LearnedModel):
         **side_data
             The data of the sides, each by its keyword.
         """
-        check_together(self._all_sides())
-        sides = [clone(side) for side in self._all_sides()]
+        return self._fit(X, y, self._all_sides(), side_data)
+
+    def _fit(
+        self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]
+    ) -> Self:
+        check_together(sides)
         _check_keywords(self, sides, side_data)
-        counts = self._start_fit(X)
+        elsewhere = any(side.hook == "counts" for side in sides)
+        with already_warned() if elsewhere else nullcontext():
+            counts = self._start_fit(X)
         if not sides:
             self._fit_counts(counts, y)
             return self
-        self.sides_ = sides
+        self.sides_ = [clone(side) for side in sides]
         self._fit_with_sides(counts, side_data)
         return self
 
@@ -105,7 +117,13 @@ class SidedModel(LearnedModel):
             Deterministic, and the same for a document whatever batch it is in.
         """
         check_is_fitted(self, "components_")
-        X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
+        known = {name for name, value in side_data.items() if value is not None}
+        elsewhere = any(
+            side.hook == "counts" and side.keyword in known
+            for side in getattr(self, "sides_", ())
+        )
+        with already_warned() if elsewhere else nullcontext():
+            X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
         return self._sided_mixtures(self._seen(X), side_data)
 
     def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
@@ -220,7 +238,9 @@ class SidedModel(LearnedModel):
             size = columns.stop
         if len(parts) == 1:
             return counts, groups
-        return sparse.csr_matrix(sparse.hstack(parts, format="csr")), groups
+        joined = sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+        warn_empty(joined)
+        return joined, groups
 
     def _start_of(self, joined: Any, groups: list[ColumnGroup], init: Any) -> Array:
         """Return where topics start; a given start is that of the columns of X.

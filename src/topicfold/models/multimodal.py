@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several count matrices of the same documents: languages, citations, tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
+from topicfold.models.lda import SidedLDA
+from topicfold.sides.base import Side
+from topicfold.sides.matrices import OtherCounts
+
+
+class MultimodalLDA(SidedLDA):
+    """LDA of several count matrices: one mixture per document, topics in each matrix.
+
+    Maximises ``Σ_g τ_g Σ_dw x^g_dw log Σ_k θ_dk φ^g_kw`` under LDA's priors. Languages
+    of the same documents (polylingual topic model), text with citations, words with
+    tags. A document may lack any of the matrices.
+
+    Parameters
+    ----------
+    weights : dict, sequence of float or None, default=None
+        τ of each matrix, by name or in order: what one of its tokens is worth. None is
+        1 for all.
+
+    Attributes
+    ----------
+    group_names_ : list of str
+        Names of the matrices; "0", "1", … where a list was given.
+    group_components_ : dict of str to ndarray of shape (n_components, n_columns)
+        Topics in each matrix, rows on the simplex; `components_` are the first.
+
+    See Also
+    --------
+    topicfold.sides.OtherCounts : the same as a side of any LDA.
+
+    References
+    ----------
+    D. Mimno, H. Wallach, J. Naradowsky, D. Smith, A. McCallum (2009). Polylingual topic
+    models. EMNLP.
+    D. Cohn, T. Hofmann (2001). The missing link: a probabilistic model of document
+    content and hypertext connectivity. NIPS.
+
+    Examples
+    --------
+    >>> from topicfold import MultimodalLDA
+    >>> english = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+    >>> german = [[3, 0], [2, 0], [0, 4], [0, 0]]
+    >>> model = MultimodalLDA(2, random_state=0)
+    >>> model = model.fit({"en": english, "de": german})
+    >>> int(model.transform({"de": [[4, 0]]}).argmax() - model.doc_topics_[0].argmax())
+    0
+    """
+
+    weights: Any = None
+    _parameter_constraints = {"weights": [dict, list, tuple, None]}  # noqa: RUF012
+
+    def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
+        """Learn topics in every matrix and the mixtures of the documents.
+
+        Parameters
+        ----------
+        X : dict of str to matrix, sequence of matrices, or one matrix
+            Counts of the same documents, row by row.
+        y : None
+            Ignored.
+        **side_data
+            The data of the sides, each by its keyword.
+        """
+        first, *others = self._named(X, fitting=True).items()
+        weights = self._weights([name for name, _ in (first, *others)])
+        sides: list[Side] = [OtherCounts(name, weights[name]) for name, _ in others]
+        counts = first[1]
+        if weights[first[0]] != 1.0:
+            counts = sparse.csr_matrix(counts) * weights[first[0]]
+        data = {**dict(others), **side_data}
+        self._fit(counts, y, [*sides, *self._all_sides()], data)
+        self.group_names_ = [first[0], *(name for name, _ in others)]
+        self.first_weight_ = weights[first[0]]
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
+        """Fit, then return the mixtures of the training documents as `transform` does.
+
+        Parameters
+        ----------
+        X : dict of str to matrix, sequence of matrices, or one matrix
+            Counts.
+        y : None
+            Ignored.
+        **side_data
+            The data of the sides, each by its keyword.
+        """
+        self.fit(X, y, **side_data)
+        return self.transform(X, **side_data)
+
+    def transform(self, X: Any, **side_data: Any) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        Parameters
+        ----------
+        X : dict of str to matrix, sequence of matrices, or one matrix
+            Counts in any of the matrices of `fit`; None, or a name left out, where
+            there are none. One matrix is the first.
+        **side_data
+            What else is known of these documents.
+        """
+        check_is_fitted(self, "components_")
+        named = self._named(X, fitting=False)
+        first = named.pop(self.group_names_[0], None)
+        if first is None:
+            known = next(iter(named.values()))
+            n_documents = known.shape[0] if hasattr(known, "shape") else len(known)
+            first = sparse.csr_matrix((n_documents, self.n_features_in_))
+        elif self.first_weight_ != 1.0:
+            first = sparse.csr_matrix(first) * self.first_weight_
+        return super().transform(first, **named, **side_data)
+
+    @property
+    def group_components_(self) -> dict[str, Array]:
+        """Topics in each matrix."""
+        check_is_fitted(self, "components_")
+        others = [s for s in self.sides_ if isinstance(s, OtherCounts)]
+        topics = [self.components_, *(side.components_ for side in others)]
+        return dict(zip(self.group_names_, topics, strict=False))
+
+    def _named(self, X: Any, *, fitting: bool) -> dict[str, Any]:
+        """Return the matrices by name."""
+        if isinstance(X, Mapping) and not sparse.issparse(X):
+            named = {str(name): matrix for name, matrix in X.items()}
+        elif isinstance(X, list | tuple) and X and all(map(_is_matrix, X)):
+            named = {str(place): matrix for place, matrix in enumerate(X)}
+        else:
+            name = "0" if fitting else self.group_names_[0]
+            return {name: X}
+        if fitting:
+            missing = [name for name, matrix in named.items() if matrix is None]
+            if missing or not named:
+                raise DataError(
+                    f"there are no counts of {', '.join(missing) or 'any matrix'}: "
+                    "give a matrix for each name."
+                )
+            return named
+        wrong = [name for name in named if name not in self.group_names_]
+        if wrong:
+            raise DataError(
+                f"{wrong[0]!r} is none of the matrices of the fit: "
+                f"{', '.join(self.group_names_)}."
+            )
+        known = {name: matrix for name, matrix in named.items() if matrix is not None}
+        if not known:
+            raise DataError("there are no counts of any matrix to transform.")
+        return known
+
+    def _weights(self, names: list[str]) -> dict[str, float]:
+        """Return τ of every matrix."""
+        weights = {} if self.weights is None else self.weights
+        if not isinstance(weights, Mapping):
+            if len(weights) != len(names):
+                raise DataError(
+                    f"weights has {len(weights)} numbers, but there are {len(names)} "
+                    "matrices."
+                )
+            weights = dict(zip(names, weights, strict=True))
+        wrong = [name for name in weights if name not in names]
+        if wrong:
+            raise DataError(
+                f"weights has {wrong[0]!r}, but the matrices are {', '.join(names)}."
+            )
+        found = {name: float(weights.get(name, 1.0)) for name in names}
+        for name, value in found.items():
+            if not np.isfinite(value) or value <= 0:
+                raise DataError(f"the weight of {name!r} is {value}, not above 0.")
+        return found
+
+
+def _is_matrix(value: Any) -> bool:
+    """Whether an item of a list is a matrix by itself, not a row of one."""
+    return value is None or sparse.issparse(value) or np.ndim(value) == 2

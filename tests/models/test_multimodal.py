@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several count matrices: topics in each, documents that lack some of them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sides_support import planted
+
+import topicfold
+from topicfold import LDA, MultimodalLDA
+from topicfold.exceptions import DataError, EmptyDocumentWarning
+
+FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def languages():
+    """The same documents in two languages; every tenth is missing in one of them."""
+    english, theta, _ = planted(300, seed=3)
+    rng = np.random.default_rng(4)
+    phi = rng.dirichlet(np.full(45, 0.05), 4)
+    german = np.array([rng.multinomial(30, row) for row in theta @ phi], float)
+    german[::10] = 0.0
+    return {"en": english, "de": sparse.csr_matrix(german)}, theta
+
+
+def test_one_language_finds_the_mixtures_of_the_other(languages):
+    both, theta = languages
+    model = MultimodalLDA(4, random_state=0).fit(both)
+    assert model.group_names_ == ["en", "de"]
+    for name, topics in model.group_components_.items():
+        assert topics.shape == (4, both[name].shape[1])
+        np.testing.assert_allclose(topics.sum(axis=1), 1.0)
+    english = model.transform({"en": both["en"]})
+    german = model.transform({"de": both["de"][1:10]})
+    sharp = theta[1:10].max(axis=1) > 0.6
+    assert (german.argmax(axis=1) == english[1:10].argmax(axis=1))[sharp].all()
+    np.testing.assert_array_equal(english, model.transform(both["en"]))
+
+
+def test_lists_and_dicts_are_the_same(languages):
+    both, _ = languages
+    by_name = MultimodalLDA(4, **FEW).fit(both)
+    by_place = MultimodalLDA(4, **FEW).fit(list(both.values()))
+    np.testing.assert_array_equal(by_name.doc_topics_, by_place.doc_topics_)
+    np.testing.assert_array_equal(
+        by_name.transform({"de": both["de"]}), by_place.transform([None, both["de"]])
+    )
+
+
+def test_one_matrix_is_lda(languages):
+    both, _ = languages
+    plain = LDA(4, **FEW).fit(both["en"])
+    for X in (both["en"], [both["en"]], {"only": both["en"]}):
+        model = MultimodalLDA(4, **FEW).fit(X)
+        np.testing.assert_array_equal(model.doc_topics_, plain.doc_topics_)
+
+
+def test_weights_count_as_repetitions(languages):
+    both, _ = languages
+    heavy = MultimodalLDA(4, weights={"en": 2.0}, **FEW).fit(both)
+    twice = MultimodalLDA(4, **FEW).fit({"en": 2 * both["en"], "de": both["de"]})
+    np.testing.assert_allclose(heavy.doc_topics_, twice.doc_topics_, atol=1e-10)
+    np.testing.assert_allclose(
+        heavy.transform(both), twice.transform({**both, "en": 2 * both["en"]})
+    )
+
+
+def test_documents_of_one_language_alone_are_not_called_empty(languages):
+    both, _ = languages
+    english = both["en"].tolil()
+    english[3] = 0
+    english = english.tocsr()
+    MultimodalLDA(4, **FEW).fit({"en": english, "de": both["de"]})
+    german = both["de"].tolil()
+    german[3] = 0
+    with pytest.warns(EmptyDocumentWarning, match="1 of 300 documents have no word"):
+        MultimodalLDA(4, **FEW).fit({"en": english, "de": german.tocsr()})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"de": sparse.csr_matrix((5, 45))}, "de has 5 rows, but X has 300 documents"),
+        ({"de": -sparse.eye(300, 45, format="csr")}, "de has .*negative"),
+        ({"de": sparse.csr_matrix((300, 45))}, "de has no count in any document"),
+        ({"de": None}, "no counts of de"),
+    ],
+)
+def test_bad_matrices_are_explained(languages, change, message):
+    with pytest.raises(DataError, match=message):
+        MultimodalLDA(4, **FEW).fit({**languages[0], **change})
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"fr": 1.0}, "weights has 'fr'"),
+        ([1.0], "weights has 1 numbers"),
+        ({"de": 0.0}, "weight of 'de' is 0.0"),
+    ],
+)
+def test_bad_weights_are_explained(languages, weights, message):
+    with pytest.raises(DataError, match=message):
+        MultimodalLDA(4, weights=weights, **FEW).fit(languages[0])
+
+
+def test_unknown_languages_are_explained(languages):
+    both, _ = languages
+    model = MultimodalLDA(4, **FEW).fit(both)
+    with pytest.raises(DataError, match="'fr' is none of the matrices"):
+        model.transform({"fr": both["de"]})
+    with pytest.raises(DataError, match="de has 60 columns"):
+        model.transform({"de": both["en"]})
+    with pytest.raises(DataError, match="no counts of any matrix"):
+        model.transform({"de": None})
+
+
+def test_saved_and_loaded(languages, tmp_path):
+    both, _ = languages
+    model = MultimodalLDA(4, **FEW).fit(both)
+    model.save(tmp_path / "model")
+    again = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(both), model.transform(both))
+    assert again.group_components_.keys() == {"en", "de"}
