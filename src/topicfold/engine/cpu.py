@@ -74,8 +74,7 @@ class CpuEngine(Engine):
         self._width = padded_width(n_topics)
         self._n_ranges = RANGES_PER_THREAD * threads
         self._document_ranges = balanced_ranges(self._layout.indptr, self._n_ranges)
-        self._no_weights = np.empty((0, self._width), self.dtype)
-        self._document_weights = self._no_weights
+        self._document_weights = np.empty((0, self._width), self.dtype)
         self._digamma = False
         # Of the collapsed link: a second number per non-zero, α and the own share.
         self._own = np.empty(0, self.dtype)
@@ -177,10 +176,9 @@ class CpuEngine(Engine):
                 weights,
                 prior,
                 tilt,
-                digamma,
                 max_updates,
                 float(tol),
-                self._document_weights if digamma else self._no_weights,
+                self._document_weights if digamma else None,
                 counts,
                 self._ratio,
                 loglik,
