@@ -32,6 +32,8 @@ _logger = logging.getLogger("topicfold")
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    # Numba makes a wrapper for C of every function, and one for Python of those that
+    # only kernels call: each takes a twentieth of a second to compile.
     options = {"fastmath": FASTMATH, "no_cfunc_wrapper": True, **options}
     return numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
 
@@ -72,7 +74,12 @@ def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Its arithmetic keeps the order it is written in: tricks with rounding survive.
     """
-    return _compiled(function, fastmath={"contract", "nsz"}, forceinline=True, no_cpython_wrapper=True)
+    return _compiled(
+        function,
+        fastmath={"contract", "nsz"},
+        forceinline=True,
+        no_cpython_wrapper=True,
+    )
 
 
 class _CompileNotice(event.Listener):

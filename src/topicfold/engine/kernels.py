@@ -85,7 +85,7 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
 
 @part
 def weights_of_row(row, digamma, out_weights):
-    """Turn parameters into weights: themselves (`digamma` is None), or exp ψ of them."""
+    """Turn parameters into weights: themselves if `digamma` is None, or exp ψ."""
     if digamma is None:
         for k in range(row.shape[0]):
             out_weights[k] = row[k]
