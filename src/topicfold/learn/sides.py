@@ -225,15 +225,24 @@ class SidedLda(Cvb0):
             smallest = np.finfo(self.entity_topics.dtype).tiny
             logs = np.log(np.maximum(self.entity_topics, smallest), dtype=np.float64)
             value += float((logs @ self.alpha).sum())
-            phi = self.engine.unpack_topics(self.weights)
-            for group in self.groups:
-                part = np.maximum(phi[:, group.columns], smallest)
-                value += self._eta(group) * float(np.log(part, dtype=np.float64).sum())
+            value += self._topics_value()
         now = self._now()
         for side, data in zip(now.sides, now.data, strict=True):
             if type(side).value is not Side.value:
                 value += side.value(self._counts(), data, now.context)
         return float(value)
+
+    def _topics_value(self) -> float:
+        """Return ``Σ η log φ``."""
+        if len(self.groups) == 1:
+            return float(self.eta * self.engine.log_totals(self.weights, 0.0).sum())
+        topics = self.engine.unpack_topics(self.weights)
+        smallest = np.finfo(topics.dtype).tiny
+        value = 0.0
+        for group in self.groups:
+            logs = np.log(np.maximum(topics[:, group.columns], smallest))
+            value += self._eta(group) * float(logs.sum(dtype=np.float64))
+        return value
 
     def topics(self) -> Array:
         """Topics over the columns of X (K, V)."""
