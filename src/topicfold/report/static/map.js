@@ -288,6 +288,7 @@ class MapView {
     Object.assign(this, { report, canvas, side, faint, topic });
     this.scatter = new Scatter(canvas, report.documents.x, report.documents.y);
     this.filter = faint;
+    this.version = 0;
     this.place = -1;
     this.line = null;
     this.waiting = 0;
@@ -297,6 +298,7 @@ class MapView {
   }
 
   recolor() {
+    this.version += 1;
     this.look = makeLook(this.report);
     this.labels = makeLabels(this.report, this.scatter, this.topic);
     this.onlegend?.(legend(this.report, this.look));
@@ -313,7 +315,8 @@ class MapView {
     if (!scatter.width) return;
     const { context, ratio } = scatter;
     look.faint = this.faint;
-    scatter.draw(look, () => { if (view.density) drawDensity(context, scatter, this.paths); });
+    scatter.draw(look, (below) => { if (view.density) drawDensity(below, scatter, this.paths); },
+      `${this.version} ${view.density}`);
     context.save();
     context.scale(ratio, ratio);
     if (view.labels) this.labels.draw(context, styleValue("--surface"));
@@ -331,6 +334,7 @@ class MapView {
   choose(places) {
     const inside = new Set(this.filter ? places.filter((place) => !this.filter[place]) : places);
     this.place = -1;
+    this.version += 1;
     this.faint = inside.size ? Uint8Array.from(this.scatter.xs, (_, place) => (inside.has(place) ? 0 : 1)) : this.filter;
     chosenList(this.report, [...inside], this.side, () => this.clear());
     this.draw();
@@ -342,6 +346,7 @@ class MapView {
   }
 
   clear() {
+    this.version += 1;
     this.faint = this.filter;
     this.place = -1;
     noneChosen(this.report, this.side);
