@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import field
@@ -68,6 +69,20 @@ class _Whole(Interval):
 def whole(least: int, most: int | None = None) -> Interval:
     """Return the constraint that a parameter is a whole number between two."""
     return _Whole(Integral, least, most, closed="left" if most is None else "both")
+
+
+def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
+    """Return columns of mixtures, those of named topics by their names.
+
+    A name that two topics have, or that is another column, is followed by the topic's
+    own column.
+    """
+    names = list(getattr(model, "topic_names_", None) or [""] * len(columns))
+    taken = Counter([*names, *columns, "id"])
+    return [
+        column if not name else name if taken[name] == 1 else f"{name} {column}"
+        for name, column in zip(names, columns, strict=True)
+    ]
 
 
 class TopicModel(
@@ -294,6 +309,20 @@ class TopicModel(
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns of `transform`.
+
+        A topic that was given a name (`topicfold.editing.rename_topics`) has it as
+        column, the others the name of the class and their number.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Not used; scikit-learn passes it.
+        """
+        columns = super().get_feature_names_out(input_features)
+        return np.asarray(topic_columns(self, columns), dtype=object)
 
     #: Fitted attributes that `transform` needs besides `components_`.
     _needed_state: ClassVar[tuple[str, ...]] = ("n_features_in_",)

@@ -206,10 +206,10 @@ function listen(canvas, scatter, actions) {
       const [a, b] = [...touches.values()];
       scatter.zoom(now / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
       spread = now;
-    } else {
-      scatter.left += x - before[0];
-      scatter.top += y - before[1];
+      return actions.zoomed();
     }
+    scatter.left += x - before[0];
+    scatter.top += y - before[1];
     return actions.draw();
   });
   const end = (event) => {
@@ -226,7 +226,7 @@ function listen(canvas, scatter, actions) {
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
     scatter.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), ...at(event));
-    actions.draw();
+    actions.zoomed();
   }, { passive: false });
   canvas.addEventListener("dblclick", (event) => {
     scatter.zoom(2, ...at(event));
@@ -309,14 +309,23 @@ class MapView {
     this.waiting ||= requestAnimationFrame(() => this.paint());
   }
 
+  // While a hand zooms, quick is better than sharp.
+  zoomed() {
+    this.hurry = true;
+    this.draw();
+  }
+
   paint() {
     this.waiting = 0;
     const { scatter, look } = this;
     if (!scatter.width) return;
     const { context, ratio } = scatter;
     look.faint = this.faint;
-    scatter.draw(look, (below) => { if (view.density) drawDensity(below, scatter, this.paths); },
-      `${this.version} ${view.density}`);
+    const sharp = scatter.draw(look, (below) => { if (view.density) drawDensity(below, scatter, this.paths); },
+      `${this.version} ${view.density}`, this.hurry);
+    this.hurry = false;
+    clearTimeout(this.settling);
+    if (!sharp) this.settling = setTimeout(() => this.draw(), 120);
     context.save();
     context.scale(ratio, ratio);
     if (view.labels) this.labels.draw(context, styleValue("--surface"));

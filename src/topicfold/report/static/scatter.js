@@ -123,17 +123,24 @@ export class Scatter {
   }
 
   // look: {groups: [{color, mark}], of: group of every point, faint: Uint8Array or null};
-  // below(context) draws under the points; `key` changes whenever one of these does.
-  draw(look, below, key) {
-    const shift = () => [Math.round((this.left - this.drawn.left) * this.ratio), Math.round((this.top - this.drawn.top) * this.ratio)];
-    const state = `${key} ${this.scale}`;
-    if (this.drawn?.state !== state || shift().some((value) => Math.abs(value) > this.margin)) {
-      this.drawn = { state, left: this.left, top: this.top };
+  // below(context) draws under the points; `key` changes whenever one of these does. In a
+  // hurry the last picture is stretched; false says so.
+  draw(look, below, key, hurry) {
+    const { drawn } = this;
+    const stretch = drawn ? this.scale / drawn.scale : 0;
+    const moved = drawn && Math.max(Math.abs(this.left - drawn.left), Math.abs(this.top - drawn.top)) * this.ratio <= this.margin;
+    const usable = drawn?.key === key && (stretch === 1 ? moved : hurry && stretch > 0.4 && stretch < 2.5);
+    if (!usable) {
+      this.drawn = { key, scale: this.scale, left: this.left, top: this.top };
       this.render(look, below);
     }
-    const [x, y] = shift();
+    const { scale, left, top } = this.drawn;
+    const by = this.scale / scale;
+    const place = (size, now, then) => Math.round((size / 2 + now) * this.ratio - by * ((size / 2 + then) * this.ratio + this.margin));
     this.context.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    this.context.drawImage(this.layer, x - this.margin, y - this.margin);
+    this.context.drawImage(this.layer, place(this.width, this.left, left), place(this.height, this.top, top),
+      by * this.layer.width, by * this.layer.height);
+    return by === 1;
   }
 
   render(look, below) {
