@@ -13,9 +13,10 @@ PLACES = (
     "#compare", "#slides", "#fit", "#doc=3", "#term=whale", "#search=sea",
 )  # fmt: skip
 RUN = """async () => {
-  const found = await axe.run(document, { resultTypes: ["violations"] });
-  return found.violations.filter((rule) => ["serious", "critical"].includes(rule.impact))
-    .map((rule) => `${rule.id}: ${rule.nodes.slice(0, 3).map((n) => n.html).join(" | ")}`);
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  const where = (rule) => rule.nodes.slice(0, 3).map((node) => node.html).join(" | ");
+  return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map((rule) => `${rule.id}: ${where(rule)}`);
 }"""
 
 

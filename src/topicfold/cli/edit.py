@@ -72,7 +72,7 @@ def edit(
       topicfold edit model -o edited --rename "3=space flight" --drop 7
       topicfold edit model -o edited --merge 1,4
       topicfold edit model -o edited --split 2:3 --documents reviews.txt
-      topicfold edit model -o edited --apply topicfold-edits.json    what the report saves
+      topicfold edit model -o edited --apply topicfold-edits.json
 
     [bold]In Python[/bold]
       import topicfold

@@ -39,8 +39,8 @@ def transform(
     """Write the topic mixtures of new documents.
 
     Every row sums to 1. A topic that was named (topicfold edit --rename) has its name
-    as column, others are topic0, topic1, …. Words that the model does not know are ignored; a document
-    without any known word gets the same share of every topic.
+    as column, others are topic0, topic1, …. Words that the model does not know are
+    ignored; a document without any known word gets the same share of every topic.
 
     [bold]Examples[/bold]
       topicfold transform reviews-model new.txt > mixtures.csv
