@@ -170,6 +170,10 @@ class Engine(Protocol):
         of the prior.
         """
 
+    def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:
+        """Return ``N_dk + prior`` (packed), written to `out`."""
+        return np.add(counts, prior, out=out)
+
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """Return N_wk of the last document pass, written to `out`."""
 

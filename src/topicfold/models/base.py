@@ -29,9 +29,16 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from topicfold.core.counts import bad_values, canonical, check_structure
+from topicfold.core.counts import (
+    bad_values,
+    canonical,
+    check_structure,
+    extremes,
+    row_sums,
+)
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.simplex import simplex_problems
+from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
@@ -302,7 +309,10 @@ class TopicModel(
         for callback in getattr(self, "callbacks", None) or ():
             if hasattr(callback, "on_fit"):
                 callback.on_fit(self, X)
-        self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        if isinstance(X, sparse.csr_matrix):
+            self.doc_lengths_ = row_sums(X, n_threads(getattr(self, "n_jobs", None)))
+        else:
+            self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = counts / counts.sum()
 
@@ -544,6 +554,7 @@ def check_counts(
     `blocks`, and is an error elsewhere.
     """
     words = None
+    threads = n_threads(getattr(estimator, "n_jobs", None))
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):
         words, X = X.vocabulary, X.counts
     if arrives_in_blocks(X):
@@ -552,7 +563,8 @@ def check_counts(
         warn_empty(X)
         return X
     if sparse.issparse(X):
-        check_structure(X, "X")  # before any compiled code walks along its arrays
+        # Before any compiled code walks along its arrays.
+        check_structure(X, "X", threads)
     else:
         _refuse_text(X)
     unnamed = sparse.issparse(X) and not reset
@@ -575,17 +587,20 @@ def check_counts(
     if X.dtype.kind != "f":
         X = X.astype(np.float32)
     X = sparse.csr_matrix(X)
-    _check_values(X, type(estimator).__name__)
-    X = canonical(X)
-    _check_range(X)
+    _check_values(X, type(estimator).__name__, threads)
+    X = canonical(X, threads)
+    _check_range(X, threads)
     _check_not_empty(X, allow_empty)
     warn_empty(X)
     return X
 
 
-def _check_range(X: sparse.csr_matrix) -> None:
+def _check_range(X: sparse.csr_matrix, threads: int) -> None:
     """Refuse values whose sums or logarithms would overflow, vanish or lose tokens."""
     if not X.nnz:
+        return
+    low, high = extremes(X.data, threads)
+    if low >= SMALLEST_COUNT and high <= LARGEST_COUNT:
         return
     for wrong in (X.data.argmax(), X.data.argmin()):
         if not SMALLEST_COUNT <= X.data[wrong] <= LARGEST_COUNT:
@@ -634,8 +649,8 @@ def _refuse_text(X: Any) -> None:
         )
 
 
-def _check_values(X: sparse.csr_matrix, name: str) -> None:
-    found = bad_values(X)
+def _check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
+    found = bad_values(X, threads=threads)
     if "negative" in found:
         raise DataError(
             f"Negative values in data passed to {name}: X has {found}. {name} needs "

@@ -84,7 +84,7 @@ class PLSA(StreamedModel):
             # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
-        phi = initial_topics(X, self.n_components, self.init, rng)
+        phi = initial_topics(X, self.n_components, self.init, rng, self.n_jobs)
         engine = self._engine(X)
         self._store_corpus(X)
         theta_step = self._theta_step()
