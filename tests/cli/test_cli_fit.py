@@ -175,7 +175,7 @@ def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
     ("options", "parts"),
     [
         (("--model", "ldaa"), ("'ldaa'", "Did you mean lda?")),
-        (("--model", "zzz"), ("'zzz'", "lda, gibbs, plsa")),
+        (("--model", "zzz"), ("'zzz'", "lda, gibbs, short, plsa")),
         (("--model", "plsa", "--algorithm", "cvb0"), ("plsa", "--algorithm")),
         (("--algorithm", "gibbs"), ("'algorithm'", "cvb0", "Got 'gibbs'")),
         (("--device", "abacus"), ("'device'", "Got 'abacus'")),
@@ -278,6 +278,6 @@ def test_short_texts_are_told_of_their_model(cli, tmp_path):
     short = cli("fit", lines, "-o", tmp_path / "short", "-m", "short", *options)
     assert "Advice" not in short.stdout
     long = tmp_path / "long.txt"
-    long.write_text("\n".join(" ".join(words[k % 2 :: 2] * 6) for k in range(100)))
+    long.write_text("\n".join(" ".join(words[k % 2 :: 2] * 20) for k in range(100)))
     said = cli("fit", long, "-o", tmp_path / "long", *options).stdout
     assert "Advice" not in said
