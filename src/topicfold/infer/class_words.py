@@ -117,7 +117,7 @@ def word_regression(X: Any, theta: Any) -> tuple[Float64, Float64]:
     return np.asarray(columns @ alpha), mean
 
 
-def regressed_mixtures(X: Any, weights: Any, mean: Any) -> Float64:
+def regressed_mixtures(X: Any, weights: Any, mean: Any) -> NDArray[np.floating]:
     """Return what `word_regression` says of documents, on the simplex."""
     rows = normalize(sparse.csr_matrix(X, dtype=np.float64))
     found = np.asarray(rows @ weights) + mean

@@ -559,7 +559,7 @@ class TwoPhase(TopicModel):
         fit = getattr(self, "word_regression_", None)
         if fit is not None and (
             fit.shape != (self.n_features_in_, len(self.components_))
-            or np.shape(getattr(self, "regression_mean_", None)) != fit.shape[1:]
+            or np.shape(getattr(self, "regression_mean_", ())) != fit.shape[1:]
         ):
             raise ValueError("its regression and its topics do not fit together")
 
