@@ -54,6 +54,8 @@ class SidedLda(Cvb0):
         The sides and their data.
     groups : sequence of ColumnGroup
         X's columns first.
+    collapsed : bool
+        Whether a token's own count is left out; not with a mixing.
     learn_priors : bool
         Whether α and η follow the data.
     """
@@ -67,11 +69,13 @@ class SidedLda(Cvb0):
         *,
         sides: SideData,
         groups: Sequence[ColumnGroup],
+        collapsed: bool = True,
         learn_priors: bool = False,
     ) -> None:
         self.sides = sides
         self.groups = groups
         self._mixing = sides.one("mixing")
+        self._collapsed = collapsed and self._mixing is None
         self._topic_side = sides.one("topics")
         self._plain: Array | None = None
         self._documents: OwnShare | None = None
@@ -132,7 +136,7 @@ class SidedLda(Cvb0):
         return self.eta if group.side is None else group.eta
 
     def _pass_options(self) -> dict[str, Any]:
-        if self._mixing is not None:
+        if not self._collapsed:
             return {"link": "identity"}
         if self._iteration == 0:
             return {"link": "identity", "documents": self._documents}

@@ -66,7 +66,8 @@ class Passes(PackedArrays):
         stride = 0
         tilt: DeviceArray = NO_ARRAY
         if documents is not None:
-            (tilt, prior, _), stride = documents, self.width
+            prior, stride = documents.floor, self.width
+            tilt = NO_ARRAY if documents.scale is None else documents.scale
         if link == "collapsed":
             prior, own = check_collapsed(prior, own, max_updates)
             groups = NO_ARRAY if own.groups is None else cupy.asarray(own.groups)
@@ -181,8 +182,8 @@ class Passes(PackedArrays):
 
 def _kind(left_out: tuple[Any, ...]) -> str:
     """Return which kernel is for these: any with rows of its own has its price."""
-    *_, tilt, groups, _ = left_out
-    return "_collapsed" if tilt is groups is NO_ARRAY else "_sided"
+    *_, tilt, groups, stride = left_out
+    return "_collapsed" if tilt is groups is NO_ARRAY and not stride else "_sided"
 
 
 class CudaEngine(Passes):
