@@ -114,10 +114,6 @@ _BUILT_IN = (
         "gibbs", "gibbs_lda:GibbsLDA", "LDA by collapsed Gibbs sampling", "GibbsLDA",
         "gibbs-lda",
     ),
-    _own(
-        "short", "word_network:WordNetworkLDA",
-        "LDA for short texts, on which words stand together", "WNTM", "word-network",
-    ),
     _own("plsa", "plsa:PLSA", "probabilistic latent semantic analysis", "PLSA", "plsi"),
     _own(
         "laplacian", "manifold:LaplacianPLSA", "PLSA that keeps neighbours close",
@@ -154,6 +150,10 @@ _BUILT_IN = (
     _own(
         "medlda", "medlda:MedLDA", "LDA with a margin between classes", "MedLDA",
         labels="must", classifies=True, options={"unknown_label": -1},
+    ),
+    _own(
+        "slda", "supervised:SupervisedLDA", "LDA that predicts a response", "sLDA",
+        "supervised", labels="must", classifies=True, options={"kind": "classes"},
     ),
     _own(
         "lsi", "lsi:LSI", "latent semantic indexing, for search", "LSI", "lsa",

@@ -455,7 +455,7 @@ def _scored(
 def _fit(
     candidate: ModelEntry, X: Any, y: NDArray[np.int64] | None, cell: Cell, seed: int
 ) -> tuple[Any, float]:
-    options = {"unknown_label": -1} if candidate.classifies else {}
+    options = candidate.options if candidate.classifies else {}
     n_components = capped(cell["n_components"], X, candidate)
     model = make_candidate(
         candidate, n_components, seed, n_jobs=cell["n_jobs"], **options

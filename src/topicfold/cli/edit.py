@@ -11,10 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import counted, show_fact, show_next
+from topicfold.cli.console import counted, show_fact, show_next, show_removed
 from topicfold.cli.inputs import read_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
-from topicfold.cli.report import report_fit
 
 EDITS_FORMAT = "topicfold-edits"
 EDITS_VERSION = 1
@@ -61,7 +60,7 @@ def edit(
     *,
     options: inputs.TextOptions,
 ) -> None:
-    """Rename, merge, drop or split topics; the result is a new model and its report.
+    """Rename, merge, drop or split topics; the result is a new model.
 
     Numbers are those that topicfold topics shows for DIR, also when several edits are
     given at once. A merged topic takes the first one's number, the first part of a
@@ -72,7 +71,7 @@ def edit(
       topicfold edit model -o edited --rename "3=space flight" --drop 7
       topicfold edit model -o edited --merge 1,4
       topicfold edit model -o edited --split 2:3 --documents reviews.txt
-      topicfold edit model -o edited --apply topicfold-edits.json
+      topicfold edit model -o edited --apply names.json    what the report exports
 
     [bold]In Python[/bold]
       import topicfold
@@ -111,14 +110,15 @@ def edit(
                 "--split needs the training documents: --documents INPUT."
             )
         X, _ = read_new_documents(documents, saved, options)
-    edited = dataclasses.replace(saved, model=apply_edits(saved.model, edits, X=X))
-    save_folder(edited, output)
-    page = report_fit(edited, edited, report_file(output))
-    n_topics = counted(len(edited.model.components_), "topic")
+    edited = apply_edits(saved.model, edits, X=X)
+    page = report_file(output)
+    had_report = page.is_file()
+    save_folder(dataclasses.replace(saved, model=edited), output)
+    n_topics = counted(len(edited.components_), "topic")
     show_fact("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
     show_fact("Saved", str(output))
-    if page is not None:
-        show_fact("Report", str(page))
+    if had_report:
+        show_removed(page)
     show_next("topicfold topics {}", output)
 
 

@@ -38,9 +38,8 @@ def transform(
 ) -> None:
     """Write the topic mixtures of new documents.
 
-    Every row sums to 1. A topic that was named (topicfold edit --rename) has its name
-    as column, others are topic0, topic1, …. Words that the model does not know are
-    ignored; a document without any known word gets the same share of every topic.
+    Every row sums to 1. Words that the model does not know are ignored; a document
+    without any known word gets the same share of every topic.
 
     [bold]Examples[/bold]
       topicfold transform reviews-model new.txt > mixtures.csv
@@ -64,7 +63,6 @@ def transform(
         _pyarrow()  # before the work
 
     from topicfold.cli.inputs import read_new_documents
-    from topicfold.models.base import topic_columns
     from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
 
@@ -77,14 +75,10 @@ def transform(
     counts, ids = read_new_documents(source, saved, options)
     mixtures = saved.model.transform(counts)
     names = ids or [str(row) for row in range(len(mixtures))]
-    columns = topic_columns(
-        saved.model, [f"topic{k}" for k in range(mixtures.shape[1])]
-    )
-    table = (names, columns, mixtures)
     if output == STDOUT:
-        _write_csv(sys.stdout, *table)
+        _write_csv(sys.stdout, names, mixtures)
     else:
-        write_atomically(Path(output), lambda to: _write(to, suffix, *table))
+        write_atomically(Path(output), lambda to: _write(to, suffix, names, mixtures))
 
 
 def _pyarrow() -> Any:
@@ -100,21 +94,17 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _write_csv(
-    stream: TextIO, names: Sequence[str], columns: Sequence[str], mixtures: Any
-) -> None:
+def _write_csv(stream: TextIO, names: Sequence[str], mixtures: Any) -> None:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["id", *columns])
+    writer.writerow(["id", *(f"topic{topic}" for topic in range(mixtures.shape[1]))])
     for name, row in zip(names, mixtures, strict=True):
         writer.writerow([name, *(f"{value:.6g}" for value in row.tolist())])
 
 
-def _write(
-    file: Path, suffix: str, names: Sequence[str], columns: Sequence[str], mixtures: Any
-) -> None:
+def _write(file: Path, suffix: str, names: Sequence[str], mixtures: Any) -> None:
     if suffix == ".csv":
         with file.open("w", encoding="utf-8", newline="") as text:
-            _write_csv(text, names, columns, mixtures)
+            _write_csv(text, names, mixtures)
     elif suffix == ".npz":
         import numpy as np
 
@@ -122,5 +112,5 @@ def _write(
             np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
     else:
         pyarrow = _pyarrow()
-        values = dict(zip(columns, mixtures.T, strict=True))
-        pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **values}), file)
+        columns = {f"topic{k}": mixtures[:, k] for k in range(mixtures.shape[1])}
+        pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **columns}), file)

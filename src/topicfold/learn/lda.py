@@ -92,7 +92,8 @@ class _LdaEM:
         packed = engine.pack_documents(
             np.broadcast_to(shares, (engine.n_documents, engine.n_topics))
         )
-        return engine.add_prior(packed, engine.pack_prior(self.alpha), packed)
+        packed += engine.pack_prior(self.alpha)
+        return packed
 
     def _update_documents(self) -> float:
         """Move the documents under the new topics; return the log-likelihood."""
@@ -229,7 +230,7 @@ class PosteriorMode(_LdaEM):
         if self._pass is None:
             raise RuntimeError("call start() before iterate()")
         prior = self.engine.pack_prior(self.alpha)
-        self.engine.add_prior(self._pass.counts, prior, self.parameters)
+        np.add(self._pass.counts, prior, out=self.parameters)
 
     def _packed_topics(self) -> Array:
         return self.weights

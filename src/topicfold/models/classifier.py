@@ -489,7 +489,8 @@ def default_topics(
     Examples
     --------
     >>> default_topics(np.arange(200) % 2)
-    TwoPhase(base=FSTM(n_components=40, random_state=0))
+    TwoPhase(base=FSTM(n_components=40, random_state=0), neighbor_weight=0.5,
+             word_weights='classes')
     """
     n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
     if few is None:
@@ -502,7 +503,7 @@ def default_topics(
     if few:
         return LocallyConsistentPLSA(transform_neighbors=True, **options)
     base = (FSTM() if base is None else clone(base)).set_params(**options)
-    return TwoPhase(base)
+    return TwoPhase(base, word_weights="classes", neighbor_weight=0.5)
 
 
 def _n_topics(n_documents: int, n_classes: int) -> int:

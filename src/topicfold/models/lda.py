@@ -236,9 +236,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
             learner = PosteriorMode
         algorithm = learner(
             self._engine(counts),
-            initial_topics(
-                counts, self.n_components, self._init("neighbors"), rng, self.n_jobs
-            ),
+            initial_topics(counts, self.n_components, self._init("neighbors"), rng),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             doc_updates=self.doc_updates,
@@ -276,7 +274,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
             groups=groups,
             learn_priors=bool(self.learn_priors),
         )
-        del counts, joined  # the engine has its own arrangement
+        del joined  # the engine has its own arrangement
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()
@@ -284,6 +282,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self.doc_topic_prior_ = algorithm.alpha
         self.topic_word_prior_ = algorithm.eta
         self.prior_updates_ = algorithm.prior_updates
+        self._settle_sides(counts, sides, side_data)
 
     def _check_sides(self) -> None:
         """Refuse options that sides cannot go with."""

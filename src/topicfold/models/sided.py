@@ -255,6 +255,20 @@ class SidedModel(LearnedModel):
         others = np.asarray(joined[:, first:].sum(axis=0)).ravel()
         return np.hstack([start, np.tile(others.astype(start.dtype), (self._size, 1))])
 
+    def _settle_sides(
+        self, counts: Any, sides: SideData, side_data: Mapping[str, Any]
+    ) -> None:
+        """Let sides learn from mixtures like those that `transform` will make."""
+        pairs = zip(sides.sides, sides.data, strict=True)
+        settling = [(s, data) for s, data in pairs if type(s).settle is not Side.settle]
+        if not settling:
+            return
+        later = {side.keyword for side in sides.sides if side.known_later}
+        known = {name: value for name, value in side_data.items() if name in later}
+        theta = self._sided_mixtures(counts, known)
+        for side, data in settling:
+            side.settle(theta, self.doc_topics_, data, sides.context)
+
     def _eta_of(self, counts: Any) -> float:
         """Return the prior of topics over some columns."""
         return 0.0

@@ -4,5 +4,6 @@
 from topicfold.sides.authors import Authors
 from topicfold.sides.base import Side, SideContext, TopicWeights
 from topicfold.sides.matrices import OtherCounts
+from topicfold.sides.response import Response
 
-__all__ = ["Authors", "OtherCounts", "Side", "SideContext", "TopicWeights"]
+__all__ = ["Authors", "OtherCounts", "Response", "Side", "SideContext", "TopicWeights"]

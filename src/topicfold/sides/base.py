@@ -29,7 +29,8 @@ method of the hook:
   counts become topics;
 
 and, if the side learns, `learn`, which is called after every pass with the expected
-counts N_dk, and `value`, its part of the objective.
+counts N_dk, `value`, its part of the objective, and `settle`, which is called once at
+the end, with the mixtures that the documents have without what is to be predicted.
 
 One model has at most one side for each of mixing, prior, mask and topics, no mixing
 beside a prior or a mask, and any number of evidences and counts
@@ -162,6 +163,15 @@ class Side(BaseEstimator):
     def value(self, counts: Array, data: Any, context: SideContext) -> float:
         """Return the side's part of the objective, after `learn`."""
         return 0.0
+
+    def settle(
+        self, theta: Array, doc_topics: Array, data: Any, context: SideContext
+    ) -> None:
+        """Learn what is used on new documents, once, at the end of a fit.
+
+        `theta` are the training documents' mixtures as `transform` makes them, from
+        words and what is known of new documents; `doc_topics` are those of the fit.
+        """
 
     # ---- one of these for each hook
 

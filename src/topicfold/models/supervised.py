@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Supervised LDA: topics that predict a number, a class or a count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.exceptions import DataError
+from topicfold.metrics.words import top_words
+from topicfold.models.lda import LDA, SidedLDA
+from topicfold.sides.base import Side
+from topicfold.sides.linear import Kind
+from topicfold.sides.response import Response
+
+# Weights that `fit` tries, in mean lengths of a document, the passes and the share of
+# the responses that each trial gets (benchmarks/results/sides_response.md).
+WEIGHTS = 0.1, 0.3, 1.0, 3.0
+TRIAL_PASSES = 30
+TRIAL_SHARE = 0.2
+
+
+def _of_classes(model: Any) -> bool:
+    if model.kind != "classes":
+        raise AttributeError(f"kind={model.kind!r} has no classes")
+    return True
+
+
+class TopicEffect(NamedTuple):
+    """What a topic says of the response.
+
+    Attributes
+    ----------
+    topic : int
+        The topic.
+    label : object
+        The class, None for numbers and counts.
+    coefficient, std_error : float
+        Response of a document that is wholly of the topic, and its standard error.
+    share : float
+        Share of the topic in the training words.
+    words : tuple of str
+        Its most probable words.
+    """
+
+    topic: int
+    label: Any
+    coefficient: float
+    std_error: float
+    share: float
+    words: tuple[str, ...]
+
+
+class SupervisedLDA(SidedLDA):
+    """LDA whose topics predict a response: a number, a class or a count.
+
+    The response of a document is a generalised linear model of its topics, with one
+    coefficient per topic, and draws the topics of documents that have one
+    (:class:`~topicfold.sides.Response`). Documents without a response take part in the
+    topics; new documents are predicted from their words alone.
+
+    Parameters
+    ----------
+    kind : {"real", "classes", "counts"}, default="real"
+        What a response is: any number (linear regression), a class (softmax), or a
+        whole number from 0 (Poisson regression).
+    weight : float or None, default=None
+        w, how many words a response is worth. None chooses among 0.1, 0.3, 1 and 3
+        times the mean length of a document, by how well a fifth of the responses is
+        predicted by fits of 30 passes to the others: the smallest that none beats
+        beyond doubt. This takes about as long as two more fits. 0 is LDA followed by
+        a regression; 1 is the original model.
+    ridge : float, default=0.1
+        Penalty of the squares of the coefficients that predict, around the mean.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_components,), or (n_classes, n_components)
+        Response of a document that is wholly of one topic: the number, the log rate of
+        the count, or the score of the class. Mixtures sum to one, so there is no
+        intercept.
+    std_errors_ : ndarray of the shape of `coef_`
+        Standard errors. They take the topics as known, which have seen the responses,
+        and are too small for a test of significance; those of a class take the other
+        classes' coefficients as known, too.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, with ``kind="classes"``.
+    weight_ : float
+        w in use.
+    weight_scores_ : list of (float, float)
+        The weights that were tried, each with the share of the held-out responses'
+        deviance that was explained (for numbers R²). Empty if `weight` was given, or
+        if next to no response is known, when it is the mean length of a document.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Mixtures of the training documents with the pull of their responses;
+        ``transform(X)`` gives those without.
+    objective_history_ : list of float
+        Log-likelihood of the words plus w times that of the responses. It need not
+        rise all the way.
+
+    See Also
+    --------
+    MedLDA : topics with a margin between classes.
+
+    References
+    ----------
+    D. Blei, J. McAuliffe (2007). Supervised topic models. NIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import SupervisedLDA
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> stars = [1.0, 1.2, 5.0, np.nan]
+    >>> model = SupervisedLDA(2, weight=10, random_state=0).fit(X, stars)
+    >>> model.predict([[1, 1, 0, 0], [0, 0, 1, 1]]).round(1)
+    array([1.4, 4.5])
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "kind": [StrOptions(set(get_args(Kind)))],
+        "weight": [Interval(Real, 0, None, closed="left"), None],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+    }
+    kind: Kind = "real"
+    weight: float | None = None
+    ridge: float = 0.1
+
+    def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
+        """Learn topics, and how they predict the response.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,)
+            The response of each document. NaN or None where it is not known, for
+            classes also -1 or "", for counts also -1.
+        **side_data
+            The data of other sides, each by its keyword.
+        """
+        if y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None. Give a response per document, or use LDA, which needs none."
+            )
+        super().fit(X, None, response=y, **side_data)
+        return self
+
+    def _own_sides(self) -> list[Side]:
+        return [Response(self.kind, weight=self.weight, ridge=self.ridge)]
+
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        own = self.sides_[0]
+        self.weight_scores_: list[tuple[float, float]] = []
+        if self.weight is None:
+            trials = weight_trials(self, counts, side_data)
+            losses = {
+                weight: side.held_out_deviances_
+                for weight, side in trials.items()
+                if hasattr(side, "held_out_deviances_")
+            }
+            self.weight_scores_ = [(w, trials[w].held_out_score_) for w in losses]
+            own.set_params(weight=smallest_good(losses) if losses else None)
+        super()._fit_with_sides(counts, side_data)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the topics."""
+        return self._side(Response).coef_
+
+    @property
+    def std_errors_(self) -> NDArray[np.float64]:
+        """Standard errors of the coefficients."""
+        return self._side(Response).std_errors_
+
+    @property
+    def weight_(self) -> float:
+        """The weight of the responses in use."""
+        return self._side(Response).weight_
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes."""
+        return self._side(Response).classes_
+
+    def predict(self, X: Any, **side_data: Any) -> NDArray[Any]:
+        """Return the number, class or expected count of each document.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        **side_data
+            What else is known of these documents, as in `transform`.
+        """
+        return self._side(Response).predict(self.transform(X, **side_data))
+
+    @available_if(_of_classes)
+    def predict_proba(self, X: Any, **side_data: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, ``kind="classes"`` only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        **side_data
+            What else is known of these documents, as in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._side(Response).predict_means(self.transform(X, **side_data))
+
+    def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
+        """Return R² of numbers, the accuracy of classes, or D² of counts.
+
+        D² is the share of the Poisson deviance that is explained.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        y : array-like of shape (n_documents,)
+            Their responses; unknown ones are left out.
+        **side_data
+            What else is known of these documents, as in `transform`.
+        """
+        theta = self.transform(X, **side_data)
+        return self._side(Response).score(theta, y)
+
+    def topic_effects(
+        self, vocabulary: Sequence[str] | None = None, *, n_words: int = 8
+    ) -> list[TopicEffect]:
+        """Return what each topic says of the response, the largest coefficient first.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str or None, default=None
+            Words of the columns; default: the feature names seen in `fit`.
+        n_words : int, default=8
+            Words to show of a topic.
+
+        Returns
+        -------
+        list of TopicEffect
+            For classes, one after the other.
+        """
+        side = self._side(Response)
+        words = top_words(self.components_, self._vocabulary(vocabulary), n_words)
+        shares = self.topic_totals_ / self.topic_totals_.sum()
+        labels = list(side.classes_) if self.kind == "classes" else [None]
+        found = []
+        rows = zip(
+            labels, *map(np.atleast_2d, (side.coef_, side.std_errors_)), strict=True
+        )
+        for label, coef, errors in rows:
+            for k in np.argsort(-coef, kind="stable").tolist():
+                numbers = float(coef[k]), float(errors[k]), float(shares[k])
+                found.append(TopicEffect(k, label, *numbers, tuple(words[k])))
+        return found
+
+    def word_effects(
+        self,
+        vocabulary: Sequence[str] | None = None,
+        *,
+        label: Any = None,
+        n_words: int = 10,
+    ) -> list[tuple[str, float]]:
+        """Return the words that raise and that lower the response most.
+
+        The effect of a word is the mean coefficient of its topics, ``Σ_k p(k|w) η_k``,
+        less that of all words. Words are ranked by effect times the square root of
+        their frequency: rare words need a large effect.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str or None, default=None
+            Words of the columns; default: the feature names seen in `fit`.
+        label : object, optional
+            The class to explain, needed for classes.
+        n_words : int, default=10
+            Words to return of each kind.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and effects: those that raise it, strongest first, then those that
+            lower it, strongest last.
+        """
+        names = self._vocabulary(vocabulary)
+        coef = self.coef_
+        if self.kind == "classes":
+            places = np.flatnonzero(self.classes_ == label)
+            if not len(places):
+                raise DataError(
+                    f"label={label!r} is no class of the model. Choose one of: "
+                    f"{', '.join(map(repr, self.classes_.tolist()[:10]))}."
+                )
+            coef = coef[places[0]]
+        joint = self.components_.astype(np.float64) * self.topic_totals_[:, None]
+        totals = joint.sum(axis=0)
+        mean = float(joint.sum(axis=1) @ coef) / totals.sum()
+        effects = coef @ joint / np.maximum(totals, 1e-300) - mean
+        order = np.argsort(-effects * np.sqrt(totals), kind="stable")
+        n_words = min(n_words, len(order) // 2)
+        chosen = [*order[:n_words], *order[len(order) - n_words :]]
+        return [(names[w], float(effects[w])) for w in chosen]
+
+    def _vocabulary(self, vocabulary: Sequence[str] | None) -> list[str]:
+        check_is_fitted(self, "components_")
+        return list(self.topic_data(vocabulary).vocabulary)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        # Topics see proportions only: points in the plane have one dimension left.
+        if self.kind == "classes":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(poor_score=True)
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags(poor_score=True)
+        return tags
+
+
+def weight_trials(
+    model: LDA, counts: Any, side_data: Mapping[str, Any]
+) -> dict[float, Any]:
+    """Return the model's own side, fitted with each weight and a part held out."""
+    seed = check_random_state(model.random_state).randint(2**31 - 1)
+    given = model.get_params(deep=False)
+    options = {name: given[name] for name in LDA().get_params() if name in given} | {
+        "max_iter": min(model.max_iter, TRIAL_PASSES),
+        "tol": 0.0,
+        "random_state": seed,
+        "callbacks": None,
+        "verbose": False,
+    }
+    own, *others = model._all_sides()
+    length = float(np.asarray(counts.sum(axis=1)).mean())
+    found = {}
+    for weight in (share * length for share in WEIGHTS):
+        side = clone(own).set_params(weight=weight, held_out=TRIAL_SHARE)
+        trial = LDA(**options | {"sides": [side, *others]}).fit(counts, **side_data)
+        found[weight] = trial.sides_[0]
+    return found
+
+
+def smallest_good(losses: dict[float, NDArray[np.float64]]) -> float:
+    """Return the smallest weight that the best one does not beat beyond doubt.
+
+    Beyond doubt is a mean difference of more than its standard error.
+    """
+    best = min(losses, key=lambda weight: (losses[weight].mean(), weight))
+    for weight in sorted(losses):
+        worse = losses[weight] - losses[best]
+        if worse.mean() <= worse.std() / np.sqrt(max(len(worse), 1)):
+            return weight
+    return best

@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A number, a class or a count that is known of documents and predicted for others.
+
+The response of a document is a generalised linear model (``sides.linear``) of its mean
+topic assignment z̄_d = N_d / n_d (Blei & McAuliffe 2007), with one coefficient η_k per
+topic: rows of z̄ sum to one, so the coefficients hold the intercept as well. The
+objective gains ``w Σ_d log p(y_d | ηᵀz̄_d)``. Its derivative by a document's counts is
+the evidence ``δ_dk = Σ_c u_dc η_ck`` with ``u_d = (w / n_d) g_d``.
+
+Applied as it stands, a large w overshoots, because u depends on the z̄ that it changes.
+So u moves by the step that a bound of the curvature allows,
+
+    u ← u + (w g / n − u) / (1 + (w / n) h v),   v = Σ_c Var(η_c)
+
+which is Newton's step for tokens that have the mixture of their document; the variance
+is taken half way between that and even shares, so that a document that is all in one
+topic does not jump to another. Where it comes to rest, u = w g / n. The objective is
+not monotone: CVB0's is not, and evidence and topics move in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
+from topicfold.sides.base import Side, SideContext
+from topicfold.sides.linear import (
+    Kind,
+    Matrix,
+    curvatures,
+    fit_coefficients,
+    log_likelihoods,
+    means,
+    standard_errors,
+)
+
+# Steps of the coefficients per pass over the corpus, after the first.
+STEPS = 5
+# Ridge of the coefficients while the topics are learned.
+LEARNING_RIDGE = 1.0
+Known = NDArray[np.bool_]
+
+
+@dataclass
+class ResponseData:
+    """Checked responses of some documents.
+
+    Attributes
+    ----------
+    targets : ndarray of shape (n_documents, n_outputs)
+        Numbers at scale one, indicators of classes, or counts; 0 where unknown.
+    known : ndarray of bool
+        Documents whose responses are learned from.
+    held_out : ndarray of bool
+        Documents whose responses are kept for `Response.held_out_score_`.
+    pull : ndarray of shape (n_documents, n_outputs)
+        u, carried from pass to pass.
+    """
+
+    targets: Matrix
+    known: Known
+    held_out: Known
+    pull: Matrix
+
+
+class Response(Side):
+    """Supervised topics: mixtures that predict a number, a class or a count.
+
+    Data
+    ----
+    response : sequence of length n_documents
+        A response per document. NaN or None where it is not known, for classes also
+        -1 or "", for counts also -1: such documents take part in the topics.
+
+    Parameters
+    ----------
+    kind : {"real", "classes", "counts"}, default="real"
+        Any number (linear regression), a class (softmax), or a whole number from 0
+        (Poisson regression).
+    weight : float or None, default=None
+        w, how many words a response is worth. None is the mean number of words of a
+        document; 0 is LDA; 1 is the original model, whose topics hardly notice the
+        response. Numbers count at their own scale: w is for variance one.
+    ridge : float, default=0.1
+        Penalty of the squares of the coefficients that predict, around the mean.
+    held_out : float, default=0.0
+        Share of the known responses that the fit does not look at, for
+        `held_out_score_`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_topics,), or (n_classes, n_topics)
+        Response of a document that is wholly of one topic: the number, the log rate of
+        the count, or the score of the class.
+    std_errors_ : ndarray of the shape of `coef_`
+        Standard errors, which take the topics as known; those of a class take the
+        other classes' coefficients as known, too.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    noise_ : float
+        Standard deviation of numbers around their predictions.
+    weight_ : float
+        w in use.
+    held_out_score_ : float
+        Share of the held-out responses' deviance that is explained from words alone
+        (for numbers R²).
+    held_out_deviances_ : ndarray
+        What is left of the deviance of each.
+
+    References
+    ----------
+    D. Blei, J. McAuliffe (2007). Supervised topic models. NIPS.
+
+    Examples
+    --------
+    >>> from topicfold import LDA
+    >>> from topicfold.sides import Response
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+    >>> model = LDA(2, sides=[Response()], random_state=0)
+    >>> model = model.fit(X, response=[1.0, 1.2, 5.0, None])
+    >>> model.sides_[0].predict(model.transform(X)).round().tolist()
+    [1.0, 1.0, 5.0, 5.0]
+    """
+
+    data = "response"
+    hook = "evidence"
+    known_later = False
+
+    def __init__(
+        self,
+        kind: Kind = "real",
+        *,
+        weight: float | None = None,
+        ridge: float = 0.1,
+        held_out: float = 0.0,
+    ) -> None:
+        self.kind = kind
+        self.weight = weight
+        self.ridge = ridge
+        self.held_out = held_out
+
+    # ---- data
+
+    def check(self, data: Any, context: SideContext) -> ResponseData:
+        """Return the responses; a fit learns their scale, classes and weight."""
+        self._check_parameters()
+        if self.kind == "classes":
+            targets, known = self._class_targets(data, context)
+        else:
+            targets, known = self._number_targets(data, context)
+        held_out = np.zeros_like(known)
+        if context.fitting:
+            mean_length = float(context.lengths.mean())
+            self.weight_ = mean_length if self.weight is None else float(self.weight)
+            held_out = self._drawn(targets, known, context)
+        return ResponseData(
+            targets, known & ~held_out, held_out, np.zeros_like(targets)
+        )
+
+    def _check_parameters(self) -> None:
+        kinds = get_args(Kind)
+        if self.kind not in kinds:
+            raise DataError(
+                f"kind={self.kind!r} is not known. Choose one of: {', '.join(kinds)}."
+            )
+        if self.weight is not None and not 0 <= self.weight < np.inf:
+            raise DataError(f"weight={self.weight} must be a number from 0, or None.")
+        if not 0 < self.ridge < np.inf:
+            raise DataError(f"ridge={self.ridge} must be a number above 0.")
+        if not 0 <= self.held_out < 1:
+            raise DataError(f"held_out={self.held_out} must be a share below 1.")
+
+    def _class_targets(self, data: Any, context: SideContext) -> tuple[Matrix, Known]:
+        codes, classes = class_numbers(data, context.n_documents)
+        if context.fitting:
+            check_two_classes(codes, len(classes), "a response")
+            self.classes_: NDArray[Any] = classes
+            self.mean_, self.scale_ = 0.0, 1.0
+        known = self.classes_.tolist()
+        strange = [name for name in classes.tolist() if name not in known]
+        if strange:
+            raise DataError(
+                f"response has the class {strange[0]!r}, which the fit did not have. "
+                "Give None where the class is not known."
+            )
+        place = np.array([known.index(name) for name in classes.tolist()] + [-1])
+        codes = place[codes]
+        return 1.0 * (codes[:, None] == np.arange(len(known))), codes >= 0
+
+    def _number_targets(self, data: Any, context: SideContext) -> tuple[Matrix, Known]:
+        values = _numbers(data, context.n_documents)
+        known = ~np.isnan(values)
+        if self.kind == "counts":
+            known &= values != -1
+            wrong = known & ((values < 0) | (values != np.floor(values)))
+            if wrong.any():
+                first = int(np.argmax(wrong))
+                raise DataError(
+                    f"response has {values[first]:g} in document {first}, which is no "
+                    "count. Give whole numbers from 0, or choose kind='real'."
+                )
+        if context.fitting:
+            _check_varied(values[known], len(values))
+            mean = float(values[known].mean())
+            real = self.kind == "real"
+            self.mean_ = mean if real else float(np.log(mean))
+            self.scale_ = float(values[known].std()) if real else 1.0
+        if self.kind == "real":
+            values = (values - self.mean_) / self.scale_
+        return np.where(known, values, 0.0)[:, None], known
+
+    def _drawn(self, targets: Matrix, known: Known, context: SideContext) -> Known:
+        """Return which responses are held out; one of each class never is."""
+        free = known.copy()
+        if self.kind == "classes":
+            free[targets.argmax(axis=0)] = False
+        n_held_out = round(self.held_out * int(known.sum()))
+        held_out = np.zeros_like(known)
+        if n_held_out:
+            held_out[context.rng.permutation(np.flatnonzero(free))[:n_held_out]] = True
+        return held_out
+
+    # ---- learning
+
+    def learn(self, counts: Array, data: ResponseData, context: SideContext) -> None:
+        """Move the coefficients to the documents' new assignments."""
+        first = context.iteration <= 1
+        self._store(
+            fit_coefficients(
+                self.kind,
+                _assignments(counts, context)[data.known],
+                data.targets[data.known],
+                ridge=LEARNING_RIDGE,
+                center=self._center,
+                start=None if first else self._coef,
+                steps=10 * STEPS if first else STEPS,
+            )
+        )
+
+    def evidence(
+        self, counts: Array, data: ResponseData, context: SideContext
+    ) -> Array:
+        """Return δ, after a step of u."""
+        coef = self._coef
+        assignments = _assignments(counts, context)
+        predictors = assignments @ coef
+        mixed = (assignments + 1.0 / context.n_topics) / 2
+        spread = (mixed @ coef**2 - (mixed @ coef) ** 2).sum(axis=1)
+        rate = self.weight_ / np.maximum(context.lengths, 1.0)
+        step = 1.0 / (1.0 + rate * curvatures(self.kind, predictors) * spread)
+        residuals = data.targets - means(self.kind, predictors)
+        data.pull += step[:, None] * (rate[:, None] * residuals - data.pull)
+        data.pull[~data.known] = 0.0
+        return np.asarray(data.pull @ coef.T)
+
+    def value(self, counts: Array, data: ResponseData, context: SideContext) -> float:
+        """Return ``w Σ log p(y_d)``, up to a constant."""
+        if not hasattr(self, "coef_"):
+            return 0.0
+        predictors = _assignments(counts, context)[data.known] @ self._coef
+        fits = log_likelihoods(self.kind, data.targets[data.known], predictors)
+        return float(self.weight_ * fits.sum())
+
+    def settle(
+        self,
+        theta: Array,
+        doc_topics: Array,
+        data: ResponseData,
+        context: SideContext,
+    ) -> None:
+        """Fit the coefficients that predict, on mixtures made of words alone.
+
+        The mixtures of the fit have seen the responses; those of new documents cannot.
+        """
+        mixtures: Matrix = np.asarray(theta, dtype=np.float64)
+        rows, targets = mixtures[data.known], data.targets[data.known]
+        options: dict[str, Any] = {"ridge": self.ridge, "center": self._center}
+        coef = fit_coefficients(self.kind, rows, targets, **options)
+        self._store(coef)
+        errors = standard_errors(self.kind, rows, rows @ coef, self.ridge)
+        if self.kind == "real":
+            free = max(len(rows) - rows.shape[1], 1)
+            left = float(((targets - rows @ coef) ** 2).sum())
+            self.noise_ = float(np.sqrt(left / free)) * self.scale_
+            errors *= self.noise_
+        self.std_errors_ = errors.T if self.kind == "classes" else errors[:, 0]
+        if data.held_out.any():
+            base, held_out = targets.mean(axis=0), data.targets[data.held_out]
+            self._score_held_out(mixtures[data.held_out], held_out, base)
+
+    def _score_held_out(self, theta: Matrix, targets: Matrix, base: Matrix) -> None:
+        """Compare the held-out responses' deviance with that of the mean response."""
+        if self.kind != "real":
+            base = np.log(np.maximum(base, 1e-12))
+        plain = np.tile(base, (len(targets), 1))
+        best = _saturated(self.kind, targets)
+        left = best - log_likelihoods(self.kind, targets, theta @ self._coef)
+        all_ = best - log_likelihoods(self.kind, targets, plain)
+        total = max(float(all_.mean()), 1e-300)
+        self.held_out_deviances_ = left
+        self.held_out_score_ = 1.0 - float(left.mean()) / total
+
+    @property
+    def _center(self) -> float:
+        """Coefficient of a topic of which nothing is known."""
+        return self.mean_ if self.kind == "counts" else 0.0
+
+    @property
+    def _coef(self) -> Matrix:
+        """η (topics × outputs), for numbers at scale one."""
+        if self.kind == "classes":
+            return np.asarray(self.coef_.T)
+        if self.kind == "real":
+            return np.asarray((self.coef_ - self.mean_) / self.scale_)[:, None]
+        return np.asarray(self.coef_)[:, None]
+
+    def _store(self, coef: Matrix) -> None:
+        if self.kind == "classes":
+            self.coef_ = coef.T
+        elif self.kind == "real":
+            self.coef_ = self.mean_ + self.scale_ * coef[:, 0]
+        else:
+            self.coef_ = coef[:, 0]
+
+    # ---- predicting
+
+    def predict(self, theta: Array) -> NDArray[Any]:
+        """Return the numbers, classes or expected counts of documents' mixtures."""
+        found = self.predict_means(theta)
+        if self.kind == "classes":
+            labels: NDArray[Any] = self.classes_[found.argmax(axis=1)]
+            return labels
+        return found[:, 0]
+
+    def predict_means(self, theta: Array) -> Matrix:
+        """Return expected numbers or counts (D, 1), or probabilities of classes."""
+        rows = np.asarray(theta, dtype=np.float64)
+        coef = self.coef_.T if self.kind == "classes" else self.coef_[:, None]
+        return means(self.kind, rows @ coef)
+
+    def score(self, theta: Array, response: Any) -> float:
+        """Return R², the accuracy, or the share of the deviance explained."""
+        size = len(theta)
+        context = SideContext(size, theta.shape[1], 0, np.zeros(size), fitting=False)
+        data = self.check(response, context)
+        known, targets = data.known, data.targets[data.known]
+        if not known.any():
+            raise DataError("the response of no document is known: there is no score.")
+        found = self.predict_means(theta[known])
+        if self.kind == "classes":
+            return float((found.argmax(axis=1) == targets.argmax(axis=1)).mean())
+        if self.kind == "real":
+            found = (found - self.mean_) / self.scale_
+            left, mean = found, np.full_like(found, targets.mean())
+        else:
+            left = np.log(np.maximum(found, 1e-300))
+            mean = np.full_like(found, np.log(max(targets.mean(), 1e-300)))
+        best = _saturated(self.kind, targets).sum()
+        total = best - log_likelihoods(self.kind, targets, mean).sum()
+        rest = best - log_likelihoods(self.kind, targets, left).sum()
+        return float(1.0 - rest / total) if total > 0 else float(rest <= 0)
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved side whose arrays do not fit together."""
+        if not hasattr(self, "coef_"):
+            return
+        rows = len(self.classes_) if self.kind == "classes" else None
+        ndim = 1 if rows is None else 2
+        if self.coef_.ndim != ndim or (rows is not None and len(self.coef_) != rows):
+            raise ValueError(f"coef_ of a response has shape {self.coef_.shape}")
+        if not np.isfinite(self.coef_).all() or not self.scale_ > 0:
+            raise ValueError("coef_ of a response is not finite, or its scale is 0")
+
+
+def _assignments(counts: Array, context: SideContext) -> Matrix:
+    """Return z̄, even where a document has no words."""
+    lengths = np.asarray(context.lengths, dtype=np.float64)[:, None]
+    shares = counts / np.maximum(lengths, 1e-30)
+    return np.where(lengths > 0, shares, 1.0 / counts.shape[1]).astype(np.float64)
+
+
+def _numbers(data: Any, n_documents: int) -> Matrix:
+    """Return responses as floats, NaN where there is none."""
+    try:
+        values = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"response has values that are no numbers ({error}). Give numbers, or "
+            "choose kind='classes'."
+        ) from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = column_or_1d(values, warn=True)
+    if values.shape != (n_documents,):
+        raise DataError(
+            f"response has shape {values.shape} for {n_documents} documents "
+            "(inconsistent numbers of samples). Give one number per document, NaN "
+            "where it is not known."
+        )
+    if np.isinf(values).any():
+        first = int(np.argmax(np.isinf(values)))
+        raise DataError(
+            f"response is infinite in document {first} (NaN means unknown). Give "
+            "finite numbers."
+        )
+    return values
+
+
+def _check_varied(values: Matrix, n_documents: int) -> None:
+    """Refuse responses that tell documents apart in no way."""
+    if not len(values):
+        raise DataError(
+            f"response is NaN, None or -1 in all {n_documents} documents: nothing is "
+            "known. Give the responses of some documents, or use LDA."
+        )
+    if (values == values[0]).all():
+        raise DataError(
+            f"response is {values[0]:g} in all documents that have one "
+            f"(n_samples={len(values)}): there is nothing to predict. Give responses "
+            "that differ, or use LDA."
+        )
+
+
+def _saturated(kind: Kind, targets: Matrix) -> Matrix:
+    """Return the largest log-likelihood of each row that any prediction can have."""
+    if kind != "counts":
+        return np.zeros(len(targets))
+    logs = np.log(np.where(targets > 0, targets, 1.0))
+    return np.asarray((targets * logs - targets).sum(axis=1))

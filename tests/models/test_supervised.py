@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SupervisedLDA: chooses its weight, predicts, explains, and is saved."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sides_support import planted
+from sklearn.base import is_classifier, is_regressor
+from sklearn.model_selection import GridSearchCV
+
+import topicfold
+from topicfold import LDA, SupervisedLDA
+from topicfold.exceptions import DataError
+from topicfold.models.supervised import WEIGHTS, smallest_good
+from topicfold.sides import Authors, Response
+
+ETA = np.array([0.0, 3.0, 6.0, 9.0])
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    X, theta, phi = planted(n_documents=240, alpha=0.3)
+    return X, theta @ ETA + np.random.default_rng(0).normal(0, 0.3, 240), phi
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    X, y, _ = corpus
+    return SupervisedLDA(4, random_state=0).fit(X[:160], y[:160])
+
+
+def matched(model, phi):
+    """Return the model's topic of each planted one."""
+    return (phi @ model.components_.T).argmax(axis=1)
+
+
+def test_the_weight_is_chosen_among_multiples_of_the_length(model):
+    assert [w / 40 for w, _ in model.weight_scores_] == pytest.approx(WEIGHTS)
+    assert model.weight_ in [w for w, _ in model.weight_scores_]
+    assert max(score for _, score in model.weight_scores_) > 0.7
+    fixed = LDA(4, sides=[Response(weight=model.weight_)], random_state=0)
+    assert fixed.get_params()["sides"][0].weight == model.weight_
+
+
+def test_the_fit_is_that_of_the_side_with_the_chosen_weight(corpus, model):
+    X, y, _ = corpus
+    side = Response(weight=model.weight_)
+    same = LDA(4, sides=[side], random_state=0).fit(X[:160], response=y[:160])
+    np.testing.assert_array_equal(same.components_, model.components_)
+    np.testing.assert_array_equal(same.sides_[0].coef_, model.coef_)
+
+
+def test_a_given_weight_is_used_and_nothing_tried(corpus):
+    X, y, _ = corpus
+    model = SupervisedLDA(4, weight=11.0, random_state=0).fit(X, y)
+    assert model.weight_ == 11.0
+    assert model.weight_scores_ == []
+
+
+def test_the_smallest_weight_that_none_beats_beyond_doubt():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 1, 400)
+    losses = {1.0: noise + 5, 3.0: noise + rng.normal(0.01, 1, 400), 9.0: noise}
+    assert smallest_good(losses) == 3.0
+    assert smallest_good({2.0: np.ones(3), 1.0: np.ones(3)}) == 1.0
+
+
+def test_predictions_and_planted_coefficients(corpus, model):
+    X, y, phi = corpus
+    assert model.score(X[160:], y[160:]) > 0.8
+    assert model.predict(X[160:]).shape == (80,)
+    found = model.coef_[matched(model, phi)]
+    # A document of 40 words is never wholly of one topic to the model.
+    np.testing.assert_allclose(found, ETA, atol=1.5)
+    assert (model.std_errors_ > 0).all()
+    assert is_regressor(model)
+    assert not hasattr(model, "predict_proba")
+
+
+def test_effects_name_topics_and_words(corpus, model):
+    _, _, phi = corpus
+    words = [f"t{row.argmax()} {w}" for w, row in enumerate(phi.T)]
+    effects = model.topic_effects(words, n_words=3)
+    assert [e.topic for e in effects] == np.argsort(-model.coef_).tolist()
+    assert effects[0].words[0].startswith("t3")
+    assert effects[0].coefficient == model.coef_.max()
+    assert sum(e.share for e in effects) == pytest.approx(1.0)
+    found = [word.split()[0] for word, _ in model.word_effects(words, n_words=3)]
+    assert found == ["t3"] * 3 + ["t0"] * 3
+
+
+def test_classes(corpus):
+    X, y, _ = corpus
+    labels = np.where(y > 4.5, "high", "low")
+    model = SupervisedLDA(4, kind="classes", random_state=0).fit(X[:160], labels[:160])
+    assert is_classifier(model)
+    assert model.score(X[160:], labels[160:]) > 0.8
+    chances = model.predict_proba(X[160:])
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    best = model.classes_[chances.argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(X[160:]), best)
+    assert {e.label for e in model.topic_effects()} == {"high", "low"}
+    assert model.word_effects(label="high", n_words=2)
+    with pytest.raises(DataError, match="Choose one of: 'high', 'low'"):
+        model.word_effects()
+
+
+def test_counts_are_predicted_as_rates(corpus):
+    X, y, _ = corpus
+    counts = np.random.default_rng(1).poisson(np.exp(y / 4))
+    model = SupervisedLDA(4, kind="counts", random_state=0).fit(X[:160], counts[:160])
+    assert (model.predict(X) > 0).all()
+    assert 0.4 < model.score(X[160:], counts[160:]) < 1.0
+
+
+def test_a_saved_model_predicts_the_same(corpus, model, tmp_path):
+    X, y, _ = corpus
+    model.save(tmp_path / "model.safetensors")
+    loaded = topicfold.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.weight_scores_ == model.weight_scores_
+    assert loaded.score(X, y) == model.score(X, y)
+
+
+def test_a_grid_search_uses_the_score_of_the_response(corpus):
+    X, y, _ = corpus
+    search = GridSearchCV(
+        SupervisedLDA(weight=40.0, random_state=0, max_iter=20),
+        {"n_components": [2, 4]},
+        cv=2,
+    ).fit(X, y)
+    assert search.best_params_ == {"n_components": 4}
+    assert 0.5 < search.best_score_ < 1.0
+
+
+def test_a_series_with_gaps_is_a_response(corpus):
+    X, y, _ = corpus
+    some = pd.Series(y).where(np.arange(240) % 3 > 0)
+    model = SupervisedLDA(4, weight=40.0, random_state=0).fit(X, some)
+    assert model.score(X, some) > 0.7
+
+
+def test_another_side_goes_with_it(corpus):
+    X, y, _ = corpus
+    names = [f"a{d % 12}" for d in range(240)]
+    model = SupervisedLDA(4, sides=[Authors()], random_state=0, max_iter=20)
+    model.fit(X, y, authors=names)
+    assert model.predict(X[:5], authors=names[:5]).shape == (5,)
+    assert len(model.weight_scores_) == len(WEIGHTS)
+
+
+def test_a_fit_without_y_is_refused(corpus):
+    with pytest.raises(DataError, match="requires y"):
+        SupervisedLDA(4).fit(corpus[0])
+
+
+def test_a_score_without_any_response_is_refused(corpus, model):
+    X, _, _ = corpus
+    with pytest.raises(DataError, match="no score"):
+        model.score(X[:5], np.full(5, np.nan))
+
+
+def test_a_spoilt_file_is_refused(model, tmp_path):
+    model.sides_[0].coef_[0] = np.nan
+    try:
+        model.save(tmp_path / "model.safetensors")
+        with pytest.raises(Exception, match="not finite"):
+            topicfold.load(tmp_path / "model.safetensors")
+    finally:
+        model.sides_[0].coef_[0] = 0.0

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Generalised linear models against scikit-learn's and against differences."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+
+from topicfold.sides.linear import (
+    curvatures,
+    fit_coefficients,
+    log_likelihoods,
+    means,
+    standard_errors,
+)
+
+KINDS = ("real", "classes", "counts")
+
+
+def example(kind, n=300, seed=0):
+    """Return mixtures, targets and the true coefficients."""
+    rng = np.random.default_rng(seed)
+    Z = rng.dirichlet(np.full(4, 0.4), n)
+    eta = rng.normal(0, 1.5, (4, 3 if kind == "classes" else 1))
+    mean = means(kind, Z @ eta)
+    if kind == "real":
+        targets = mean + rng.normal(0, 0.3, mean.shape)
+    elif kind == "counts":
+        targets = rng.poisson(mean).astype(float)
+    else:
+        targets = np.array([rng.multinomial(1, p) for p in mean], float)
+    return Z, targets, eta
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradient_and_curvature_are_those_of_the_likelihood(kind):
+    _, targets, _ = example(kind, n=20)
+    F = np.random.default_rng(1).normal(0, 1, targets.shape)
+    step = 1e-4
+    for c in range(F.shape[1]):
+        shift = np.zeros_like(F)
+        shift[:, c] = step
+        up, here, down = (
+            log_likelihoods(kind, targets, F + s) for s in (shift, 0 * F, -shift)
+        )
+        slope = (up - down) / (2 * step)
+        np.testing.assert_allclose(slope, (targets - means(kind, F))[:, c], atol=1e-6)
+        assert (-(up - 2 * here + down) / step**2 <= curvatures(kind, F) + 1e-4).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_coefficients_agree_with_scikit_learn(kind):
+    Z, targets, _ = example(kind)
+    found = fit_coefficients(kind, Z, targets, ridge=0.7, steps=5000)
+    if kind == "real":
+        peer = (
+            Ridge(alpha=0.7, fit_intercept=False).fit(Z, targets[:, 0]).coef_[:, None]
+        )
+    elif kind == "counts":
+        peer = PoissonRegressor(
+            alpha=0.7 / len(Z), fit_intercept=False, tol=1e-10, max_iter=5000
+        )
+        peer = peer.fit(Z, targets[:, 0]).coef_[:, None]
+    else:
+        peer = LogisticRegression(
+            C=1 / 0.7, fit_intercept=False, tol=1e-10, max_iter=5000
+        )
+        peer = peer.fit(Z, targets.argmax(axis=1)).coef_.T
+    np.testing.assert_allclose(found, peer, atol=2e-3)
+
+
+def test_coefficients_of_a_topic_that_no_document_has_stay_at_the_center():
+    Z, targets, _ = example("counts")
+    Z = np.hstack([Z, np.zeros((len(Z), 1))])
+    assert fit_coefficients("counts", Z, targets, ridge=0.1, center=0.8)[-1, 0] == 0.8
+
+
+def test_rare_large_counts_do_not_make_newton_diverge():
+    Z, _, _ = example("counts", n=40)
+    targets = np.zeros((40, 1))
+    targets[0] = 1e6
+    found = fit_coefficients("counts", Z, targets, ridge=0.1)
+    fits = log_likelihoods("counts", targets, Z @ found).sum()
+    assert fits > log_likelihoods("counts", targets, Z @ np.zeros((4, 1))).sum()
+
+
+@pytest.mark.parametrize("kind", ["real", "counts"])
+def test_standard_errors_are_the_spread_of_repeated_fits(kind):
+    Z, _, eta = example(kind)
+    rng = np.random.default_rng(3)
+    mean = means(kind, Z @ eta)
+    fits = []
+    for _ in range(300):
+        draw = rng.poisson(mean) if kind == "counts" else rng.normal(mean, 1.0)
+        fits.append(fit_coefficients(kind, Z, 1.0 * draw, ridge=1e-6)[:, 0])
+    errors = standard_errors(kind, Z, Z @ eta, 1e-6)[:, 0]
+    np.testing.assert_allclose(errors, np.std(fits, axis=0), rtol=0.15)

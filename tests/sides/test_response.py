@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Responses: evidence is the derivative, planted ones are found, none are seen."""
+
+import numpy as np
+import pytest
+from sides_support import planted
+
+from topicfold import LDA
+from topicfold.exceptions import DataError
+from topicfold.sides import Response, SideContext
+from topicfold.sides.linear import log_likelihoods
+
+KINDS = ("real", "classes", "counts")
+
+
+def corpus(kind, seed=0, n_documents=300):
+    """Return counts, and a response that the planted topics make."""
+    X, theta, _ = planted(n_documents=n_documents, seed=seed, alpha=0.3)
+    rng = np.random.default_rng(seed)
+    if kind == "real":
+        y = theta @ [0.0, 3.0, 6.0, 9.0] + rng.normal(0, 0.3, len(theta))
+    elif kind == "counts":
+        y = rng.poisson(np.exp(theta @ [0.0, 1.0, 2.0, 3.0])).astype(float)
+    else:
+        y = np.array(["a", "b", "c", "d"])[theta.argmax(axis=1)]
+    return X, y
+
+
+def fitted(kind, X, y, **options):
+    side = Response(kind, **options)
+    return LDA(4, sides=[side], random_state=0).fit(X, response=y)
+
+
+def context_of(counts, **more):
+    lengths = counts.sum(axis=1)
+    return SideContext(len(counts), counts.shape[1], 9, lengths, **more)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_evidence_comes_to_rest_at_the_derivative_of_the_value(kind):
+    _, y = corpus(kind, n_documents=30)
+    counts = np.random.default_rng(0).gamma(0.5, 5.0, (30, 4)) + 0.1
+    context = context_of(counts, iteration=1)
+    side = Response(kind, weight=7.0)
+    data = side.check(y, context)
+    side.learn(counts, data, context)
+    for _ in range(500):  # u at these counts
+        evidence = side.evidence(counts, data, context)
+
+    def value(shift):
+        moved = (counts + shift) / (counts + shift).sum(axis=1, keepdims=True)
+        return 7.0 * log_likelihoods(kind, data.targets, moved @ side._coef)
+
+    step = 1e-5
+    slopes = np.stack(
+        [(value(step * e) - value(-step * e)) / (2 * step) for e in np.eye(4)], axis=1
+    )
+    # δ counts up to what all topics of a document have in common.
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    centered = evidence - (evidence * shares).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(centered, slopes, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_weight_is_lda(kind):
+    X, y = corpus(kind)
+    found = fitted(kind, X, y, weight=0.0)
+    plain = LDA(4, random_state=0).fit(X)
+    np.testing.assert_allclose(found.components_, plain.components_, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_planted_response_is_predicted_from_words_alone(kind):
+    X, y = corpus(kind)
+    model = fitted(kind, X[:200], y[:200])
+    score = model.sides_[0].score(model.transform(X[200:]), y[200:])
+    assert score > (0.6 if kind == "counts" else 0.8)
+
+
+def test_a_response_parts_topics_that_words_alone_do_not():
+    """Two topics share most words; LDA with three topics has no reason to part them."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400) * 2.0 - 1
+    common = rng.multinomial(60, np.full(20, 0.05), 400)
+    telling = rng.multinomial(3, np.full(10, 0.1), 400)
+    telling = np.hstack([telling * (y > 0)[:, None], telling * (y < 0)[:, None]])
+    theme = rng.integers(0, 2, 400)
+    themes = rng.multinomial(25, np.full(10, 0.1), 400)
+    themes = np.hstack([themes * (theme == t)[:, None] for t in (0, 1)])
+    X = np.hstack([common, telling, themes]).astype(float)
+    scores = {}
+    for weight in (0.0, 100.0):
+        side = Response(weight=weight)
+        model = LDA(4, sides=[side], random_state=0).fit(X[:300], response=y[:300])
+        theta = model.transform(X[300:])
+        scores[weight] = model.sides_[0].score(theta, y[300:])
+    assert scores[100.0] > 0.7
+    assert scores[100.0] > scores[0.0] + 0.3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_responses_take_part_in_the_topics_alone(kind):
+    X, y = corpus(kind)
+    some = np.array(y, dtype=object)
+    some[::2] = None
+    model = fitted(kind, X, some)
+    assert model.doc_topics_.shape == (300, 4)
+    score = model.sides_[0].score(model.transform(X[::2]), y[::2])
+    assert score > (0.5 if kind == "counts" else 0.75)
+
+
+def test_transform_sees_a_response_only_if_it_is_given():
+    X, y = corpus("real")
+    model = fitted("real", X, y, weight=200.0)
+    plain = model.transform(X)
+    told = model.transform(X, response=y)
+    wrong = model.transform(X, response=y[::-1])
+    side = model.sides_[0]
+    assert side.score(told, y) > side.score(plain, y) > side.score(wrong, y)
+    unknown = model.transform(X, response=np.full(300, np.nan))
+    np.testing.assert_allclose(unknown, plain, atol=1e-3)
+
+
+def test_held_out_responses_are_not_seen():
+    X, y = corpus("real")
+    rng = np.random.RandomState(0)
+    context = SideContext(300, 4, 60, np.full(300, 40.0), rng=rng)
+    data = Response(held_out=0.3).check(y, context)
+    assert data.held_out.sum() == 90
+    assert not (data.known & data.held_out).any()
+    model = fitted("real", X, y, held_out=0.3)
+    assert 0.7 < model.sides_[0].held_out_score_ < 1.0
+    noise = fitted("real", X, np.random.default_rng(0).permutation(y), held_out=0.3)
+    assert noise.sides_[0].held_out_score_ < 0.1
+
+
+def test_a_large_weight_does_not_overshoot():
+    X, y = corpus("real")
+    model = fitted("real", X, y, weight=1e5)
+    side = model.sides_[0]
+    assert side.score(model.doc_topics_, y) > 0.5
+    assert np.isfinite(model.objective_history_).all()
+
+
+def test_empty_documents_have_a_prediction():
+    X, y = corpus("real")
+    X = X.tolil()
+    X[0] = 0
+    with pytest.warns(UserWarning, match="have no word"):
+        model = fitted("real", X.tocsr(), y)
+    assert np.isfinite(model.sides_[0].predict(model.doc_topics_)).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "y", "message"),
+    [
+        ("real", np.full(9, 2.0), "is 2 in all documents"),
+        ("real", np.full(9, np.nan), "nothing is known"),
+        ("real", [None] * 9, "nothing is known"),
+        ("real", np.arange(8.0), "shape"),
+        ("real", ["good"] * 9, "kind='classes'"),
+        ("real", [np.inf, *range(8)], "infinite in document 0"),
+        ("counts", [0, 1, 2.5, 1, 1, 1, 1, 1, 1], "2.5 in document 2"),
+        ("counts", [0, 1, -3, 1, 1, 1, 1, 1, 1], "-3 in document 2"),
+        ("counts", np.full(9, -1), "nothing is known"),
+        ("classes", ["a"] * 9, "at least two"),
+        ("classes", [None] * 9, "at least two"),
+        ("classes", ["a", "b"], "one label per document"),
+        ("ordinal", np.arange(9.0), "Choose one of"),
+    ],
+)
+def test_bad_responses_are_refused(kind, y, message):
+    X, _, _ = planted(n_documents=9)
+    with pytest.raises(DataError, match=message):
+        fitted(kind, X, y)
+
+
+@pytest.mark.parametrize("options", [{"weight": -1}, {"ridge": 0}, {"held_out": 1.0}])
+def test_bad_parameters_are_refused(options):
+    X, y = corpus("real", n_documents=20)
+    with pytest.raises(DataError, match=next(iter(options))):
+        fitted("real", X, y, **options)
+
+
+def test_a_class_that_the_fit_did_not_have_is_refused():
+    X, y = corpus("classes")
+    model = fitted("classes", X, y)
+    with pytest.raises(DataError, match="'new'"):
+        model.transform(X[:2], response=["new", "a"])
+    assert model.transform(X[:2], response=["b", None]).shape == (2, 4)
