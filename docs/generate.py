@@ -23,6 +23,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 # The public modules; one without ``__all__`` shows the public names it defines itself.
 MODULES = (
     "topicfold",
+    "topicfold.topics",
     "topicfold.corpus",
     "topicfold.corpus.blocks",
     "topicfold.graph",
@@ -36,6 +37,7 @@ MODULES = (
     "topicfold.editing",
     "topicfold.search",
     "topicfold.report",
+    "topicfold.plotting",
     "topicfold.persistence",
     "topicfold.persistence.model_folder",
     "topicfold.exceptions",

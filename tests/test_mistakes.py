@@ -37,7 +37,7 @@ def _error(*arguments):
 def test_more_topics_than_documents(texts, tmp_path):
     line = _error("fit", texts, "-k", 5000, "-o", tmp_path / "m")
     assert "5,000 topics are more than the 6 documents" in line
-    assert "--topics 20" in line
+    assert "--topics 1;" in line
 
 
 def test_missing_graph_file(texts, tmp_path):

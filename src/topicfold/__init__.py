@@ -15,6 +15,7 @@ _PUBLIC = {
     "NeighborGraph": "topicfold.graph.build:NeighborGraph",
     "TopicClassifier": "topicfold.models.classifier:TopicClassifier",
     "TopicData": "topicfold.topic_data:TopicData",
+    "Topics": "topicfold.topics.topics:Topics",
     "compare": "topicfold.choosing.comparison:compare",
     "load": "topicfold.persistence:load_estimator",
     "select_n_components": "topicfold.choosing.selection:select_n_components",

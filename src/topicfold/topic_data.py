@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from topicfold.core.ranking import best_places
 from topicfold.core.simplex import simplex_problems
+from topicfold.core.tables import html_table
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.bundle import (
     Bundle,
@@ -250,6 +251,40 @@ class TopicData:
     @cached_property
     def _marking_terms(self) -> tuple[tuple[str, ...], ...]:
         return self.top_terms(3, relevance=NAME_RELEVANCE)
+
+    def records(
+        self, n_words: int = 10, relevance: float = 1.0
+    ) -> list[dict[str, Any]]:
+        """Return what a table says of every topic, largest first.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            Words per topic.
+        relevance : float in [0, 1], default=1.0
+            See `top_terms`.
+
+        Examples
+        --------
+        >>> data = TopicData(topics=[[0.7, 0.3]], vocabulary=["cat", "pet"])
+        >>> data.records()
+        [{'topic': 0, 'share': 1.0, 'words': 'cat pet'}]
+        """
+        sizes, words = self.topic_sizes(), self.top_terms(n_words, relevance)
+        labelled = self.labels is not None and self.doc_topics is not None
+        classes = self.main_classes() if labelled else ()
+        rows = []
+        for topic in np.argsort(-sizes, kind="stable").tolist():
+            row: dict[str, Any] = {"topic": topic, "share": float(sizes[topic])}
+            if self.topic_names is not None and any(self.topic_names):
+                row["name"] = self.topic_names[topic]
+            if classes:
+                row["main class"] = f"{classes[topic][0]} ({classes[topic][1]:.0%})"
+            rows.append(row | {"words": " ".join(words[topic])})
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table(self.records(), repr(self))
 
     def class_topics(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         """Return the classes and the mean mixture of the documents of each.

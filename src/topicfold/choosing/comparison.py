@@ -33,6 +33,7 @@ from topicfold.choosing.evaluation import (
     read_labels,
     topic_scores,
 )
+from topicfold.core.tables import html_table
 from topicfold.exceptions import DataError, MissingDependencyError
 from topicfold.registry import ModelEntry, find_model
 
@@ -142,6 +143,11 @@ class Comparison:
         lines += ["", self.recommendation]
         lines += [f"- left out: {reason}" for reason in self.left_out]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = ["model", "n_components", *self.columns(), "seconds", "memory_mb"]
+        rows = [{name: getattr(s, name) for name in names} for s in self.scores]
+        return html_table(rows, self.recommendation)
 
     def plot(self, path: Any = None) -> Any:
         """Draw one bar per model for each metric and for the seconds.

@@ -17,6 +17,7 @@ from topicfold.choosing.comparison import load_figure
 from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
 from topicfold.core.counts import check_counts
 from topicfold.core.labels import encode_labels
+from topicfold.core.tables import html_table
 from topicfold.exceptions import DataError
 from topicfold.metrics import topic_stability
 
@@ -117,6 +118,12 @@ class Selection:
             cells = [str(record.n_components), *cells, f"{record.seconds:.2f}"]
             lines.append(f"| {' | '.join(cells)} |")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        columns = ["n_components", *(name for name, _ in self._used()), "seconds"]
+        rows = [{name: getattr(r, name) for name in columns} for r in self.records]
+        caption = f"{self.model}; suggested: {self.suggested()} topics"
+        return html_table(rows, caption)
 
     def plot(self, path: Any = None) -> Any:
         """Draw every score over the number of topics.

@@ -455,7 +455,8 @@ def check_topics(n_topics: int, n_documents: int) -> None:
     if n_topics > n_documents:
         raise CommandError(
             f"{n_topics:,} topics are more than the {n_documents:,} documents. Give "
-            "fewer, such as --topics 20; topicfold choose-k compares several numbers."
+            f"fewer, such as --topics {min(20, max(1, n_documents // 10))}; topicfold "
+            "choose-k compares several numbers."
         )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from topicfold.exceptions import MissingDependencyError
+
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -78,3 +80,35 @@ def _cell(value: Any) -> str:
     if isinstance(value, int | float):
         return f"<td>{escape(shown(value))}</td>"
     return f'<td style="text-align:left">{escape(shown(value))}</td>'
+
+
+class Table(list[dict[str, Any]]):
+    """Rows that show themselves: as text when printed, as a table in a notebook.
+
+    Examples
+    --------
+    >>> Table([{"topic": 0, "words": "sea fish"}])
+    topic  words
+        0  sea fish
+    """
+
+    def __repr__(self) -> str:
+        return text_table(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(self)
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas data frame."""
+        return load_pandas().DataFrame(list(self))
+
+
+def load_pandas() -> Any:
+    """Return pandas, or say how to install it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingDependencyError(
+            "A data frame needs pandas. Install it with pip install pandas."
+        ) from error
+    return pandas

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topicfold.core.counts import check_counts
+from topicfold.core.tables import html_table
 from topicfold.corpus.vectorizing import STOP_WORDS, TEXT_OPTIONS, repeated, vectorize
 from topicfold.exceptions import DataError
 
@@ -104,6 +105,21 @@ class Corpus:
             parts.append(f"{len(self.encoded_labels()[1])} classes")
         name = f"{self.name!r}, " if self.name else ""
         return f"Corpus({name}{', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = [self._shown(row) for row in range(min(5, self.n_documents))]
+        return html_table(rows, f"{self!r}; the first documents:")
+
+    def _shown(self, row: int) -> dict[str, Any]:
+        """Return what a table says of a document."""
+        shown: dict[str, Any] = {"document": self.ids[row] if self.ids else row}
+        for name, values in (("label", self.labels), ("time", self.times)):
+            if values is not None:
+                shown[name] = values[row]
+        shown["words"] = int(self.counts[row].sum())
+        if self.texts is not None:
+            shown["text"] = " ".join(self.texts[row][:300].split())[:120]
+        return shown
 
     @classmethod
     def from_texts(

@@ -167,6 +167,38 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
     return Texts(texts, *known.finish())
 
 
+def frame_texts(
+    records: Sequence[dict[str, Any]],
+    *,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    time: str | None = None,
+) -> Texts:
+    """Return the documents of the rows of a data frame, columns as in `read_texts`.
+
+    Examples
+    --------
+    >>> frame_texts([{"text": "red fox", "kind": "land"}], label="kind").labels
+    ['land']
+    """
+    place = Path("the data frame")
+    named = zip(FIELDS, (text, label, id, time), strict=True)
+    stated = {field: _names(name) for field, name in named if name is not None}
+    bad = BadLines(place, False, "row")
+    source = _Source(place, "frame", stated, None, bad, None, {}, None)
+    if not records:
+        raise DataError("the data frame has no rows.")
+    source.check_columns(list(records[0]))
+    known = Known(place, own_ids=id is not None)
+    rows = (
+        {n: None if v is not None and v != v else v for n, v in record.items()}
+        for record in records
+    )
+    texts = list(known.texts(_of_records(source, enumerate(rows, 0), "in every row")))
+    return Texts(texts, *known.finish())
+
+
 def iter_texts(
     path: str | os.PathLike[str],
     *,

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Documents in whatever form a person has them in Python.
+
+A file, texts, a data frame, lists of words, pairs of word and count, or a matrix of
+counts: `as_documents` finds out which, and says what to do if it is none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from topicfold.corpus.files import format_of, read
+from topicfold.corpus.texts import TEXT_FORMATS, Texts, frame_texts, read_texts
+from topicfold.exceptions import DataError
+
+
+class Documents(NamedTuple):
+    """Documents as texts or as counts, with what else is known of them."""
+
+    texts: list[str] | None = None
+    counts: Any = None
+    vocabulary: list[str] | None = None
+    labels: list[str] | None = None
+    ids: list[str] | None = None
+    times: list[str] | None = None
+    text: Mapping[str, Any] | None = None
+    name: str = ""
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return int(self.counts.shape[0]) if self.texts is None else len(self.texts)
+
+
+def as_documents(
+    X: Any, *, vocabulary: Any = None, columns: Mapping[str, Any] | None = None
+) -> Documents:
+    """Return documents of any form in one.
+
+    Parameters
+    ----------
+    X : path, iterable of str, data frame, lists of words, pairs or a matrix
+        The documents. A string is the name of a file or folder.
+    vocabulary : sequence of str or gensim Dictionary, optional
+        Words of the columns of a matrix, or of the numbers of gensim's pairs.
+    columns : mapping, optional
+        Columns of a file or a data frame, as in `read_texts`: text, label, id, time.
+
+    Examples
+    --------
+    >>> as_documents(["red fox", "blue sea"]).texts
+    ['red fox', 'blue sea']
+    >>> as_documents([["red", "fox"], ["new york"]]).texts
+    ['red fox', 'new_york']
+    """
+    named = {
+        name: value for name, value in (columns or {}).items() if value is not None
+    }
+    if isinstance(X, str | Path):
+        return _of_path(X, named)
+    if hasattr(X, "counts") and hasattr(X, "vocabulary"):  # a Corpus
+        fields: dict[str, Any] = {f: getattr(X, f, None) for f in Documents._fields}
+        return _refused(named, Documents(**fields | {"name": X.name}))
+    if _is_frame(X):
+        if _is_counts(X) and "text" not in named:
+            words = X.columns if vocabulary is None else vocabulary
+            return _of_counts(np.asarray(X), words)
+        return _of_texts(frame_texts(_records(X), **named))
+    _refused(named, None)
+    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
+        return _of_counts(X, vocabulary)
+    plain = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
+    items = list(X) if plain else None
+    if not items:
+        raise DataError(
+            f"there are no documents in a {type(X).__name__} like this. Give a list of "
+            "texts, a data frame, a matrix of counts or the name of a file."
+        )
+    return _of_items(items, vocabulary)
+
+
+def _refused(named: Mapping[str, Any], found: Any) -> Any:
+    """Refuse columns where there are none."""
+    if named:
+        raise DataError(
+            f"{', '.join(named)} names a column, and the documents are no file or data "
+            "frame. Leave it out; labels are the second argument of fit."
+        )
+    return found
+
+
+def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
+    place = Path(path)
+    if not place.exists():
+        raise DataError(
+            f"there is no file or folder {str(path)[:80]!r}. Texts are given as a "
+            "list, one string per document."
+        )
+    kind = format_of(place)
+    if kind in TEXT_FORMATS:
+        return _of_texts(read_texts(place, **named))._replace(name=place.stem)
+    return as_documents(read(place), columns=named)
+
+
+def _of_texts(found: Texts) -> Documents:
+    return Documents(found.texts, labels=found.labels, ids=found.ids, times=found.times)
+
+
+def _of_counts(X: Any, vocabulary: Any) -> Documents:
+    counts = sparse.csr_matrix(X)
+    words = [f"w{column}" for column in range(counts.shape[1])]
+    if vocabulary is not None:
+        words = _words(vocabulary)
+    if len(words) != counts.shape[1]:
+        raise DataError(
+            f"the matrix has {counts.shape[1]} columns, and vocabulary has "
+            f"{len(words)} words. Give one word per column."
+        )
+    return Documents(counts=counts, vocabulary=words)
+
+
+def _of_items(items: list[Any], vocabulary: Any) -> Documents:
+    if all(isinstance(item, str) for item in items):
+        return Documents(items)
+    good = str if isinstance(items[0], str) else list | tuple | np.ndarray
+    wrong = next((n for n, x in enumerate(items) if not isinstance(x, good)), None)
+    if wrong is not None:
+        kind = type(items[wrong]).__name__
+        what = "missing" if items[wrong] is None or kind == "float" else f"a {kind}"
+        raise DataError(
+            f'document {wrong} is {what}. Give a string for every document, "" for an '
+            "empty one."
+        )
+    first = next((item[0] for item in items if len(item)), "")
+    if isinstance(first, str):
+        texts = [" ".join(word.replace(" ", "_") for word in item) for item in items]
+        return Documents(texts, text={"tokens": "spaces"})
+    if _is_list(first) and len(first) == 2:
+        return _of_pairs(items, vocabulary)
+    if isinstance(first, int | float | np.number):
+        return _of_counts(np.asarray(items), vocabulary)
+    raise DataError(
+        f"the documents hold {type(first).__name__}s. Give texts, lists of words, or a "
+        "matrix of counts."
+    )
+
+
+def _of_pairs(items: list[Any], vocabulary: Any) -> Documents:
+    """Return the documents of gensim's pairs of word and count."""
+    words = None if vocabulary is None else _words(vocabulary)
+    rows = np.repeat(np.arange(len(items)), [len(item) for item in items])
+    pairs = np.array([pair for item in items for pair in item], dtype=float)
+    width = int(pairs[:, 0].max()) + 1 if words is None else len(words)
+    if pairs[:, 0].max() >= width:
+        raise DataError(
+            f"there is a word number {pairs[:, 0].max():.0f}, and the vocabulary has "
+            f"{width} words. Give the dictionary that made these pairs."
+        )
+    entries = (pairs[:, 1], (rows, pairs[:, 0].astype(int)))
+    return _of_counts(sparse.csr_matrix(entries, shape=(len(items), width)), words)
+
+
+def _words(vocabulary: Any) -> list[str]:
+    numbers = getattr(vocabulary, "token2id", None)  # a Dictionary of gensim
+    if numbers is not None:
+        return sorted(numbers, key=numbers.__getitem__)
+    if isinstance(vocabulary, Mapping):  # CountVectorizer().vocabulary_
+        return sorted(vocabulary, key=vocabulary.__getitem__)
+    return [str(word) for word in vocabulary]
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and (hasattr(X, "to_dict") or hasattr(X, "to_dicts"))
+
+
+def _is_counts(frame: Any) -> bool:
+    """Whether all columns of a data frame of pandas are numbers."""
+    kinds = [getattr(dtype, "kind", "O") for dtype in getattr(frame, "dtypes", ())]
+    return bool(kinds) and all(kind in "biuf" for kind in kinds)
+
+
+def _is_list(item: Any) -> bool:
+    return isinstance(item, list | tuple | np.ndarray)
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a data frame of pandas or polars."""
+    rows = frame.to_dicts() if hasattr(frame, "to_dicts") else frame.to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]

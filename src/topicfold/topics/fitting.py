@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `Topics` does with models: make one of a name, and let it grow."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from topicfold.corpus.inputs import Documents
+from topicfold.exceptions import DataError
+from topicfold.persistence.model_folder import ModelFolder
+from topicfold.registry import find_model, models
+
+_DEFAULT_TOPICS = 20
+
+
+def make_model(
+    model: Any, n_topics: int | None, n_documents: int, **usual: Any
+) -> tuple[Any, bool]:
+    """Return an unfitted model of a name or estimator, and whether it needs labels.
+
+    `usual` has parameters that are set where the model says nothing of its own.
+    """
+    if isinstance(model, str):
+        made, supervised = _named(model)
+        n_topics = n_topics or _DEFAULT_TOPICS
+    else:
+        made = clone(model)
+        own = [entry for entry in models() if isinstance(made, entry.load())]
+        supervised = any(entry.labels == "must" for entry in own)
+    _set(made, "n_components", n_topics)
+    size = _get(made, "n_components")
+    if size is not None and size > n_documents:
+        raise DataError(
+            f"{size:,} topics are more than the {n_documents:,} documents. Give fewer, "
+            f"such as Topics({min(20, max(1, n_documents // 10))})."
+        )
+    for name, value in usual.items():
+        if _get(made, name) is None:
+            _set(made, name, value)
+    return made, supervised
+
+
+def _named(name: str) -> tuple[Any, bool]:
+    entry = find_model(name)
+    if not entry.has_topics:
+        raise DataError(
+            f"{entry.shown} has no topics to show. Use topicfold.{entry.class_name} "
+            "itself, or another model."
+        )
+    made = (entry.load_base() or entry.load())(**entry.options)
+    return entry.load()(made) if entry.base else made, entry.labels == "must"
+
+
+def _get(model: Any, name: str) -> Any:
+    """Return a parameter of a model, or of the base that it refines."""
+    parameters = model.get_params(deep=True)
+    return parameters.get(name, parameters.get(f"base__{name}"))
+
+
+def _set(model: Any, name: str, value: Any) -> None:
+    parameters = model.get_params(deep=True)
+    for key in (name, f"base__{name}"):
+        if key in parameters and value is not None:
+            model.set_params(**{key: value})
+            return
+
+
+def updated(old: ModelFolder, new: Documents, added: Any) -> ModelFolder:
+    """Return a fitted model with more documents, whose counts are `added`."""
+    counts = sparse.csr_matrix(sparse.vstack([old.counts, added]))
+    given = {"labels": new.labels, "texts": new.texts, "times": new.times}
+    known: dict[str, Any] = {
+        name: _join(getattr(old, name), values, old.counts.shape[0], new.n_documents)
+        for name, values in given.items()
+    }
+    known["doc_ids"] = None  # names of all that differ, or of none
+    if old.doc_ids and new.ids and not {*old.doc_ids} & {*new.ids}:
+        known["doc_ids"] = [*old.doc_ids, *new.ids]
+    model = _grown(old.model, counts, added)
+    return dataclasses.replace(old, model=model, counts=counts, **known)
+
+
+def _grown(model: Any, counts: Any, added: Any) -> Any:
+    """Return the model after more documents: learned on, or with their mixtures."""
+    parameters = model.get_params(deep=False)
+    if "init" in parameters and not hasattr(model, "classes_"):
+        grown = clone(model).set_params(init=np.asarray(model.components_))
+        grown.fit(counts)
+        grown.init = parameters["init"]
+    else:
+        grown = copy.copy(model)
+        mixtures = np.asarray(model.transform(added))
+        grown.doc_topics_ = np.vstack([model.doc_topics_, mixtures])
+        lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
+        grown.doc_lengths_ = np.concatenate([model.doc_lengths_, lengths])
+    for name in ("topic_names_", "edits_"):
+        if hasattr(model, name):
+            setattr(grown, name, getattr(model, name))
+    return grown
+
+
+def _join(old: Any, new: Any, n_old: int, n_new: int) -> list[str] | None:
+    """Return what is known of old and new documents; "" where it is not."""
+    if old is None and new is None:
+        return None
+    return [*(old or [""] * n_old), *(new or [""] * n_new)]
+
+
+def label_texts(y: Any, n_documents: int) -> list[str]:
+    """Return labels as strings, "" where unknown."""
+    values = np.asarray(y, dtype=object).ravel().tolist()
+    if len(values) != n_documents:
+        raise DataError(f"there are {len(values)} labels for {n_documents} documents.")
+    numbers = all(isinstance(value, int | np.integer) for value in values)
+    unknown = (None, "", -1) if numbers else (None, "")
+    return [
+        "" if value in unknown or value != value else str(value) for value in values
+    ]
+
+
+def time_texts(times: Any, n_documents: int) -> list[str]:
+    """Return times as texts, "" where unknown."""
+    texts = ["" if value is None else str(value).strip() for value in times]
+    if len(texts) != n_documents:
+        raise DataError(f"there are {len(texts)} times for {n_documents} documents.")
+    return ["" if text.lower() in ("nat", "nan") else text for text in texts]

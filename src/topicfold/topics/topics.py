@@ -1,0 +1,475 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Texts in, topics out: one object for people, over any model of topicfold."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.core.tables import Table, html_table, text_table
+from topicfold.core.typing import Array
+from topicfold.corpus.inputs import Documents, as_documents
+from topicfold.corpus.vectorizing import STOP_WORDS, vectorize
+from topicfold.exceptions import DataError
+from topicfold.persistence.model_folder import (
+    ModelFolder,
+    load_model_folder,
+    save_folder,
+    text_to_save,
+)
+from topicfold.topic_data import NAME_RELEVANCE, TopicData
+from topicfold.topics.fitting import label_texts, make_model, time_texts, updated
+from topicfold.topics.habits import answer_attribute, answer_parameters
+from topicfold.topics.views import (
+    class_table,
+    document_table,
+    find_documents,
+    mixture_frame,
+    time_table,
+    word_table,
+)
+
+_COUNTING = (
+    *("stop_words", "min_df", "max_df", "max_features"),
+    *("ngram_range", "stem", "tokens"),
+)
+
+
+class Topics(TransformerMixin, BaseEstimator):
+    """Topics of texts: fit, look, search, edit, apply, save.
+
+    It counts the words, fits a model and keeps the documents beside it. Printed, it is
+    a table of its topics; in a notebook too. It is also a scikit-learn transformer from
+    texts to mixtures of topics, so it can be the first step of a pipeline.
+
+    Parameters
+    ----------
+    n_topics : int or None, default=None
+        Number of topics; None is 20, or that of the estimator given as `model`.
+    model : str or estimator, default="lda"
+        A name of :func:`topicfold.registry.models`, such as "lda", "ltm" or "fstm", or
+        an estimator with parameters of your own, which is copied.
+    stop_words, min_df, max_df, max_features, ngram_range, stem, tokens
+        How texts become counts; see :func:`topicfold.corpus.vectorize`.
+    random_state : int, default=0
+        Seed; an estimator's own goes first.
+    n_jobs : int, default=-1
+        Threads, -1 for all. The result is the same for any number.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The fitted model.
+    data_ : TopicData
+        Topics, mixtures and documents, for :mod:`topicfold.metrics` and others.
+
+    Examples
+    --------
+    >>> texts = ["red fox in a wood", "a fox, a wood", "blue sea", "fish in a blue sea"]
+    >>> topics = Topics(2, min_df=1).fit(texts)
+    >>> sorted(sorted(row["words"].split()[:2]) for row in topics.table())
+    [['blue', 'sea'], ['fox', 'wood']]
+    >>> topics.search("wood").names[0]
+    '1'
+    """
+
+    def __init__(
+        self,
+        n_topics: int | None = None,
+        model: Any = "lda",
+        *,
+        stop_words: str | Iterable[str] | None = STOP_WORDS,
+        min_df: int | float = 2,
+        max_df: int | float = 0.5,
+        max_features: int | None = None,
+        ngram_range: Sequence[int] = (1, 1),
+        stem: str | None = None,
+        tokens: Any = "words",
+        random_state: int = 0,
+        n_jobs: int | None = -1,
+        **habits: Any,
+    ) -> None:
+        given = answer_parameters(habits)
+        self.n_topics = given.get("n_topics", n_topics)
+        self.model = model
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.ngram_range = ngram_range
+        self.stem = stem
+        self.tokens = tokens
+        self.random_state = given.get("random_state", random_state)
+        self.n_jobs = given.get("n_jobs", n_jobs)
+
+    # Learning
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        text: str | Sequence[str] | None = None,
+        label: str | None = None,
+        time: str | None = None,
+        id: str | None = None,
+        vocabulary: Any = None,
+    ) -> Self:
+        """Learn topics from documents.
+
+        Parameters
+        ----------
+        X : iterable of str, data frame, path, lists of words, pairs or matrix
+            Texts; a data frame or the name of a file, with the columns below; lists of
+            words; gensim's pairs of word and count; or a matrix of counts.
+        y : array-like of shape (n_documents,), optional
+            Labels, None or "" where unknown. Models that need them learn from them, the
+            others only show them.
+        text, label, time, id : str, optional
+            Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+        vocabulary : sequence of str, optional
+            Words of the columns, if X holds counts.
+        """
+        columns = {"text": text, "label": label, "time": time, "id": id}
+        found = as_documents(X, vocabulary=vocabulary, columns=columns)
+        if y is not None:
+            found = found._replace(labels=label_texts(y, found.n_documents))
+        counts, words, options = self._count(found)
+        estimator, supervised = make_model(
+            self.model,
+            self.n_topics,
+            counts.shape[0],
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        labels = found.labels
+        if supervised:
+            if labels is None or len({*labels} - {""}) < 2:
+                raise DataError(
+                    f"the model {type(estimator).__name__} learns from labels, and "
+                    "there are none of two classes. Give them as fit(texts, labels), "
+                    "or name their column with label=."
+                )
+            known = np.array([label or None for label in labels], dtype=object)
+            estimator.fit(counts, known)
+        else:
+            estimator.fit(counts)
+        return self._keep(
+            ModelFolder(
+                model=estimator,
+                vocabulary=words,
+                labels=labels,
+                doc_ids=found.ids,
+                texts=found.texts,
+                times=found.times,
+                text=options,
+                counts=counts,
+                corpus=found.name,
+            )
+        )
+
+    def transform(self, X: Any) -> Array:
+        """Return the mixtures of topics of new documents, rows that sum to 1.
+
+        Parameters
+        ----------
+        X : documents
+            In any form that `fit` takes; words that the model does not know are left
+            out.
+        """
+        return np.asarray(
+            self._saved().model.transform(self._known_counts(as_documents(X)))
+        )
+
+    def update(self, X: Any, y: Any = None, **columns: Any) -> Self:
+        """Take in more documents; topics keep their numbers and names.
+
+        The topics go on learning from the old and the new documents, from where they
+        are. A model that cannot start from given topics keeps those it has, and only
+        the documents are added. Words that are new stay unknown.
+
+        Parameters
+        ----------
+        X : documents
+            In any form that `fit` takes.
+        y : array-like, optional
+            Their labels.
+        **columns
+            Columns of a data frame or file, as in `fit`.
+        """
+        old, new = self._saved(), as_documents(X, columns=columns)
+        if old.counts is None:
+            raise DataError(
+                "the model was saved without its documents, so it cannot learn on. "
+                "Fit it again with all of them."
+            )
+        if y is not None:
+            new = new._replace(labels=label_texts(y, new.n_documents))
+        return self._keep(updated(old, new, self._known_counts(new)))
+
+    # Looking
+
+    def table(self, n_words: int = 10, relevance: float = NAME_RELEVANCE) -> Table:
+        """Return the topics, largest first, with their words and main classes.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            Words per topic.
+        relevance : float, default=0.6
+            1 lists the most probable words, less those that other topics do not have.
+        """
+        return Table(self._record().records(n_words, relevance))
+
+    def words(self, topic: int, n: int = 20) -> Table:
+        """Return the words of a topic with their probabilities, best first."""
+        return word_table(self._record(), topic, n)
+
+    def documents(self, topic: int, n: int = 5) -> Table:
+        """Return the documents that have most of a topic, with their shares."""
+        return document_table(self._with_documents(), topic, n)
+
+    def search(self, query: str, n: int = 10, mix: float | None = None) -> Any:
+        """Return the documents nearest to a text, by topics and by words.
+
+        Parameters
+        ----------
+        query : str
+            Any text.
+        n : int, default=10
+            Most documents to return.
+        mix : float in [0, 1] or None, default=None
+            Weight of shared words: 0 is by topics alone, 1 by words alone; None is
+            0.5 where the words of the documents are known.
+
+        Returns
+        -------
+        topicfold.search.Hits
+            Names, scores, titles and passages; it shows itself as a table.
+        """
+        data = self._with_documents()
+        return find_documents(self.fitted_, data, query, n, mix, self._cutting())
+
+    def over_time(self, times: Any = None) -> Table:
+        """Return the share of every topic in every period.
+
+        Parameters
+        ----------
+        times : array-like of shape (n_documents,), optional
+            Dates or numbers; default: those that `fit` was given.
+        """
+        n_documents = self._with_documents().n_documents
+        if times is not None:
+            texts = time_texts(times, n_documents)
+            self._keep(dataclasses.replace(self._saved(), times=texts))
+        return time_table(self.data_)
+
+    def by_class(self, labels: Any = None) -> Table:
+        """Return the mean mixture of the documents of every class.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_documents,), optional
+            Classes; default: those that `fit` was given.
+        """
+        n_documents = self._with_documents().n_documents
+        if labels is not None:
+            found = label_texts(labels, n_documents)
+            self._keep(dataclasses.replace(self._saved(), labels=found))
+        return class_table(self.data_)
+
+    def plot(self, kind: str = "words", path: Any = None, **options: Any) -> Any:
+        """Draw a figure of matplotlib, and save it to `path` if given.
+
+        `kind` is "words", "map", "time", "classes" or "similarity"; `options` are
+        those of the function in :mod:`topicfold.plotting`.
+        """
+        from topicfold.plotting import plot
+
+        return plot(self._record(), kind, path, **options)
+
+    def report(self, path: Any = "report.html", **options: Any) -> Path:
+        """Write the report, one HTML file: :func:`topicfold.report.write_report`."""
+        from topicfold.report import write_report
+
+        return write_report(self._record(), path, counts=self.fitted_.counts, **options)
+
+    def explore(self, height: int = 700, **options: Any) -> Any:
+        """Show the report, with its map, in the output cell of a notebook; offline."""
+        from topicfold.plotting import Page
+        from topicfold.report import report_html
+
+        page = report_html(self._record(), counts=self.fitted_.counts, **options)
+        return Page(page, height)
+
+    # Editing
+
+    def rename(self, names: Mapping[int, str] | int, name: str | None = None) -> Self:
+        """Name topics: ``rename({3: "space"})`` or ``rename(3, "space")``."""
+        from topicfold.editing import rename_topics
+
+        if not isinstance(names, Mapping):
+            names = {names: "" if name is None else name}
+        return self._edited(rename_topics(self._saved().model, names))
+
+    def merge(self, topics: Sequence[int], name: str = "") -> Self:
+        """Make one topic of several; topics behind the others move up."""
+        from topicfold.editing import merge_topics
+
+        return self._edited(merge_topics(self._saved().model, topics, name=name))
+
+    def drop(self, topics: Sequence[int] | int) -> Self:
+        """Remove topics; topics behind them move up."""
+        from topicfold.editing import drop_topics
+
+        chosen = [topics] if isinstance(topics, int | np.integer) else topics
+        return self._edited(drop_topics(self._saved().model, chosen))
+
+    def split(self, topic: int, n_topics: int = 2) -> Self:
+        """Refit inside a topic; the parts behind the first come last."""
+        from topicfold.editing import split_topic
+
+        counts = self._saved().counts
+        if counts is None:
+            raise DataError("a split needs the documents, and the model kept none.")
+        return self._edited(
+            split_topic(self._saved().model, topic, counts, n_topics=n_topics)
+        )
+
+    # Keeping
+
+    def save(self, path: str | os.PathLike[str], *, documents: bool = True) -> Path:
+        """Save all of it as a folder, which the command line reads too.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder, or a file ending in ``.safetensors``.
+        documents : bool, default=True
+            Whether texts and counts are saved; without them there is no search by
+            words, no `update` and no `split` after loading.
+        """
+        saved = self._saved()
+        saved = dataclasses.replace(saved, text=text_to_save(saved.text))
+        if not documents:
+            saved = dataclasses.replace(saved, texts=None, counts=None)
+        return save_folder(saved, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, tokens: Any = "words") -> Self:
+        """Load what `save`, ``model.save`` or the command line saved.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder or file.
+        tokens : callable, optional
+            The function that cut the texts, if it was one: a file never says which
+            function to call.
+        """
+        saved = load_model_folder(path)
+        if not hasattr(saved.model, "topic_data"):
+            raise DataError(
+                f"{path} holds a {type(saved.model).__name__}, which has no topics to "
+                "show. Load it with topicfold.load."
+            )
+        topics = cls(len(saved.model.components_), model=clone(saved.model))
+        topics.tokens = tokens
+        return topics._keep(saved)
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame: a row per document, a column per topic."""
+        return mixture_frame(self._with_documents())
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of `transform`."""
+        return np.array(
+            [f"topic{k}" for k in range(len(self._record().topics))], object
+        )
+
+    # Showing
+
+    def __repr__(self) -> str:
+        if not hasattr(self, "fitted_"):
+            return str(super().__repr__())
+        return f"{self._title()}\n{text_table(self.table(8))}"
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "fitted_"):
+            return f"<pre>{super().__repr__()}</pre>"
+        return html_table(self.table(), self._title())
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _title(self) -> str:
+        data = self.data_
+        kind = type(self._saved().model).__name__
+        return f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
+
+    def __getattr__(self, name: str) -> Any:
+        raise answer_attribute(name)
+
+    # Parts
+
+    def _saved(self) -> ModelFolder:
+        check_is_fitted(self, "fitted_")
+        return self.fitted_
+
+    def _keep(self, saved: ModelFolder) -> Self:
+        """Hold a fitted model and its documents."""
+        self.fitted_ = saved
+        self.model_ = saved.model
+        self.data_: TopicData = saved.topic_data()
+        return self
+
+    def _edited(self, model: Any) -> Self:
+        return self._keep(dataclasses.replace(self._saved(), model=model))
+
+    def _record(self) -> TopicData:
+        check_is_fitted(self, "fitted_")
+        return self.data_
+
+    def _with_documents(self) -> TopicData:
+        """Return the record; refuse a model that has no documents."""
+        if self._record().doc_topics is None:
+            raise DataError("the model learned from a stream and knows no documents.")
+        return self.data_
+
+    def _count(self, found: Documents) -> tuple[Any, list[str], dict[str, Any] | None]:
+        """Return counts, words and the options that made them."""
+        if found.counts is not None:
+            made = None if found.text is None else dict(found.text)
+            return found.counts, found.vocabulary or [], made
+        options = {name: getattr(self, name) for name in _COUNTING}
+        options |= found.text or {}
+        counts, words = vectorize(found.texts or [], **options)
+        return counts, words, options
+
+    def _cutting(self) -> dict[str, Any]:
+        """Return how new texts are cut: as those of the fit."""
+        from topicfold.search.queries import cutting_options
+
+        text = dict(self._saved().text or {})
+        if callable(self.tokens):
+            text["tokens"] = self.tokens
+        return cutting_options(text)
+
+    def _known_counts(self, found: Documents) -> Any:
+        """Return the counts of documents in the words of the model."""
+        words = self._saved().vocabulary
+        if found.counts is None:
+            return vectorize(found.texts or [], vocabulary=words, **self._cutting())[0]
+        if found.counts.shape[1] != len(words or ()):
+            raise DataError(
+                f"the matrix has {found.counts.shape[1]} columns, the model has "
+                f"{len(words or ())} words. Count with the model's vocabulary."
+            )
+        return found.counts

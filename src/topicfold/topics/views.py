@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of a `TopicData`: words, documents, periods and classes of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from topicfold.core.tables import Table, load_pandas
+from topicfold.exceptions import DataError
+from topicfold.persistence.model_folder import ModelFolder
+from topicfold.report.documents import find_periods
+from topicfold.search import Hits, TopicIndex
+from topicfold.search.lexical import DEFAULT_MIX
+from topicfold.search.snippets import snippet, title, with_texts
+from topicfold.topic_data import NAME_RELEVANCE, TopicData
+
+
+def word_table(data: TopicData, topic: int, n: int) -> Table:
+    """Return the words of a topic with their probabilities, best first."""
+    data.name(topic)  # refuses a topic that is not there
+    ids = data.top_term_ids(n, NAME_RELEVANCE)[topic]
+    return Table(
+        {"word": data.vocabulary[i], "probability": float(data.topics[topic, i])}
+        for i in ids.tolist()
+    )
+
+
+def document_table(data: TopicData, topic: int, n: int) -> Table:
+    """Return the documents that have most of a topic, with their shares."""
+    data.name(topic)
+    shares = np.asarray(data.doc_topics)[:, topic]
+    marks = data.top_terms(10, NAME_RELEVANCE)[topic]
+    table = Table()
+    for row in np.argsort(-shares, kind="stable")[:n].tolist():
+        entry: dict[str, Any] = {
+            "document": row if data.doc_ids is None else data.doc_ids[row],
+            "share": float(shares[row]),
+        }
+        if data.labels is not None:
+            entry["label"] = data.labels[row] or ""
+        if data.texts is not None:
+            entry["title"] = title(data.texts[row])
+            entry["text"] = snippet(data.texts[row], marks)
+        table.append(entry)
+    return table
+
+
+def find_documents(
+    saved: ModelFolder,
+    data: TopicData,
+    query: str,
+    n: int,
+    mix: float | None,
+    text: Mapping[str, Any],
+) -> Hits:
+    """Return the documents nearest to a query, with titles and passages."""
+    index = TopicIndex(
+        saved.model,
+        vocabulary=data.vocabulary,
+        text=text,
+        lexical=None if saved.counts is None else "bm25",
+        n_jobs=-1,
+    )
+    index.add(saved.counts, vectors=data.doc_topics, ids=saved.doc_ids)
+    default = 0.0 if saved.counts is None else DEFAULT_MIX
+    hits = index.query(query, n=n, mix=default if mix is None else mix)
+    return hits if saved.texts is None else with_texts(hits, saved.texts, query)
+
+
+def time_table(data: TopicData) -> Table:
+    """Return the share of every topic in every period."""
+    periods = find_periods(data)
+    if periods is None:
+        raise DataError(
+            "there are no times that differ. Give them as over_time(dates), or name "
+            "their column in fit with time=. Dates are such as 2001-05-03."
+        )
+    rows = zip(periods.names, periods.documents, periods.shares, strict=True)
+    return Table(
+        {"period": name, "documents": int(number)} | _by_name(data, shares)
+        for name, number, shares in rows
+    )
+
+
+def class_table(data: TopicData) -> Table:
+    """Return the mean mixture of the documents of every class."""
+    if data.labels is None:
+        raise DataError(
+            "there are no labels. Give them as by_class(labels), or name their column "
+            "in fit with label=."
+        )
+    rows = zip(*data.class_topics(), strict=True)
+    return Table({"class": name} | _by_name(data, shares) for name, shares in rows)
+
+
+def mixture_frame(data: TopicData) -> Any:
+    """Return a pandas data frame: a row per document, a column per topic."""
+    names = list(_by_name(data, np.zeros(data.n_topics)))
+    index = None if data.doc_ids is None else list(data.doc_ids)
+    theta = np.asarray(data.doc_topics)
+    frame = load_pandas().DataFrame(theta, columns=names, index=index)
+    if data.labels is not None:
+        frame.insert(0, "label", list(data.labels))
+    if data.times is not None:
+        frame.insert(0, "time", np.asarray(data.times))
+    return frame
+
+
+def _by_name(data: TopicData, shares: Any) -> dict[str, float]:
+    """Return shares by the numbers and names of the topics."""
+    return {f"{k}: {data.name(k)}": float(share) for k, share in enumerate(shares)}
