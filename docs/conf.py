@@ -12,6 +12,7 @@ sys.path.insert(0, str(HERE))
 
 from docutils import nodes  # noqa: E402
 from generate import MODULES, public_names, write_all  # noqa: E402
+from notebooks import write_all as write_notebooks  # noqa: E402
 from pictures import draw_all  # noqa: E402
 from sphinx import addnodes  # noqa: E402
 
@@ -127,3 +128,4 @@ def setup(app):  # type: ignore[no-untyped-def]
 
 write_all(HERE / "_generated")
 draw_all(HERE / "_generated" / "pictures")
+write_notebooks(HERE / "_generated" / "notebooks")

@@ -24,7 +24,17 @@ matplotlib.use("Agg")
 from diagrams import scaling, which_model
 from matplotlib.figure import Figure
 
-from topicfold import FSTM, LDA, LSI, PLSA, LaplacianPLSA, OrthogonalPLSA, TwoPhase
+from topicfold import (
+    FSTM,
+    LDA,
+    LSI,
+    PLSA,
+    LaplacianPLSA,
+    OrthogonalPLSA,
+    TopicData,
+    TwoPhase,
+    plotting,
+)
 from topicfold.corpus import load_docs
 
 RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
@@ -312,7 +322,60 @@ def search() -> Figure:
     return figure
 
 
+@cache
+def gallery() -> Any:
+    """Return the topics that the gallery shows."""
+    from topicfold import Topics
+
+    return Topics(12).fit(load_docs(subset=[*CLASSES, *NEAR])).data_
+
+
+def gallery_words() -> Figure:
+    """Words of topics."""
+    return plotting.words(gallery())
+
+
+def gallery_map() -> Figure:
+    """Documents on a plane."""
+    return plotting.document_map(gallery())
+
+
+def gallery_classes() -> Figure:
+    """Topics of classes."""
+    return plotting.classes(gallery())
+
+
+def gallery_similarity() -> Figure:
+    """Topics that share words."""
+    return plotting.similarity(gallery())
+
+
+def gallery_time() -> Figure:
+    """Topics over time, of drawn mixtures: one topic comes, another goes."""
+    rng = np.random.default_rng(0)
+    years = rng.integers(1990, 2021, 3000)
+    weights = np.ones((len(years), 6))
+    weights[:, 0] += (years - 1990) / 6
+    weights[:, 1] += (2020 - years) / 6
+    weights[:, 2] += 6 * np.exp(-(((years - 2004) / 3) ** 2))
+    mixtures = rng.gamma(weights)
+    words = ["coming", "going", "a wave", "steady", "calm", "even"]
+    data = TopicData(
+        topics=np.eye(6),
+        vocabulary=words,
+        topic_names=words,
+        doc_topics=mixtures / mixtures.sum(axis=1, keepdims=True),
+        times=years,
+    )
+    return plotting.over_time(data)
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
+    "gallery_words": gallery_words,
+    "gallery_map": gallery_map,
+    "gallery_classes": gallery_classes,
+    "gallery_similarity": gallery_similarity,
+    "gallery_time": gallery_time,
     "topics_and_theta": topics_and_theta,
     "which_model": which_model,
     "few_labels": few_labels,

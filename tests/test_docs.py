@@ -76,7 +76,8 @@ def test_every_page_is_in_one_toctree():
     written = [page for page in named if not page.startswith("_generated/")]
     assert sorted(written) == [page for page in PAGES if page != "index.md"]
     generated = {page for page in named if page.startswith("_generated/")}
-    kinds = ("api/index", "commands", "benchmarks/index", "papers/index")
+    kinds = ["api/index", "commands", "benchmarks/index", "papers/index"]
+    kinds += [f"notebooks/{f.stem}" for f in DOCS.parent.glob("examples/*.ipynb")]
     assert generated == {f"_generated/{kind}.md" for kind in kinds}
 
 
@@ -219,6 +220,18 @@ def _run_commands(block):
         assert result.stdout.strip(), line
         if target:
             Path(target).write_text(result.stdout, encoding="utf-8")
+
+
+def test_twelve_tasks_take_three_lines_or_one_command():
+    text = (DOCS / "twelve_tasks.md").read_text(encoding="utf-8")
+    tasks = re.split(r"^## \d+\. ", text, flags=re.MULTILINE)[1:]
+    assert len(tasks) == 12
+    for task in tasks:
+        blocks = re.findall(r"^```(python|sh)\n(.*?)^```$", task, re.M | re.S)
+        assert [kind for kind, _ in blocks] in (["python", "sh"], ["python"]), task
+        for kind, block in blocks:
+            lines = [line for line in block.splitlines() if line.strip()]
+            assert len(lines) <= (3 if kind == "python" else 1), block
 
 
 @pytest.mark.parametrize("page", list(_with_code()))

@@ -86,10 +86,10 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     main = mixtures.argmax(axis=1)
     figure = _figure((8, 7))
     axes = figure.add_subplot()
-    size = float(np.clip(3000 / len(places), 1, 16))
-    axes.scatter(
-        *places.T, s=size, c=[_color(k) for k in main], alpha=0.6, linewidths=0
-    )
+    size = float(np.clip(12_000 / len(places), 2, 24))
+    colors = [_color(topic) for topic in main]
+    # As pixels inside a vector figure: thousands of shapes would be slow to show.
+    axes.scatter(*places.T, s=size, c=colors, alpha=0.6, linewidths=0, rasterized=True)
     anchors = topic_anchors(places, mixtures)
     outline = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
     for topic in _largest(data, n_labels):
@@ -239,12 +239,7 @@ class Page:
 
 
 def _figure(size: tuple[float, float]) -> Any:
-    figure = load_figure()(figsize=size, layout="constrained")
-    # A figure that no window manages is shown by what this makes of it.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
-    return figure
+    return load_figure()(figsize=size, layout="constrained")
 
 
 def _matrix(values: Any, rows: Any, columns: Any) -> Any:

@@ -112,6 +112,7 @@ def fake_docs(monkeypatch):
         name="docs",
         min_df=1,
         max_df=1.0,
+        stop_words=None,
     )
     monkeypatch.setattr("topicfold.corpus.load_docs", lambda **bounds: corpus)
     return corpus

@@ -57,7 +57,8 @@ def test_common_defaults_are_no_options(monkeypatch):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_fit_into_a_terminal(command):
-    text = inspect.getdoc(getattr(import_module(f"topicfold.cli.{command}"), command))
+    name = command.replace("-", "_")
+    text = inspect.getdoc(getattr(import_module(f"topicfold.cli.{name}"), name))
     lines = [line for line in text.splitlines() if line.startswith("  ")]
     assert lines
     assert max(map(len, lines)) <= 78

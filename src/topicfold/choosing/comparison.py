@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import time
 import warnings
@@ -176,14 +177,23 @@ class Comparison:
 
 
 def load_figure() -> Any:
-    """Return matplotlib's Figure, which needs no display."""
+    """Return matplotlib's Figure, which needs no display and shows in notebooks."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingDependencyError(
             "a picture needs matplotlib: pip install 'topicfold[plot]'."
         ) from error
-    return Figure
+
+    class ShownFigure(Figure):
+        """A figure that a notebook shows, with or without pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            stream = io.BytesIO()
+            self.savefig(stream, format="png", dpi=100)
+            return stream.getvalue()
+
+    return ShownFigure
 
 
 def format_score(name: str, value: float | None) -> str:

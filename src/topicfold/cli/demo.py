@@ -89,7 +89,7 @@ def demo(
         _fit_one(name, train, test, output / name, topics, seed) for name in _MODELS
     ]
     shown = fits[0][1]
-    page = report_fit(shown, train, place)
+    page = report_fit(shown, place, train)
     _show_topics(shown.topic_data())
     _show_scores([_score_unigram(train, test), *(cells for cells, _ in fits)])
     for name in _MODELS:

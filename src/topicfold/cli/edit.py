@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import counted, show_fact, show_next, show_removed
+from topicfold.cli.console import counted, show_fact, show_next
 from topicfold.cli.inputs import read_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
 
@@ -39,7 +39,10 @@ _Split = Annotated[
 ]
 _Documents = Annotated[
     str | None,
-    typer.Option(metavar="INPUT", help="The training documents, for --split."),
+    typer.Option(
+        metavar="INPUT",
+        help="The training documents, for --split, if the model did not keep them.",
+    ),
 ]
 _Apply = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Apply the edits of a JSON file.")
@@ -70,15 +73,15 @@ def edit(
     [bold]Examples[/bold]
       topicfold edit model -o edited --rename "3=space flight" --drop 7
       topicfold edit model -o edited --merge 1,4
-      topicfold edit model -o edited --split 2:3 --documents reviews.txt
+      topicfold edit model -o edited --split 2:3
       topicfold edit model -o edited --apply names.json    what the report exports
 
     [bold]In Python[/bold]
-      import topicfold
-      from topicfold.editing import merge_topics, rename_topics
-      model = rename_topics(topicfold.load("model"), {3: "space flight"})
-      merge_topics(model, [1, 4]).save("edited")
+      from topicfold import Topics
+      topics = Topics.load("model").rename(3, "space flight").merge([1, 4])
+      topics.save("edited")
     """
+    from topicfold.cli.report import report_fit
     from topicfold.editing import apply_edits
     from topicfold.persistence.model_folder import (
         check_output_folder,
@@ -105,20 +108,22 @@ def edit(
         refuse_unused(options, "--documents")
     X = None
     if needs_documents:
-        if documents is None:
+        X = saved.counts
+        if documents is not None:
+            X, _ = read_new_documents(documents, saved, options)
+        elif X is None:
             raise CommandError(
                 "--split needs the training documents: --documents INPUT."
             )
-        X, _ = read_new_documents(documents, saved, options)
     edited = apply_edits(saved.model, edits, X=X)
-    page = report_file(output)
-    had_report = page.is_file()
-    save_folder(dataclasses.replace(saved, model=edited), output)
+    result = dataclasses.replace(saved, model=edited)
+    save_folder(result, output)
+    page = report_fit(result, report_file(output))
     n_topics = counted(len(edited.components_), "topic")
     show_fact("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
     show_fact("Saved", str(output))
-    if had_report:
-        show_removed(page)
+    if page is not None:
+        show_fact("Report", str(page))
     show_next("topicfold topics {}", output)
 
 

@@ -31,7 +31,9 @@ _graph = functools.partial(typer.Option, rich_help_panel="Graph of documents")
 _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the model.")
 ]
-_Model = Annotated[str, typer.Option("--model", "-m", help=f"One of: {model_names()}.")]
+_Model = Annotated[
+    str, typer.Option("--model", "-m", help=f"One of: {model_names()}; see above.")
+]
 _MaxIter = Annotated[int | None, _fit(min=1, help="Largest number of iterations.")]
 _Tol = Annotated[float | None, _fit(min=0, help="Relative change that ends the fit.")]
 _Algorithm = Annotated[str | None, _fit(help="For lda: cvb0 or variational.")]
@@ -100,8 +102,12 @@ def fit(
     """Learn topics from documents and save the model.
 
     INPUT is a folder of .txt files (sub-folders are labels), a .txt file with one
-    document per line, a .csv, .tsv, .jsonl or .parquet file with a column "text",
-    counts in any format of topicfold convert, or the word docs: the built-in corpus.
+    document per line, a .csv, .tsv, .json, .jsonl, .xlsx or .parquet file with a column
+    "text", counts in any format of topicfold convert, or the word docs: the built-in
+    corpus. A column "title" stands above the text; a column of dates is the time.
+
+    [bold]Models[/bold]
+    {models}
 
     [bold]Examples[/bold]
       topicfold fit reviews.txt -k 30 -o reviews-model
@@ -111,11 +117,10 @@ def fit(
       topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
 
     [bold]In Python[/bold]
-      from topicfold import LDA, corpus
-      texts = corpus.read_texts("reviews.txt").texts
-      X, words = corpus.vectorize(texts, stop_words="english")
-      model = LDA(30, random_state=0, n_jobs=-1).fit(X)
-      model.save("reviews-model")
+      from topicfold import Topics
+      topics = Topics(30).fit("reviews.txt")
+      topics.report("report.html")
+      topics.save("reviews-model")
     """
     from topicfold.cli.report import report_fit
     from topicfold.persistence import check_saveable
@@ -162,7 +167,7 @@ def fit(
     had_report = place.is_file()
     save_folder(saved, output)
     if entry.has_topics if report is None else report:
-        page = report_fit(saved, corpus, place, quiet=quiet)
+        page = report_fit(saved, place, corpus, quiet=quiet)
     if not quiet:
         if had_report:
             show_removed(place)

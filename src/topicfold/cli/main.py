@@ -14,6 +14,7 @@ import typer
 
 from topicfold._version import __version__
 from topicfold.cli.messages import EXIT_INTERRUPTED, MessageGroup
+from topicfold.registry import models
 
 app = typer.Typer(
     name="topicfold",
@@ -51,12 +52,17 @@ def _start(
       topicfold transform model new.txt            find them in new documents
 
     [bold]In Python[/bold]
-      from topicfold import LDA
-      LDA(n_components=30).fit(counts)
+      from topicfold import Topics
+      Topics(30).fit(texts)
     """
     # MessageGroup takes --debug at any place; here it is for the help.
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def _models() -> str:
+    """Return a line for every model, those that other packages registered too."""
+    return "\n".join(f"  {entry.name:<15}{entry.title}" for entry in models())
 
 
 def _help(command: Callable[..., None]) -> str:
@@ -64,7 +70,8 @@ def _help(command: Callable[..., None]) -> str:
 
     Those with indented lines are kept as they are, by a backspace before them.
     """
-    parts = (inspect.getdoc(command) or "").split("\n\n")
+    text = (inspect.getdoc(command) or "").replace("{models}", _models())
+    parts = text.split("\n\n")
     return "\n\n".join(
         f"\b\n{part}" if "  " in part else part.replace("\n", " ") for part in parts
     )
@@ -72,13 +79,14 @@ def _help(command: Callable[..., None]) -> str:
 
 # Each command is a function in the module of its name.
 COMMANDS = (
-    *("classify", "compare", "convert", "demo", "edit", "fit"),
-    *("info", "quiz", "report", "search", "topics", "transform"),
+    *("choose-k", "classify", "compare", "convert", "demo", "edit", "fit"),
+    *("info", "quiz", "report", "search", "topics", "transform", "update"),
 )
 app.callback(invoke_without_command=True, help=_help(_start))(_start)
 for _name in COMMANDS:
-    _command = getattr(import_module(f"topicfold.cli.{_name}"), _name)
-    app.command(help=_help(_command))(_command)
+    _place = _name.replace("-", "_")
+    _command = getattr(import_module(f"topicfold.cli.{_place}"), _place)
+    app.command(_name, help=_help(_command))(_command)
 
 
 def run() -> None:

@@ -72,9 +72,8 @@ def report(
       topicfold report reviews-model --documents reviews.txt -o report.html
 
     [bold]In Python[/bold]
-      from topicfold.report import write_report
-      data = model.topic_data(words, texts=texts, labels=labels)
-      write_report(data, "report.html", counts=X)
+      from topicfold import Topics
+      Topics.load("reviews-model").report("report.html")
     """
     from topicfold.persistence.model_folder import report_file
 
@@ -121,9 +120,9 @@ def check_report_file(file: Path) -> None:
 
 
 def report_fit(
-    saved: ModelFolder, corpus: Any, file: Path, *, quiet: bool = False
+    saved: ModelFolder, file: Path, corpus: Any = None, *, quiet: bool = False
 ) -> Path | None:
-    """Write the report of a model that was just fitted and saved.
+    """Write the report of a model that was just saved, with the texts of a corpus.
 
     Whatever goes wrong is one line on standard error, since the model is saved.
     """
@@ -135,6 +134,7 @@ def report_fit(
         check_report_file(file)
         read_times(saved.times)  # for its note
         data = saved.topic_data()
+        counts = saved.counts if corpus is None else corpus.counts
         # A corpus on disk has no texts, and counts in blocks.
         if getattr(corpus, "texts", None) is not None:
             data = dataclasses.replace(data, texts=corpus.texts)
@@ -143,7 +143,7 @@ def report_fit(
                 data,
                 file,
                 title=report_title(saved.corpus, data),
-                counts=corpus.counts if sparse.issparse(corpus.counts) else None,
+                counts=counts if sparse.issparse(counts) else None,
                 term_of=_term_of(saved.text),
             )
     except Exception as error:

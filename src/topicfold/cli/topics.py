@@ -61,8 +61,8 @@ def topics(
       topicfold topics reviews-model --format csv > topics.csv
 
     [bold]In Python[/bold]
-      from topicfold.persistence.model_folder import load_model_folder
-      load_model_folder("reviews-model").topic_data().top_terms(15)
+      from topicfold import Topics
+      Topics.load("reviews-model").table(15)
     """
     from topicfold.persistence.model_folder import load_model_folder
 

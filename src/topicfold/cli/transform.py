@@ -46,13 +46,8 @@ def transform(
       topicfold transform reviews-model new.jsonl -o mixtures.parquet
 
     [bold]In Python[/bold]
-      import topicfold
-      from topicfold import corpus
-      from topicfold.persistence.model_folder import load_model_folder
-      saved = load_model_folder("reviews-model")
-      texts = corpus.read_texts("new.txt").texts
-      X, _ = corpus.vectorize(texts, vocabulary=saved.vocabulary, **saved.text)
-      saved.model.transform(X)
+      from topicfold import Topics
+      Topics.load("reviews-model").transform("new.txt")
     """
     suffix = Path(output).suffix.lower()
     if output != STDOUT and suffix not in _SUFFIXES:
@@ -74,11 +69,20 @@ def transform(
         )
     counts, ids = read_new_documents(source, saved, options)
     mixtures = saved.model.transform(counts)
+    topics = topic_columns(saved.model, mixtures.shape[1])
     names = ids or [str(row) for row in range(len(mixtures))]
     if output == STDOUT:
-        _write_csv(sys.stdout, names, mixtures)
+        _write_csv(sys.stdout, names, mixtures, topics)
     else:
-        write_atomically(Path(output), lambda to: _write(to, suffix, names, mixtures))
+        write_atomically(
+            Path(output), lambda to: _write(to, suffix, names, mixtures, topics)
+        )
+
+
+def topic_columns(model: Any, n_topics: int) -> list[str]:
+    """Return the names of the columns of mixtures, with the topics' own names."""
+    own = getattr(model, "topic_names_", None) or [""] * n_topics
+    return [f"topic{k} {name}".strip() for k, name in enumerate(own)]
 
 
 def _pyarrow() -> Any:
@@ -94,17 +98,21 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _write_csv(stream: TextIO, names: Sequence[str], mixtures: Any) -> None:
+def _write_csv(
+    stream: TextIO, names: Sequence[str], mixtures: Any, topics: list[str]
+) -> None:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["id", *(f"topic{topic}" for topic in range(mixtures.shape[1]))])
+    writer.writerow(["id", *topics])
     for name, row in zip(names, mixtures, strict=True):
         writer.writerow([name, *(f"{value:.6g}" for value in row.tolist())])
 
 
-def _write(file: Path, suffix: str, names: Sequence[str], mixtures: Any) -> None:
+def _write(
+    file: Path, suffix: str, names: Sequence[str], mixtures: Any, topics: list[str]
+) -> None:
     if suffix == ".csv":
         with file.open("w", encoding="utf-8", newline="") as text:
-            _write_csv(text, names, mixtures)
+            _write_csv(text, names, mixtures, topics)
     elif suffix == ".npz":
         import numpy as np
 
@@ -112,5 +120,5 @@ def _write(file: Path, suffix: str, names: Sequence[str], mixtures: Any) -> None
             np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
     else:
         pyarrow = _pyarrow()
-        columns = {f"topic{k}": mixtures[:, k] for k in range(mixtures.shape[1])}
+        columns = {name: mixtures[:, k] for k, name in enumerate(topics)}
         pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **columns}), file)

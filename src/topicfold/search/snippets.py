@@ -103,12 +103,14 @@ def with_texts(hits: Hits, texts: Sequence[str], query: str | None = None) -> Hi
     words = tuple(words_of(query or ""))
     found = [texts[row] for row in hits.rows.tolist()]
     titles = tuple(title(text) for text in found)
-    bodies = (
-        text.lstrip()[len(head) :].strip() if "\n" in text.strip() else text
-        for text, head in zip(found, titles, strict=True)
-    )
-    snippets = tuple(snippet(body, words) for body in bodies)
+    snippets = tuple(snippet(body(text), words) for text in found)
     return replace(hits, titles=titles, snippets=snippets, words=words)
+
+
+def body(text: str) -> str:
+    """Return a text without its first line, unless it has no other."""
+    first, _, rest = text.strip().partition("\n")
+    return rest.strip() or first
 
 
 def title(text: str, length: int = 90) -> str:

@@ -14,7 +14,7 @@ from topicfold.persistence.model_folder import ModelFolder
 from topicfold.report.documents import find_periods
 from topicfold.search import Hits, TopicIndex
 from topicfold.search.lexical import DEFAULT_MIX
-from topicfold.search.snippets import snippet, title, with_texts
+from topicfold.search.snippets import body, snippet, title, with_texts
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 
@@ -43,7 +43,7 @@ def document_table(data: TopicData, topic: int, n: int) -> Table:
             entry["label"] = data.labels[row] or ""
         if data.texts is not None:
             entry["title"] = title(data.texts[row])
-            entry["text"] = snippet(data.texts[row], marks)
+            entry["text"] = snippet(body(data.texts[row]), marks)
         table.append(entry)
     return table
 

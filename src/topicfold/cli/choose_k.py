@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold choose-k``: how many topics for these documents?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicfold.cli import inputs
+from topicfold.cli.console import (
+    plain_table,
+    show_corpus,
+    show_fact,
+    stdout_console,
+    working,
+)
+from topicfold.cli.inputs import in_memory, read_corpus
+from topicfold.cli.messages import CommandError
+from topicfold.registry import model_names
+
+if TYPE_CHECKING:
+    from topicfold.choosing import Selection
+
+_CANDIDATES = (5, 10, 20, 40, 80, 160)
+_LEGEND = (
+    "perplexity (of unseen words): lower is better; NPMI coherence, diversity, "
+    "stability and accuracy: higher is better"
+)
+_Topics = Annotated[
+    str | None,
+    typer.Option(
+        "--topics",
+        "-k",
+        metavar="K,K,…",
+        help="Numbers to try, separated by commas.",
+        show_default="5 to 160, by the number of documents",
+    ),
+]
+_Model = Annotated[str, typer.Option("--model", "-m", help=f"One of: {model_names()}.")]
+_Restarts = Annotated[
+    int, typer.Option(min=1, help="Fits for each number; one has no stability.")
+]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.")
+]
+
+
+@inputs.takes_text_options(without=("id", "time"))
+def choose_k(
+    source: inputs.InputArgument,
+    topics: _Topics = None,
+    model: _Model = "lda",
+    restarts: _Restarts = 2,
+    plot: _Plot = None,
+    seed: inputs.SeedOption = 0,
+    jobs: inputs.JobsOption = -1,
+    quiet: inputs.QuietOption = False,
+    *,
+    options: inputs.TextOptions,
+) -> None:
+    """Fit a model with several numbers of topics, score each, and suggest one.
+
+    INPUT is as in topicfold fit. A tenth of the documents is held out. With labels the
+    accuracy decides, without them perplexity, coherence and stability together. The
+    suggestion is a start: look at the topics.
+
+    [bold]Examples[/bold]
+      topicfold choose-k reviews.txt --plot topics.png
+      topicfold choose-k reviews.csv --text body -k 10,20,30,50
+
+    [bold]In Python[/bold]
+      from topicfold import LDA, select_n_components
+      select_n_components(LDA(), corpus.counts, [10, 20, 30, 50]).plot()
+    """
+    from topicfold.choosing import select_n_components
+    from topicfold.choosing.comparison import load_figure
+    from topicfold.cli.registry import make_model
+
+    sizes = None if topics is None else _numbers(topics)
+    estimator = make_model(model, {"random_state": seed, "n_jobs": jobs})
+    if plot is not None:
+        load_figure()  # before the work
+    found, _ = read_corpus(source, options, quiet=quiet)
+    corpus = in_memory(found, source)
+    if not quiet:
+        show_corpus(corpus)
+    most = corpus.n_documents // 5
+    sizes = sizes or [size for size in _CANDIDATES if size <= most] or [2]
+    inputs.check_topics(max(sizes), corpus.n_documents)
+    y, classes = corpus.encoded_labels()
+    with working(f"Fitting {len(sizes) * restarts} models …", quiet=quiet):
+        chosen = select_n_components(
+            estimator,
+            corpus.counts,
+            sizes,
+            y if len(classes) > 1 else None,
+            n_restarts=restarts,
+            random_state=seed,
+        )
+    _show(chosen)
+    if plot is not None:
+        chosen.plot(plot)
+        show_fact("Picture", str(plot))
+    best = chosen.suggested()
+    show_fact("Suggests", f"{best} topics")
+    if not quiet:
+        show_fact("Next", f"topicfold fit {source} -k {best} -o model")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise CommandError(
+            f"--topics is {text!r}. Give whole numbers separated by commas, such as "
+            "10,20,40."
+        )
+    return numbers
+
+
+def _show(chosen: Selection) -> None:
+    """Print the table, the suggested number marked."""
+    rows = [line.strip("| ").split(" | ") for line in chosen.to_markdown().splitlines()]
+    best = str(chosen.suggested())
+    table = plain_table()
+    for name in rows[0]:
+        table.add_column(name, justify="right")
+    for cells in rows[2:]:
+        table.add_row(*cells, style="bold" if cells[0] == best else None)
+    console = stdout_console()
+    console.print(table)
+    console.print(_LEGEND)

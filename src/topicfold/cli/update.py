@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold update``: more documents for a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from topicfold.cli import inputs
+from topicfold.cli.console import counted, show_fact, show_next, working
+from topicfold.cli.messages import CommandError
+
+_Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="Folder for the result.",
+        show_default="the model's own",
+    ),
+]
+
+
+@inputs.takes_text_options(without=inputs.WORD_OPTIONS)
+def update(
+    folder: inputs.ModelArgument,
+    source: inputs.InputArgument,
+    output: _Output = None,
+    force: inputs.ForceOption = False,
+    quiet: inputs.QuietOption = False,
+    *,
+    options: inputs.TextOptions,
+) -> None:
+    """Add documents to a saved model; its topics keep their numbers and names.
+
+    The topics go on learning from the old and the new documents, from where they are.
+    A model that cannot start from given topics keeps those it has. Words that the
+    model does not know stay unknown: after much news, fit anew.
+
+    [bold]Examples[/bold]
+      topicfold update reviews-model reviews-of-may.csv
+      topicfold update reviews-model reviews-of-may.csv -o newer-model
+
+    [bold]In Python[/bold]
+      from topicfold import Topics
+      Topics.load("reviews-model").update(texts).save("newer-model")
+    """
+    from topicfold.cli.report import report_fit
+    from topicfold.corpus.inputs import Documents
+    from topicfold.persistence.model_folder import (
+        check_output_folder,
+        load_model_folder,
+        report_file,
+        save_folder,
+    )
+    from topicfold.topics.fitting import updated
+
+    target = folder if output is None else output
+    check_output_folder(target, replace=force or output is None)
+    saved = load_model_folder(folder)
+    if saved.counts is None or not hasattr(saved.model, "doc_topics_"):
+        raise CommandError(
+            f"the model in {folder} was saved without its documents, so it cannot "
+            "learn on. Fit it again: topicfold fit keeps them."
+        )
+    counts, found = inputs.count_new_documents(source, saved, options)
+    new = Documents(
+        found.texts,
+        counts=counts,
+        labels=found.labels,
+        ids=found.ids,
+        times=found.times,
+    )
+    with working("Learning …", quiet=quiet):
+        result = updated(saved, new, counts)
+    save_folder(result, target)
+    page = report_fit(result, report_file(target), quiet=quiet)
+    if not quiet:
+        old, total = saved.counts.shape[0], result.counts.shape[0]
+        show_fact("Updated", f"{counted(total - old, 'new document')}, now {total:,}")
+        show_fact("Saved", str(target))
+        if page is not None:
+            show_fact("Report", str(page))
+        show_next("topicfold topics {}", target)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import pytest
+
+OPTIONS = ("--min-df", 1, "--max-df", 1.0)
+
+
+@pytest.fixture
+def many(tmp_path):
+    file = tmp_path / "many.txt"
+    kinds = ["red fox wood wolf", "blue fish sea boat", "old tree leaf root"]
+    file.write_text("\n".join(f"{kinds[i % 3]} {kinds[i % 3]}" for i in range(45)))
+    return file
+
+
+def test_a_table_and_a_suggestion(cli, many, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "k.png"
+    done = cli("choose-k", many, "-k", "2,3", "--plot", picture, *OPTIONS)
+    assert done.exit_code == 0, done.stderr
+    assert picture.stat().st_size > 1000
+    lines = done.stdout.splitlines()
+    (head,) = [line for line in lines if line.strip().startswith("topics")]
+    assert "stability" in head
+    (best,) = [line for line in lines if line.startswith("Suggests")]
+    assert best.split()[1] in ("2", "3")
+    assert any(f"-k {best.split()[1]} -o model" in line for line in lines)
+
+
+def test_numbers_follow_the_documents(cli, many):
+    done = cli("choose-k", many, "--restarts", 1, "-m", "plsa", *OPTIONS, "-q")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "Suggests 5 topics"
+
+
+@pytest.mark.parametrize("numbers", ["a,b", "0", "", "3;4"])
+def test_numbers_that_are_none(cli, check_error, many, numbers):
+    check_error(cli("choose-k", many, "-k", numbers), "separated by commas")
+
+
+def test_more_topics_than_documents(cli, check_error, many):
+    check_error(cli("choose-k", many, "-k", "10,900", *OPTIONS), "900 topics are more")

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import csv
+import io
+import json
+
+import pytest
+
+from topicfold.persistence.model_folder import load_model_folder
+
+FIT = ("-k", 2, "--min-df", 1, "--max-df", 1.0, "-q")
+
+
+@pytest.fixture
+def fitted(cli, texts, tmp_path):
+    folder = tmp_path / "model"
+    assert cli("fit", texts, "-o", folder, *FIT).exit_code == 0
+    return folder
+
+
+def test_more_documents(cli, fitted, tmp_path):
+    new = tmp_path / "new.txt"
+    new.write_text("a blue fish\nred fox, unheard\n", encoding="utf-8")
+    before = load_model_folder(fitted)
+    done = cli("update", fitted, new)
+    assert done.exit_code == 0, done.stderr
+    assert "2 new documents, now 8" in done.stdout
+    assert "1 of" in done.stderr  # one word is not known
+    after = load_model_folder(fitted)
+    assert after.texts[6:] == ["a blue fish", "red fox, unheard"]
+    assert after.counts.shape == (8, before.counts.shape[1])
+    assert (fitted / "report.html").is_file()
+
+
+def test_into_another_folder(cli, check_error, fitted, texts, tmp_path):
+    done = cli("update", fitted, texts, "-o", tmp_path / "new", "-q")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert load_model_folder(fitted).counts.shape[0] == 6
+    assert load_model_folder(tmp_path / "new").counts.shape[0] == 12
+    check_error(cli("update", fitted, texts, "-o", tmp_path / "new"), "--force")
+
+
+def test_a_model_without_documents(cli, check_error, texts, tmp_path):
+    folder = tmp_path / "bare"
+    assert cli("fit", texts, "-o", folder, *FIT, "--no-documents").exit_code == 0
+    saved = load_model_folder(folder)
+    assert (saved.texts, saved.counts) == (None, None)
+    check_error(cli("update", folder, texts), "saved without its documents")
+    check_error(
+        cli("edit", folder, "--split", "0:2", "-o", tmp_path / "x"), "--documents INPUT"
+    )
+
+
+def test_edits_need_no_documents_and_write_a_report(cli, fitted, tmp_path):
+    edited = tmp_path / "edited"
+    options = ("--split", "0:2", "--rename", "1=my name")
+    done = cli("edit", fitted, *options, "-o", edited)
+    assert done.exit_code == 0, done.stderr
+    assert "my name" in (edited / "report.html").read_text(encoding="utf-8")
+    new = tmp_path / "new.txt"
+    new.write_text("a fox\n", encoding="utf-8")
+    table = cli("transform", edited, new).stdout
+    assert next(csv.reader(io.StringIO(table))) == [
+        *("id", "topic0", "topic1 my name", "topic2"),
+    ]
+    shown = json.loads(cli("topics", edited, "-f", "json").stdout)
+    assert "my name" in {row["name"] for row in shown}
