@@ -65,7 +65,8 @@ def test_few_labels_take_the_graph_model(cli, labelled, options, tmp_path):
     labelled.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = train(cli, labelled, options, tmp_path / "model")
     assert result.exit_code == 0, result.stderr
-    assert "LocallyConsistentPLSA, 4 topics of all documents" in result.stdout
+    assert "LocallyConsistentPLSA, 4 topics of all documents, 3 starts" in result.stdout
+    assert "a linear rule on " in result.stdout
     assert "100.0% of 6 documents" in result.stdout
     assert "(95 % interval: 61.0% to 100.0%)" in result.stdout
     new = tmp_path / "new.txt"

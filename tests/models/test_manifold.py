@@ -142,12 +142,37 @@ def test_labels_join_and_part_documents_where_asked(planted):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_labels_do_not_change_the_features_by_default(model, planted):
+def test_labels_change_nothing_but_the_strength(model, planted):
     """Features of labelled documents must be like those of all others."""
     X, theta, _ = planted
-    fitted = model(4, random_state=0, max_iter=3)
+    y = theta.argmax(axis=1)
+    name = "step" if model is DiscriminativePLSA else "weight"
+    fitted = model(4, random_state=0, max_iter=3, **{name: 0.2})
     plain = clone(fitted).fit_transform(X)
-    np.testing.assert_array_equal(plain, fitted.fit_transform(X, theta.argmax(axis=1)))
+    np.testing.assert_array_equal(plain, fitted.fit_transform(X, y))
+    assert getattr(fitted, f"{name}_") == 0.2
+    full = model._full_strength
+    fitted.set_params(**{name: None})
+    without = getattr(clone(fitted).fit(X), f"{name}_")
+    assert 0.3 * full < without < full
+    assert getattr(clone(fitted).fit(X, y), f"{name}_") > without  # the graph is good
+    wrong = np.random.default_rng(0).permutation(y)
+    assert getattr(clone(fitted).fit(X, wrong), f"{name}_") <= full
+    # What is no label is not used.
+    regressed = clone(fitted).fit(X, np.linspace(0.1, 0.9, 300))
+    assert getattr(regressed, f"{name}_") == without
+
+
+def test_a_graph_of_chance_is_hardly_used(planted):
+    X = planted[0]
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 300, (2, 1500))
+    chance = sparse.coo_matrix((np.ones(1500), ends), (300, 300)).tocsr()
+    model = LocallyConsistentPLSA(4, random_state=0, max_iter=3)
+    assert model.set_params(graph=chance).fit(X).weight_ < 0.15
+    assert model.set_params(graph=document_graph(X, 5)).fit(X).weight_ > 0.4
+    model.set_params(paper_lambda=3.0).fit(X)
+    assert not hasattr(model, "weight_")
 
 
 def test_labels_may_be_names():

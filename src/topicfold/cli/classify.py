@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -51,6 +51,18 @@ _Explain = Annotated[
     int,
     typer.Option(min=0, metavar="N", help="Add the N words that spoke for the class."),
 ]
+_Abstain = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=0.99,
+        metavar="P",
+        help="Leave the class empty where its probability is below P.",
+    ),
+]
+_Proba = Annotated[
+    bool, typer.Option("--proba", help="Add the probability of the class.")
+]
 _Output = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="CSV file; - prints.")
 ]
@@ -66,6 +78,8 @@ def classify(
     model: _Base = None,
     check: _Check = True,
     explain: _Explain = 0,
+    proba: _Proba = False,
+    abstain: _Abstain = 0.0,
     output: _Output = STDOUT,
     seed: inputs.SeedOption = 0,
     jobs: inputs.JobsOption = -1,
@@ -98,10 +112,12 @@ def classify(
             raise CommandError(
                 "--topics, --model, --no-check and --force need --train."
             )
-        _predict(folder, source, options, explain, output)
+        _predict(folder, source, options, _Asked(explain, proba, abstain), output)
         return
-    if explain or output != STDOUT:
-        raise CommandError("--explain and --output are for new documents alone.")
+    if explain or proba or abstain or output != STDOUT:
+        raise CommandError(
+            "--explain, --proba, --abstain and --output are for new documents alone."
+        )
     check_output_folder(folder, replace=force)
     name = _model_name(model)
     found, text = inputs.read_corpus(source, options)
@@ -114,7 +130,8 @@ def classify(
         _fit_and_check(classifier, corpus.counts, labels)
     else:
         with working("Learning …"):
-            classifier.fit(corpus.counts, labels)
+            classifier.set_params(cv=0).fit(corpus.counts, labels)
+    show_fact("Rule", _taught(classifier))
     save_folder(inputs.fitted_folder(classifier, corpus, text), folder)
     show_fact("Saved", str(folder))
     show_next("topicfold classify {} NEW-DOCUMENTS", folder)
@@ -122,22 +139,18 @@ def classify(
 
 def _fit_and_check(classifier: Any, counts: Any, labels: Any) -> None:
     """Fit, and say how well documents are classified without their labels."""
-    from scipy.stats import binomtest
-
     try:
         with working("Learning, with and without each label …"):
-            rows, predicted = classifier.fit_cross_predict(counts, labels)
+            classifier.fit_cross_predict(counts, labels)
     except DataError as error:
         if "too few" not in str(error):
             raise
         raise CommandError(f"{error} --no-check trains without it.") from error
-    right = predicted == labels[rows]
-    share = binomtest(int(right.sum()), len(right))
-    low, high = share.proportion_ci(method="wilson")
+    found = classifier.accuracy_
     show_fact(
         "Accuracy",
-        f"{right.mean():.1%} of {len(right):,} documents classified without their "
-        f"labels (95 % interval: {low:.1%} to {high:.1%})",
+        f"{found.share:.1%} of {found.n_documents:,} documents classified without "
+        f"their labels (95 % interval: {found.low:.1%} to {found.high:.1%})",
     )
 
 
@@ -174,13 +187,25 @@ def _make_classifier(
 def _choice(model: Any, labels: Any) -> str:
     """Say which topics were chosen, and by what."""
     known, total = int((labels != "").sum()), len(labels)
-    base = getattr(model, "base", None)
-    if base is None:
-        what = f"{type(model).__name__}, {model.n_components} topics of all documents"
+    inner = getattr(model, "base", getattr(model, "model", model))
+    what = f"{type(inner).__name__}, {inner.n_components} topics"
+    if hasattr(model, "base"):
+        what += ", refined with the labels"
     else:
-        name = type(base).__name__
-        what = f"{name}, {base.n_components} topics, refined with the labels"
+        what += f" of all documents, {model.n_starts} starts side by side"
     return f"{what}; {known:,} of {total:,} documents have a label"
+
+
+def _taught(classifier: Any) -> str:
+    """Say in a sentence what was chosen by the labels."""
+    starts = getattr(classifier.model_, "models_", None)
+    if starts is None:
+        return f"a linear rule on {classifier.choice_}"
+    trust = starts[0].weight_
+    return (
+        f"a linear rule on {classifier.choice_}; neighbours count {trust:.0%} of what "
+        "they would in a graph of full trust"
+    )
 
 
 def _checked_labels(labels: Sequence[str | None] | None) -> Any:
@@ -198,10 +223,18 @@ def _checked_labels(labels: Sequence[str | None] | None) -> Any:
     return cleaned
 
 
+class _Asked(NamedTuple):
+    """What to write of each document beside its class."""
+
+    n_words: int
+    proba: bool
+    abstain: float
+
+
 def _predict(
-    folder: Path, source: str, options: inputs.TextOptions, n_words: int, output: str
+    folder: Path, source: str, options: inputs.TextOptions, asked: _Asked, output: str
 ) -> None:
-    """Write the classes as CSV, with the words that spoke for them if asked."""
+    """Write the classes as CSV, with what else was asked for."""
     from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
 
@@ -214,10 +247,15 @@ def _predict(
         )
     counts, ids = inputs.read_new_documents(source, saved, options)
     rows = []
+    if asked.abstain:
+        model.set_params(abstain=asked.abstain)
+    shares = model.predict_proba(counts).max(axis=1) if asked.proba else ()
     for row, label in enumerate(model.predict(counts)):
         cells = {"id": ids[row] if ids else str(row), "class": label}
-        if n_words:
-            reasons = model.explain(counts[[row]], n=n_words).words
+        if asked.proba:
+            cells["probability"] = f"{shares[row]:.3f}"
+        if asked.n_words:
+            reasons = model.explain(counts[[row]], n=asked.n_words).words
             cells["words"] = " ".join(_word(saved, reason.word) for reason in reasons)
         rows.append(cells)
     content = csv_table(rows)

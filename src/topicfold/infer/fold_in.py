@@ -98,7 +98,7 @@ def neighbor_fold_in(
     X: sparse.csr_matrix,
     topics: Array,
     *,
-    near: Callable[[sparse.csr_matrix], Any],
+    edges: sparse.csr_array,
     training_theta: Array,
     neighbor_shares: Shares,
     max_iter: int,
@@ -110,12 +110,12 @@ def neighbor_fold_in(
 
     Iterates ``θ_d = (1 − g_d) N_d / n_d + g_d m_d`` with m_d the mean of the
     neighbours' θ, held fixed, and g_d the neighbours' share, which `neighbor_shares`
-    gives for lengths and degrees: the model's own θ-step for one row. `near` returns
-    the weights of documents' edges to training documents. Each document stops by
-    itself.
+    gives for lengths and degrees: the model's own θ-step for one row. `edges` are the
+    weights of documents' edges to training documents. Each document stops by itself.
     """
     place = {"dtype": X.dtype, "device": device}
-    parts = []
+    all_degrees = np.asarray(edges.sum(axis=1)).ravel()
+    parts: list[Array] = []
     for rows in _parts_with_room(X, len(topics), place):
         engine = make_engine(
             rows,
@@ -124,9 +124,10 @@ def neighbor_fold_in(
             word_order=order_of_topics(topics),
             **place,
         )
-        edges = near(rows)
-        degrees = np.asarray(edges.sum(axis=1)).ravel()
-        means = np.asarray(edges @ training_theta.astype(np.float64))
+        done = sum(map(len, parts))
+        own_rows = slice(done, done + rows.shape[0])
+        degrees = all_degrees[own_rows]
+        means = np.asarray(edges[own_rows] @ training_theta.astype(np.float64))
         means /= np.maximum(degrees, 1e-300)[:, None]
         shares = neighbor_shares(engine.document_lengths, degrees)
         shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)

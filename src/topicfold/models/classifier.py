@@ -7,14 +7,16 @@ import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.dummy import DummyClassifier
+from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
+from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,77 +29,57 @@ from topicfold.models.base import (
     check_counts,
     save_fitted,
 )
+from topicfold.models.explaining import (
+    Explanation,
+    TopicReason,
+    WordReason,
+    explanation,
+    word_shares,
+)
+from topicfold.models.few_labels import (
+    RECIPES,
+    CrossFit,
+    Recipe,
+    best_temperature,
+    choose_recipe,
+    decisions,
+    most_telling,
+    probabilities,
+    teach,
+)
 from topicfold.models.fstm import FSTM
 from topicfold.models.linear_rule import LinearRule
-from topicfold.models.manifold import LocallyConsistentPLSA
+from topicfold.models.lsi import LSI
+from topicfold.models.manifold import GraphPLSA, LocallyConsistentPLSA
+from topicfold.models.side_by_side import SideBySide
 from topicfold.models.two_phase import TwoPhase, deal_documents
 from topicfold.topic_data import TopicData
 
+__all__ = ["Accuracy", "Explanation", "TopicClassifier", "TopicReason", "WordReason"]
 
-@dataclass(frozen=True)
-class WordReason:
-    """A word and what it added to the decision.
-
-    Attributes
-    ----------
-    word : str
-        The column's name.
-    count : float
-        Its count in the document.
-    contribution : float
-        Its part of the decision value.
-    """
-
-    word: str
-    count: float
-    contribution: float
+# Enough documents to calibrate with, where each part takes another fit of the topics.
+ENOUGH = 200
+LATENT_DIRECTIONS = 100
 
 
 @dataclass(frozen=True)
-class TopicReason:
-    """A topic and what it added to the decision.
+class Accuracy:
+    """How many documents were classified rightly without their labels.
 
     Attributes
     ----------
-    topic : int
-        Number of the topic.
     share : float
-        Its share θ_dk of the document.
-    contribution : float
-        Its part of the decision value.
-    words : tuple of WordReason
-        The document's words through which it spoke, strongest first.
+        The share of them.
+    low, high : float
+        Its 95 % interval, by Wilson.
+    n_documents : int
+        How many were classified.
     """
 
-    topic: int
     share: float
-    contribution: float
-    words: tuple[WordReason, ...]
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a document was given its class.
-
-    Attributes
-    ----------
-    label : object
-        The predicted class.
-    decision : float
-        Its decision value: `intercept` plus the contributions of all topics.
-    intercept : float
-        What the classifier says of any document.
-    topics : tuple of TopicReason
-        The topics that spoke for the class most, strongest first.
-    words : tuple of WordReason
-        The words that did, over all topics.
-    """
-
-    label: Any
-    decision: float
-    intercept: float
-    topics: tuple[TopicReason, ...]
-    words: tuple[WordReason, ...]
+    low: float
+    high: float
+    n_documents: int
 
 
 def _has_decision_function(self: Any) -> bool:
@@ -108,21 +90,34 @@ def _has_decision_function(self: Any) -> bool:
 class TopicClassifier(ClassifierMixin, BaseEstimator):
     """Classify documents by their topics, and explain why.
 
-    Fits a topic model (with the labels, if it uses them) and a classifier on the
+    Fits a topic model (with the labels, if it uses them) and a linear rule on the
     square roots of the mixtures, whose distances are those of distributions
-    (Hellinger). Documents without a label take part in the topics.
+    (Hellinger). Documents without a label take part in the topics. With few labels the
+    topics are three starts of a graph model; latent directions of the words (LSA) stand
+    beside them as far as the labels say that it helps, and the rule learns once more
+    from the documents it is surest of.
 
     Parameters
     ----------
     model : TopicModel or None, default=None
-        The topics. None is `default_topics`: with few labels a graph model, which
-        learns from all documents alike, with many the two-phase framework.
+        The topics. None is `default_topics`: with few labels `SideBySide` of a graph
+        model, which learns from all documents alike, with many the two-phase framework.
     classifier : classifier or None, default=None
-        Anything with `fit` and `predict`. None is ``LinearSVC()``; `explain` needs a
-        linear one.
+        Anything with `fit` and `predict`; `explain` needs a linear one. None is
+        logistic regression for `SideBySide` topics, else ``LinearSVC()``.
     unknown_label : object, default=None
         The label of documents whose class is not known. None: -1 and ""; None and
         NaN mean unknown in any case.
+    abstain : float, default=0.0
+        Least probability of a class that `predict` names; below it the document's
+        class is unknown (`unknown_label`, or "" or -1).
+    cv : int, default=5
+        Parts into which the labelled documents are dealt, to choose features, to
+        calibrate probabilities and to measure the accuracy; 0 does none of this.
+    random_state : int, default=0
+        Seed of the topics, if `model` is None.
+    n_jobs : int or None, default=None
+        Threads, if `model` is None; None is 1, -1 all. No effect on results.
 
     Attributes
     ----------
@@ -130,13 +125,23 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         What was fitted.
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    transduction_ : ndarray of shape (n_documents,)
+        The class of every training document: its label, or what was found.
+    accuracy_ : Accuracy or None
+        Measured on labelled documents without their labels; None if there are too few.
+    choice_ : str
+        The features and how the rule was taught, in words.
+    temperature_ : float
+        By what decision values are divided to become log-probabilities.
+    lsi_ : LSI or None
+        Latent directions beside the topics.
 
     Examples
     --------
     >>> import numpy as np
     >>> from topicfold import FSTM, TopicClassifier, TwoPhase
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
-    >>> model = TopicClassifier(TwoPhase(FSTM(2, random_state=0)))
+    >>> model = TopicClassifier(TwoPhase(FSTM(2, random_state=0)), cv=0)
     >>> _ = model.fit(X, ["sea", "sea", "sky", "sky"])
     >>> model.predict([[1, 1, 0, 0]])
     array(['sea'], dtype='<U3')
@@ -145,15 +150,32 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _unsaved_parameters = ("classifier",)
+    model_: Any
+    classifier_: Any
+    classes_: NDArray[Any]
+    lsi_: Any
+    _training: tuple[Array, NDArray[np.int64]]
 
     def __init__(
-        self, model: Any = None, classifier: Any = None, *, unknown_label: Any = None
+        self,
+        model: Any = None,
+        classifier: Any = None,
+        *,
+        unknown_label: Any = None,
+        abstain: float = 0.0,
+        cv: int = 5,
+        random_state: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.model = model
         self.classifier = classifier
         self.unknown_label = unknown_label
+        self.abstain = abstain
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, embeddings: Any = None) -> Self:
         """Fit the topic model, then the classifier.
 
         Parameters
@@ -162,15 +184,20 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             Counts or other non-negative weights.
         y : array-like of shape (n_documents,)
             One label per document.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents from elsewhere, more features of the classifier.
         """
-        X, codes = self._read(X, y)
-        with already_warned():
-            theta = self.model_.fit_transform(X, codes)
-        self._fit_rule(theta, codes)
+        self._fit(X, y, embeddings, self.cv, ENOUGH)
         return self
 
     def fit_cross_predict(
-        self, X: Any, y: Any, *, cv: int = 5, enough: int = 1000
+        self,
+        X: Any,
+        y: Any,
+        *,
+        embeddings: Any = None,
+        cv: int = 5,
+        enough: int = 1000,
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Fit, and predict labelled documents by classifiers without their labels.
 
@@ -183,6 +210,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             Counts or other non-negative weights.
         y : array-like of shape (n_documents,)
             One label per document.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            As in `fit`.
         cv : int, default=5
             Parts into which the labelled documents are dealt, at least 2. Topics that
             use labels are fitted once more for each.
@@ -196,43 +225,134 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         labels : ndarray
             Their predicted classes.
         """
-        X, codes = self._read(X, y)
-        rows: list[NDArray[np.int64]] = []
-        found: list[NDArray[Any]] = []
-        with already_warned():
-            for hidden, seen, new in self._hidden_parts(X, codes, cv):
-                rule = self._rule(seen, np.where(hidden, -1, codes)[~hidden])
-                rows.append(np.flatnonzero(hidden))
-                found.append(rule.predict(np.sqrt(new)))
-                if sum(map(len, rows)) >= enough:
-                    break
-        return np.concatenate(rows), np.concatenate(found)
+        found = self._fit(X, y, embeddings, cv, enough)
+        if found is None:
+            n_labelled = int((self._training[1] >= 0).sum())
+            raise DataError(
+                f"{n_labelled} labelled documents are too few to be classified without "
+                "their labels: without some of them fewer than two classes are left. "
+                "Label more."
+            )
+        return found.rows, self.classes_[found.values.argmax(axis=1)]
 
-    def _hidden_parts(
+    def _fit(
+        self, X: Any, y: Any, embeddings: Any, cv: int, enough: int
+    ) -> CrossFit | None:
+        """Fit everything; return what was found about labels that were not seen."""
+        X, codes = self._read(X, y)
+        given = self._embedded(embeddings, X.shape[0], reset=True)
+        with already_warned():
+            if isinstance(self.model_, SideBySide) and self.classifier is None:
+                features, found = self._fit_few(X, codes, given, cv)
+            else:
+                features, found = self._fit_many(X, codes, given, cv, enough)
+        self.temperature_, self.n_checked_, self.n_right_ = 1.0, 0, 0
+        if found is not None:
+            self.n_checked_, self.n_right_ = len(found.rows), int(found.right.sum())
+            if _has_decision_function(self):
+                self.temperature_ = best_temperature(found.values, found.codes)
+        known = codes >= 0
+        self.transduction_ = self._named(features)
+        self.transduction_[known] = self.classes_[codes[known]]
+        self._training = features, codes
+        return found
+
+    def _fit_few(
+        self, X: sparse.csr_matrix, codes: NDArray[np.int64], given: Any, cv: int
+    ) -> tuple[Array, CrossFit | None]:
+        """Fit topics and directions of all documents; let the labels choose."""
+        roots = np.sqrt(self.model_.fit_transform(X, codes), dtype=np.float64)
+        size = min(LATENT_DIRECTIONS, min(X.shape) - 1)
+        if size > 0:
+            lsi = LSI(size, weighting="tfidf", tol=1e-2, random_state=0)
+            self.lsi_ = lsi.set_params(n_jobs=self._threads()).fit(_unit_logs(X))
+        directions = self._directions(X, given)
+        first, graph = self.model_.models_[0], None
+        if isinstance(first, GraphPLSA):
+            graph = normalize(first.graph_, norm="l1")
+        recipes = RECIPES if directions is not None else RECIPES[:1]
+        recipe, found = recipes[0], None
+        if cv:
+            parts = deal_documents(codes, cv)
+            recipe, found = choose_recipe(
+                recipes, roots, directions, codes, parts, graph
+            )
+        self._set_recipe(recipe)
+        features = recipe.features(roots, directions)
+        rule = teach(features, codes, graph if recipe.self_taught else None)
+        rule.classes_ = self.classes_[rule.classes_]
+        self.classifier_ = rule
+        return features, found
+
+    def _fit_many(
+        self,
+        X: sparse.csr_matrix,
+        codes: NDArray[np.int64],
+        given: Any,
+        cv: int,
+        enough: int,
+    ) -> tuple[Array, CrossFit | None]:
+        """Fit the topics that were asked for, and a classifier on their mixtures."""
+        self._set_recipe(Recipe("topics", 1.0, 0.0 if given is None else 1.0, False))
+        theta, hidden_parts = self._fit_topics(X, codes, cv)
+        features = self._recipe.features(np.sqrt(theta), given)
+        self.classifier_ = self._rule(features, codes)
+        rows, values = [], []
+        for hidden, seen, new in hidden_parts:
+            left, right = codes[~hidden], np.flatnonzero(hidden)
+            if len(np.unique(left[left >= 0])) < 2:
+                continue
+            beside = (None, None) if given is None else (given[~hidden], given[hidden])
+            rule = self._rule(self._recipe.features(np.sqrt(seen), beside[0]), left)
+            found = self._values(rule, self._recipe.features(np.sqrt(new), beside[1]))
+            told = np.isin(codes[right], left)
+            rows.append(right[told])
+            values.append(found[told])
+            if sum(map(len, rows)) >= enough:
+                break
+        if not sum(map(len, rows)):
+            return features, None
+        checked = np.concatenate(rows)
+        return features, CrossFit(checked, codes[checked], np.concatenate(values))
+
+    def _fit_topics(
         self, X: sparse.csr_matrix, codes: NDArray[np.int64], cv: int
-    ) -> Iterator[tuple[NDArray[np.bool_], Array, Array]]:
-        """Fit; yield documents, mixtures of all others, and theirs without labels."""
+    ) -> tuple[Array, Iterator[tuple[NDArray[np.bool_], Array, Array]]]:
+        """Fit; return mixtures, and (documents, others' mixtures, theirs) without them.
+
+        In the latter the topics have not seen the labels of the documents.
+        """
         model = self.model_
+        parts = deal_documents(codes, cv) if cv else codes[:0]
+        numbers = range(int(parts.max(initial=-1)) + 1)
         if isinstance(model, TwoPhase):
-            for hidden, twin, counts in model.cross_fits(X, codes, cv):
-                if not hasattr(self, "classifier_"):
-                    self._fit_rule(model.doc_topics_, codes)
-                yield hidden, twin.doc_topics_, twin.transform(counts[hidden])
-            return
+            twins: Any = ()
+            if cv and all(
+                len(np.unique(codes[(parts >= 0) & (parts != p)])) > 1 for p in numbers
+            ):
+                twins = model.cross_fits(X, codes, cv)
+            else:
+                model.fit(X, codes)
+            model.classes_ = self.classes_
+            theta = model.doc_topics_
+            return theta, (
+                (hidden, twin.doc_topics_, twin.transform(counts[hidden]))
+                for hidden, twin, counts in twins
+            )
         theta = model.fit_transform(X, codes)
-        self._fit_rule(theta, codes)
         uses_labels = model.__sklearn_tags__().target_tags.required or getattr(
             getattr(model, "graph", None), "label_edges", False
         )
-        parts = deal_documents(codes, cv)
-        for part in range(min(cv, parts.max() + 1)):
-            hidden = parts == part
-            if uses_labels:
-                twin = clone(model)
-                seen = twin.fit_transform(X[~hidden], codes[~hidden])
-                yield hidden, seen, twin.transform(X[hidden])
-            else:
-                yield hidden, theta[~hidden], theta[hidden]
+
+        def part(number: int) -> tuple[NDArray[np.bool_], Array, Array]:
+            hidden = parts == number
+            if not uses_labels:
+                return hidden, theta[~hidden], theta[hidden]
+            twin = clone(model)
+            seen = twin.fit_transform(X[~hidden], codes[~hidden])
+            return hidden, seen, twin.transform(X[hidden])
+
+        return theta, map(part, numbers)
 
     def _read(self, X: Any, y: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """Check everything; make the model."""
@@ -247,59 +367,193 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self.model).__name__}. Give a topic model of topicfold, "
                 "for instance TwoPhase(FSTM(100))."
             )
+        if not isinstance(self.cv, Integral) or self.cv < 0 or self.cv == 1:
+            raise DataError(f"cv={self.cv!r}: give 0 or a number of parts from 2 on.")
+        if not 0.0 <= self.abstain < 1.0:
+            raise DataError(
+                f"abstain={self.abstain!r} is no probability. Give a number from 0 to "
+                "below 1."
+            )
         X = check_counts(self, X, reset=True)
         codes, self.classes_ = class_numbers(y, X.shape[0], self.unknown_label)
         n_classes = len(self.classes_)
         check_two_classes(codes, n_classes, "a classifier", self.unknown_label)
-        self.__dict__.pop("classifier_", None)  # of an earlier fit
-        self.model_ = default_topics(codes) if self.model is None else clone(self.model)
+        self.lsi_ = None
+        if self.model is not None:
+            self.model_ = clone(self.model)
+        else:
+            self.model_ = default_topics(
+                codes, random_state=self.random_state, n_jobs=self.n_jobs
+            )
         return X, codes
 
-    def _fit_rule(self, theta: Array, codes: NDArray[np.int64]) -> None:
-        if isinstance(self.model_, TwoPhase):
-            self.model_.classes_ = self.classes_
-        self.classifier_ = self._rule(theta, codes)
-
-    def _rule(self, theta: Array, codes: NDArray[np.int64]) -> Any:
+    def _rule(self, features: Array, codes: NDArray[np.int64]) -> Any:
         """Return the classifier, learned from the documents whose class is known."""
         known = codes >= 0
-        labels = self.classes_[codes[known]]
-        if len(np.unique(labels)) == 1:  # in a part of the documents
-            return DummyClassifier().fit(theta[known], labels)
         classifier = LinearSVC() if self.classifier is None else clone(self.classifier)
-        return classifier.fit(np.sqrt(theta[known]), labels)
+        return classifier.fit(features[known], self.classes_[codes[known]])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def _values(self, rule: Any, features: Array) -> Array:
+        """Return decision values (D, n_classes), or 1 for the predicted class."""
+        if hasattr(rule, "decision_function"):
+            return decisions(rule, features, self.classes_)
+        return (rule.predict(features)[:, None] == self.classes_).astype(np.float64)
+
+    def _set_recipe(self, recipe: Recipe) -> None:
+        self.choice_ = recipe.text
+        self.scales_ = [recipe.topics, recipe.directions]
+
+    @property
+    def _recipe(self) -> Recipe:
+        scales = getattr(self, "scales_", [1.0, 0.0])  # of version 0.2
+        return Recipe(getattr(self, "choice_", "topics"), *scales)
+
+    def _directions(self, X: sparse.csr_matrix, given: Array | None) -> Array | None:
+        """Return unit rows of latent directions, beside those of the embeddings."""
+        blocks = [] if given is None else [given]
+        if getattr(self, "lsi_", None) is not None:
+            blocks.insert(0, normalize(self.lsi_.transform(_unit_logs(X))))
+        return np.hstack(blocks) if blocks else None
+
+    def _embedded(
+        self, embeddings: Any, n_documents: int, *, reset: bool = False
+    ) -> Array | None:
+        """Return unit rows of the embeddings, or say what is wrong with them."""
+        rows = None
+        if embeddings is not None:
+            rows = check_array(embeddings, dtype=np.float64, input_name="embeddings")
+        width = 0 if rows is None else rows.shape[1]
+        if reset:
+            self.n_embeddings_ = width
+        expected = getattr(self, "n_embeddings_", 0)
+        if width != expected:
+            raise DataError(
+                f"embeddings have {width} dimensions, in fit they had {expected}. Give "
+                "those of the same source to both, or to neither."
+            )
+        if rows is not None and len(rows) != n_documents:
+            raise DataError(
+                f"there are {len(rows)} embeddings for {n_documents} documents. Give "
+                "one row per document."
+            )
+        return None if rows is None else normalize(rows)
+
+    def _features(self, X: Any, embeddings: Any) -> Array:
+        check_is_fitted(self, "classifier_")
+        X = check_counts(self, X, reset=False, allow_empty=True)
+        given = self._embedded(embeddings, X.shape[0])
+        recipe = self._recipe
+        with already_warned():
+            theta = self.model_.transform(X) if recipe.topics else np.empty((0, 0))
+        return recipe.features(np.sqrt(theta), self._directions(X, given))
+
+    def _named(self, features: Array) -> NDArray[Any]:
+        """Return the classes of documents, unknown where the rule is in doubt."""
+        labels: NDArray[Any] = np.asarray(self.classifier_.predict(features))
+        if not self.abstain:
+            return labels
+        if not _has_decision_function(self):
+            raise DataError(
+                f"abstain needs probabilities, and a "
+                f"{type(self.classifier_).__name__} has no decision_function. Use for "
+                "instance LogisticRegression."
+            )
+        sure = self._probabilities(features).max(axis=1) >= self.abstain
+        unknown = self.unknown_label
+        if unknown is None:
+            unknown = "" if self.classes_.dtype.kind in "OUS" else -1
+        return np.where(sure, labels, np.asarray(unknown, dtype=labels.dtype))
+
+    def predict(self, X: Any, *, embeddings: Any = None) -> NDArray[Any]:
         """Return the class of each document.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts, in the columns of `fit`.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            If `fit` had them.
         """
-        features = self._features(X)
-        labels: NDArray[Any] = self.classifier_.predict(features)
-        return labels
+        return self._named(self._features(X, embeddings))
 
     @available_if(_has_decision_function)
-    def decision_function(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, *, embeddings: Any = None) -> Array:
+        """Return the probability of each class, calibrated on labels not seen.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            If `fit` had them.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+            Rows sum to 1; columns in the order of `classes_`.
+        """
+        return self._probabilities(self._features(X, embeddings))
+
+    def _probabilities(self, features: Array) -> Array:
+        values = decisions(self.classifier_, features, self.classes_)
+        return probabilities(values, getattr(self, "temperature_", 1.0))
+
+    @available_if(_has_decision_function)
+    def decision_function(self, X: Any, *, embeddings: Any = None) -> Array:
         """Return the classifier's confidence in each class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts, in the columns of `fit`.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            If `fit` had them.
         """
-        features = self._features(X)
+        features = self._features(X, embeddings)
         values: Array = self.classifier_.decision_function(features)
         return values
 
-    def explain(self, document: Any, n: int = 5) -> Explanation:
+    def suggest_labels(self, n: int = 10) -> NDArray[np.int64]:
+        """Return the training documents whose labels would teach the most, best first.
+
+        Documents of which the classifier is in doubt, in dense parts of the corpus and
+        far from those that have a label, and from each other.
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many.
+        """
+        check_is_fitted(self, "classifier_")
+        if not hasattr(self, "_training") or not _has_decision_function(self):
+            raise DataError(
+                "suggest_labels needs the documents of fit, which a loaded classifier "
+                "does not have, and a classifier with a decision_function. Fit again."
+            )
+        features, codes = self._training
+        return most_telling(features, self._probabilities(features), codes, n)
+
+    @property
+    def accuracy_(self) -> Accuracy | None:
+        """Measured on labelled documents without their labels."""
+        n = getattr(self, "n_checked_", 0)
+        if not n:
+            return None
+        from scipy.stats import binomtest
+
+        interval = binomtest(self.n_right_, n).proportion_ci(method="wilson")
+        share = self.n_right_ / n
+        return Accuracy(share, float(interval.low), float(interval.high), n)
+
+    def explain(
+        self, document: Any, n: int = 5, *, embeddings: Any = None
+    ) -> Explanation:
         """Return the topics and words that spoke for a document's class.
 
         The decision is linear in √θ, so every topic has its part of it. A topic's
         part is shared among the words of the document by how many of their
-        occurrences are the topic's, ``X_dw p(k|d,w)``.
+        occurrences are the topic's, ``X_dw p(k|d,w)``. Latent directions are linear in
+        the words, so each word has its part of those too.
 
         Experimental: how a topic's part is shared among words may change.
 
@@ -310,6 +564,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         n : int, default=5
             Most topics, and most words of each and in all; only those with a
             positive part.
+        embeddings : array-like of shape (1, n_dimensions) or None
+            If `fit` had them.
 
         Returns
         -------
@@ -317,6 +573,32 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             The class, its decision value, topics and words.
         """
         check_is_fitted(self, "classifier_")
+        X = self._one_document(document)
+        recipe, given = self._recipe, self._embedded(embeddings, 1)
+        with already_warned():
+            theta = self.model_.transform(X)[0].astype(np.float64)
+        features = recipe.features(np.sqrt(theta[None, :]), self._directions(X, given))
+        label = self.classifier_.predict(features)[0]
+        slope, intercept = self._linear_part(label)
+        n_topics = len(theta) if recipe.topics else 0
+        parts = np.zeros(len(theta))
+        parts[:n_topics] = slope[:n_topics] * recipe.topics * np.sqrt(theta[:n_topics])
+        rest = slope[n_topics:]
+        topics = self.model_.components_[:, X.indices].astype(np.float64)
+        return explanation(
+            label,
+            intercept,
+            float(rest @ features[0, n_topics:]),
+            X,
+            theta,
+            parts,
+            word_shares(self._seen_counts(X), topics, theta),
+            self._direct_words(X, rest),
+            getattr(self, "feature_names_in_", None),
+            n,
+        )
+
+    def _one_document(self, document: Any) -> sparse.csr_matrix:
         flat = np.ndim(document) == 1 and not sparse.issparse(document)
         row = np.reshape(document, (1, -1)) if flat else document
         n_documents = np.shape(row)[0]
@@ -328,29 +610,40 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             if flat:  # it cannot have names
                 warnings.filterwarnings("ignore", "X does not have valid feature")
-            X = check_counts(self, row, reset=False, allow_empty=True)
-        with already_warned():
-            theta = self.model_.transform(X)[0].astype(np.float64)
-        label = self.classifier_.predict(np.sqrt(theta[None, :]))[0]
-        slope, intercept = self._linear_part(label)
-        parts = slope * np.sqrt(theta)
-        shares = self._word_shares(X, theta)
-        best = [k for k in np.argsort(-parts, kind="stable")[:n] if parts[k] > 0]
-        return Explanation(
-            label,
-            float(parts.sum() + intercept),
-            float(intercept),
-            tuple(
-                TopicReason(
-                    int(k),
-                    float(theta[k]),
-                    float(parts[k]),
-                    self._reasons(X, parts[k] * shares[k], n),
-                )
-                for k in best
-            ),
-            self._reasons(X, parts @ shares, n),
-        )
+            return check_counts(self, row, reset=False, allow_empty=True)
+
+    def _direct_words(self, X: sparse.csr_matrix, slope: Array) -> Array:
+        """Return what each word of a document adds through latent directions."""
+        lsi = getattr(self, "lsi_", None)
+        if lsi is None or not self._recipe.directions or not X.nnz:
+            return np.zeros(X.nnz)
+        weights = np.log1p(X.data) * lsi.term_weights_[X.indices]
+        rows = lsi.components_[:, X.indices] * weights  # (directions, words)
+        length = max(float(np.linalg.norm(rows.sum(axis=1))), 1e-300)
+        parts: Array = self._recipe.directions * (slope[: len(rows)] @ rows) / length
+        return parts
+
+    def _linear_part(self, label: Any) -> tuple[Array, float]:
+        """Return the slope and intercept of the decision for a class."""
+        slopes = getattr(self.classifier_, "coef_", None)
+        if slopes is None:
+            raise DataError(
+                f"explain needs a linear classifier, and a "
+                f"{type(self.classifier_).__name__} has no coef_. Use for instance "
+                "LinearSVC or LogisticRegression."
+            )
+        number = int(np.flatnonzero(self.classifier_.classes_ == label)[0])
+        intercepts = np.broadcast_to(self.classifier_.intercept_, len(slopes))
+        if len(slopes) == 1:  # two classes: one function, positive for the second
+            sign = 1.0 if number else -1.0
+            return sign * slopes[0], sign * float(intercepts[0])
+        return slopes[number], float(intercepts[number])
+
+    def _seen_counts(self, X: sparse.csr_matrix) -> Array:
+        """Return the counts of a document's words as the topic model saw them."""
+        counts: Array = X.data.astype(np.float64)
+        weights = getattr(self.model_, "word_weights_", None)
+        return counts if weights is None else np.log1p(counts) * weights[X.indices]
 
     @property
     def components_(self) -> Array:
@@ -377,11 +670,15 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "classifier_"):
             return  # saved before it was fitted
         n_terms = getattr(getattr(self, "model_", None), "n_features_in_", None)
-        n_topics = len(getattr(self.model_, "components_", ()))
         if n_terms is None or getattr(self, "n_features_in_", None) != n_terms:
             raise ValueError("its topics and its words do not fit together")
+        lsi, recipe = getattr(self, "lsi_", None), self._recipe
+        width = len(self.model_.components_) if recipe.topics else 0
+        if recipe.directions:
+            width += getattr(self, "n_embeddings_", 0)
+            width += 0 if lsi is None else len(lsi.components_)
         rule = self.classifier_
-        if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != n_topics:
+        if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != width:
             raise ValueError("its topics and its rule do not fit together")
 
     def save(self, path: Any, corpus: Any = None, **known: Any) -> None:
@@ -407,56 +704,11 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         plain.classifier_ = LinearRule.of(self.classifier_)
         return plain
 
-    def _features(self, X: Any) -> Array:
-        check_is_fitted(self, "classifier_")
-        X = check_counts(self, X, reset=False, allow_empty=True)
-        with already_warned():
-            theta: Array = self.model_.transform(X)
-        return np.sqrt(theta)
-
-    def _linear_part(self, label: Any) -> tuple[Array, float]:
-        """Return the slope and intercept of the decision for a class."""
-        slopes = getattr(self.classifier_, "coef_", None)
-        if slopes is None:
-            raise DataError(
-                f"explain needs a linear classifier, and a "
-                f"{type(self.classifier_).__name__} has no coef_. Use for instance "
-                "LinearSVC or LogisticRegression."
-            )
-        number = int(np.flatnonzero(self.classifier_.classes_ == label)[0])
-        intercepts = np.broadcast_to(self.classifier_.intercept_, len(slopes))
-        if len(slopes) == 1:  # two classes: one function, positive for the second
-            sign = 1.0 if number else -1.0
-            return sign * slopes[0], sign * float(intercepts[0])
-        return slopes[number], float(intercepts[number])
-
-    def _word_shares(self, X: sparse.csr_matrix, theta: Array) -> Array:
-        """Return how a topic's occurrences are spread over words (K, words of X)."""
-        counts = X.data.astype(np.float64)
-        weights = getattr(self.model_, "word_weights_", None)
-        if weights is not None:  # as the model saw the document
-            counts = np.log1p(counts) * weights[X.indices]
-        topics = self.model_.components_[:, X.indices].astype(np.float64)
-        joint = theta[:, None] * topics
-        chance = np.maximum(joint.sum(axis=0), 1e-300)
-        expected = counts * joint / chance
-        totals = expected.sum(axis=1, keepdims=True)
-        shares: Array = expected / np.where(totals > 0, totals, 1.0)
-        return shares
-
-    def _reasons(
-        self, X: sparse.csr_matrix, parts: Array, n: int
-    ) -> tuple[WordReason, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        return tuple(
-            WordReason(
-                f"w{X.indices[i]}" if names is None else str(names[X.indices[i]]),
-                float(X.data[i]),
-                float(parts[i]),
-            )
-            for i in np.argsort(-parts, kind="stable")[:n]
-            if parts[i] > 0
-        )
+    def _threads(self) -> int | None:
+        """Return the threads of the topics, for what is computed beside them."""
+        inner = getattr(self.model_, "model", self.model_)
+        threads: int | None = getattr(inner, "n_jobs", self.n_jobs)
+        return threads
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -467,8 +719,13 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _unit_logs(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return ``log(1 + count)`` in rows of length 1."""
+    return normalize(sparse.csr_matrix(X, dtype=np.float64).log1p())
+
+
 # Chosen and confirmed in benchmarks/results/few_labels_defaults.md.
-FEW_PER_CLASS = 30
+FEW_PER_CLASS = 50
 
 
 def default_topics(
@@ -482,9 +739,10 @@ def default_topics(
 ) -> TopicModel:
     """Return the topics of a `TopicClassifier` for which none were given.
 
-    With `few` labels the graph model (None: fewer than 30 per class, and on fewer than
-    a quarter of the documents), else `TwoPhase` on `base`. `codes` are class numbers,
-    -1 where unknown; the seed is fixed, so that results can be had again.
+    With `few` labels three starts of a graph model side by side (None: fewer than 50
+    per class, and on fewer than half of the documents), else `TwoPhase` on
+    `base`. `codes` are class numbers, -1 where unknown; the seed is fixed, so that
+    results can be had again.
 
     Examples
     --------
@@ -494,18 +752,21 @@ def default_topics(
     """
     n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
     if few is None:
-        few = n_labelled < min(FEW_PER_CLASS * n_classes, len(codes) / 4)
+        few = n_labelled < min(FEW_PER_CLASS * n_classes, len(codes) / 2)
     options = {
         "n_components": n_components or _n_topics(len(codes), n_classes),
         "random_state": random_state,
         "n_jobs": n_jobs,
     }
     if few:
-        return LocallyConsistentPLSA(transform_neighbors=True, **options)
+        # More starts gain more than more iterations.
+        return SideBySide(
+            LocallyConsistentPLSA(transform_neighbors=True, tol=1e-4, **options)
+        )
     base = (FSTM() if base is None else clone(base)).set_params(**options)
     return TwoPhase(base, word_weights="classes", neighbor_weight=0.5)
 
 
 def _n_topics(n_documents: int, n_classes: int) -> int:
-    """Return 120, more for many classes, fewer for few documents."""
-    return max(n_classes, min(max(120, 4 * n_classes), n_documents // 5), 2)
+    """Return 100, more for many classes, fewer for few documents."""
+    return max(n_classes, min(max(100, 4 * n_classes), n_documents // 5), 2)

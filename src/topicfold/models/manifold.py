@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.labels import encode_labels
 from topicfold.core.typing import Array
 from topicfold.graph.build import NeighborGraph
+from topicfold.graph.trust import graph_trust
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.base import MAX_UPDATES, whole
@@ -48,7 +49,8 @@ class GraphPLSA(PLSA):
     graph : NeighborGraph, sparse matrix, edge list, networkx graph
         Which documents are joined: how nearest neighbours are found, or the
         documents' own graph (links, authors, places); None is ``NeighborGraph()``.
-        Labels given to `fit` are used with ``NeighborGraph(label_edges=True)`` only.
+        Labels given to `fit` tell how far it can be trusted; they change it with
+        ``NeighborGraph(label_edges=True)`` only.
     transform_neighbors : bool, default=False
         Keep the training matrix (a copy, in the saved model too) so that `transform`
         can use the nearest training documents of a new one.
@@ -78,6 +80,9 @@ class GraphPLSA(PLSA):
     _without = ("theta_step", "learning_decay", "learning_offset", "total_documents")
     graph: Any = None
     transform_neighbors: bool = False
+    #: The parameter that adapts to the graph, and its value where that has full trust.
+    _adapted: ClassVar[str] = "weight"
+    _full_strength: ClassVar[float]
 
     @property
     def partial_fit(self) -> Any:  # type: ignore[override]
@@ -108,6 +113,10 @@ class GraphPLSA(PLSA):
             return super().transform(X)
         check_is_fitted(self, "components_")
         X = self._counts(X, allow_empty=True)
+        return self.fold_in_along(X, self.edges_to(X))
+
+    def edges_to(self, X: sparse.csr_matrix) -> sparse.csr_array:
+        """Return the weights of new documents' edges to their nearest training ones."""
         if not hasattr(self, "training_counts_"):
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with transform_neighbors="
@@ -116,10 +125,14 @@ class GraphPLSA(PLSA):
             )
         neighbors = self._neighbors()
         index = neighbors.index(self.training_counts_)
+        return neighbors.near(index, X, n_jobs=self.n_jobs)
+
+    def fold_in_along(self, X: sparse.csr_matrix, edges: sparse.csr_array) -> Array:
+        """Return mixtures of documents that are drawn to training documents."""
         return neighbor_fold_in(
             X,
             self.components_,
-            near=partial(neighbors.near, index, n_jobs=self.n_jobs),
+            edges=edges,
             training_theta=self.doc_topics_,
             neighbor_shares=self._neighbor_shares,
             max_iter=self.max_doc_updates,
@@ -181,7 +194,25 @@ class GraphPLSA(PLSA):
             self.training_counts_ = X.copy()
         given = None if isinstance(self.graph, NeighborGraph) else self.graph
         self.graph_ = self._neighbors().build(X, y, given=given, n_jobs=self.n_jobs)
+        name = self._adapted
+        if getattr(self, name) is None and getattr(self, "paper_lambda", None) is None:
+            try:
+                codes = encode_labels(y, X.shape[0])
+            except ValueError:  # no labels, but for instance what is to be regressed
+                codes = None
+            trust = graph_trust(X, self.graph_, codes)
+            setattr(self, f"{name}_", self._full_strength * trust)
+        elif getattr(self, name) is not None:
+            setattr(self, f"{name}_", float(getattr(self, name)))
         return self.graph_
+
+    def _strength(self) -> float:
+        """Return the adapted parameter: what was given, or found in `fit`."""
+        name = self._adapted
+        given = getattr(self, name)
+        if given is None:
+            given = getattr(self, f"{name}_", self._full_strength)
+        return float(given)
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         """Share of a new document's mixture that its neighbours decide."""
@@ -197,9 +228,10 @@ class LaplacianPLSA(GraphPLSA):
 
     Parameters
     ----------
-    weight : float, default=10.0
-        Strength of the smoothing, free of scale: nats a token for a squared distance
-        of one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``.
+    weight : float or None, default=None
+        Strength of the smoothing, free of scale: nats per token for a squared distance
+        of one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``. None is 10
+        times how far the graph can be trusted (:mod:`topicfold.graph.trust`).
     paper_lambda : float or None, default=None
         The λ above instead of `weight`. Cai et al. have no half in front of the sum:
         their λ (1000) is half of it.
@@ -208,6 +240,8 @@ class LaplacianPLSA(GraphPLSA):
 
     Attributes
     ----------
+    weight_ : float
+        The weight used; missing with `paper_lambda`.
     strength_ : float
         The λ used.
     n_smoothings_ : int
@@ -234,18 +268,19 @@ class LaplacianPLSA(GraphPLSA):
     }
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _parameter_constraints = {  # noqa: RUF012
-        "weight": [Interval(Real, 0, None, closed="left")],
+        "weight": [Interval(Real, 0, None, closed="left"), None],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
         "step": [Interval(Real, 0, 1, closed="right")],
         "max_smoothings": [whole(1, MAX_UPDATES)],
     }
-    weight: float = 10.0
+    _full_strength = 10.0
+    weight: float | None = None
     paper_lambda: float | None = None
     step: float = 0.4
 
     def _theta_step(self) -> ThetaStep:
         return LaplacianTheta(
-            self.weight,
+            self._strength(),
             paper_lambda=self.paper_lambda,
             step=self.step,
             max_smoothings=self.max_smoothings,
@@ -268,14 +303,17 @@ class LocallyConsistentPLSA(GraphPLSA):
 
     Parameters
     ----------
-    weight : float, default=1.0
-        Strength of the smoothing, free of scale: nats a token for a divergence of
-        one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``.
+    weight : float or None, default=None
+        Strength of the smoothing, free of scale: nats per token for a divergence of
+        one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``. None is how far
+        the graph can be trusted (:mod:`topicfold.graph.trust`), at most 1.
     paper_lambda : float or None, default=None
         The paper's λ instead of `weight`.
 
     Attributes
     ----------
+    weight_ : float
+        The weight used; missing with `paper_lambda`.
     strength_ : float
         The λ used.
 
@@ -296,14 +334,16 @@ class LocallyConsistentPLSA(GraphPLSA):
 
     _needed_state = ("n_features_in_", "doc_topics_", "strength_")
     _parameter_constraints = {  # noqa: RUF012
-        "weight": [Interval(Real, 0, None, closed="left")],
+        "weight": [Interval(Real, 0, None, closed="left"), None],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
     }
-    weight: float = 1.0
+    _full_strength = 1.0
+    weight: float | None = None
     paper_lambda: float | None = None
 
     def _theta_step(self) -> ThetaStep:
-        return LocallyConsistentTheta(self.weight, paper_lambda=self.paper_lambda)
+        weight = self._strength()
+        return LocallyConsistentTheta(weight, paper_lambda=self.paper_lambda)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         self.strength_ = float(algorithm.theta_context.state.strength)
@@ -322,12 +362,15 @@ class DiscriminativePLSA(GraphPLSA):
 
     Parameters
     ----------
-    step : float, default=0.3
+    step : float or None, default=None
         The paper's γ (0.1 there): how far one sweep moves a document of mean length
-        to its neighbours.
+        to its neighbours. None is 0.3 times how far the graph can be trusted
+        (:mod:`topicfold.graph.trust`).
 
     Attributes
     ----------
+    step_ : float
+        The step used.
     separation_history_ : list of float
         Q2 after each iteration since the last start; never falls.
     accepted_history_ : list of float
@@ -358,12 +401,14 @@ class DiscriminativePLSA(GraphPLSA):
 
     _needed_state = ("n_features_in_", "doc_topics_", "pull_", "n_sweeps_")
     _parameter_constraints = {  # noqa: RUF012
-        "step": [Interval(Real, 0, 1, closed="right")],
+        "step": [Interval(Real, 0, 1, closed="right"), None],
     }
-    step: float = 0.3
+    _adapted = "step"
+    _full_strength = 0.3
+    step: float | None = None
 
     def _theta_step(self) -> ThetaStep:
-        return ParetoTheta(step=self.step)
+        return ParetoTheta(step=self._strength())
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         state = algorithm.theta_context.state

@@ -87,9 +87,11 @@ class PLSA(StreamedModel):
         phi = initial_topics(X, self.n_components, self.init, rng)
         engine = self._engine(X)
         self._store_corpus(X)
-        theta_step = self._theta_step()
-        graph = self._document_graph(X, y) if theta_step.needs_graph else None
-        algorithm = PlsaEM(engine, phi, theta_step, self._phi_step(), graph=graph)
+        needs_graph = self._theta_step().needs_graph
+        graph = self._document_graph(X, y) if needs_graph else None
+        # Only now: the strength of the step may depend on the graph.
+        steps = self._theta_step(), self._phi_step()
+        algorithm = PlsaEM(engine, phi, *steps, graph=graph)
         del X, phi  # the engine has its own arrangement of both
         self._learn(algorithm)
         self._fitted_algorithm(algorithm)

@@ -239,10 +239,20 @@ class TwoPhase(TopicModel):
     def cross_fits(
         self, X: Any, y: Any, cv: int
     ) -> Iterator[tuple[NDArray[np.bool_], TwoPhase, sparse.csr_matrix]]:
-        """Fit, then yield documents, a model without their labels, and all counts."""
+        """Fit; return documents, a model without their labels, and all counts."""
         counts, members = self._read(X, y)
         start = self._common_start(counts)
         self._do_phases(counts, members, start)
+        return self._twins(counts, members, start, cv)
+
+    def _twins(
+        self,
+        counts: sparse.csr_matrix,
+        members: NDArray[np.bool_],
+        start: TopicModel,
+        cv: int,
+    ) -> Iterator[tuple[NDArray[np.bool_], TwoPhase, sparse.csr_matrix]]:
+        """Yield what `cross_fits` returns."""
         labelled = members.any(axis=1)
         parts = deal_documents(np.where(labelled, members.argmax(axis=1), -1), cv)
         for part in range(cv):

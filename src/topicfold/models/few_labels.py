@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A linear rule from few labels: how it is taught, chosen and made to know its doubts.
+
+Features are the square roots of topic mixtures and, beside them, latent directions of
+the words (LSA, embeddings), unit rows times a scale. A rule may teach itself: its
+probabilities are averaged over the document graph, the surest documents of each class
+count as labelled, and it is learned again. Which recipe suits the corpus is decided by
+the labels: each is classified by rules that have not seen it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+
+from topicfold.core.typing import Array
+
+Codes = NDArray[np.int64]
+
+SURE_SHARE = 0.3  # of the documents of a class that the rule learns from, at most …
+SURE_MOST, SURE_TOTAL = 100, 1000  # … and documents of a class, and of all classes
+SMOOTHING, SMOOTHINGS = 0.5, 2  # the neighbours' share in a probability; how often
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What features a rule has, by the scales of their blocks, and how it is taught."""
+
+    text: str
+    topics: float
+    directions: float
+    self_taught: bool = True
+
+    def features(self, roots: Array, directions: Array | None) -> Array:
+        """Return the features of documents, from √θ and unit rows of directions."""
+        blocks = [(self.topics, roots), (self.directions, directions)]
+        used = [scale * block for scale, block in blocks if scale and block is not None]
+        return np.hstack(used)
+
+
+# The first is taken where labels cannot tell; benchmarks/results/few_labels.md.
+RECIPES = (
+    Recipe("topics with half as much of latent directions, self-taught", 1.0, 0.5),
+    Recipe("topics and latent directions, self-taught", 1.0, 1.0),
+    Recipe("latent directions alone", 0.0, 1.0, self_taught=False),
+)
+
+
+def teach(
+    features: Array,
+    codes: Codes,
+    graph: sparse.csr_array | None = None,
+    classifier: Any = None,
+) -> Any:
+    """Return a classifier of the documents with a class number; -1 is unknown.
+
+    With `graph`, whose rows sum to 1 or 0, it then teaches itself once.
+    """
+    if classifier is None:
+        classifier = LogisticRegression(C=10.0, max_iter=200, tol=1e-3)
+    known = np.flatnonzero(codes >= 0)
+    rule = classifier.fit(features[known], codes[known])
+    unknown = codes < 0
+    if graph is None or not unknown.any():
+        return rule
+    columns = np.searchsorted(rule.classes_, codes[known])
+    found = np.asarray(rule.predict_proba(features))
+    found[known] = np.eye(len(rule.classes_))[columns]
+    smooth = found
+    for _ in range(SMOOTHINGS):
+        smooth = (1.0 - SMOOTHING) * found + SMOOTHING * (graph @ smooth)
+    best, sure = smooth.argmax(axis=1), smooth.max(axis=1)
+    most = min(SURE_MOST, max(SURE_TOTAL // len(rule.classes_), 1))
+    taught = codes.copy()
+    for column, code in enumerate(rule.classes_):
+        rows = np.flatnonzero(unknown & (best == column))
+        n_sure = min(int(np.ceil(SURE_SHARE * len(rows))), most)
+        taught[rows[np.argsort(-sure[rows], kind="stable")[:n_sure]]] = code
+    chosen = np.flatnonzero(taught >= 0)
+    return classifier.fit(features[chosen], taught[chosen])
+
+
+def decisions(rule: Any, features: Array, classes: NDArray[Any]) -> Array:
+    """Return decision values (D, n_classes); a class the rule lacks has the least."""
+    values = np.asarray(rule.decision_function(features), dtype=np.float64)
+    if values.ndim == 1:  # two classes: one function, positive for the second
+        values = np.stack([np.zeros_like(values), values], axis=1)
+    if len(rule.classes_) == len(classes):
+        return values
+    full = np.repeat(values.min(axis=1, keepdims=True) - 1.0, len(classes), axis=1)
+    full[:, np.searchsorted(classes, rule.classes_)] = values
+    return full
+
+
+def best_temperature(values: Array, codes: Codes) -> float:
+    """Return T for which ``softmax(values / T)`` fits the classes best.
+
+    One class too many or too few is no reason for certainty: a normal prior on log T
+    holds it near 1, as much as one document would.
+    """
+
+    def loss(log_temperature: float) -> float:
+        scores = log_softmax(values * np.exp(-log_temperature), axis=1)
+        own = scores[np.arange(len(codes)), codes]
+        return float(-own.sum() + 0.5 * log_temperature**2)
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-4.0, 4.0), method="bounded").x))
+
+
+def log_loss(values: Array, codes: Codes) -> float:
+    """Return the mean log-loss of decision values at their best temperature."""
+    scores = log_softmax(values / best_temperature(values, codes), axis=1)
+    return float(-scores[np.arange(len(codes)), codes].mean())
+
+
+def probabilities(values: Array, temperature: float) -> Array:
+    """Return class probabilities (D, C) of decision values."""
+    result: Array = softmax(values / temperature, axis=1)
+    return result
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Labelled documents, and what rules without their labels said of them."""
+
+    rows: NDArray[np.intp]
+    codes: Codes
+    values: Array
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether each was classified rightly."""
+        return np.asarray(self.values.argmax(axis=1) == self.codes)
+
+
+def choose_recipe(
+    recipes: tuple[Recipe, ...],
+    roots: Array,
+    directions: Array | None,
+    codes: Codes,
+    parts: Codes,
+    graph: sparse.csr_array | None,
+) -> tuple[Recipe, CrossFit | None]:
+    """Return the recipe with the least log-loss on labels that its rules did not see.
+
+    `parts` deals the labelled documents. The cross-fit returned is honest about the
+    choice too: the recipe that classifies a part is chosen without that part. None,
+    and the first recipe, if no class has two labels.
+    """
+    n_classes = int(codes.max()) + 1
+    found = []
+    for recipe in recipes:
+        features = recipe.features(roots, directions)
+        own_graph = graph if recipe.self_taught else None
+        found.append(_hidden_values(features, codes, parts, own_graph))
+    told = np.isfinite(found[0]).all(axis=1)  # their class is known without them too
+    if not told.any():
+        return recipes[0], None
+    rows, own = np.flatnonzero(told), codes[told]
+    losses = [log_loss(values[told], own) for values in found]
+    honest = np.empty((len(rows), n_classes))
+    for part in np.unique(parts[told]):
+        hidden = parts[told] == part
+        best = 0
+        if not hidden.all():
+            seen = ~hidden
+            best = int(np.argmin([log_loss(v[told][seen], own[seen]) for v in found]))
+        honest[hidden] = found[best][told][hidden]
+    return recipes[int(np.argmin(losses))], CrossFit(rows, own, honest)
+
+
+def _hidden_values(
+    features: Array, codes: Codes, parts: Codes, graph: sparse.csr_array | None
+) -> Array:
+    """Return decision values of labelled documents by rules without them; else NaN."""
+    n_classes = int(codes.max()) + 1
+    values = np.full((len(codes), n_classes), np.nan)
+    for part in range(int(parts.max()) + 1):
+        hidden = parts == part
+        seen = np.where(hidden, -1, codes)
+        left = np.unique(seen[seen >= 0])
+        rows = np.flatnonzero(hidden & np.isin(codes, left))
+        if len(left) < 2 or not len(rows):
+            continue
+        rule = teach(features, seen, graph)
+        values[rows] = decisions(rule, features[rows], np.arange(n_classes))
+    return values
+
+
+def most_telling(
+    features: Array, found: Array, codes: Codes, n: int
+) -> NDArray[np.int64]:
+    """Return documents without a label whose labels would teach the most, best first.
+
+    Greedily the largest doubt times squared distance to the nearest document that has
+    a label or was chosen; doubt is one less the margin of the best class.
+    """
+    open_rows = np.flatnonzero(codes < 0)
+    top = np.sort(found[open_rows], axis=1)
+    doubt = 1.0 - (top[:, -1] - top[:, -2])
+    rows = features[open_rows]
+    squares = np.einsum("ij,ij->i", rows, rows)
+
+    def distances(row: Array) -> Array:
+        return np.maximum(squares - 2.0 * (rows @ row) + row @ row, 0.0)
+
+    nearest = np.full(len(open_rows), np.inf)
+    for document in np.flatnonzero(codes >= 0):
+        np.minimum(nearest, distances(features[document]), out=nearest)
+    chosen: list[int] = []
+    for _ in range(min(n, len(open_rows))):
+        best = int(np.argmax(np.where(np.isin(open_rows, chosen), -1, doubt * nearest)))
+        chosen.append(int(open_rows[best]))
+        np.minimum(nearest, distances(rows[best]), out=nearest)
+    return np.array(chosen, dtype=np.int64)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several starts of a topic model side by side: features that depend less on chance."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
+from topicfold.models.base import TopicModel, already_warned, check_counts, whole
+from topicfold.models.manifold import GraphPLSA
+
+
+class SideBySide(TopicModel):
+    """Several starts of one model, as one model of all their topics.
+
+    Each start has its own topics and mixtures; a document's mixture is theirs, one
+    after the other, each divided by the number of starts. Graph models share one graph
+    and one weight. Distances between such mixtures vary less from seed to seed than
+    those of one start, and classes are told apart better.
+
+    Parameters
+    ----------
+    model : TopicModel
+        What is started; its `random_state` is the seed of the first start.
+    n_starts : int, default=3
+        Number of starts.
+
+    Attributes
+    ----------
+    models_ : list of TopicModel
+        The fitted starts.
+    components_ : ndarray of shape (n_starts · n_components, n_features_in_)
+        The topics of all starts.
+    doc_topics_ : ndarray of shape (n_documents, n_starts · n_components)
+        Mixtures of the training documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import PLSA
+    >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
+    >>> SideBySide(PLSA(2, random_state=0), 3).fit(X).components_.shape
+    (6, 4)
+    """
+
+    _takes_blocks = False
+    _parameter_constraints = {  # noqa: RUF012
+        "model": [TopicModel],
+        "n_starts": [whole(1)],
+    }
+    model: Any = field(default=None, kw_only=False)
+    n_starts: int = field(default=3, kw_only=False)
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit every start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,) or None, default=None
+            Labels, for models that use them.
+        """
+        if "random_state" not in self.model.get_params(deep=False):
+            raise DataError(
+                f"{type(self.model).__name__} has no random_state, so all its starts "
+                "are one. Give a model that starts at random."
+            )
+        X = self._start_fit(X)
+        self._forget()
+        self.models_: list[Any] = []
+        with already_warned():
+            for seed in self._seeds():
+                self.models_.append(self._start(seed).fit(X, y))
+        for later in self.models_[1:]:  # the first one keeps the graph
+            if isinstance(later, GraphPLSA):
+                later.graph = None
+                del later.graph_
+        return self
+
+    def _seeds(self) -> list[int]:
+        seed = self.model.random_state
+        if isinstance(seed, int | np.integer):
+            return [int(seed) + start for start in range(self.n_starts)]
+        drawn = check_random_state(seed).randint(2**31 - 1, size=self.n_starts)
+        return [int(number) for number in drawn]
+
+    def _start(self, seed: int) -> Any:
+        """Return a model to be fitted; later ones take the graph of the first."""
+        model = clone(self.model).set_params(random_state=seed)
+        if self.models_ and isinstance(model, GraphPLSA):
+            first, name = self.models_[0], model._adapted
+            model.set_params(graph=first.graph_, transform_neighbors=False)
+            if hasattr(first, f"{name}_"):
+                model.set_params(**{name: getattr(first, f"{name}_")})
+        return model
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit, and return the mixtures of the training documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : array-like of shape (n_documents,) or None, default=None
+            Labels, for models that use them.
+        """
+        return self.fit(X, y).doc_topics_
+
+    def transform(self, X: Any) -> Array:
+        """Return the mixtures of documents, as the models infer them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        """
+        check_is_fitted(self, "models_")
+        first = self.models_[0]
+        if not (isinstance(first, GraphPLSA) and first.transform_neighbors):
+            return super().transform(X)
+        X = check_counts(self, X, reset=False, allow_empty=True)
+        edges = first.edges_to(X)
+        rows = [model.fold_in_along(X, edges) for model in self.models_]
+        return np.hstack(rows) / len(rows)
+
+    def _mixtures(self, X: Any) -> Array:
+        rows = [TopicModel._mixtures(model, X) for model in self.models_]
+        return np.hstack(rows) / len(rows)
+
+    @property
+    def components_(self) -> Array:
+        """The topics of all starts."""
+        if "_topics" not in vars(self):
+            self._topics = np.vstack([model.components_ for model in self.models_])
+        return self._topics
+
+    @property
+    def doc_topics_(self) -> Array:
+        """Mixtures of the training documents."""
+        if "_theta" not in vars(self):
+            rows = [model.doc_topics_ for model in self.models_]
+            self._theta = np.hstack(rows) / len(rows)
+        return self._theta
+
+    def _forget(self) -> None:
+        for name in ("_topics", "_theta"):
+            self.__dict__.pop(name, None)
+
+    @property
+    def doc_lengths_(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """Tokens of the training documents."""
+        lengths: NDArray[np.float64] = self.models_[0].doc_lengths_
+        return lengths
+
+    @property
+    def word_frequencies_(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """Shares of the words in the training matrix."""
+        shares: NDArray[np.float64] = self.models_[0].word_frequencies_
+        return shares
