@@ -725,7 +725,7 @@ def _unit_logs(X: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 # Chosen and confirmed in benchmarks/results/few_labels_defaults.md.
-FEW_PER_CLASS = 50
+FEW_PER_CLASS = 30
 
 
 def default_topics(
@@ -739,7 +739,7 @@ def default_topics(
 ) -> TopicModel:
     """Return the topics of a `TopicClassifier` for which none were given.
 
-    With `few` labels three starts of a graph model side by side (None: fewer than 50
+    With `few` labels three starts of a graph model side by side (None: fewer than 30
     per class, and on fewer than half of the documents), else `TwoPhase` on
     `base`. `codes` are class numbers, -1 where unknown; the seed is fixed, so that
     results can be had again.

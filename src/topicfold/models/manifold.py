@@ -197,7 +197,7 @@ class GraphPLSA(PLSA):
         name = self._adapted
         if getattr(self, name) is None and getattr(self, "paper_lambda", None) is None:
             try:
-                codes = encode_labels(y, X.shape[0])
+                codes = None if y is None else encode_labels(y, X.shape[0])
             except ValueError:  # no labels, but for instance what is to be regressed
                 codes = None
             trust = graph_trust(X, self.graph_, codes)
