@@ -92,8 +92,8 @@ def few_labels() -> Figure:
     found = json.loads((RESULTS / "few_labels.json").read_text(encoding="utf-8"))
     name = "20news_bydate_raw"
     shown = {
-        "LaplacianPLSA": BLUE,
-        "LocallyConsistentPLSA": GREEN,
+        "TopicClassifier": BLUE,
+        "label spreading, α=0.9": GREEN,
         "tf-idf + LR": ORANGE,
         "LSA-100 + LR": GREY,
     }
@@ -101,15 +101,14 @@ def few_labels() -> Figure:
     axes = figure.subplots()
     sizes = found[name]["sizes"]
     for method, values in found[name]["methods"].items():
-        known = [start for start in shown if method.startswith(start)]
-        if not known or "inductive" in method:
+        if method not in shown:
             continue
         means, deviations = zip(*(values["scores"][str(s)] for s in sizes), strict=True)
         axes.errorbar(
             *(sizes, means, deviations),
             marker="o",
             capsize=3,
-            color=shown[known[0]],
+            color=shown[method],
             label=method,
         )
     axes.set(

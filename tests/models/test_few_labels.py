@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`TopicClassifier` with few labels: what it chooses, knows and says of itself."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+import topicfold
+from topicfold import TopicClassifier
+from topicfold.exceptions import DataError
+from topicfold.models.classifier import default_topics
+from topicfold.models.few_labels import (
+    RECIPES,
+    best_temperature,
+    choose_recipe,
+    decisions,
+    most_telling,
+    probabilities,
+    teach,
+)
+from topicfold.models.side_by_side import SideBySide
+from topicfold.models.two_phase import deal_documents
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """400 documents of 4 classes, mixed topics; 6 labels of each class."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(150, 0.08), size=4)
+    y = np.arange(400) % 4
+    theta = 0.45 * np.eye(4)[y] + 0.55 * rng.dirichlet(np.ones(4), size=400)
+    X = sparse.csr_matrix([rng.multinomial(40, row) for row in theta @ topics])
+    given = np.full(400, -1)
+    given[:24] = y[:24]
+    return X, y, given
+
+
+@pytest.fixture(scope="module")
+def fitted(corpus):
+    X, _, given = corpus
+    return TopicClassifier().fit(X, given)
+
+
+def test_finds_the_classes_of_all_documents(corpus, fitted):
+    X, y, given = corpus
+    assert isinstance(fitted.model_, SideBySide)
+    assert (fitted.transduction_ == y).mean() > 0.85
+    np.testing.assert_array_equal(fitted.transduction_[:24], given[:24])
+    assert fitted.score(X, y) > 0.85
+    assert fitted.choice_ in [recipe.text for recipe in RECIPES]
+    found = fitted.accuracy_
+    assert found.n_documents == 24
+    assert found.low < found.share < found.high <= 1
+    assert found.low < 0.9
+
+
+def test_beats_words_alone(corpus, fitted):
+    X, y, given = corpus
+    known = given >= 0
+    words = LogisticRegression(C=10, max_iter=1000)
+    words.fit(X[known].log1p(), y[known])
+    assert (fitted.transduction_ == y).mean() > words.score(X.log1p(), y) + 0.03
+
+
+def test_probabilities_sum_to_one_and_tell_the_class(corpus, fitted):
+    X, _, _ = corpus
+    shares = fitted.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(shares.argmax(axis=1), fitted.predict(X))
+    best = decisions(fitted.classifier_, fitted._features(X, None), fitted.classes_)
+    np.testing.assert_allclose(shares, probabilities(best, fitted.temperature_))
+
+
+def test_abstains_below_a_probability(corpus, fitted):
+    X, y, given = corpus
+    shares = fitted.predict_proba(X).max(axis=1)
+    careful = TopicClassifier(abstain=float(np.median(shares))).fit(X, given)
+    found = careful.predict(X)
+    np.testing.assert_array_equal(found == -1, shares < careful.abstain)
+    spoken = found >= 0
+    assert (found == y)[spoken].mean() > (fitted.predict(X) == y).mean()
+    names = np.array(["a", "b", "c", "d", ""])[given]
+    named = TopicClassifier(abstain=0.99, cv=0).fit(X, names)
+    assert "" in set(named.predict(X))
+
+
+def test_explanations_add_up(corpus, fitted):
+    X, _, _ = corpus
+    for d in (0, 30, 77):
+        found = fitted.explain(X[[d]], n=10_000)
+        values = fitted.decision_function(X[[d]])[0]
+        assert found.label == fitted.predict(X[[d]])[0]
+        assert found.decision == pytest.approx(values.max(), rel=1e-6)
+        every = [t.contribution for t in found.topics]
+        assert sum(every) <= found.decision - found.intercept - found.direct + 10
+    named = fitted.explain(X[[0]]).words
+    assert all(reason.contribution > 0 for reason in named)
+    assert {int(r.word[1:]) for r in named} <= set(X[0].indices)
+
+
+def test_directions_are_shared_exactly_among_words(corpus, fitted):
+    X, _, _ = corpus
+    slope = np.random.default_rng(0).normal(size=len(fitted.lsi_.components_))
+    if not fitted._recipe.directions:
+        pytest.fail("this corpus wants directions")
+    parts = fitted._direct_words(X[[5]], slope)
+    unit = fitted._directions(X[[5]], None)[0] * fitted._recipe.directions
+    assert parts.sum() == pytest.approx(slope @ unit)
+
+
+def test_saved_and_loaded(corpus, fitted, tmp_path):
+    X, _, _ = corpus
+    fitted.save(tmp_path / "model")
+    again = topicfold.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X))
+    ours, theirs = fitted.explain(X[[3]]), again.explain(X[[3]])
+    assert ours.topics == theirs.topics
+    assert ours.decision == pytest.approx(theirs.decision)
+    assert again.accuracy_ == fitted.accuracy_
+    np.testing.assert_array_equal(again.transduction_, fitted.transduction_)
+    with pytest.raises(DataError, match="suggest_labels needs the documents"):
+        again.suggest_labels()
+
+
+def test_permuted_labels_are_seen_through(corpus):
+    """Cross-fitting says of labels without meaning what test documents say."""
+    X, y, _ = corpus
+    told, true = [], []
+    for seed in range(3):
+        given = np.full(400, -1)
+        given[:120] = np.random.default_rng(seed).permutation(y[:120])
+        model = TopicClassifier(default_topics(given, 20, few=True)).fit(X, given)
+        told.append(model.accuracy_.share)
+        true.append((model.transduction_ == y)[120:].mean())
+    assert abs(np.mean(told) - np.mean(true)) < 2 * np.sqrt(0.25 * 0.75 / 360)
+
+
+def test_embeddings_tell_what_words_do_not(corpus):
+    X, _, given = corpus
+    side = np.random.default_rng(1).integers(0, 2, 400)
+    labels = np.where(given >= 0, side, -1)
+    vectors = np.eye(2)[side] + np.random.default_rng(2).normal(0, 0.3, (400, 2))
+    without = TopicClassifier().fit(X, labels)
+    model = TopicClassifier().fit(X, labels, embeddings=vectors)
+    assert (without.transduction_ == side).mean() < 0.65
+    assert (model.transduction_ == side).mean() > 0.85
+    assert (model.predict(X, embeddings=vectors) == side).mean() > 0.85
+    with pytest.raises(DataError, match="0 dimensions, in fit they had 2"):
+        model.predict(X)
+    with pytest.raises(DataError, match="3 embeddings for 400 documents"):
+        model.predict(X, embeddings=vectors[:3])
+    with pytest.raises(DataError, match="2 dimensions, in fit they had 0"):
+        without.predict(X, embeddings=vectors)
+
+
+def test_suggestions_are_open_documents_in_doubt(corpus, fitted):
+    _, _, given = corpus
+    rows = fitted.suggest_labels(30)
+    assert len(set(rows.tolist())) == 30
+    assert (given[rows] < 0).all()
+    shares = np.sort(fitted._probabilities(fitted._training[0]), axis=1)
+    margin = shares[:, -1] - shares[:, -2]
+    assert margin[rows].mean() < margin[given < 0].mean()
+    assert len(fitted.suggest_labels(10_000)) == 400 - 24
+
+
+def test_suggestions_keep_apart():
+    """Of two groups in equal doubt both are asked about."""
+    features = np.r_[np.zeros((1, 2)), np.tile([[1.0, 0]], (5, 1)), [[0, 0.9]]]
+    codes = np.array([0, *[-1] * 6])
+    found = np.full((7, 2), 0.5)
+    assert set(most_telling(features, found, codes, 2).tolist()) == {1, 6}
+
+
+def test_teaching_takes_the_surest_of_each_class(corpus):
+    """Documents near a label but not labelled move the rule towards them."""
+    rng = np.random.default_rng(0)
+    features = np.r_[rng.normal(-1, 0.4, (60, 2)), rng.normal(1, 0.4, (60, 2))]
+    codes = np.full(120, -1)
+    codes[[0, 60]] = 0, 1
+    graph = sparse.csr_array(np.eye(120)[::-1] * 0)
+    alone = teach(features, codes)
+    taught = teach(features, codes, graph)
+    y = np.repeat([0, 1], 60)
+    assert taught.score(features, y) >= alone.score(features, y)
+    assert not np.allclose(alone.coef_, taught.coef_)
+    np.testing.assert_array_equal(taught.classes_, [0, 1])
+
+
+def test_a_wrong_class_is_no_reason_for_certainty():
+    codes = np.array([0, 1, 0, 1])
+    perfect = np.where(codes[:, None] == [0, 1], 1.0, 0.0)
+    assert 0.01 < best_temperature(perfect, codes) < 1
+    assert best_temperature(1 - perfect, codes) > 1
+    values = np.random.default_rng(0).normal(size=(4000, 3)) * 5
+    shares = probabilities(values, 3.0)
+    drawn = (shares.cumsum(axis=1) < np.random.default_rng(1).random((4000, 1))).sum(1)
+    assert best_temperature(values, drawn) == pytest.approx(3.0, rel=0.1)
+
+
+def test_one_label_per_class_chooses_nothing(corpus):
+    X, y, _ = corpus
+    given = np.full(400, -1)
+    given[:4] = y[:4]
+    model = TopicClassifier().fit(X, given)
+    assert model.accuracy_ is None
+    assert model.choice_ == RECIPES[0].text
+    assert model.temperature_ == 1.0
+    assert (model.transduction_ == y).mean() > 0.6
+    with pytest.raises(DataError, match="4 labelled documents are too few"):
+        model.fit_cross_predict(X, given)
+
+
+def test_choice_follows_the_labels():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    telling = np.eye(2)[y] + rng.normal(0, 0.2, (80, 2))
+    noise = rng.normal(size=(80, 2))
+    codes = np.where(np.arange(80) < 40, y, -1)
+    parts = deal_documents(codes, 5)
+    graph = sparse.csr_array((80, 80))
+    by_topics, _ = choose_recipe(RECIPES, telling, 3 * noise, codes, parts, graph)
+    alone, found = choose_recipe(RECIPES, 3 * noise, telling, codes, parts, graph)
+    assert by_topics is RECIPES[0]
+    assert alone is RECIPES[2]
+    assert found.right.mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cv": 1}, "cv=1"),
+        ({"abstain": 1.0}, "no probability"),
+        ({"abstain": -0.1}, "no probability"),
+    ],
+)
+def test_bad_options(corpus, options, message):
+    X, _, given = corpus
+    with pytest.raises(DataError, match=message):
+        TopicClassifier(**options).fit(X, given)
+
+
+def test_a_class_with_one_label_and_all_labelled(corpus):
+    X, y, given = corpus
+    rare = given.copy()
+    rare[(given == 3) & (np.arange(400) > 3)] = -1
+    model = TopicClassifier().fit(X, rare)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    assert model.accuracy_.n_documents == 18  # the rare one cannot be hidden
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TopicClassifier().fit(X, y).predict(X[:5])
