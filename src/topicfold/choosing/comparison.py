@@ -145,6 +145,9 @@ class Comparison:
         lines += [f"- left out: {reason}" for reason in self.left_out]
         return "\n".join(lines)
 
+    def __str__(self) -> str:
+        return self.to_markdown()
+
     def _repr_html_(self) -> str:
         names = ["model", "n_components", *self.columns(), "seconds", "memory_mb"]
         rows = [{name: getattr(s, name) for name in names} for s in self.scores]

@@ -119,6 +119,9 @@ class Selection:
             lines.append(f"| {' | '.join(cells)} |")
         return "\n".join(lines)
 
+    def __str__(self) -> str:
+        return self.to_markdown()
+
     def _repr_html_(self) -> str:
         columns = ["n_components", *(name for name, _ in self._used()), "seconds"]
         rows = [{name: getattr(r, name) for name in columns} for r in self.records]
