@@ -120,3 +120,17 @@ def test_times_are_kept(fit, tmp_path):
     times = load_model_folder(tmp_path / "model").topic_data().times
     assert times.dtype.kind == "M"
     assert str(times[1]) == "2001-01-01"
+
+
+def test_phrases_are_topics_terms_and_new_texts_have_them(cli, tmp_path):
+    lines = [f"{w} neural network {v}" for w in ("red", "big") for v in ("fox", "den")]
+    lines += ["red network fox", "big network den", "red fox den", "neural den"]
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(lines * 10))
+    options = ("-k", 2, "--max-iter", 3, "--no-report", "--max-df", "1.0")
+    result = cli("fit", file, "-o", tmp_path / "m", *options, "--phrases")
+    assert result.exit_code == 0, result.stderr
+    assert "neural network" in cli("topics", tmp_path / "m").stdout
+    new = cli("transform", tmp_path / "m", file, "-o", tmp_path / "theta.csv")
+    assert new.exit_code == 0, new.stderr
+    assert "not in the model's vocabulary" not in new.stderr

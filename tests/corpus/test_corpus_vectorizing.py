@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from topicfold.corpus import vectorize, vectorizing, words_of
-from topicfold.corpus.tokens import _word_pattern
+from topicfold.corpus.tokens import _word_pattern, clean
 from topicfold.corpus.vectorizing import saved_options, vectorize_known
 from topicfold.exceptions import DataError, MissingDependencyError
 
@@ -271,3 +271,83 @@ def test_saved_options_are_checked():
         saved_options({"colour": "red"})
     with pytest.raises(DataError, match="damaged"):
         saved_options({"stem": 3})
+
+
+def test_html_entities_and_links_are_no_words():
+    text = (
+        '&lt;A HREF="http://www.shop.com/q?x=IBM"&gt;IBM&lt;/A&gt; said #39;no#39; '
+        'to quot;rivals&quot;: see https://a.org/b?c=1&amp;d=2 <p class="x">today</p>'
+        "<SCRIPT>var pixel = 1</SCRIPT><style>p {color: red}</style><!-- note -->"
+    )
+    assert words_of(text) == ["ibm", "said", "no", "to", "rivals", "see", "today"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["if alpha <beta and gamma> delta", "<jane@here.org>", "ask; tell & go", "lt gt"],
+)
+def test_what_only_looks_like_html_stays(text):
+    assert clean(text) == text
+
+
+def test_left_out_html_is_told_of(caplog):
+    texts = ["<b>red</b> fox", "red &amp; blue", "red fox", "blue fox"] * 3
+    vectorize(texts, min_df=1, max_df=1.0)
+    assert "left out of 6 of 12 texts" in caplog.text
+    caplog.clear()
+    vectorize(["red fox; blue"] * 40 + ["red <i>fox</i>"], min_df=1, max_df=1.0)
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("n", [1, 2], ids=["words", "pairs"])
+def test_a_stem_is_shown_as_its_most_frequent_word(n):
+    pytest.importorskip("snowballstemmer")
+    texts = ["old studies go", "an old study go", "new studies going", "study, study"]
+    options = {"min_df": 1, "max_df": 1.0, "stem": "english", "ngram_range": (1, n)}
+    counts, words = vectorize(texts, stop_words=None, **options)
+    single = [word for word in words if " " not in word]
+    assert single == ["an", "go", "new", "old", "study"]  # three times, studies twice
+    assert words == sorted(words)
+    column = words.index("study")
+    assert counts[:, [column]].toarray().ravel().tolist() == [1, 1, 1, 2]
+    again, _ = vectorize(texts, stop_words=None, vocabulary=words, **options)
+    np.testing.assert_array_equal(again.toarray(), counts.toarray())
+    if n == 2:
+        assert "old study" in words
+
+
+def test_stems_of_an_earlier_version_are_found():
+    pytest.importorskip("snowballstemmer")
+    counts, _ = vectorize(["studies, a study"], vocabulary=["studi"], stem="english")
+    assert counts.toarray().tolist() == [[2]]
+
+
+def test_phrases_are_terms_and_found_again():
+    rng = np.random.default_rng(0)
+    others = [f"word{i}" for i in range(12)]
+    groups = ["support vector machine", "neural network", "machine", "network"]
+    texts = [
+        " ".join([*rng.choice(others, 4), group, *rng.choice(others, 4)])
+        for group in groups * 20
+    ]
+    counts, words = vectorize(texts, phrases=True, max_df=1.0)
+    phrases = [word for word in words if " " in word]
+    assert phrases == ["neural network", "support vector machine"]
+    again, _ = vectorize(texts, phrases=True, vocabulary=words)
+    np.testing.assert_array_equal(again.toarray(), counts.toarray())
+    single, _ = vectorize(texts, max_df=1.0)
+    assert counts.sum() < single.sum()  # words of phrases are not counted singly
+
+
+def test_words_that_meet_by_chance_are_no_phrase():
+    rng = np.random.default_rng(0)
+    letters = [f"word{i}" for i in range(10)]
+    texts = [" ".join(rng.choice(letters, 30)) for _ in range(60)]
+    _, words = vectorize(texts, phrases=True, max_df=1.0)
+    assert len([word for word in words if " " in word]) <= 2
+
+
+@pytest.mark.parametrize("option", [{"stem": "english"}, {"ngram_range": (1, 2)}])
+def test_phrases_go_alone(option):
+    with pytest.raises(DataError, match="Leave out stem and ngram_range"):
+        vectorize(["red fox"], phrases=True, **option)

@@ -154,6 +154,14 @@ class TextOptions:
             show_default="1",
         ),
     ] = None
+    phrases: Annotated[
+        bool,
+        _words(
+            "--phrases",
+            help="Count words that stand together more often than chance as one term, "
+            'such as "neural network".',
+        ),
+    ] = False
     stem: Annotated[
         str | None,
         _words(
@@ -202,6 +210,7 @@ class TextOptions:
             "ngram_range": None if self.ngrams is None else _lengths(self.ngrams),
             "stem": self.stem,
             "tokens": self.tokens,
+            "phrases": self.phrases or None,
         }
         chosen = {name: value for name, value in options.items() if value is not None}
         stop_words = _stop_words(self.stop_words, self.tokens)
@@ -220,7 +229,9 @@ class TextOptions:
 
 
 # What decides on the words of a new model, and is fixed for a saved one.
-WORD_OPTIONS = ("min_df", "max_df", "max_features", "stop_words", "ngrams", "stem")
+WORD_OPTIONS = (
+    *("min_df", "max_df", "max_features", "stop_words", "ngrams", "phrases", "stem"),
+)
 # Where documents are no more than an option of a command: what it does without.
 BESIDE = ("format", "label", "time", *WORD_OPTIONS)
 
@@ -539,7 +550,7 @@ def _count_known(texts: list[str], saved: ModelFolder, options: TextOptions) -> 
             "Save it with topicfold fit, or with topicfold.persistence.model_folder."
             "save_model_folder(model, folder, vocabulary=words)."
         )
-    names = ("stop_words", "ngram_range", "stem", "tokens")
+    names = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
     own = saved_options(saved.text)
     cutting = {name: own[name] for name in names if own.get(name) is not None}
     cutting = _with_own_function(cutting, options.tokens)

@@ -32,6 +32,7 @@ from topicfold.corpus.vectorizing import (
     WordCounter,
     choose_terms,
     stacked,
+    tell_cleaned,
     text_blocks,
 )
 from topicfold.exceptions import DataError
@@ -157,6 +158,11 @@ def _stream_counts(
     """Count texts block by block into a writer, and return the words."""
     bounds = Bounds(min_df, max_df, max_features)
     cutting.setdefault("stop_words", STOP_WORDS)
+    if cutting.pop("phrases", False):
+        raise DataError(
+            "phrases=True keeps the words of all texts in memory, so it cannot count "
+            "into blocks on disk. Use ngram_range=(1, 2) there."
+        )
     counter, tally = WordCounter(**cutting), Tally()
     files: list[Path] = []
     for block in _grown(counter.count(part) for part in text_blocks(texts)):
@@ -166,6 +172,7 @@ def _stream_counts(
             block = block.astype(np.uint8)
         sparse.save_npz(files[-1], block, compressed=False)
     columns, words = choose_terms(counter.words, tally, bounds)
+    tell_cleaned(counter, tally.n_documents)
     for file in files:
         writer.append(columns.of(sparse.load_npz(file), dtype))
         file.unlink()

@@ -4,9 +4,9 @@
 A word is a run of letters, combining marks and numbers that has at least two letters
 and begins with a letter or a number. Text is lower-cased and brought to Unicode form
 NFKC first, so that composed and decomposed accents, ligatures and wide letters count as
-the same word. Pure numbers, single letters and underscores are no words; languages that
-write without spaces must be cut into words before (`tokens="spaces"`), or by a function
-of your own.
+the same word. Tags and entities of HTML and links are left out (`clean`). Pure numbers,
+single letters and underscores are no words; languages that write without spaces must
+be cut into words before (`tokens="spaces"`), or by a function of your own.
 
 Text is cut in two steps. `runs` is quick and coarse; what a run means (a word, its
 stem, a stop word, nothing) is found out once for every different run, not for every
@@ -16,6 +16,7 @@ occurrence. That makes stop words, stems and exact rules for all scripts nearly 
 from __future__ import annotations
 
 import difflib
+import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -37,6 +38,23 @@ _ASCII = bytes(
     ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32
     for code in range(256)
 )
+# Tags that texts have, with attributes or without; bounded, so that any text takes
+# linear time.
+_NAMES = (
+    "a|abbr|article|aside|b|big|blockquote|body|br|button|caption|center|cite|code|"
+    "dd|del|div|dl|dt|em|figure|figcaption|font|footer|form|h[1-6]|head|header|hr|html|"
+    "i|iframe|img|input|ins|label|li|link|main|meta|nav|noscript|object|ol|option|p|"
+    "param|pre|q|s|section|select|small|span|strike|strong|sub|sup|table|tbody|td|"
+    "textarea|tfoot|th|thead|title|tr|tt|u|ul|video"
+)
+_TAG = re.compile(
+    rf"</?(?:{_NAMES})(?:\s[^<>=]{{1,60}}=[^<>]{{0,2000}})?\s{{0,9}}/?>|"
+    r"<!--[^<>]{0,2000}-->|<!doctype[^<>]{0,300}>",
+    re.IGNORECASE,
+)
+# What is left where the & was lost.
+_BARE_ENTITY = re.compile(r"(?<!\w)(?:quot|amp|lt|gt|nbsp|apos|#\d{1,6});")
+_LINK = re.compile(r"(?<!\w)(?:https?://|ftp://|www\.)[^\s<>\"')\]]{1,2000}")
 
 
 def words_of(text: str) -> list[str]:
@@ -57,7 +75,52 @@ def words_of(text: str) -> list[str]:
     >>> words_of("The n_samples of log2, at 3.14 or 2d: Übung हिन्दी")
     ['the', 'samples', 'of', 'log2', 'at', 'or', 'übung', 'हिन्दी']
     """
-    return [word for run in runs(text) if (word := word_in(run)) is not None]
+    return [word for run in runs(clean(text)) if (word := word_in(run)) is not None]
+
+
+def clean(text: str) -> str:
+    """Return a text without the tags and entities of HTML, scripts and links.
+
+    Entities become what they stand for, also those that were escaped twice or have
+    lost their ``&``. What only looks like a tag (``a <b`` or ``<name@place.org>``)
+    stays.
+
+    Examples
+    --------
+    >>> clean("Tom &amp;amp; Jerry<br/> quot;on ice&quot; <a href='x'>here</a>")
+    'Tom & Jerry   on ice"  here '
+    >>> clean("if a <b and c> d")
+    'if a <b and c> d'
+    """
+    if "&" in text or ";" in text:
+        if "&" in text:
+            text = html.unescape(html.unescape(text))
+        text = _BARE_ENTITY.sub(" ", text)
+    if "<" in text:
+        for name in ("script", "style"):
+            text = _without_element(text, name)
+        text = _TAG.sub(" ", text)
+    if "://" in text or "www." in text:
+        text = _LINK.sub(" ", text)
+    return text
+
+
+def _without_element(text: str, name: str) -> str:
+    """Leave out elements with their content; time linear in the text."""
+    lower = text.lower() if text.isascii() else text
+    parts, place = [], 0
+    while (start := lower.find(f"<{name}", place)) >= 0:
+        end = lower.find(f"</{name}>", start)
+        if end < 0:
+            break
+        parts.append(text[place:start])
+        place = end + len(name) + 3
+    return " ".join([*parts, text[place:]]) if parts else text
+
+
+def clean_runs(text: str) -> list[str]:
+    """Clean a text, then cut it."""
+    return runs(clean(text))
 
 
 def runs(text: str) -> list[str]:
@@ -138,7 +201,7 @@ def reader(
 
 def _cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str | None]]:
     if tokens == "words":
-        return runs, word_in
+        return clean_runs, word_in
     if tokens == "spaces":
         return str.split, _itself
     if callable(tokens):

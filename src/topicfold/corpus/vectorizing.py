@@ -8,9 +8,12 @@ Words get numbers in the order of their first occurrence. When all texts are cou
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,16 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from topicfold.corpus.scripts import warn_unspaced
-from topicfold.corpus.tokens import Tokens, reader, stop_word_list, words_of
+from topicfold.corpus.tokens import (
+    Tokens,
+    clean,
+    clean_runs,
+    reader,
+    runs,
+    stemmer,
+    stop_word_list,
+    words_of,
+)
 from topicfold.exceptions import DataError
 
 __all__ = ["saved_options", "vectorize", "vectorize_known", "words_of"]
@@ -31,7 +43,11 @@ TEXT_OPTIONS = {
     "ngram_range": (list, tuple),
     "stem": (str,),
     "tokens": (str,),
+    "phrases": (bool,),
 }
+# A smaller share of texts with HTML or links is not worth a word.
+CLEANED_SHARE = 0.05
+_logger = logging.getLogger("topicfold")
 # Left out unless others, or None, are given; on the command line too.
 STOP_WORDS = "english"
 SKIP = -1
@@ -54,13 +70,15 @@ def vectorize(
     ngram_range: Sequence[int] = (1, 1),
     stem: str | None = None,
     tokens: Tokens = "words",
+    phrases: bool = False,
     vocabulary: Sequence[str] | None = None,
     dtype: DTypeLike = np.int32,
 ) -> tuple[Any, list[str]]:
     """Count the words of texts.
 
     The options mean what they mean in scikit-learn's ``CountVectorizer``; the words
-    are those of `words_of`. Texts are read once and not kept.
+    are those of `words_of`: tags and entities of HTML and links are left out. Texts
+    are read once and not kept.
 
     Parameters
     ----------
@@ -80,10 +98,15 @@ def vectorize(
         before, and stand in no run.
     stem : str, optional
         Count stems instead of words: a language of Snowball, such as "english" or
-        "german". Needs ``pip install snowballstemmer``.
+        "german". The vocabulary has the most frequent word of each stem. Needs
+        ``pip install snowballstemmer``.
     tokens : {"words", "spaces"} or callable, default="words"
         How to cut: "words" as `words_of`; "spaces" takes what stands between white
         space as it is; a function takes a text and returns its words.
+    phrases : bool, default=False
+        Count words that stand together more often than chance, such as "neural
+        network", as one term (`topicfold.corpus.phrases`); up to four words, which
+        are not counted singly there. The words of all texts are kept in memory.
     vocabulary : sequence of str, optional
         Count exactly these words, in this order (for new documents of a fitted
         model), stop words or not. `min_df`, `max_df` and `max_features` do not apply
@@ -114,18 +137,22 @@ def vectorize(
         "tokens": tokens,
     }
     if vocabulary is not None:
+        cutting["phrases"] = phrases
         known = set(vocabulary)
         left_out = [word for word in stop_word_list(stop_words) if word not in known]
         cutting["stop_words"] = left_out
         counts, _ = vectorize_known(texts, vocabulary, dtype=dtype, **cutting)
         return counts, list(vocabulary)
     bounds = Bounds(min_df, max_df, max_features)
+    if phrases:
+        texts, cutting = _with_phrases(texts, None, **cutting)
     counter, tally = WordCounter(**cutting), Tally()
     blocks = []
     for part in text_blocks(texts):
         blocks.append(counter.count(part))
         tally.add(blocks[-1])
     columns, terms = choose_terms(counter.words, tally, bounds)
+    tell_cleaned(counter, tally.n_documents)
     # Counts of all words are given up block by block.
     blocks.reverse()
     chosen = []
@@ -134,19 +161,59 @@ def vectorize(
     return stacked(chosen), terms
 
 
+def tell_cleaned(counter: WordCounter, n_texts: int) -> None:
+    """Say that texts had tags, entities or links, if more than a few had."""
+    if counter.n_cleaned >= max(CLEANED_SHARE * n_texts, 2):
+        _logger.warning(
+            "HTML tags, entities and links were left out of %s of %s texts",
+            f"{counter.n_cleaned:,}",
+            f"{n_texts:,}",
+        )
+
+
 def vectorize_known(
     texts: Iterable[str],
     vocabulary: Sequence[str],
     *,
     dtype: DTypeLike = np.int32,
+    phrases: bool = False,
     **cutting: Any,
 ) -> tuple[Any, WordCounter]:
     """Count the words of a vocabulary, and what is not in it."""
+    if phrases:
+        texts, cutting = _with_phrases(texts, vocabulary, **cutting)
     counter = WordCounter(vocabulary=vocabulary, **cutting)
     blocks = [counter.count(part).astype(dtype) for part in text_blocks(texts)]
     if not blocks:
         raise DataError(_NO_TEXTS)
     return stacked(blocks), counter
+
+
+def _with_phrases(
+    texts: Iterable[str], vocabulary: Sequence[str] | None, **cutting: Any
+) -> tuple[Iterator[str], dict[str, Any]]:
+    """Return texts of terms, and how to cut them: phrases of theirs, or known ones."""
+    from topicfold.corpus import phrases
+
+    if cutting.get("stem") is not None or cutting.get("ngram_range", (1, 1))[1] > 1:
+        raise DataError(
+            "phrases=True takes words as they are. Leave out stem and ngram_range, or "
+            "phrases."
+        )
+    cut, read = reader(
+        cutting.get("tokens", "words"), cutting.get("stop_words", STOP_WORDS), None
+    )
+    lists = [
+        [read(piece) or "" for piece in cut(text)]
+        for part in text_blocks(texts)
+        for text in part
+    ]
+    if vocabulary is None:
+        known = phrases.find_phrases(lists)
+    else:
+        known = {term for term in vocabulary if " " in term}
+    found = (phrases.BETWEEN.join(row) for row in phrases.segmented(lists, known))
+    return found, {"tokens": phrases.split_terms, "stop_words": None}
 
 
 def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -228,17 +295,36 @@ class WordCounter:
         self._shortest, self._longest = _checked_range(ngram_range)
         self._cut, read = reader(tokens, stop_words, stem)
         known = None if vocabulary is None else _numbered(vocabulary)
+        self._n_known = 0 if known is None else len(known)
+        self._spellings: Counter[str] | None = None
+        stem_of = stemmer(stem)
+        if stem_of is not None:
+            self._read, self._read_word = read, reader(tokens, stop_words, None)[1]
+            if known is None:
+                self._spellings = Counter()
+            for word, number in list((known or {}).items()):
+                # Terms are words that stand for their stem.
+                known.setdefault(" ".join(map(stem_of, word.split(" "))), number)  # type: ignore[union-attr]
         if self._longest == 1:
             self._numbers = _Numbers(read, known)
         else:
             self._words = _Words(read)
             self._numbers = _Numbers(str, known)
-        self.n_words = self.n_unknown = 0
+        self.n_words = self.n_unknown = self.n_cleaned = 0
 
     @property
     def words(self) -> list[str]:
-        """The words in the order of their numbers."""
-        return list(self._numbers.words)
+        """The words in the order of their numbers; of a stem its most frequent word."""
+        words = list(self._numbers.words)
+        if self._spellings is None:
+            return words
+        shown: dict[str, str] = {}
+        # Of spellings as frequent, the one that sorts first.
+        for run, _ in sorted(self._spellings.items(), key=lambda x: (-x[1], x[0])):
+            stem, word = self._read(run), self._read_word(run)
+            if stem is not None and word is not None:
+                shown.setdefault(stem, word)
+        return [" ".join(shown[stem] for stem in term.split(" ")) for term in words]
 
     @property
     def n_different_unknown(self) -> int:
@@ -247,7 +333,14 @@ class WordCounter:
 
     def count(self, texts: Sequence[str]) -> Any:
         """Return the counts of some texts; columns are numbers of words so far."""
-        pieces = [self._cut(text) for text in texts]
+        if self._cut is clean_runs:
+            cleaned = [clean(text) for text in texts]
+            self.n_cleaned += sum(map(ne, texts, cleaned))
+            pieces = [runs(text) for text in cleaned]
+        else:
+            pieces = [self._cut(text) for text in texts]
+        if self._spellings is not None:
+            self._spellings.update(chain.from_iterable(pieces))
         if self._longest > 1:
             pieces = [self._terms(part) for part in pieces]
         lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
@@ -264,7 +357,7 @@ class WordCounter:
         self.n_unknown += int(np.count_nonzero(numbers == UNKNOWN))
         block = sparse.csr_matrix(
             (np.ones(len(indices), np.int32), indices, before[ends]),
-            shape=(len(texts), max(len(self._numbers.words), 1)),
+            shape=(len(texts), self._n_known or max(len(self._numbers.words), 1)),
         )
         block.sum_duplicates()
         return block

@@ -16,7 +16,7 @@ from topicfold.corpus.vectorizing import saved_options, vectorize_known
 from topicfold.exceptions import DataError
 
 _MOST_NAMED = 3
-_CUTTING = ("stop_words", "ngram_range", "stem", "tokens")
+_CUTTING = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
 
 
 def cutting_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
