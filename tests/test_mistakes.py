@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
 
-from topicfold import PLSA
+from topicfold import LDA, PLSA, select_n_components
 from topicfold.cli.main import app
 from topicfold.corpus import vectorize
 from topicfold.editing import apply_edits
@@ -79,3 +79,11 @@ def test_a_grid_search_warns_of_empty_documents_once():
     assert seen[0].filename == __file__
     with pytest.warns(EmptyDocumentWarning):
         search.best_estimator_.transform(X)
+
+
+def test_a_choice_among_many_fits_does_not_warn_of_each():
+    X = np.random.default_rng(0).poisson(1.0, (30, 12))
+    model = LDA(max_iter=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        select_n_components(model, X, [2, 3], n_words=3, n_restarts=2)

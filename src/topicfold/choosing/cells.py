@@ -24,6 +24,7 @@ from topicfold.exceptions import (
     DataError,
     EmptyDocumentWarning,
     FitInterruptedWarning,
+    UnsettledWarning,
 )
 from topicfold.persistence.atomic import write_atomically
 
@@ -173,7 +174,7 @@ def quiet() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", FitInterruptedWarning)
-        for category in (ConvergenceWarning, EmptyDocumentWarning):
+        for category in (ConvergenceWarning, EmptyDocumentWarning, UnsettledWarning):
             warnings.simplefilter("ignore", category)
         try:
             yield

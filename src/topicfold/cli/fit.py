@@ -154,7 +154,7 @@ def fit(
     corpus, text = inputs.read_corpus(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
-    if entry.sized and hasattr(estimator, "n_components"):
+    if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     y = _labels_to_use(corpus, entry, use_labels)
     if y is not None and "graph" in estimator.get_params(deep=False):
