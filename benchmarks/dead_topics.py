@@ -77,7 +77,6 @@ def measure(X, n_topics: int, floor: float) -> list[dict]:
     layout, rows, done = engine._layout, [], 0
     counts, loglik = np.empty_like(model.theta), np.empty(X.shape[0])
     updates, prior = np.empty(X.shape[0], np.int32), engine.pack_prior(0.0)
-    empty = np.empty((0, model.theta.shape[1]), np.float32)
     ratio = np.empty(X.nnz, np.float32)
     for iterations in (0, 10, 50, 200):
         while done < iterations:
@@ -89,7 +88,7 @@ def measure(X, n_topics: int, floor: float) -> list[dict]:
         dense = cpu_seconds(
             lambda theta=theta, topics=topics: document_rows(
                 0, X.shape[0], layout.indptr, layout.indices, layout.counts, theta,
-                topics, prior, False, 0, 0.0, empty, counts, ratio, loglik, updates,
+                topics, prior, None, 0, 0.0, None, counts, ratio, loglik, updates,
             )
         )  # fmt: skip
         skipping = cpu_seconds(

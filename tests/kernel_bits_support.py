@@ -107,8 +107,8 @@ def document_case(rng, width, dtype, digamma):
     rows = rng.random(shape).astype(dtype)
     arguments = (
         indptr, indices, counts, rows, rng.random((200, width)).astype(dtype),
-        rng.random(width).astype(dtype), None, digamma, 3, 0.0,
-        np.empty(shape if digamma else (0, width), dtype), np.empty(shape, dtype),
+        rng.random(width).astype(dtype), None, 3, 0.0,
+        np.empty(shape, dtype) if digamma else None, np.empty(shape, dtype),
         np.empty(len(indices), dtype), np.empty(shape[0]), np.empty(shape[0], np.int32),
     )  # fmt: skip
     return document_rows, arguments, shape[0]

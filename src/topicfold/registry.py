@@ -114,6 +114,10 @@ _BUILT_IN = (
         "gibbs", "gibbs_lda:GibbsLDA", "LDA by collapsed Gibbs sampling", "GibbsLDA",
         "gibbs-lda",
     ),
+    _own(
+        "short", "word_network:WordNetworkLDA",
+        "LDA for short texts, on which words stand together", "WNTM", "word-network",
+    ),
     _own("plsa", "plsa:PLSA", "probabilistic latent semantic analysis", "PLSA", "plsi"),
     _own(
         "laplacian", "manifold:LaplacianPLSA", "PLSA that keeps neighbours close",

@@ -180,7 +180,7 @@ def test_settings_of_a_classifier_are_one_line(cli, labelled, options, tmp_path)
     train(cli, labelled, options, tmp_path / "model", "--no-check")
     shown = cli("info", tmp_path / "model").stdout
     assert "\ufffd" not in shown
-    assert "FSTM(n_components=4, n_jobs=-1, random_state=0), neighbor_weight" in shown
+    assert "TwoPhase(base=FSTM(n_components=4, n_jobs=-1, random_state=0)" in shown
     assert "60 documents, 2 classes" in shown
 
 

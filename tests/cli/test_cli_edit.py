@@ -141,14 +141,31 @@ def test_what_was_done_is_said_in_words(cli, four, tmp_path):
     assert " kB, topicfold" in shown
 
 
-def test_a_report_never_outlives_its_model(cli, four, tmp_path):
-    assert (four / "report.html").is_file()
-    result = cli("edit", four, "-o", four, "--force", "--drop", 1)
+def test_an_edited_model_has_a_report_of_its_own(cli, four, tmp_path):
+    before = (four / "report.html").read_text()
+    result = cli("edit", four, "-o", four, "--force", "--drop", 1, "--rename", "2=kept")
     assert result.exit_code == 0, result.stderr
-    # It is written anew, with the topics that are left.
-    assert "Report" in result.stdout
-    assert "3 topics" in (four / "report.html").read_text(encoding="utf-8")
+    page = (four / "report.html").read_text()
+    assert str(four / "report.html") in result.stdout
+    assert page != before
+    assert "3 topics" in page
+    assert ">kept<" in page
+
+
+def test_a_page_that_is_no_report_stays(cli, four, tmp_path):
     own = tmp_path / "own.safetensors"
     (tmp_path / "own.report.html").write_text("my page")
-    assert cli("edit", four, "-o", own, "--drop", 1).exit_code == 0
+    result = cli("edit", four, "-o", own, "--drop", 1)
+    assert result.exit_code == 0
+    assert "not its report" in result.stderr
     assert (tmp_path / "own.report.html").read_text() == "my page"
+
+
+def test_names_are_the_columns_of_transform(cli, four, texts, tmp_path):
+    names = ("--rename", "1=space", "--rename", "2=same", "--rename", "3=same")
+    assert cli("edit", four, "-o", tmp_path / "new", *names).exit_code == 0
+    shown = cli("transform", tmp_path / "new", texts).stdout
+    assert shown.splitlines()[0] == "id,topic0,space,same topic2,same topic3"
+    model = topicfold.load(tmp_path / "new")
+    columns = model.get_feature_names_out().tolist()
+    assert columns == ["lda0", "space", "same lda2", "same lda3"]

@@ -175,7 +175,7 @@ def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
     ("options", "parts"),
     [
         (("--model", "ldaa"), ("'ldaa'", "Did you mean lda?")),
-        (("--model", "zzz"), ("'zzz'", "lda, gibbs, plsa")),
+        (("--model", "zzz"), ("'zzz'", "lda, gibbs, short, plsa")),
         (("--model", "plsa", "--algorithm", "cvb0"), ("plsa", "--algorithm")),
         (("--algorithm", "gibbs"), ("'algorithm'", "cvb0", "Got 'gibbs'")),
         (("--device", "abacus"), ("'device'", "Got 'abacus'")),
@@ -265,3 +265,19 @@ def test_a_model_of_blocks_is_used_without_warnings(cli, texts, small, tmp_path)
         result = cli(*line)
         assert result.exit_code == 0, result.stderr
         assert "warning" not in result.stderr
+
+
+def test_short_texts_are_told_of_their_model(cli, tmp_path):
+    words = ["red fox den", "fox den cub", "blue sea sand", "sea sand wave"]
+    lines = tmp_path / "titles.txt"
+    lines.write_text("\n".join(words * 25) + "\n")
+    options = ("-k", 2, "--max-iter", 3, "--no-report")
+    said = cli("fit", lines, "-o", tmp_path / "lda", *options).stdout
+    assert "short (3 words each that count)" in said
+    assert "--model short" in said
+    short = cli("fit", lines, "-o", tmp_path / "short", "-m", "short", *options)
+    assert "Advice" not in short.stdout
+    long = tmp_path / "long.txt"
+    long.write_text("\n".join(" ".join(words[k % 2 :: 2] * 20) for k in range(100)))
+    said = cli("fit", long, "-o", tmp_path / "long", *options).stdout
+    assert "Advice" not in said

@@ -60,7 +60,7 @@ def test_edits_need_no_documents_and_write_a_report(cli, fitted, tmp_path):
     new.write_text("a fox\n", encoding="utf-8")
     table = cli("transform", edited, new).stdout
     assert next(csv.reader(io.StringIO(table))) == [
-        *("id", "topic0", "topic1 my name", "topic2"),
+        *("id", "topic0", "my name", "topic2"),
     ]
     shown = json.loads(cli("topics", edited, "-f", "json").stdout)
     assert "my name" in {row["name"] for row in shown}

@@ -35,7 +35,9 @@ def drawn(n_topics, n_documents=30, n_terms=25, seed=0):
 
 def passes(engine, theta, phi, documents, own, **options):
     P, B = engine.pack_documents(theta), engine.pack_topics(phi)
-    rows = OwnShare(*(engine.pack_documents(rows) for rows in documents[:2]))
+    rows = OwnShare(
+        *(r if r is None else engine.pack_documents(r) for r in documents[:2])
+    )
     if own is not None:
         options |= {"link": "collapsed", "own": pack_own(engine, own)}
     done = engine.document_pass(P, B, documents=rows, **options)
@@ -99,6 +101,22 @@ def test_ones_and_the_prior_are_the_plain_collapsed_link():
     )  # fmt: skip
     counts = engine.unpack_documents(done.counts)
     np.testing.assert_allclose(ours["documents"], counts, rtol=1e-12)
+
+
+@pytest.mark.parametrize("place", ["cpu", "reference", "blocks"])
+def test_a_scale_of_none_is_one(place, tmp_path):
+    X, theta, phi, rows, own = drawn(5, 40)
+    if place == "reference":
+        engine = ReferenceEngine(X, 5)
+    else:
+        blocks = BlockMatrix.write(tmp_path / "counts", X, block_size=15)
+        engine = make_engine(X if place == "cpu" else blocks, 5, dtype=np.float64)
+    ones = OwnShare(np.ones_like(theta), rows.floor)
+    none = OwnShare(None, rows.floor)
+    for options in ({}, {"max_updates": 2}):
+        share = None if options else own
+        expected = passes(engine, theta, phi, ones, share, **options)
+        agree(passes(engine, theta, phi, none, share, **options), expected, 1e-12)
 
 
 def test_same_bits_for_any_number_of_threads():

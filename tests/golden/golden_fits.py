@@ -42,6 +42,12 @@ def models() -> dict[str, object]:
     """Return every model, few iterations, every choice that may change spelled out."""
     few = {"max_iter": 6, "tol": 0.0, "random_state": 0}
     lda = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01, "learn_priors": False}
+    phase_two = {
+        "n_neighbors": 5,
+        "word_weights": None,
+        "regression_weight": 0.0,
+        "neighbor_weight": 0.0,
+    }
     return {
         "plsa": tf.PLSA(4, init="documents", **few),
         "lda-cvb0": tf.LDA(4, algorithm="cvb0", **lda, init="random", **few),
@@ -59,8 +65,8 @@ def models() -> dict[str, object]:
         "dtm": tf.DiscriminativePLSA(4, step=0.3, init="documents", **few),
         "otm": tf.OrthogonalPLSA(4, weight=1.0, init="documents", **few),
         "medlda": tf.MedLDA(4, init="documents", **few),
-        "plsa_c": tf.TwoPhase(tf.PLSA(4, init="documents", **few), n_neighbors=5),
-        "fstm_c": tf.TwoPhase(tf.FSTM(4, init="documents", **few), n_neighbors=5),
+        "plsa_c": tf.TwoPhase(tf.PLSA(4, init="documents", **few), **phase_two),
+        "fstm_c": tf.TwoPhase(tf.FSTM(4, init="documents", **few), **phase_two),
     }
 
 

@@ -93,7 +93,9 @@ def test_words_of_the_class_speak_for_it(planted, labelled):
     found = model.explain(table.iloc[[d]])
     assert model.explain(table.iloc[d].to_numpy()) == found
     with pytest.warns(UserWarning, match="valid feature names"):
-        assert model.explain([table.iloc[d].tolist()]) == found
+        listed = model.explain([table.iloc[d].tolist()])  # as float64
+    assert listed.decision == pytest.approx(found.decision, rel=1e-6)
+    assert [r.word for r in listed.words] == [r.word for r in found.words]
     assert found.label == y[d]
     assert {r.word for r in found.words} <= {f"term{w}" for w in blocks[own]}
     assert len(found.words) == 5

@@ -26,6 +26,8 @@ from topicfold.models.plsa import PLSA
 from topicfold.models.two_phase import TwoPhase, set_topics
 from topicfold.steps import DirichletPhi
 
+# As in the paper: the words as they are, the base's own inference.
+PLAIN = {"word_weights": None, "regression_weight": 0, "neighbor_weight": 0}
 BASES = [
     FSTM(6, max_iter=20, random_state=0),
     PLSA(6, max_iter=30, random_state=0),
@@ -61,6 +63,10 @@ def rare_words():
     return X, y
 
 
+def plain(base, **options):
+    return TwoPhase(base, **(PLAIN | options))
+
+
 def accuracy(model, X, y):
     train, test = np.arange(240), np.arange(240, 360)
     model.fit(X[train], y[train])
@@ -81,7 +87,7 @@ def accuracy(model, X, y):
 )
 def test_parts_classes_that_the_base_does_not(rare_words, base, promotion, gain):
     X, y = rare_words
-    model = TwoPhase(base, promotion=promotion)
+    model = plain(base, promotion=promotion)
     assert accuracy(model, X, y) > accuracy(clone(base), X, y) + gain
 
 
@@ -211,10 +217,10 @@ def test_new_topics_by_the_kind_of_base(planted):
 def test_two_rounds_are_a_round_on_the_topics_of_a_round(rare_words, promotion):
     X, y = rare_words
     options = {"promotion": promotion}
-    both = TwoPhase(BASES[0], n_rounds=2, **options).fit(X, y)
-    first = TwoPhase(BASES[0], n_rounds=1, **options).fit(X, y)
+    both = plain(BASES[0], n_rounds=2, **options).fit(X, y)
+    first = plain(BASES[0], n_rounds=1, **options).fit(X, y)
     kept = first.components_.copy()
-    second = TwoPhase(first.base_, n_rounds=1, prefit=True, **options).fit(X, y)
+    second = plain(first.base_, n_rounds=1, prefit=True, **options).fit(X, y)
     np.testing.assert_array_equal(both.components_, second.components_)
     np.testing.assert_array_equal(first.components_, kept)
     assert len(both.round_objectives_) == 2
@@ -223,7 +229,7 @@ def test_two_rounds_are_a_round_on_the_topics_of_a_round(rare_words, promotion):
 @pytest.mark.parametrize("base", BASES, ids=NAMES)
 def test_transform_is_the_inference_of_the_base_on_the_new_topics(rare_words, base):
     X, y = rare_words
-    model = TwoPhase(base, n_rounds=1).fit(X, y)
+    model = plain(base, n_rounds=1).fit(X, y)
     np.testing.assert_array_equal(model.transform(X), model.base_.transform(X))
     if not getattr(base, "transform_neighbors", False):
         np.testing.assert_array_equal(model.transform(X), model.doc_topics_)
@@ -239,8 +245,8 @@ def test_transform_is_the_inference_of_the_base_on_the_new_topics(rare_words, ba
 @pytest.mark.parametrize("base", BASES[:4], ids=NAMES[:4])
 def test_same_bits_for_any_number_of_threads(rare_words, base):
     X, y = rare_words
-    one = TwoPhase(base, promotion=1.0, n_rounds=2).fit(X, y)
-    many = TwoPhase(base, promotion=1.0, n_rounds=2, n_jobs=3).fit(X, y)
+    one = plain(base, promotion=1.0, n_rounds=2).fit(X, y)
+    many = plain(base, promotion=1.0, n_rounds=2, n_jobs=3).fit(X, y)
     np.testing.assert_array_equal(one.components_, many.components_)
     np.testing.assert_array_equal(one.doc_topics_, many.doc_topics_)
 
@@ -249,7 +255,7 @@ def test_same_bits_for_any_number_of_threads(rare_words, base):
 def test_a_loaded_model_is_the_saved_one(tmp_path, rare_words, base):
     X, y = rare_words
     names = np.array(["red", "green", "blue"])[y]
-    model = TwoPhase(base, n_rounds=1).fit(X, names)
+    model = plain(base, n_rounds=1).fit(X, names)
     model.save(tmp_path / "model")
     loaded = topicfold.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
@@ -262,19 +268,20 @@ def test_settings_of_the_paper():
     model = TwoPhase.paper(FSTM(3), n_jobs=2)
     assert (model.promotion, model.n_rounds, model.n_jobs) == (1000, 1, 2)
     assert (model.n_neighbors, model.own_weight, model.threshold) == (20, 0.1, 1.5)
+    assert {name: getattr(model, name) for name in PLAIN} == PLAIN
 
 
 def test_labels_of_some_documents_help(rare_words):
     X, y = rare_words
     some = np.where(np.arange(360) % 4 == 0, y, -1)
-    model = TwoPhase(BASES[0]).fit(X, some)
+    model = plain(BASES[0]).fit(X, some)
     assert model.classes_.tolist() == [0, 1, 2]
     svm = LinearSVC(C=10).fit(np.sqrt(model.transform(X))[some >= 0], y[some >= 0])
     hidden = some < 0
-    plain = FSTM(6, max_iter=20, random_state=0).fit(X)
-    base = LinearSVC(C=10).fit(np.sqrt(plain.doc_topics_)[some >= 0], y[some >= 0])
+    alone = FSTM(6, max_iter=20, random_state=0).fit(X)
+    base = LinearSVC(C=10).fit(np.sqrt(alone.doc_topics_)[some >= 0], y[some >= 0])
     found = svm.score(np.sqrt(model.transform(X))[hidden], y[hidden])
-    assert found > base.score(np.sqrt(plain.doc_topics_)[hidden], y[hidden])
+    assert found > base.score(np.sqrt(alone.doc_topics_)[hidden], y[hidden])
 
 
 def test_an_indicator_of_single_labels_is_the_labels(rare_words):
@@ -282,9 +289,9 @@ def test_an_indicator_of_single_labels_is_the_labels(rare_words):
     table = np.eye(3, dtype=int)[y]
     table[:20] = 0
     labels = np.where(np.arange(360) < 20, -1, y)
-    one = TwoPhase(BASES[0], promotion=1.0, n_rounds=1).fit(X, labels)
+    one = plain(BASES[0], promotion=1.0, n_rounds=1).fit(X, labels)
     for other in (table, sparse.csr_matrix(table)):
-        two = TwoPhase(BASES[0], promotion=1.0, n_rounds=1).fit(X, other)
+        two = plain(BASES[0], promotion=1.0, n_rounds=1).fit(X, other)
         np.testing.assert_array_equal(one.components_, two.components_)
 
 
@@ -315,7 +322,7 @@ def test_a_class_of_one_document_and_fewer_topics_than_classes(rare_words):
     X, y = rare_words
     y = y.copy()
     y[0] = 3
-    model = TwoPhase(FSTM(2, random_state=0), promotion=1.0).fit(X, y)
+    model = plain(FSTM(2, random_state=0), promotion=1.0).fit(X, y)
     assert np.isfinite(model.components_).all()
     assert model.class_topic_weights_.shape == (4, 2)
     members = y[:, None] == np.arange(4)
@@ -324,7 +331,7 @@ def test_a_class_of_one_document_and_fewer_topics_than_classes(rare_words):
 
 def test_empty_documents_are_warned_about_once(ragged):
     y = np.arange(40) % 2
-    model = TwoPhase(FSTM(3, random_state=0), promotion=1.0)
+    model = plain(FSTM(3, random_state=0), promotion=1.0)
     with pytest.warns(EmptyDocumentWarning) as caught:
         model.fit(ragged, y)
     assert len(caught) == 1
@@ -369,16 +376,16 @@ def test_errors_say_what_is_wrong(model, y, message):
 def test_every_option_changes_the_topics(rare_words, option):
     X, y = rare_words
     usual = {"promotion": 1.0, "n_rounds": 2}
-    one = TwoPhase(BASES[0], **usual).fit(X, y)
-    other = TwoPhase(BASES[0], **(usual | option)).fit(X, y)
+    one = plain(BASES[0], **usual).fit(X, y)
+    other = plain(BASES[0], **(usual | option)).fit(X, y)
     assert not np.array_equal(one.components_, other.components_)
 
 
 def test_blocks_of_documents_do_not_change_mixtures(rare_words, monkeypatch):
     X, y = rare_words
-    whole = TwoPhase(BASES[0], promotion=1.0).fit(X, y).components_
+    whole = plain(BASES[0], promotion=1.0).fit(X, y).components_
     monkeypatch.setattr("topicfold.infer.two_phase._BLOCK", 37)
-    parts = TwoPhase(BASES[0], promotion=1.0).fit(X, y).components_
+    parts = plain(BASES[0], promotion=1.0).fit(X, y).components_
     np.testing.assert_array_equal(whole, parts)
 
 
@@ -387,7 +394,7 @@ def test_takes_weighted_words_and_several_labels(rare_words):
     weighted = TfidfTransformer().fit_transform(X)
     labels = np.eye(3, dtype=int)[y]
     labels[::5] |= np.eye(3, dtype=int)[(y[::5] + 1) % 3]
-    model = TwoPhase(BASES[0], promotion=1.0).fit(weighted, labels)
+    model = plain(BASES[0], promotion=1.0).fit(weighted, labels)
     np.testing.assert_allclose(model.transform(weighted).sum(axis=1), 1, rtol=1e-6)
     assert model.classes_.tolist() == [0, 1, 2]
 
@@ -395,7 +402,7 @@ def test_takes_weighted_words_and_several_labels(rare_words):
 def test_tells_the_topic_of_a_class(planted):
     X, theta, topics = planted
     y = theta.argmax(axis=1)
-    model = TwoPhase(FSTM(4, random_state=0)).fit(X, y)
+    model = plain(FSTM(4, random_state=0)).fit(X, y)
     own = model.class_topic_weights_.argmax(axis=1)
     assert sorted(own) == [0, 1, 2, 3]
     assert model.class_topics_[np.arange(4), own].all()

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, normalize
 from sklearn.svm import LinearSVC
 
 import topicfold
@@ -26,7 +26,9 @@ from topicfold.infer import two_phase
 from topicfold.infer.class_words import (
     class_word_weights,
     neighbor_mixtures,
+    regressed_mixtures,
     weighted_words,
+    word_regression,
 )
 from topicfold.models.two_phase import deal_documents
 
@@ -49,6 +51,12 @@ def corpus():
 
 def base():
     return FSTM(6, max_iter=20, random_state=0)
+
+
+def plain(model, **options):
+    """Without what the paper does not have, unless the options have it."""
+    without = {"word_weights": None, "regression_weight": 0, "neighbor_weight": 0}
+    return TwoPhase(model, **(without | options))
 
 
 def test_word_weights_by_hand(corpus):
@@ -97,11 +105,11 @@ def test_words_that_tell_nothing_are_refused():
 
 def test_weighted_words_help(corpus):
     X, y = corpus
-    plain = TopicClassifier(TwoPhase(base())).fit(X[:160], y[:160])
-    model = TopicClassifier(TwoPhase(base(), word_weights="classes"))
+    usual = TopicClassifier(plain(base())).fit(X[:160], y[:160])
+    model = TopicClassifier(plain(base(), word_weights="classes"))
     model.fit(X[:160], y[:160])
     found = model.score(X[160:], y[160:])
-    assert found > plain.score(X[160:], y[160:]) + 0.05
+    assert found > usual.score(X[160:], y[160:]) + 0.05
     reasons = model.explain(X[[160]])
     assert reasons.topics
     assert reasons.words
@@ -111,8 +119,8 @@ def test_weighted_model_is_the_model_of_weighted_words(corpus):
     X, y = corpus
     X = X.astype(float)
     weighted = weighted_words(X, class_word_weights(X, y[:, None] == np.arange(3)))
-    model = TwoPhase(base(), word_weights="classes").fit(X, y)
-    other = TwoPhase(base()).fit(weighted, y)
+    model = plain(base(), word_weights="classes").fit(X, y)
+    other = plain(base()).fit(weighted, y)
     np.testing.assert_array_equal(model.components_, other.components_)
     np.testing.assert_array_equal(model.transform(X), other.transform(weighted))
     assert model.perplexity(X) == other.perplexity(weighted)
@@ -137,9 +145,9 @@ def test_neighbor_mixtures_by_hand():
 def test_neighbors_share_of_a_new_document(corpus):
     X, y = corpus
     X = X.astype(float)
-    plain = TwoPhase(base()).fit(X[:160], y[:160])
-    model = TwoPhase(base(), neighbor_weight=0.4).fit(X[:160], y[:160])
-    np.testing.assert_array_equal(plain.components_, model.components_)
+    usual = plain(base()).fit(X[:160], y[:160])
+    model = plain(base(), neighbor_weight=0.4).fit(X[:160], y[:160])
+    np.testing.assert_array_equal(usual.components_, model.components_)
     means, found = neighbor_mixtures(
         NeighborIndex(X[:160].log1p()),
         model.label_mixtures_,
@@ -147,7 +155,7 @@ def test_neighbors_share_of_a_new_document(corpus):
         n_neighbors=20,
     )
     assert found.all()
-    expected = 0.6 * plain.transform(X[160:]) + 0.4 * means
+    expected = 0.6 * usual.transform(X[160:]) + 0.4 * means
     np.testing.assert_allclose(model.transform(X[160:]), expected, atol=1e-9)
     np.testing.assert_allclose(model.doc_topics_.sum(axis=1), 1, atol=1e-9)
 
@@ -156,20 +164,65 @@ def test_neighbors_help_and_the_training_mixtures_do_not_leak(corpus):
     X, y = corpus
     rng = np.random.default_rng(0)
     noise = rng.integers(0, 3, 160)
-    model = TwoPhase(base(), neighbor_weight=1.0)
+    model = plain(base(), neighbor_weight=1.0)
     honest = model.fit_transform(X[:160], noise)
     np.testing.assert_array_equal(honest, model.doc_topics_)
     # With labels at random no document's neighbours know its own.
     fitted = LinearSVC(C=1).fit(np.sqrt(honest), noise)
     assert fitted.score(np.sqrt(honest), noise) < 0.65
-    plain = TopicClassifier(TwoPhase(base())).fit(X[:160], y[:160])
-    near = TopicClassifier(TwoPhase(base(), neighbor_weight=0.5)).fit(X[:160], y[:160])
-    assert near.score(X[160:], y[160:]) > plain.score(X[160:], y[160:])
+    usual = TopicClassifier(plain(base())).fit(X[:160], y[:160])
+    near = TopicClassifier(plain(base(), neighbor_weight=0.5)).fit(X[:160], y[:160])
+    assert near.score(X[160:], y[160:]) > usual.score(X[160:], y[160:])
+
+
+def test_regression_is_ridge_regression(corpus):
+    X, _ = corpus
+    theta = np.random.default_rng(0).dirichlet(np.ones(4), size=240)
+    rows = normalize(X.astype(float))
+    weights, mean = word_regression(X, theta)
+    exact = np.linalg.solve(
+        (rows.T @ rows).toarray() + np.eye(150), rows.T @ (theta - theta.mean(axis=0))
+    )
+    np.testing.assert_allclose(weights, exact, atol=1e-4)
+    np.testing.assert_allclose(mean, theta.mean(axis=0))
+    found = regressed_mixtures(X, weights, mean)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    inside = np.maximum(rows @ exact + mean, 1e-6)
+    np.testing.assert_allclose(
+        found, inside / inside.sum(axis=1, keepdims=True), atol=1e-3
+    )
+
+
+def test_regression_of_a_new_document_is_learned_from_all(corpus):
+    X, y = corpus
+    X = X.astype(float)
+    usual = plain(base()).fit(X[:160], y[:160])
+    model = plain(base(), regression_weight=0.3).fit(X[:160], y[:160])
+    np.testing.assert_array_equal(usual.components_, model.components_)
+    members = y[:160, None] == np.arange(3)
+    near = two_phase.class_neighbors(X[:160], members, 20)
+    mixtures, _ = model._label_mixtures(X[:160], members, near)
+    fit = word_regression(X[:160].log1p(), mixtures.toarray())
+    new = regressed_mixtures(X[160:].log1p(), *fit)
+    expected = 0.7 * usual.transform(X[160:]) + 0.3 * new
+    np.testing.assert_allclose(model.transform(X[160:]), expected, atol=1e-6)
+    # No training document has a part in its own prediction.
+    assert not np.allclose(model.doc_topics_, model.transform(X[:160]), atol=1e-3)
+
+
+def test_regression_helps_and_random_labels_stay_random(corpus):
+    X, y = corpus
+    usual = TopicClassifier(plain(base())).fit(X[:160], y[:160])
+    model = TopicClassifier(plain(base(), regression_weight=0.8)).fit(X[:160], y[:160])
+    assert model.score(X[160:], y[160:]) > usual.score(X[160:], y[160:]) + 0.05
+    noise = np.random.default_rng(0).integers(0, 3, 160)
+    honest = np.sqrt(plain(base(), regression_weight=1.0).fit_transform(X[:160], noise))
+    assert LinearSVC(C=1).fit(honest, noise).score(honest, noise) < 0.65
 
 
 def test_works_in_a_pipeline_and_by_batches(corpus):
     X, y = corpus
-    model = TwoPhase(base(), neighbor_weight=0.5, word_weights="classes")
+    model = TwoPhase(base(), neighbor_weight=0.5)
     pipeline = make_pipeline(model, FunctionTransformer(np.sqrt), LinearSVC())
     pipeline.fit(X[:160], y[:160])
     assert pipeline.score(X[160:], y[160:]) > 0.8
@@ -189,7 +242,7 @@ def test_a_loaded_model_sees_neighbors_too(tmp_path, corpus, kind):
 
 def test_another_fit_forgets_and_a_later_option_is_an_error(corpus):
     X, y = corpus
-    model = TwoPhase(base(), neighbor_weight=0.5, word_weights="classes").fit(X, y)
+    model = plain(base(), neighbor_weight=0.5, word_weights="classes").fit(X, y)
     model.set_params(neighbor_weight=0.0, word_weights=None).fit(X, y)
     assert not hasattr(model, "word_weights_")
     assert not hasattr(model, "training_counts_")
@@ -232,8 +285,8 @@ def test_approximate_neighbors_are_the_best_candidates_of_descent(corpus, monkey
         expected = [j for j in order[0] if j in candidates][:5]
         assert near[d].tolist() == expected
     assert not np.array_equal(near, exact)
-    model = TwoPhase(base(), approximate=True, n_rounds=1).fit(X, y)
-    other = TwoPhase(base(), n_rounds=1).fit(X, y)
+    model = plain(base(), approximate=True, n_rounds=1).fit(X, y)
+    other = plain(base(), n_rounds=1).fit(X, y)
     assert not np.array_equal(model.components_, other.components_)
 
 
@@ -250,7 +303,7 @@ def test_random_labels_cannot_be_learned_from_cross_fitted_mixtures(corpus, opti
     X, y = corpus
     y = np.random.default_rng(1).permutation(y)
     train, new = np.arange(240) % 4 > 0, np.arange(240) % 4 == 0
-    model = TwoPhase(FSTM(30, max_iter=20, random_state=0), **options)
+    model = plain(FSTM(30, max_iter=20, random_state=0), **options)
     known = np.sqrt(model.fit_transform(X[train], y[train]))
     honest = np.sqrt(model.cross_fit_transform(X[train], y[train]))
     svm = LinearSVC().fit(known, y[train])
@@ -281,7 +334,7 @@ def test_cross_fitted_mixtures_do_not_know_the_label(corpus):
 
 def test_documents_without_a_label_are_not_hidden(corpus):
     X, y = corpus
-    model = TwoPhase(base())
+    model = plain(base())
     rows = model.cross_fit_transform(X, np.where(np.arange(240) < 5, -1, y))
     np.testing.assert_array_equal(rows[:5], model.doc_topics_[:5])
     assert not np.array_equal(rows[5:], model.doc_topics_[5:])
@@ -298,7 +351,7 @@ def test_classes_are_learned_from_cross_fitted_mixtures(corpus):
     [([0, 1] * 4, 1, "cv=1"), ([0, 0, 1] + [-1] * 5, 3, "3 labelled .* too few")],
 )
 def test_too_few_labels_to_cross_fit(y, cv, message):
-    X = np.random.default_rng(0).poisson(2.0, (8, 6)) + 1
+    X = np.random.default_rng(0).poisson(1.0, (8, 6))
     with pytest.raises(DataError, match=message):
         TwoPhase(FSTM(2, random_state=0)).cross_fit_transform(X, y, cv=cv)
 

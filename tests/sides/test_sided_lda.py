@@ -7,13 +7,14 @@ import sides_support as support
 from scipy import sparse
 
 import topicfold
-from topicfold import LDA
+from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.protocol import OwnShare
 from topicfold.engine.reference import left_out
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE
 from topicfold.sides import Authors, OtherCounts, Side
+from topicfold.steps import LaplacianTheta
 
 FEW = {"max_iter": 4, "tol": 0.0, "random_state": 0}
 
@@ -267,3 +268,26 @@ def test_a_saved_model_has_its_sides(corpus, tmp_path):
         again.transform(X[:, :30], **data), model.transform(X[:, :30], **data)
     )
     assert again.sides_[0].names_.tolist() == ["a0", "a1", "a2", "a3", "a4"]
+
+
+def test_plsa_takes_sides_too(corpus):
+    """Without priors: EM, which never falls, and the same hooks."""
+    X, theta, _ = corpus
+    names = [[f"a{d % 7}"] for d in range(X.shape[0])]
+    options = {**FEW, "max_iter": 15, "init": start_of(X)}
+    model = PLSA(4, sides=[Authors()], **options).fit(X, authors=names)
+    history = np.array(model.objective_history_)
+    assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
+    plain = PLSA(4, **options).fit(X)
+    nothing = PLSA(4, sides=[support.Slant()], **options)
+    nothing.fit(X, slant=np.zeros_like(theta))
+    np.testing.assert_allclose(nothing.doc_topics_, plain.doc_topics_, atol=1e-6)
+    only = theta >= np.sort(theta, axis=1)[:, [-2]]
+    masked = PLSA(4, sides=[support.Only()], **options).fit(X, only=only)
+    assert (masked.doc_topics_[~only] == 0).all()
+    parts = PLSA(4, sides=[OtherCounts("right")], random_state=0)
+    parts.fit(X[:, :30], right=X[:, 30:])
+    history = np.array(parts.objective_history_)
+    assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
+    with pytest.raises(DataError, match="theta_step=None"):
+        PLSA(4, sides=[Authors()], theta_step=LaplacianTheta()).fit(X, authors=names)

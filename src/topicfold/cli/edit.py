@@ -63,7 +63,7 @@ def edit(
     *,
     options: inputs.TextOptions,
 ) -> None:
-    """Rename, merge, drop or split topics; the result is a new model.
+    """Rename, merge, drop or split topics; the result is a new model and its report.
 
     Numbers are those that topicfold topics shows for DIR, also when several edits are
     given at once. A merged topic takes the first one's number, the first part of a

@@ -74,6 +74,10 @@ _Keep = Annotated[
     ),
 ]
 
+# Words that count, fewer than which make a text short
+# (benchmarks/results/short_texts.md).
+SHORT_TEXT = 20
+
 
 @inputs.takes_text_options()
 def fit(
@@ -154,6 +158,7 @@ def fit(
     corpus, text = inputs.read_corpus(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
+        _advise_short(corpus, entry)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     y = _labels_to_use(corpus, entry, use_labels)
@@ -179,6 +184,17 @@ def fit(
         show_next(entry.next_command, output)
     if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _advise_short(corpus: Any, entry: Any) -> None:
+    """Say which model suits texts of few words, if LDA was asked for."""
+    words = corpus.counts.sum() / max(corpus.n_documents, 1)
+    if entry.name == "lda" and words < SHORT_TEXT and corpus.n_documents >= 100:
+        show_fact(
+            "Advice",
+            f"these texts are short ({words:.0f} words each that count): topics of "
+            "such are better with --model short",
+        )
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,9 @@ def transform(
 ) -> None:
     """Write the topic mixtures of new documents.
 
-    Every row sums to 1. Words that the model does not know are ignored; a document
-    without any known word gets the same share of every topic.
+    Every row sums to 1. A topic that was named (topicfold edit --rename) has its name
+    as column, others are topic0, topic1, …. Words that the model does not know are
+    ignored; a document without any known word gets the same share of every topic.
 
     [bold]Examples[/bold]
       topicfold transform reviews-model new.txt > mixtures.csv
@@ -58,6 +59,7 @@ def transform(
         _pyarrow()  # before the work
 
     from topicfold.cli.inputs import read_new_documents
+    from topicfold.models.base import topic_columns
     from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
 
@@ -69,20 +71,15 @@ def transform(
         )
     counts, ids = read_new_documents(source, saved, options)
     mixtures = saved.model.transform(counts)
-    topics = topic_columns(saved.model, mixtures.shape[1])
     names = ids or [str(row) for row in range(len(mixtures))]
+    columns = topic_columns(
+        saved.model, [f"topic{k}" for k in range(mixtures.shape[1])]
+    )
+    table = (names, columns, mixtures)
     if output == STDOUT:
-        _write_csv(sys.stdout, names, mixtures, topics)
+        _write_csv(sys.stdout, *table)
     else:
-        write_atomically(
-            Path(output), lambda to: _write(to, suffix, names, mixtures, topics)
-        )
-
-
-def topic_columns(model: Any, n_topics: int) -> list[str]:
-    """Return the names of the columns of mixtures, with the topics' own names."""
-    own = getattr(model, "topic_names_", None) or [""] * n_topics
-    return [f"topic{k} {name}".strip() for k, name in enumerate(own)]
+        write_atomically(Path(output), lambda to: _write(to, suffix, *table))
 
 
 def _pyarrow() -> Any:
@@ -99,20 +96,20 @@ def _pyarrow() -> Any:
 
 
 def _write_csv(
-    stream: TextIO, names: Sequence[str], mixtures: Any, topics: list[str]
+    stream: TextIO, names: Sequence[str], columns: Sequence[str], mixtures: Any
 ) -> None:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["id", *topics])
+    writer.writerow(["id", *columns])
     for name, row in zip(names, mixtures, strict=True):
         writer.writerow([name, *(f"{value:.6g}" for value in row.tolist())])
 
 
 def _write(
-    file: Path, suffix: str, names: Sequence[str], mixtures: Any, topics: list[str]
+    file: Path, suffix: str, names: Sequence[str], columns: Sequence[str], mixtures: Any
 ) -> None:
     if suffix == ".csv":
         with file.open("w", encoding="utf-8", newline="") as text:
-            _write_csv(text, names, mixtures, topics)
+            _write_csv(text, names, columns, mixtures)
     elif suffix == ".npz":
         import numpy as np
 
@@ -120,5 +117,5 @@ def _write(
             np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
     else:
         pyarrow = _pyarrow()
-        columns = {name: mixtures[:, k] for k, name in enumerate(topics)}
-        pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **columns}), file)
+        values = dict(zip(columns, mixtures.T, strict=True))
+        pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **values}), file)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from topicfold.core.threads import balanced_ranges, even_ranges, run_ranges
 from topicfold.exceptions import DataError
 
 _NUMBERS = "biuf"
@@ -63,7 +64,7 @@ def checked_csr(
     return matrix
 
 
-def check_structure(X: Any, name: str) -> None:
+def check_structure(X: Any, name: str, threads: int = 1) -> None:
     """Raise if the arrays of a sparse matrix, of any format, lead outside of it."""
     if X.ndim != 2:
         raise DataError(f"{name} has {X.ndim} dimensions. {_NO_MATRIX}")
@@ -78,7 +79,7 @@ def check_structure(X: Any, name: str) -> None:
         if problem is None and X.format != "bsr" and X.data.ndim != 1:
             problem = "has values that are not one-dimensional"
         problem = problem or _compressed_problem(
-            X.indices, X.indptr, n_rows, n_columns, len(X.data), row, column
+            X.indices, X.indptr, n_rows, n_columns, len(X.data), row, column, threads
         )
     elif X.format == "coo":
         problem = _coordinates_problem(X)
@@ -113,9 +114,55 @@ def check_counts(
     return canonical(matrix if dtype is None else matrix.astype(dtype, copy=False))
 
 
-def canonical(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+def rows_of(
+    X: sparse.csr_matrix, start: int, stop: int, data: Any = None, indices: Any = None
+) -> sparse.csr_matrix:
+    """Return rows ``start..stop`` without copying; `data` and `indices` replace X's."""
+    lo, hi = X.indptr[start], X.indptr[stop]
+    data = X.data if data is None else data
+    indices = X.indices if indices is None else indices
+    pointers = X.indptr[start : stop + 1] - lo
+    return sparse.csr_matrix(
+        (data[lo:hi], indices[lo:hi], pointers), shape=(stop - start, X.shape[1])
+    )
+
+
+def row_sums(X: sparse.csr_matrix, threads: int = 1) -> NDArray[np.float64]:
+    """``X.sum(axis=1)`` in float64, by several threads."""
+    sums = np.empty(X.shape[0])
+
+    def add(start: int, stop: int) -> None:
+        rows = rows_of(X, start, stop)
+        sums[start:stop] = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
+
+    run_ranges(add, balanced_ranges(X.indptr, threads), threads)
+    return sums
+
+
+def extremes(array: NDArray[Any], threads: int = 1) -> tuple[Any, Any]:
+    """Return the smallest and the largest entry; both are NaN if there is a NaN."""
+    found: list[tuple[Any, Any]] = []
+
+    def look(start: int, stop: int) -> None:
+        found.append((array[start:stop].min(), array[start:stop].max()))
+
+    run_ranges(look, even_ranges(len(array), threads), threads)
+    lows, highs = zip(*found, strict=True)
+    return np.min(lows), np.max(highs)
+
+
+def canonical(matrix: sparse.csr_matrix, threads: int = 1) -> sparse.csr_matrix:
     """Return a matrix with sorted indices, no repeated entries and no stored zeros."""
-    if matrix.has_canonical_format and matrix.data.all():
+    clean: list[bool] = []
+
+    def look(start: int, stop: int) -> None:
+        whole = (start, stop) == (0, matrix.shape[0])
+        rows = matrix if whole else rows_of(matrix, start, stop)
+        clean.append(rows.has_canonical_format and bool(rows.data.all()))
+
+    run_ranges(look, balanced_ranges(matrix.indptr, threads), threads)
+    if all(clean):
+        matrix.has_canonical_format = True
         return matrix
     matrix = matrix.copy()
     matrix.sum_duplicates()
@@ -123,13 +170,13 @@ def canonical(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     return matrix
 
 
-def bad_values(matrix: Any, *, signed: bool = False) -> str:
+def bad_values(matrix: Any, *, signed: bool = False, threads: int = 1) -> str:
     """Return which values are NaN, infinite or negative and where; "" if none is."""
     data = matrix.data
     if not data.size or data.dtype.kind == "b":
         return ""
     # Two passes without a temporary array; a NaN makes both comparisons false.
-    low, high = data.min(), data.max()
+    low, high = extremes(data.ravel(), threads)
     if (signed or low >= 0) and np.isfinite(low) and np.isfinite(high):
         return ""
     kinds = {"NaN": np.isnan(data), "infinite": np.isinf(data)}
@@ -175,6 +222,7 @@ def _compressed_problem(
     n_values: int,
     row: str = "row",
     column: str = "column",
+    threads: int = 1,
 ) -> str | None:
     """Say what is wrong with row pointers and indices; CSC swaps the two words."""
     if len(indptr) != n_rows + 1:
@@ -190,7 +238,8 @@ def _compressed_problem(
             f"has {row} pointers (indptr) that end at {indptr[-1]} for {n_values} "
             f"values and {len(indices)} indices"
         )
-    if len(indices) and (indices.min() < 0 or indices.max() >= n_columns):
+    low, high = extremes(indices, threads) if len(indices) else (0, -1)
+    if low < 0 or high >= n_columns:
         at = int(np.argmax((indices < 0) | (indices >= n_columns)))
         place = int(np.searchsorted(indptr, at, side="right")) - 1
         return (

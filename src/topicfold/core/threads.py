@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ def balanced_ranges(
     goals = work[-1] * np.arange(1, n_ranges) / n_ranges
     cuts = np.unique(np.r_[0, np.searchsorted(work, goals), n_rows])
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def even_ranges(n_rows: int, n_ranges: int) -> list[tuple[int, int]]:
+    """Cut rows into at most `n_ranges` ranges (start, stop) of about equal length."""
+    n_ranges = min(n_ranges, n_rows)
+    cuts = [n_rows * i // max(n_ranges, 1) for i in range(n_ranges + 1)]
+    return list(pairwise(cuts))
 
 
 def run_ranges(

@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
+from topicfold.core.counts import row_sums, rows_of
+from topicfold.core.simplex import normalize_rows
+from topicfold.core.threads import (
+    RANGES_PER_THREAD,
+    balanced_ranges,
+    even_ranges,
+    run_ranges,
+)
 from topicfold.core.typing import Array
 from topicfold.engine import kernels
 from topicfold.engine.protocol import (
@@ -66,16 +73,13 @@ class CpuEngine(Engine):
         self.n_topics = n_topics
         self.dtype = np.dtype(dtype)
         self.threads = threads
-        self.document_lengths = np.asarray(
-            X.sum(axis=1, dtype=np.float64), dtype=np.float64
-        ).ravel()
-        self._layout = document_layout(X, self.dtype, word_order)
+        self.document_lengths = row_sums(X, threads)
+        self._layout = document_layout(X, self.dtype, word_order, threads)
         self._ratio = np.empty(X.nnz, self.dtype)
         self._width = padded_width(n_topics)
         self._n_ranges = RANGES_PER_THREAD * threads
         self._document_ranges = balanced_ranges(self._layout.indptr, self._n_ranges)
-        self._no_weights = np.empty((0, self._width), self.dtype)
-        self._document_weights = self._no_weights
+        self._document_weights = np.empty((0, self._width), self.dtype)
         self._digamma = False
         # Of the collapsed link: a second number per non-zero, α and the own share.
         self._own = np.empty(0, self.dtype)
@@ -83,7 +87,7 @@ class CpuEngine(Engine):
 
     @cached_property
     def _words(self) -> WordLayout:
-        return word_layout(self._layout)
+        return word_layout(self._layout, self.threads)
 
     @cached_property
     def _word_ranges(self) -> list[tuple[int, int]]:
@@ -95,10 +99,13 @@ class CpuEngine(Engine):
     def _first_positions(self) -> dict[int, NDArray[np.int64]]:
         """Where each range of words begins in every document."""
         positions, layout = {}, self._layout
-        for start, _ in self._word_ranges:
+
+        def find(start: int, stop: int) -> None:
             first = np.empty(self.n_documents, np.int64)
             kernels.find_first_positions(layout.indptr, layout.indices, start, first)
             positions[start] = first
+
+        run_ranges(find, self._word_ranges, self.threads)
         return positions
 
     @property
@@ -108,26 +115,61 @@ class CpuEngine(Engine):
 
     def pack_documents(self, theta: Array) -> Array:
         """Copy a (D, K) array, padded."""
-        packed = np.zeros((len(theta), self._width), self.dtype)
-        packed[:, : self.n_topics] = theta
+        packed = np.empty((len(theta), self._width), self.dtype)
+
+        def copy(start: int, stop: int) -> None:
+            packed[start:stop, : self.n_topics] = theta[start:stop]
+            packed[start:stop, self.n_topics :] = 0
+
+        self._over_rows(copy, len(theta))
         return packed
 
     def unpack_documents(self, packed: Array) -> Array:
         """Return the (D, K) part as a copy."""
         return np.array(packed[:, : self.n_topics], order="C")
 
+    def mixtures(self, packed: Array) -> Array:
+        """Return the (D, K) part on the simplex, as a copy."""
+        theta = np.empty((len(packed), self.n_topics), packed.dtype)
+
+        def rows(start: int, stop: int) -> None:
+            theta[start:stop] = packed[start:stop, : self.n_topics]
+            normalize_rows(theta[start:stop])
+
+        self._over_rows(rows, len(packed))
+        return theta
+
+    def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:
+        """See the protocol."""
+
+        def rows(start: int, stop: int) -> None:
+            np.add(counts[start:stop], prior, out=out[start:stop])
+
+        self._over_rows(rows, len(out))
+        return out
+
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics word-major in the order of frequency, padded."""
         packed = np.zeros((self.n_terms, self._width), self.dtype)
-        for k in range(self.n_topics):
-            packed[:, k] = phi[k][self._layout.word_order]
+
+        def rows(start: int, stop: int) -> None:
+            order = self._layout.word_order[start:stop]
+            for k in range(self.n_topics):
+                packed[start:stop, k] = phi[k][order]
+
+        self._over_rows(rows, self.n_terms)
         return packed
 
     def unpack_topics(self, packed: Array) -> Array:
         """Return (K, V) topics in X's order of words."""
         phi = np.empty((self.n_topics, self.n_terms), self.dtype)
-        for k in range(self.n_topics):
-            phi[k][self._layout.word_order] = packed[:, k]
+
+        def rows(start: int, stop: int) -> None:
+            order = self._layout.word_order[start:stop]
+            for k in range(self.n_topics):
+                phi[k][order] = packed[start:stop, k]
+
+        self._over_rows(rows, self.n_terms)
         return phi
 
     def pack_prior(self, prior: Array | float) -> Array:
@@ -177,10 +219,9 @@ class CpuEngine(Engine):
                 weights,
                 prior,
                 tilt,
-                digamma,
                 max_updates,
                 float(tol),
-                self._document_weights if digamma else self._no_weights,
+                self._document_weights if digamma else None,
                 counts,
                 self._ratio,
                 loglik,
@@ -297,7 +338,7 @@ class CpuEngine(Engine):
                 start, stop, parameters, self._vector(prior), self.n_topics, rows_out
             )
 
-        run_ranges(rows, self._even_ranges(len(parameters)), self.threads)
+        self._over_rows(rows, len(parameters))
         alpha = np.asarray(prior, np.float64)[: self.n_topics]
         constant = gammaln(alpha.sum()) - gammaln(alpha).sum()
         return float(rows_out.sum() + len(parameters) * constant)
@@ -319,11 +360,11 @@ class CpuEngine(Engine):
         def rows(start: int, stop: int) -> None:
             row_kernel(start, stop, counts, float(prior), scale, self.n_topics, out)
 
-        run_ranges(rows, self._even_ranges(self.n_terms), self.threads)
+        self._over_rows(rows, self.n_terms)
         return out
 
-    def _even_ranges(self, n_rows: int) -> list[tuple[int, int]]:
-        return balanced_ranges(np.zeros(n_rows + 1, np.int64), self.threads)
+    def _over_rows(self, task: Callable[[int, int], Any], n_rows: int) -> None:
+        run_ranges(task, even_ranges(n_rows, self.threads), self.threads)
 
 
 def padded_width(n_topics: int) -> int:
@@ -367,6 +408,7 @@ def document_layout(
     X: sparse.csr_matrix,
     dtype: np.dtype,
     word_order: NDArray[np.integer] | None = None,
+    threads: int = 1,
 ) -> DocumentLayout:
     """Arrange a CSR matrix without explicit zeros or duplicates.
 
@@ -375,48 +417,82 @@ def document_layout(
     n_terms = X.shape[1]
     index_dtype = np.int32 if max(X.nnz, n_terms) < 2**31 else np.int64
     if word_order is None:
-        frequency = np.bincount(X.indices, minlength=n_terms)
-        word_order = np.argsort(-frequency, kind="stable")
+        word_order = np.argsort(-_document_frequency(X, threads), kind="stable")
     word_order = word_order.astype(index_dtype, copy=False)
     rank = np.empty(n_terms, dtype=index_dtype)
     rank[word_order] = np.arange(n_terms, dtype=index_dtype)
-    by_rank = sparse.csr_matrix(
-        (_small_counts(X.data, dtype), rank[X.indices], X.indptr), shape=X.shape
-    )
-    by_rank.has_sorted_indices = False
-    by_rank.sort_indices()
-    indptr = X.indptr.astype(np.int64)
-    return DocumentLayout(indptr, by_rank.indices, by_rank.data, word_order)
+    counts = _small_counts(X.data, dtype, threads)
+    indices = np.empty(X.nnz, index_dtype)
+
+    def sort(start: int, stop: int) -> None:
+        lo, hi = X.indptr[start], X.indptr[stop]
+        np.take(rank, X.indices[lo:hi], out=indices[lo:hi], mode="clip")
+        rows = rows_of(X, start, stop, counts, indices)
+        rows.has_sorted_indices = False
+        rows.sort_indices()
+        # SciPy may have made arrays of its own.
+        counts[lo:hi], indices[lo:hi] = rows.data, rows.indices
+
+    n_ranges = RANGES_PER_THREAD * threads
+    run_ranges(sort, balanced_ranges(X.indptr, n_ranges), threads)
+    return DocumentLayout(X.indptr.astype(np.int64), indices, counts, word_order)
 
 
-def _small_counts(data: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
+def _document_frequency(X: sparse.csr_matrix, threads: int) -> NDArray[np.int64]:
+    """In how many documents each word stands."""
+    found = [np.zeros(X.shape[1], np.int64)]
+
+    def count(start: int, stop: int) -> None:
+        found.append(np.bincount(X.indices[start:stop], minlength=X.shape[1]))
+
+    run_ranges(count, even_ranges(X.nnz, threads), threads)
+    return np.sum(found, axis=0)
+
+
+def _small_counts(
+    data: NDArray[Any], dtype: np.dtype, threads: int = 1
+) -> NDArray[Any]:
     """Return a copy of the counts: of two bytes each where all of them fit."""
-    if data.max(initial=0) <= np.iinfo(np.uint16).max:
-        small = data.astype(np.uint16)
-        if np.array_equal(small, data):
-            return small
-    return data.astype(dtype)
+    small = np.empty(len(data), np.uint16)
+    misfits: list[int] = []
+
+    def fit(start: int, stop: int) -> None:
+        some = data[start:stop]
+        if misfits or some.max(initial=0) > np.iinfo(np.uint16).max:
+            misfits.append(start)
+            return
+        small[start:stop] = some
+        if not np.array_equal(small[start:stop], some):
+            misfits.append(start)
+
+    run_ranges(fit, even_ranges(len(data), RANGES_PER_THREAD * threads), threads)
+    return data.astype(dtype) if misfits else small
 
 
-def word_layout(documents: DocumentLayout) -> WordLayout:
+def word_layout(documents: DocumentLayout, threads: int = 1) -> WordLayout:
     """List the non-zeros of each tile of documents word by word."""
     indptr, indices = documents.indptr, documents.indices
     n_documents, n_terms = len(indptr) - 1, len(documents.word_order)
     tile_document = np.empty(len(indices), np.uint16)
-    cursor = np.empty(n_terms + 1, np.int64)
-    words, pointers, groups = [], [np.zeros(1, np.int64)], [0]
-    for start in range(0, n_documents, TILE_SIZE):
+    n_tiles = -(-n_documents // TILE_SIZE)
+    words: list[Any] = [np.empty(0, indices.dtype)] * n_tiles
+    pointers: list[Any] = [np.empty(0, np.int64)] * n_tiles
+
+    def list_tile(tile: int, _: int) -> None:
+        start = tile * TILE_SIZE
         stop = min(start + TILE_SIZE, n_documents)
+        cursor = np.empty(n_terms + 1, np.int64)
         kernels.list_tile_by_word(start, stop, indptr, indices, cursor, tile_document)
         # The cursor now stands at each word's end.
         starts = np.r_[indptr[start], cursor[:-2]]
         present = np.flatnonzero(cursor[:-1] > starts)
-        words.append(present.astype(indices.dtype))
-        pointers.append(cursor[present])
-        groups.append(groups[-1] + len(present))
+        words[tile] = present.astype(indices.dtype)
+        pointers[tile] = cursor[present]
+
+    run_ranges(list_tile, even_ranges(n_tiles, n_tiles), threads)
     return WordLayout(
-        tile_groups=np.array(groups, dtype=np.int64),
+        tile_groups=np.cumsum([0, *map(len, words)], dtype=np.int64),
         group_word=np.concatenate(words),
-        group_ptr=np.concatenate(pointers),
+        group_ptr=np.concatenate([np.zeros(1, np.int64), *pointers]),
         tile_document=tile_document,
     )

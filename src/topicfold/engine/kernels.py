@@ -55,10 +55,11 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
         s2 = zero
         s3 = zero
         for k in range(n_topics):
-            s0 += a[k] * b0[k]
-            s1 += a[k] * b1[k]
-            s2 += a[k] * b2[k]
-            s3 += a[k] * b3[k]
+            ak = a[k]
+            s0 += ak * b0[k]
+            s1 += ak * b1[k]
+            s2 += ak * b2[k]
+            s3 += ak * b3[k]
         r0 = real(counts[i]) / max(s0, floor)
         r1 = real(counts[i + 1]) / max(s1, floor)
         r2 = real(counts[i + 2]) / max(s2, floor)
@@ -84,13 +85,13 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
 
 @part
 def weights_of_row(row, digamma, out_weights):
-    """Turn parameters into weights: themselves, or exp ψ of them."""
-    if digamma:
-        for k in range(row.shape[0]):
-            out_weights[k] = exp_digamma_scalar(row[k])
-    else:
+    """Turn parameters into weights: themselves if `digamma` is None, or exp ψ."""
+    if digamma is None:
         for k in range(row.shape[0]):
             out_weights[k] = row[k]
+    else:
+        for k in range(row.shape[0]):
+            out_weights[k] = exp_digamma_scalar(row[k])
 
 
 @part
@@ -135,8 +136,9 @@ def document_loglik(counts, ratio, row, digamma):
     norm = 0.0
     for k in range(row.shape[0]):
         norm += row[k]
-    log_norm = digamma_scalar(norm) if digamma else log_scalar(max(norm, FLOOR))
-    return total - length * log_norm
+    if digamma is None:
+        return total - length * log_scalar(max(norm, FLOOR))
+    return total - length * digamma_scalar(norm)
 
 
 @kernel
@@ -150,7 +152,6 @@ def document_rows(
     weights,
     prior,
     tilt,
-    digamma,
     max_updates,
     tol,
     out_weights,
@@ -164,7 +165,8 @@ def document_rows(
     Each row of `parameters` is first updated at most `max_updates` times (fewer when
     its shares change by at most `tol`); then `out_counts`, `ratio` and `out_loglik`
     are written for the final weights. `prior` is a vector or has rows, as has `tilt`
-    if it is not None. `out_weights` has rows only for the digamma link.
+    if it is not None. `out_weights` is None unless the link is digamma: numba compiles
+    the two links apart, each without the arithmetic of the other.
     """
     n_topics = parameters.shape[1]
     dtype = parameters.dtype
@@ -179,22 +181,38 @@ def document_rows(
         row = parameters[d]
         own_prior = own_row(prior, d)
         own_tilt = own_row(tilt, d)
-        out_updates[d] = 0
-        weights_of_row(row, digamma, work_a)
-        for _ in range(max_updates):
+        n_updates = 0
+        change = np.inf
+        while True:
+            weights_of_row(row, out_weights, work_a)
             ratios_and_gradient(work_a, weights, rows, x, r, work_gradient)
-            change = update_row(row, work_a, work_gradient, own_prior, own_tilt)
-            weights_of_row(row, digamma, work_a)
-            out_updates[d] += 1
-            if change <= tol:
+            if n_updates == max_updates or change <= tol:
                 break
-        ratios_and_gradient(work_a, weights, rows, x, r, work_gradient)
+            change = update_row(row, work_a, work_gradient, own_prior, own_tilt)
+            n_updates += 1
+        out_updates[d] = n_updates
         for k in range(n_topics):
             count = work_a[k] * work_gradient[k]
             out_counts[d, k] = count if count > DEAD else 0.0
-        if digamma:
-            out_weights[d] = work_a
-        out_loglik[d] = document_loglik(x, r, row, digamma)
+        if out_weights is not None:
+            for k in range(n_topics):
+                out_weights[d, k] = work_a[k]
+        out_loglik[d] = document_loglik(x, r, row, out_weights)
+
+
+@part
+def first_at_least(sorted_words, lo, hi, word):
+    """Return the first place of ``lo..hi`` whose word is `word` or a later one.
+
+    ``np.searchsorted`` compiles half a second.
+    """
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if sorted_words[middle] < word:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
 
 
 @part
@@ -270,7 +288,7 @@ def word_rows(
         offset = tile * tile_size
         for d in range(offset, min(offset + tile_size, n_documents)):
             cursor[d - offset] = first_position[d]
-        g = first + np.searchsorted(group_word[first:last], start)
+        g = first_at_least(group_word, first, last, start)
         while g < last and group_word[g] < stop:
             add_documents(
                 group_ptr[g],
@@ -291,8 +309,7 @@ def word_rows(
 def find_first_positions(indptr, indices, word, out_position):
     """Write where `word` or the next one stands in each document's sorted words."""
     for d in range(out_position.shape[0]):
-        lo = indptr[d]
-        out_position[d] = lo + np.searchsorted(indices[lo : indptr[d + 1]], word)
+        out_position[d] = first_at_least(indices, indptr[d], indptr[d + 1], word)
 
 
 @kernel
@@ -476,10 +493,11 @@ def add_words(
         s2 = zero
         s3 = zero
         for k in range(n_topics):
-            s0 += a[k] * b0[k]
-            s1 += a[k] * b1[k]
-            s2 += a[k] * b2[k]
-            s3 += a[k] * b3[k]
+            ak = a[k]
+            s0 += ak * b0[k]
+            s1 += ak * b1[k]
+            s2 += ak * b2[k]
+            s3 += ak * b3[k]
         x0 = real(counts[i])
         x1 = real(counts[i + 1])
         x2 = real(counts[i + 2])
@@ -693,7 +711,7 @@ def collapsed_word_rows(
         offset = tile * tile_size
         for d in range(offset, min(offset + tile_size, n_documents)):
             cursor[d - offset] = first_position[d]
-        g = first + np.searchsorted(group_word[first:last], start)
+        g = first_at_least(group_word, first, last, start)
         while g < last and group_word[g] < stop:
             word = group_word[g]
             add_collapsed_documents(

@@ -32,7 +32,7 @@ and the first factor of q is ``max(A_dk − c p_k e_dk, f_dk)``.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol, TypedDict
+from typing import Any, Literal, NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +53,10 @@ class OwnShare(NamedTuple):
     With ``B_wk = (N_wk + η) / (N_k + Vη)`` a whole token weighs ``1 / (N_k + Vη)`` in
     topic k, and η alone weighs ``η / (N_k + Vη)``. Both are vectors over topics. Where
     words differ, they have a row per group of words, and `groups` has the group of
-    each packed word. Those of documents are packed documents.
+    each packed word. Those of documents are packed documents; a scale of None is one.
     """
 
-    scale: Array
+    scale: Any
     floor: Array
     groups: NDArray[np.int32] | None = None
 
@@ -169,6 +169,10 @@ class Engine(Protocol):
         (not with the digamma link) has a scale and a floor of each document, in place
         of the prior.
         """
+
+    def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:
+        """Return ``N_dk + prior`` (packed), written to `out`."""
+        return np.add(counts, prior, out=out)
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """Return N_wk of the last document pass, written to `out`."""

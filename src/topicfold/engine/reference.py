@@ -78,7 +78,9 @@ class ReferenceEngine(Engine):
         self._assigned = None
         if documents is None:
             prior = self.pack_prior(0.0 if prior is None else prior)
-            documents = OwnShare(np.ones(self.n_topics), prior)
+            documents = OwnShare(None, prior)
+        if documents.scale is None:
+            documents = OwnShare(np.ones(self.n_topics), documents.floor)
         if link == "collapsed":
             check_collapsed(documents.floor, own, max_updates)
         n_updates = np.zeros(self.n_documents, np.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What labels say of words, and what neighbours say of a document's topics."""
+"""What labels say of words; what words and neighbours say of a document's topics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
+from topicfold.core.simplex import normalize_rows
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 
@@ -18,6 +20,11 @@ Float64 = NDArray[np.float64]
 SMOOTHING = 5.0
 # A divergence below this is rounding.
 NOISE = 1e-13
+# Of the regression of mixtures on words: λ beside rows of length 1, steps of conjugate
+# gradients, and the share that a topic has at least.
+RIDGE = 1.0
+RIDGE_STEPS = 15
+LEAST_SHARE = 1e-6
 
 
 def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
@@ -83,3 +90,35 @@ def neighbor_mixtures(
     means = (pairs @ sparse.csr_array(theta, dtype=np.float64)).toarray()
     means /= np.where(totals > 0, totals, 1.0)[:, None]
     return means, totals > 0
+
+
+def word_regression(X: Any, theta: Any) -> tuple[Float64, Float64]:
+    """Return the ridge regression of mixtures on words, and the mean mixture.
+
+    Minimises ``‖A W − (θ − mean θ)‖² + λ ‖W‖²``, A the rows of X at length 1, by
+    conjugate gradients on ``(A Aᵀ + λ) α = θ − mean θ`` for all topics side by side;
+    ``W = Aᵀ α``. Time O(nnz·K) a step, memory O((D + V)·K).
+    """
+    rows = normalize(sparse.csr_matrix(X, dtype=np.float64))
+    columns = rows.T.tocsr()
+    theta = np.asarray(theta, dtype=np.float64)
+    mean = theta.mean(axis=0)
+    residual = theta - mean
+    alpha, step = np.zeros_like(residual), residual.copy()
+    size = (residual**2).sum(axis=0)
+    for _ in range(RIDGE_STEPS):
+        image = rows @ (columns @ step) + RIDGE * step
+        curvature = (step * image).sum(axis=0)
+        length = size / np.where(curvature > 0, curvature, 1.0)
+        alpha += length * step
+        residual -= length * image
+        before, size = size, (residual**2).sum(axis=0)
+        step = residual + size / np.where(before > 0, before, 1.0) * step
+    return np.asarray(columns @ alpha), mean
+
+
+def regressed_mixtures(X: Any, weights: Any, mean: Any) -> NDArray[np.floating]:
+    """Return what `word_regression` says of documents, on the simplex."""
+    rows = normalize(sparse.csr_matrix(X, dtype=np.float64))
+    found = np.asarray(rows @ weights) + mean
+    return normalize_rows(np.maximum(found, LEAST_SHARE))

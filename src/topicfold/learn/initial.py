@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 
+from topicfold.core.counts import rows_of
+from topicfold.core.threads import even_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
@@ -23,7 +26,11 @@ NEIGHBOR_DOCUMENTS = 20_000
 
 
 def initial_topics(
-    X: sparse.csr_matrix, n_topics: int, init: Any, rng: np.random.RandomState
+    X: sparse.csr_matrix,
+    n_topics: int,
+    init: Any,
+    rng: np.random.RandomState,
+    n_jobs: int | None = None,
 ) -> Array:
     """Return (K, V) topics of the type of X, rows on the simplex.
 
@@ -48,6 +55,8 @@ def initial_topics(
         - an array: used as it is after normalising.
     rng : RandomState
         Source of random numbers.
+    n_jobs : int, default=None
+        Number of threads for ``"neighbors"``; the topics do not depend on it.
     """
     unigram = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() + 1.0 / X.shape[1]
     unigram /= unigram.sum()
@@ -56,7 +65,7 @@ def initial_topics(
     starts: dict[str, Callable[..., Callable[[int], Array]]] = {
         "random": _random,
         "documents": _documents,
-        "neighbors": _neighbors,
+        "neighbors": partial(_neighbors, threads=n_threads(n_jobs)),
         "svd": _SvdTopic,
     }
     if init == "svd" and isinstance(X, BlockCorpus):
@@ -110,7 +119,11 @@ def _documents(
 
 
 def _neighbors(
-    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
+    X: sparse.csr_matrix,
+    n_topics: int,
+    unigram: Array,
+    rng: np.random.RandomState,
+    threads: int,
 ) -> Callable[[int], Array]:
     """Seeds by D² sampling on the cosine of tf-idf, each with its nearest documents.
 
@@ -123,24 +136,37 @@ def _neighbors(
     damped = X.astype(np.float64)
     damped.data = 1.0 + np.log(np.maximum(damped.data, 1.0))
     rows = TfidfTransformer().fit_transform(damped)
+    ranges = even_ranges(n_documents, threads)
+    pieces = {start: rows_of(rows, start, stop) for start, stop in ranges}
     distance = np.ones(n_documents)  # half the squared one
     # Where seeds are few, a bad one matters: the best of several is taken.
     n_tries = max(1, min(8, 20 // n_topics))
     # Not more than a topic's share of the documents.
     n_neighbors = min(NEIGHBORS_PER_TOPIC, max(1, n_documents // n_topics))
 
+    def likeness_to(seed: int) -> Array:
+        vector, likeness = rows[[seed]].toarray()[0], np.empty(n_documents)
+
+        def multiply(start: int, stop: int) -> None:
+            likeness[start:stop] = pieces[start] @ vector
+
+        run_ranges(multiply, ranges, threads)
+        return likeness
+
     def topic(k: int) -> Array:
         total = distance.sum()
         # As many seeds as there are different documents: begin again.
         chances = distance / total if total > 0 else None
         drawn = rng.choice(n_documents, size=n_tries, p=chances)
-        tries = [rows @ rows[[seed]].toarray()[0] for seed in drawn]
+        tries = [likeness_to(seed) for seed in drawn]
         left = [np.minimum(distance, np.maximum(1.0 - near, 0.0)) for near in tries]
         best = int(np.argmin([part.sum() for part in left]))
         seed, likeness = drawn[best], tries[best]
         distance[:] = left[best]
         distance[seed] = 0.0
-        nearest = np.argsort(-likeness, kind="stable")[:n_neighbors]
+        least = np.partition(likeness, -n_neighbors)[-n_neighbors]
+        nearest = np.flatnonzero(likeness >= least)
+        nearest = nearest[np.argsort(-likeness[nearest], kind="stable")][:n_neighbors]
         nearest = nearest[likeness[nearest] > 0]
         counts = np.asarray(X[nearest].sum(axis=0, dtype=np.float64)).ravel()
         own = (1 - BACKGROUND_SHARE) * counts / counts.sum()

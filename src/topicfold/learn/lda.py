@@ -92,8 +92,7 @@ class _LdaEM:
         packed = engine.pack_documents(
             np.broadcast_to(shares, (engine.n_documents, engine.n_topics))
         )
-        packed += engine.pack_prior(self.alpha)
-        return packed
+        return engine.add_prior(packed, engine.pack_prior(self.alpha), packed)
 
     def _update_documents(self) -> float:
         """Move the documents under the new topics; return the log-likelihood."""
@@ -230,7 +229,7 @@ class PosteriorMode(_LdaEM):
         if self._pass is None:
             raise RuntimeError("call start() before iterate()")
         prior = self.engine.pack_prior(self.alpha)
-        np.add(self._pass.counts, prior, out=self.parameters)
+        self.engine.add_prior(self._pass.counts, prior, self.parameters)
 
     def _packed_topics(self) -> Array:
         return self.weights

@@ -54,6 +54,8 @@ class SidedLda(Cvb0):
         The sides and their data.
     groups : sequence of ColumnGroup
         X's columns first.
+    collapsed : bool
+        Whether a token's own count is left out; not with a mixing.
     learn_priors : bool
         Whether α and η follow the data.
     """
@@ -67,11 +69,13 @@ class SidedLda(Cvb0):
         *,
         sides: SideData,
         groups: Sequence[ColumnGroup],
+        collapsed: bool = True,
         learn_priors: bool = False,
     ) -> None:
         self.sides = sides
         self.groups = groups
         self._mixing = sides.one("mixing")
+        self._collapsed = collapsed and self._mixing is None
         self._topic_side = sides.one("topics")
         self._plain: Array | None = None
         self._documents: OwnShare | None = None
@@ -132,7 +136,7 @@ class SidedLda(Cvb0):
         return self.eta if group.side is None else group.eta
 
     def _pass_options(self) -> dict[str, Any]:
-        if self._mixing is not None:
+        if not self._collapsed:
             return {"link": "identity"}
         if self._iteration == 0:
             return {"link": "identity", "documents": self._documents}
@@ -225,15 +229,24 @@ class SidedLda(Cvb0):
             smallest = np.finfo(self.entity_topics.dtype).tiny
             logs = np.log(np.maximum(self.entity_topics, smallest), dtype=np.float64)
             value += float((logs @ self.alpha).sum())
-            phi = self.engine.unpack_topics(self.weights)
-            for group in self.groups:
-                part = np.maximum(phi[:, group.columns], smallest)
-                value += self._eta(group) * float(np.log(part, dtype=np.float64).sum())
+            value += self._topics_value()
         now = self._now()
         for side, data in zip(now.sides, now.data, strict=True):
             if type(side).value is not Side.value:
                 value += side.value(self._counts(), data, now.context)
         return float(value)
+
+    def _topics_value(self) -> float:
+        """Return ``Σ η log φ``."""
+        if len(self.groups) == 1:
+            return float(self.eta * self.engine.log_totals(self.weights, 0.0).sum())
+        topics = self.engine.unpack_topics(self.weights)
+        smallest = np.finfo(topics.dtype).tiny
+        value = 0.0
+        for group in self.groups:
+            logs = np.log(np.maximum(topics[:, group.columns], smallest))
+            value += self._eta(group) * float(logs.sum(dtype=np.float64))
+        return value
 
     def topics(self) -> Array:
         """Topics over the columns of X (K, V)."""

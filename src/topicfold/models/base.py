@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import field
@@ -28,9 +29,16 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from topicfold.core.counts import bad_values, canonical, check_structure
+from topicfold.core.counts import (
+    bad_values,
+    canonical,
+    check_structure,
+    extremes,
+    row_sums,
+)
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.simplex import simplex_problems
+from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
@@ -68,6 +76,20 @@ class _Whole(Interval):
 def whole(least: int, most: int | None = None) -> Interval:
     """Return the constraint that a parameter is a whole number between two."""
     return _Whole(Integral, least, most, closed="left" if most is None else "both")
+
+
+def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
+    """Return columns of mixtures, those of named topics by their names.
+
+    A name that two topics have, or that is another column, is followed by the topic's
+    own column.
+    """
+    names = list(getattr(model, "topic_names_", None) or [""] * len(columns))
+    taken = Counter([*names, *columns, "id"])
+    return [
+        column if not name else name if taken[name] == 1 else f"{name} {column}"
+        for name, column in zip(names, columns, strict=True)
+    ]
 
 
 class TopicModel(
@@ -287,13 +309,30 @@ class TopicModel(
         for callback in getattr(self, "callbacks", None) or ():
             if hasattr(callback, "on_fit"):
                 callback.on_fit(self, X)
-        self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        if isinstance(X, sparse.csr_matrix):
+            self.doc_lengths_ = row_sums(X, n_threads(getattr(self, "n_jobs", None)))
+        else:
+            self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = counts / counts.sum()
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns of `transform`.
+
+        A topic that was given a name (`topicfold.editing.rename_topics`) has it as
+        column, the others the name of the class and their number.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Not used; scikit-learn passes it.
+        """
+        columns = super().get_feature_names_out(input_features)
+        return np.asarray(topic_columns(self, columns), dtype=object)
 
     #: Fitted attributes that `transform` needs besides `components_`.
     _needed_state: ClassVar[tuple[str, ...]] = ("n_features_in_",)
@@ -515,6 +554,7 @@ def check_counts(
     `blocks`, and is an error elsewhere.
     """
     words = None
+    threads = n_threads(getattr(estimator, "n_jobs", None))
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):
         words, X = X.vocabulary, X.counts
     if arrives_in_blocks(X):
@@ -523,7 +563,8 @@ def check_counts(
         warn_empty(X)
         return X
     if sparse.issparse(X):
-        check_structure(X, "X")  # before any compiled code walks along its arrays
+        # Before any compiled code walks along its arrays.
+        check_structure(X, "X", threads)
     else:
         _refuse_text(X)
     unnamed = sparse.issparse(X) and not reset
@@ -546,17 +587,20 @@ def check_counts(
     if X.dtype.kind != "f":
         X = X.astype(np.float32)
     X = sparse.csr_matrix(X)
-    _check_values(X, type(estimator).__name__)
-    X = canonical(X)
-    _check_range(X)
+    _check_values(X, type(estimator).__name__, threads)
+    X = canonical(X, threads)
+    _check_range(X, threads)
     _check_not_empty(X, allow_empty)
     warn_empty(X)
     return X
 
 
-def _check_range(X: sparse.csr_matrix) -> None:
+def _check_range(X: sparse.csr_matrix, threads: int) -> None:
     """Refuse values whose sums or logarithms would overflow, vanish or lose tokens."""
     if not X.nnz:
+        return
+    low, high = extremes(X.data, threads)
+    if low >= SMALLEST_COUNT and high <= LARGEST_COUNT:
         return
     for wrong in (X.data.argmax(), X.data.argmin()):
         if not SMALLEST_COUNT <= X.data[wrong] <= LARGEST_COUNT:
@@ -605,8 +649,8 @@ def _refuse_text(X: Any) -> None:
         )
 
 
-def _check_values(X: sparse.csr_matrix, name: str) -> None:
-    found = bad_values(X)
+def _check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
+    found = bad_values(X, threads=threads)
     if "negative" in found:
         raise DataError(
             f"Negative values in data passed to {name}: X has {found}. {name} needs "

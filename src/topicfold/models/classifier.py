@@ -747,8 +747,7 @@ def default_topics(
     Examples
     --------
     >>> default_topics(np.arange(200) % 2)
-    TwoPhase(base=FSTM(n_components=40, random_state=0), neighbor_weight=0.5,
-             word_weights='classes')
+    TwoPhase(base=FSTM(n_components=40, random_state=0))
     """
     n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
     if few is None:
@@ -764,7 +763,7 @@ def default_topics(
             LocallyConsistentPLSA(transform_neighbors=True, tol=1e-4, **options)
         )
     base = (FSTM() if base is None else clone(base)).set_params(**options)
-    return TwoPhase(base, word_weights="classes", neighbor_weight=0.5)
+    return TwoPhase(base)
 
 
 def _n_topics(n_documents: int, n_classes: int) -> int:

@@ -236,7 +236,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
             learner = PosteriorMode
         algorithm = learner(
             self._engine(counts),
-            initial_topics(counts, self.n_components, self._init("neighbors"), rng),
+            initial_topics(
+                counts, self.n_components, self._init("neighbors"), rng, self.n_jobs
+            ),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             doc_updates=self.doc_updates,

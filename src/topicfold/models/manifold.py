@@ -77,7 +77,14 @@ class GraphPLSA(PLSA):
         "graph": "no_validation",
         "transform_neighbors": ["boolean"],
     }
-    _without = ("theta_step", "learning_decay", "learning_offset", "total_documents")
+    sides = None
+    _without = (
+        "theta_step",
+        "sides",
+        "learning_decay",
+        "learning_offset",
+        "total_documents",
+    )
     graph: Any = None
     transform_neighbors: bool = False
     #: The parameter that adapts to the graph, and its value where that has full trust.
@@ -92,7 +99,7 @@ class GraphPLSA(PLSA):
             "corpus. Use fit, then transform for new documents."
         )
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
 
         By fold-in; with `transform_neighbors` each document is also drawn to its
@@ -102,6 +109,8 @@ class GraphPLSA(PLSA):
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts, in the columns of `fit`.
+        **side_data
+            None: graph models have no sides.
 
         Returns
         -------
@@ -109,8 +118,8 @@ class GraphPLSA(PLSA):
             Deterministic, and the same for a document whatever batch it is in. Not
             the training θ: that is `doc_topics_`.
         """
-        if not self.transform_neighbors:
-            return super().transform(X)
+        if not self.transform_neighbors or side_data:
+            return super().transform(X, **side_data)
         check_is_fitted(self, "components_")
         X = self._counts(X, allow_empty=True)
         return self.fold_in_along(X, self.edges_to(X))

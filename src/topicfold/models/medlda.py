@@ -169,7 +169,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
         )
         learning = MedLdaLearning(
             self._engine(counts),
-            initial_topics(counts, self.n_components, self.init, rng),
+            initial_topics(counts, self.n_components, self.init, rng, self.n_jobs),
             dual,
             np.full(self.n_components, float(self.doc_topic_prior)),
             float(self.topic_word_prior),

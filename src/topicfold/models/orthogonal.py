@@ -55,7 +55,14 @@ class OrthogonalPLSA(PLSA):
     True
     """
 
-    _without = ("phi_step", "learning_decay", "learning_offset", "total_documents")
+    sides = None
+    _without = (
+        "phi_step",
+        "sides",
+        "learning_decay",
+        "learning_offset",
+        "total_documents",
+    )
     _parameter_constraints = {  # noqa: RUF012
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,17 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 
 from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.learn.plsa import PlsaEM
+from topicfold.learn.sides import SidedLda
 from topicfold.models.base import StreamedModel, refuse_blocks
+from topicfold.models.sided import SidedModel
 from topicfold.steps.base import PhiStep, ThetaStep
 
 
-class PLSA(StreamedModel):
+class PLSA(SidedModel, StreamedModel):
     """Probabilistic latent semantic analysis by EM.
 
     Fits ``p(w|d) = Σ_k θ_dk φ_kw`` to a sparse matrix of counts by maximum
@@ -68,23 +72,23 @@ class PLSA(StreamedModel):
     phi_step: PhiStep | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
         """Fit, then return the mixtures of the training documents.
 
         The same as ``fit(X).transform(X)``, except with a θ-step that looks at a
         document's neighbours: then the fitted `doc_topics_`, which know them.
         """
-        self.fit(X, y)
-        if self._theta_step().needs_graph:
-            return self.doc_topics_.copy()
-        return self.transform(X)
+        if not self._theta_step().needs_graph:
+            return super().fit_transform(X, y, **side_data)
+        self.fit(X, y, **side_data)
+        return self.doc_topics_.copy()
 
     def _fit_counts(self, X: sparse.csr_matrix, y: Any) -> None:
         if self._theta_step().needs_graph:
             # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
-        phi = initial_topics(X, self.n_components, self.init, rng)
+        phi = initial_topics(X, self.n_components, self.init, rng, self.n_jobs)
         engine = self._engine(X)
         self._store_corpus(X)
         needs_graph = self._theta_step().needs_graph
@@ -95,6 +99,28 @@ class PLSA(StreamedModel):
         del X, phi  # the engine has its own arrangement of both
         self._learn(algorithm)
         self._fitted_algorithm(algorithm)
+
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        if self.theta_step is not None or self.phi_step is not None:
+            raise DataError(
+                "sides work with theta_step=None and phi_step=None: both say how "
+                "counts become parameters."
+            )
+        sides = self._checked_sides(counts, side_data)
+        self._store_corpus(counts)
+        joined, groups = self._joined(counts, sides)
+        algorithm = SidedLda(
+            self._engine(joined),
+            self._start_of(joined, groups, self.init),
+            np.zeros(self._size),
+            0.0,
+            sides=sides,
+            groups=groups,
+            collapsed=False,
+        )
+        del counts, joined  # the engine has its own arrangement
+        self._learn(algorithm)
+        algorithm.keep_results()
 
     def _theta_step(self) -> ThetaStep:
         return ThetaStep() if self.theta_step is None else self.theta_step
@@ -127,6 +153,8 @@ class PLSA(StreamedModel):
         online.blend(engine.unpack_topics(counts), self._topic_pseudo_count())
 
     def _check_stream(self) -> None:
+        if self._all_sides():
+            raise DataError("partial_fit takes no sides; use fit, or sides=None.")
         from topicfold.steps.dirichlet import DirichletPhi
 
         theta_ok = type(self._theta_step()) is ThetaStep

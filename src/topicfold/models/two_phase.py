@@ -25,7 +25,9 @@ from topicfold.graph import NeighborIndex
 from topicfold.infer.class_words import (
     class_word_weights,
     neighbor_mixtures,
+    regressed_mixtures,
     weighted_words,
+    word_regression,
 )
 from topicfold.infer.two_phase import (
     class_neighbors,
@@ -39,6 +41,14 @@ from topicfold.learn.fstm import updated_topics
 from topicfold.models.base import TopicModel, already_warned, check_counts
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
+
+# What only some options leave behind.
+FITTED_OPTIONS = (
+    *("word_weights_", "word_regression_", "regression_mean_"),
+    *("label_mixtures_", "training_counts_"),
+)
+# Parts of the training documents, each predicted by a regression on the others.
+REGRESSION_PARTS = 3
 
 
 class TwoPhase(TopicModel):
@@ -66,11 +76,16 @@ class TwoPhase(TopicModel):
         class with the least of it does.
     n_rounds : int, default=3
         How often phase 2 is done, each on the topics of the last; the paper's is 1.
-    word_weights : {"classes"} or None, default=None
+    word_weights : {"classes"} or None, default="classes"
         ``"classes"``: both phases and `transform` see ``log(1 + count)`` times how
         much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``, so that topics are of
-        telling words. Experimental: not in the paper.
-    neighbor_weight : float, default=0.0
+        telling words. None: the counts. Experimental: not in the paper.
+    regression_weight : float, default=0.5
+        Share g of what a ridge regression on the words says of a document's mixture:
+        ``(1 − g) θ + g · θ̂``, where θ̂ predicts the mixtures θ* of the last round. Words
+        that tell classes apart then count singly, as in a classifier of words. θ has
+        its neighbours in it already. 0 is without. Experimental: not in the paper.
+    neighbor_weight : float, default=0.5
         Share g of a document's nearest training documents (of any class, by cosine
         of tf-idf) in `transform`: ``(1 − g) θ + g · θ̄``, where θ̄ is the mean of their
         mixtures θ* of the last round, weighted by similarity. Keeps the training
@@ -89,8 +104,8 @@ class TwoPhase(TopicModel):
     components_ : ndarray of shape (n_components, n_features_in_)
         The new topics, rows on the simplex.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents without their labels; with
-        `neighbor_weight` none is its own neighbour, as it is in ``transform(X)``.
+        Mixtures of the training documents without their labels: none is its own
+        neighbour or has a part in its own regression, as it has in ``transform(X)``.
     classes_ : ndarray of shape (n_classes,)
         Labels; column numbers for an indicator matrix.
     class_topic_weights_ : ndarray of shape (n_classes, n_components)
@@ -101,6 +116,8 @@ class TwoPhase(TopicModel):
         Mean objective of phase 2 of each round.
     word_weights_ : ndarray of shape (n_features_in_,)
         Weights of words, with `word_weights` only.
+    word_regression_ : ndarray of shape (n_features_in_, n_components)
+        What each word adds to θ̂, with `regression_weight` only.
     label_mixtures_, training_counts_ : csr_array, csr_matrix
         θ* of the training documents, and their words; with `neighbor_weight` only.
 
@@ -139,6 +156,7 @@ class TwoPhase(TopicModel):
         "threshold": [Interval(Real, 1, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "word_weights": [StrOptions({"classes"}), None],
+        "regression_weight": [Interval(Real, 0, 1, closed="both")],
         "neighbor_weight": [Interval(Real, 0, 1, closed="both")],
         "approximate": ["boolean"],
         "prefit": ["boolean"],
@@ -150,8 +168,9 @@ class TwoPhase(TopicModel):
     promotion: float = 0.0
     threshold: float = 1.5
     n_rounds: int = 3
-    word_weights: str | None = None
-    neighbor_weight: float = 0.0
+    word_weights: str | None = "classes"
+    regression_weight: float = 0.5
+    neighbor_weight: float = 0.5
     approximate: bool = False
     prefit: bool = False
     n_jobs: int | None = None
@@ -160,12 +179,14 @@ class TwoPhase(TopicModel):
     def paper(cls, base: Any = None, **options: Any) -> TwoPhase:
         """Return the framework with the settings of the paper.
 
-        R = 1000, one round, 20 neighbours, λ = 0.1, ε = 1.5; `options` change others.
+        R = 1000, one round, 20 neighbours, λ = 0.1, ε = 1.5, counts as they are,
+        mixtures of the base alone; `options` change others.
 
         Examples
         --------
         >>> TwoPhase.paper(FSTM(120))
-        TwoPhase(base=FSTM(n_components=120), n_rounds=1, promotion=1000.0)
+        TwoPhase(base=FSTM(n_components=120), n_rounds=1, neighbor_weight=0.0,
+                 promotion=1000.0, regression_weight=0.0, word_weights=None)
         """
         settings: dict[str, Any] = {
             "n_neighbors": 20,
@@ -173,6 +194,9 @@ class TwoPhase(TopicModel):
             "promotion": 1000.0,
             "threshold": 1.5,
             "n_rounds": 1,
+            "word_weights": None,
+            "regression_weight": 0.0,
+            "neighbor_weight": 0.0,
         }
         return cls(base, **(settings | options))
 
@@ -300,7 +324,7 @@ class TwoPhase(TopicModel):
         """Do both phases; `seen`: only these documents have a part in the second."""
         if seen is not None:
             members = members & seen[:, None]
-        for name in ("word_weights_", "label_mixtures_", "training_counts_"):
+        for name in FITTED_OPTIONS:
             self.__dict__.pop(name, None)  # of an earlier fit with other options
         if self.word_weights is not None:
             self.word_weights_ = class_word_weights(counts, members)
@@ -366,11 +390,54 @@ class TwoPhase(TopicModel):
             if self.promotion > 0 or len(self.round_objectives_) == self.n_rounds:
                 base.doc_topics_ = plain_mixtures(base, X)
         self._weigh_classes(members)
+        if self.neighbor_weight == self.regression_weight == 0:
+            return
+        mixtures, _ = self._label_mixtures(X, members, neighbors)
         if self.neighbor_weight > 0:
-            self.training_counts_ = X
-            self.label_mixtures_, _ = self._label_mixtures(X, members, neighbors)
+            self.training_counts_, self.label_mixtures_ = X, mixtures
             base.doc_topics_ = self._with_neighbors(base.doc_topics_, None)
-            self._weigh_classes(members)
+        if self.regression_weight > 0:
+            base.doc_topics_ = self._learn_regression(X, mixtures, members)
+        self._weigh_classes(members)
+
+    def _learn_regression(
+        self, X: sparse.csr_matrix, mixtures: sparse.csr_array, members: Any
+    ) -> Array:
+        """Regress θ* on words; return mixtures that no document had a part in.
+
+        Only documents with a label are learned from. Those of a class are dealt into
+        parts, and each part is predicted from the others; classes of fewer documents
+        than parts are not: nothing would be left to predict them from.
+        """
+        words, known = self._regressors(X), members.any(axis=1)
+        weights, mean = word_regression(words[known], mixtures[known].toarray())
+        self.word_regression_, self.regression_mean_ = weights.astype(X.dtype), mean
+        found = regressed_mixtures(words, weights, mean)
+        first = members.argmax(axis=1)
+        enough = members.sum(axis=0) >= REGRESSION_PARTS
+        codes = np.where(known & enough[first], first, -1)
+        parts = deal_documents(codes, REGRESSION_PARTS)
+        for part in range(REGRESSION_PARTS):
+            own, others = parts == part, known & (parts != part)
+            if own.any():
+                fit = word_regression(words[others], mixtures[others].toarray())
+                found[own] = regressed_mixtures(words[own], *fit)
+        return self._blend(self.base_.doc_topics_, X, found)
+
+    def _regressors(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Words of documents as the regression sees them; repeats count less."""
+        return X.log1p() if self.word_weights is None else X
+
+    def _with_regression(self, theta: Array, X: sparse.csr_matrix) -> Array:
+        found = regressed_mixtures(
+            self._regressors(X), self.word_regression_, self.regression_mean_
+        )
+        return self._blend(theta, X, found)
+
+    def _blend(self, theta: Array, X: sparse.csr_matrix, found: Array) -> Array:
+        """Mix in the regression's mixtures; a document without words stays as it is."""
+        share = np.where(np.diff(X.indptr) > 0, self.regression_weight, 0.0)[:, None]
+        return normalize_rows((1.0 - share) * theta + share * found).astype(theta.dtype)
 
     def _label_mixtures(
         self,
@@ -422,12 +489,20 @@ class TwoPhase(TopicModel):
             Rows on the simplex.
         """
         check_is_fitted(self, "base_")
-        plain = not hasattr(self, "word_weights_") and not self._sees_neighbors()
-        X = check_counts(self, X, reset=False, allow_empty=True, blocks=plain)
+        X = check_counts(self, X, reset=False, allow_empty=True, blocks=self._plain())
         X = self._seen(X)
         with already_warned():
             theta = self.base_.transform(X)
-        return self._with_neighbors(theta, X) if self._sees_neighbors() else theta
+        if self._sees_neighbors():
+            theta = self._with_neighbors(theta, X)
+        if hasattr(self, "word_regression_"):
+            theta = self._with_regression(theta, X)
+        return theta
+
+    def _plain(self) -> bool:
+        """Whether `transform` is the base's own inference on the words as they are."""
+        fitted = (hasattr(self, name) for name in FITTED_OPTIONS)
+        return not any(fitted) and not self._sees_neighbors()
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, and return the mixtures of the training documents without labels.
@@ -442,7 +517,8 @@ class TwoPhase(TopicModel):
             Labels, as in `fit`.
         """
         self.fit(X, y)
-        return self.doc_topics_ if self._sees_neighbors() else self.transform(X)
+        mixed = self.neighbor_weight > 0 or self.regression_weight > 0
+        return self.doc_topics_ if mixed else self.transform(X)
 
     def _sees_neighbors(self) -> bool:
         if self.neighbor_weight > 0 and not hasattr(self, "training_counts_"):
@@ -455,7 +531,7 @@ class TwoPhase(TopicModel):
     def perplexity(self, X: Any, *, random_state: int = 0) -> float:
         """Return the held-out perplexity under the new topics (lower is better).
 
-        With `word_weights` of the weighted words; never with neighbours.
+        With `word_weights` of the weighted words; never with neighbours or regression.
 
         Parameters
         ----------
@@ -486,6 +562,16 @@ class TwoPhase(TopicModel):
         """Tokens of the training documents."""
         lengths: NDArray[np.float64] = self.base_.doc_lengths_
         return lengths
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose arrays do not fit together."""
+        super()._check_loaded()
+        fit = getattr(self, "word_regression_", None)
+        if fit is not None and (
+            fit.shape != (self.n_features_in_, len(self.components_))
+            or np.shape(getattr(self, "regression_mean_", ())) != fit.shape[1:]
+        ):
+            raise ValueError("its regression and its topics do not fit together")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -229,14 +229,14 @@ class BlockedEngine(BlocksEngine):
         """
         counts = self._store.new_blocks(self.n_blocks)
         updated = self._store.new_blocks(self.n_blocks) if max_updates else None
-        own: Any = documents and documents[:2]
+        own: Any = () if documents is None else documents[:2]
         args = [
             (
                 parameters.blocks[b].path,
                 counts[b].path,
                 None if updated is None else updated[b].path,
                 None if out is None else out.blocks[b].path,
-                own and tuple(rows.blocks[b].path for rows in own),
+                tuple(None if rows is None else rows.blocks[b].path for rows in own),
             )
             for b in range(self.n_blocks)
         ]
@@ -275,7 +275,7 @@ def _evaluate_block(
     counts_path: str,
     updated_path: str | None,
     out_path: str | None,
-    own_paths: tuple[str, str] | None,
+    own_paths: tuple[str | None, ...],
     weights: Array,
     max_updates: int,
     options: PassOptions,
@@ -283,9 +283,8 @@ def _evaluate_block(
     """Document pass and word pass of one block."""
     parameters = (engine.read if updated_path is None else engine.take)(parameters_path)
     out = engine.drop(out_path)
-    own = None
-    if own_paths is not None:
-        own = OwnShare(engine.read(own_paths[0]), engine.read(own_paths[1]))
+    rows: Any = [None if path is None else engine.read(path) for path in own_paths]
+    own = OwnShare(*rows) if rows else None
     done = engine.document_pass(
         parameters, weights, max_updates=max_updates, out=out, documents=own, **options
     )

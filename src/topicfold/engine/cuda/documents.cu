@@ -9,17 +9,23 @@ __device__ __forceinline__ void weights_of(const real (&row)[PER_LANE], bool by_
         out[i] = by_digamma ? (real)exp_digamma(row[i]) : row[i];
 }
 
-// Sets row = max(a·sum + prior, 0) and returns the change of its shares.
+// Sets row = max(a·sum·tilt + prior, 0) and returns the change of its shares. Without a
+// tilt it is one.
 __device__ __forceinline__ real update_row(real (&row)[PER_LANE],
                                            const real (&a)[PER_LANE],
                                            real (&sum)[PER_LANE], const real *prior,
-                                           int sub)
+                                           const real *tilt, int sub)
 {
     real old_total = 0, new_total = 0;
 #pragma unroll
     for (int i = 0; i < PER_LANE; ++i) {
         old_total += row[i];
-        sum[i] = max(a[i] * sum[i] + __ldg(prior + column(i, sub)), (real)0);
+        const int k = column(i, sub);
+        const real own = __ldg(prior + k);
+        if (tilt)
+            sum[i] = max(a[i] * sum[i] * __ldg(tilt + k) + own, (real)0);
+        else
+            sum[i] = max(a[i] * sum[i] + own, (real)0);
         new_total += sum[i];
     }
     old_total = sum_over_lanes(old_total);
@@ -40,8 +46,9 @@ template <bool DIGAMMA, bool UPDATES>
 __device__ __forceinline__ void document_rows(
     long long n_documents, const long long *indptr, const int *indices,
     const real *counts, real *parameters, const real *weights, const real *prior,
-    int max_updates, double tol, const double *lengths, real *out_weights,
-    real *out_counts, double *out_loglik, int *out_updates)
+    int prior_stride, const real *tilt, int max_updates, double tol,
+    const double *lengths, real *out_weights, real *out_counts, double *out_loglik,
+    int *out_updates)
 {
     const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
     const long long n_warps = (long long)gridDim.x * (blockDim.x / 32);
@@ -57,7 +64,8 @@ __device__ __forceinline__ void document_rows(
         int updates = 0;
         while (UPDATES && updates < max_updates) {
             weighted_sum<false>(a, n, list, own, weights, lane, sum);
-            const real change = update_row(row, a, sum, prior, sub);
+            const real change = update_row(row, a, sum, prior + d * prior_stride,
+                                           tilt ? tilt + d * WIDTH : tilt, sub);
             weights_of(row, DIGAMMA, a);
             ++updates;
             if (change <= (real)tol)
@@ -93,13 +101,14 @@ __device__ __forceinline__ void document_rows(
     extern "C" __global__ void __launch_bounds__(128, BLOCKS) NAME(                     \
         long long n_documents, const long long *indptr, const int *indices,             \
         const real *counts, real *parameters, const real *weights, const real *prior,   \
-        int max_updates, double tol, const double *lengths, real *out_weights,          \
-        real *out_counts, double *out_loglik, int *out_updates)                         \
+        int prior_stride, const real *tilt, int max_updates, double tol,                \
+        const double *lengths, real *out_weights, real *out_counts, double *out_loglik, \
+        int *out_updates)                                                               \
     {                                                                                   \
         document_rows<DIGAMMA, UPDATES>(n_documents, indptr, indices, counts,           \
-                                        parameters, weights, prior, max_updates, tol,   \
-                                        lengths, out_weights, out_counts, out_loglik,   \
-                                        out_updates);                                   \
+                                        parameters, weights, prior, prior_stride, tilt, \
+                                        max_updates, tol, lengths, out_weights,         \
+                                        out_counts, out_loglik, out_updates);           \
     }
 
 DOCUMENT_KERNEL(document_pass, false, false)
@@ -107,14 +116,13 @@ DOCUMENT_KERNEL(document_pass_updates, false, true)
 DOCUMENT_KERNEL(document_pass_digamma, true, false)
 DOCUMENT_KERNEL(document_pass_digamma_updates, true, true)
 
-extern "C" __global__ void __launch_bounds__(128) document_pass_collapsed(
+template <bool SIDED>
+__device__ __forceinline__ void collapsed_document_rows(
     long long n_documents, const long long *indptr, const int *indices,
-    const real *counts, const real *parameters, const real *weights, const real *prior,
-    const real *scale, const real *floor, const double *lengths, real *out_counts,
-    double *out_loglik)
+    const real *counts, const real *parameters, const real *weights, LeftOut left,
+    const double *lengths, real *out_counts, double *out_loglik)
 {
     const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
-    const LeftOut left = {prior, scale, floor};
     const long long n_warps = (long long)gridDim.x * (blockDim.x / 32);
     long long d = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     for (; d < n_documents; d += n_warps) {
@@ -122,8 +130,9 @@ extern "C" __global__ void __launch_bounds__(128) document_pass_collapsed(
         real row[PER_LANE], sum[PER_LANE];
         load_row(parameters, d, sub, row);
         double loglik =
-            collapsed_sum<true>(row, (int)(indptr[d + 1] - start), indices + start,
-                                counts + start, weights, left, lane, sum);
+            collapsed_sum<true, SIDED>(row, (int)(indptr[d + 1] - start),
+                                       indices + start, counts + start, weights, left,
+                                       lane, sum, d);
         store_row(out_counts, d, sub, group, sum);
         real total = 0;
 #pragma unroll
@@ -137,3 +146,20 @@ extern "C" __global__ void __launch_bounds__(128) document_pass_collapsed(
             out_loglik[d] = loglik - lengths[d] * log(fmax((double)total, 1e-28));
     }
 }
+
+#define COLLAPSED_KERNEL(NAME, SIDED)                                                   \
+    extern "C" __global__ void __launch_bounds__(128) NAME(                             \
+        long long n_documents, const long long *indptr, const int *indices,             \
+        const real *counts, const real *parameters, const real *weights,                \
+        const real *prior, const real *scale, const real *floor, const real *tilt,      \
+        const int *groups, int prior_stride, const double *lengths, real *out_counts,   \
+        double *out_loglik)                                                             \
+    {                                                                                   \
+        const LeftOut left = {prior, scale, floor, tilt, groups, prior_stride};         \
+        collapsed_document_rows<SIDED>(n_documents, indptr, indices, counts,            \
+                                       parameters, weights, left, lengths, out_counts,  \
+                                       out_loglik);                                     \
+    }
+
+COLLAPSED_KERNEL(document_pass_collapsed, false)
+COLLAPSED_KERNEL(document_pass_sided, true)

@@ -26,7 +26,9 @@ from topicfold.engine.protocol import (
     OwnShare,
     check_collapsed,
 )
-from topicfold.exceptions import DeviceError
+
+# A pointer to nothing.
+NO_ARRAY = np.uint64(0)
 
 
 class Passes(PackedArrays):
@@ -35,7 +37,7 @@ class Passes(PackedArrays):
     _layout: DeviceLayout
     _document_weights: DeviceArray = None
     # α and the own share of the last document pass, if it was the collapsed link's.
-    _collapsed: tuple[DeviceArray, ...] | None = None
+    _collapsed: tuple[Any, ...] | None = None
 
     @cached_property
     def _words(self) -> DeviceWords:
@@ -61,13 +63,16 @@ class Passes(PackedArrays):
         """See the protocol; `n_updates` stays on the device."""
         cupy, layout = self._cupy, self._layout
         self._collapsed = None
-        if documents is not None or (own is not None and own.groups is not None):
-            raise DeviceError(
-                "Sides with evidence, priors, masks or other counts need device='cpu'."
-            )
+        stride = 0
+        tilt: DeviceArray = NO_ARRAY
+        if documents is not None:
+            prior, stride = documents.floor, self.width
+            tilt = NO_ARRAY if documents.scale is None else documents.scale
         if link == "collapsed":
             prior, own = check_collapsed(prior, own, max_updates)
-            return self._collapsed_pass(parameters, weights, (prior, *own[:2]), out)
+            groups = NO_ARRAY if own.groups is None else cupy.asarray(own.groups)
+            left_out = prior, own.scale, own.floor, tilt, groups, np.int32(stride)
+            return self._collapsed_pass(parameters, weights, left_out, out)
         digamma = link == "digamma"
         name = "document_pass" + "_digamma" * digamma + "_updates" * (max_updates > 0)
         with device_errors("a document pass ran"):
@@ -92,6 +97,8 @@ class Passes(PackedArrays):
                 parameters,
                 weights,
                 prior,
+                np.int32(stride),
+                tilt,
                 np.int32(max_updates),
                 np.float64(tol),
                 layout.lengths,
@@ -106,7 +113,7 @@ class Passes(PackedArrays):
         self,
         parameters: DeviceArray,
         weights: DeviceArray,
-        left_out: tuple[DeviceArray, ...],
+        left_out: tuple[Any, ...],
         out: DeviceArray | None,
     ) -> DocumentPass:
         cupy, layout = self._cupy, self._layout
@@ -115,7 +122,7 @@ class Passes(PackedArrays):
             loglik = cupy.empty(self.n_documents, np.float64)
             self._run(
                 "documents",
-                "document_pass_collapsed",
+                "document_pass" + _kind(left_out),
                 self._warp_blocks(self.n_documents),
                 (THREADS,),
                 np.int64(self.n_documents),
@@ -145,7 +152,7 @@ class Passes(PackedArrays):
         with device_errors("a word pass ran"):
             self._run(
                 "words",
-                "word_pass" if left_out is None else "word_pass_collapsed",
+                "word_pass" if left_out is None else "word_pass" + _kind(left_out),
                 self._warp_blocks(len(stretches.start)),
                 (THREADS,),
                 np.int32(len(stretches.start)),
@@ -171,6 +178,12 @@ class Passes(PackedArrays):
                 out,
             )
         return out
+
+
+def _kind(left_out: tuple[Any, ...]) -> str:
+    """Return which kernel is for these: any with rows of its own has its price."""
+    *_, tilt, groups, stride = left_out
+    return "_collapsed" if tilt is groups is NO_ARRAY and not stride else "_sided"
 
 
 class CudaEngine(Passes):

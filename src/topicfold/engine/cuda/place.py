@@ -139,6 +139,10 @@ class CudaBlock(BlockEngine):
         device = self._device_engine()
         rows = device.pack_documents(parameters[:, used])
         topics = device.pack_documents(weights[:, used])
+        own_rows: Any = [
+            side if side is None else device.pack_documents(side[:, used])
+            for side in (documents[:2] if documents is not None else ())
+        ]
         done = device.document_pass(
             rows,
             topics,
@@ -147,8 +151,7 @@ class CudaBlock(BlockEngine):
             max_updates=max_updates,
             tol=tol,
             own=own and self._share_there(device, own),
-            documents=documents
-            and OwnShare(*(device.pack_documents(r[:, used]) for r in documents[:2])),
+            documents=OwnShare(*own_rows) if own_rows else None,
         )
         if max_updates:
             self._fetch(rows, parameters)

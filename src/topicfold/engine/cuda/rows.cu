@@ -153,19 +153,24 @@ __device__ __forceinline__ double weighted_sum(const real (&own)[PER_LANE], int 
 
 // ---- the collapsed link: every token sees counts without its own share ---------------
 
-// α, and the scale and the floor of a token's own share in its word's weight.
+// α, and the scale and the floor of a token's own share in its word's weight. If SIDED,
+// α has a row per document unless its stride is 0, `tilt` rows of documents unless it is
+// null, and scale and floor have a row per group of words unless `groups` is null.
 struct LeftOut {
     const real *prior, *scale, *floor;
+    const real *tilt;
+    const int *groups;
+    int prior_stride;
 };
 
 // Adds x_j q_j to `sum` for j < n, q_j as in engine.protocol; every group ends with the
-// whole sum. `own` is the row of a document if OF_DOCUMENT, else that of a word. Returns
-// this thread's part of Σ x log s.
-template <bool OF_DOCUMENT>
+// whole sum. `own` is the row of a document if OF_DOCUMENT, else that of a word, and
+// `place` its number. Returns this thread's part of Σ x log s.
+template <bool OF_DOCUMENT, bool SIDED>
 __device__ __forceinline__ double collapsed_sum(const real (&own)[PER_LANE], int n,
                                                 const int *list, const real *counts,
                                                 const real *rows, LeftOut left, int lane,
-                                                real (&sum)[PER_LANE])
+                                                real (&sum)[PER_LANE], long long place)
 {
     const int sub = lane % LANES, group = lane / LANES;
     double loglik = 0.0;
@@ -192,6 +197,20 @@ __device__ __forceinline__ double collapsed_sum(const real (&own)[PER_LANE], int
             if (sub == turn)
                 my_s = s;
             const real share = ratio(min(x, (real)1), s);
+            const real *prior = left.prior, *scale = left.scale, *floor = left.floor;
+            const real *tilt = left.tilt;
+            if (SIDED) {
+                const long long d = OF_DOCUMENT ? place : (long long)other;
+                const long long w = OF_DOCUMENT ? (long long)other : place;
+                prior += d * left.prior_stride;
+                if (tilt)
+                    tilt += d * WIDTH;
+                if (left.groups) {
+                    const long long g = __ldg(left.groups + w);
+                    scale += g * WIDTH;
+                    floor += g * WIDTH;
+                }
+            }
             real total = 0;
 #pragma unroll
             for (int i = 0; i < PER_LANE; ++i) {
@@ -199,8 +218,9 @@ __device__ __forceinline__ double collapsed_sum(const real (&own)[PER_LANE], int
                 const real p = share * own[i] * b[i];
                 const real document = OF_DOCUMENT ? own[i] : b[i];
                 const real word = OF_DOCUMENT ? b[i] : own[i];
-                q[i] = max(document - p, __ldg(left.prior + k)) *
-                       max(word - p * __ldg(left.scale + k), __ldg(left.floor + k));
+                const real gone = SIDED && tilt ? p * __ldg(tilt + k) : p;
+                q[i] = max(document - gone, __ldg(prior + k)) *
+                       max(word - p * __ldg(scale + k), __ldg(floor + k));
                 total += q[i];
             }
             const real r = ratio(x, max(sum_over_lanes(total), FLOOR));

@@ -29,6 +29,7 @@ from topicfold.engine.blocks.packed import (
 from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.cuda.transfer import Record, visit_blocks
 from topicfold.engine.protocol import DocumentPass, OwnShare, PassOptions
+from topicfold.exceptions import DeviceError
 
 # Documents that a visit reads, or writes, at most two; None leaves a place free.
 Inputs = tuple[PackedBlocks, ...]
@@ -289,8 +290,12 @@ class StreamedEngine(BlocksEngine):
         **options: Unpack[PassOptions],
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only."""
+        if documents is not None:
+            raise DeviceError(
+                "Sides that give every document a prior, a mask or evidence need a "
+                "corpus that fits on the GPU as a whole: use device='cpu'."
+            )
         counts: Any = self._new_documents() if out is None else out
-        own: tuple[Any, ...] = documents[:2] if documents is not None else ()
         logliks: list[float] = []
         n_updates: list[int] = []
         self._counted = False
@@ -302,7 +307,6 @@ class StreamedEngine(BlocksEngine):
                 weights,
                 max_updates=max_updates,
                 out=outputs[1],
-                documents=OwnShare(*inputs[2:4]) if own else None,
                 **options,
             )
             engine.word_pass(inputs[0], weights, self._block_words)
@@ -312,8 +316,7 @@ class StreamedEngine(BlocksEngine):
                 n_updates.append(int(done.n_updates.sum(dtype=np.int64)))
 
         updated = parameters if max_updates else None
-        reads = parameters, None, *own
-        self._blocks.visit(work, reads, (updated, counts), with_lists=True)
+        self._blocks.visit(work, (parameters, None), (updated, counts), with_lists=True)
         self._counted = True
         return DocumentPass(counts, float(sum(logliks)), np.array([sum(n_updates)]))
 

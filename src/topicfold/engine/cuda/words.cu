@@ -31,14 +31,14 @@ extern "C" __global__ void __launch_bounds__(128, BLOCKS) word_pass(
 }
 
 // The same for the collapsed link, whose sums are the counts themselves.
-extern "C" __global__ void __launch_bounds__(128) word_pass_collapsed(
+template <bool SIDED>
+__device__ __forceinline__ void collapsed_word_rows(
     int n_stretches, const long long *stretch_start, const int *stretch_length,
     const int *stretch_word, const int *stretch_slot, const int *documents,
-    const real *counts, const real *rows, const real *weights, const real *prior,
-    const real *scale, const real *floor, real *partials, real *out)
+    const real *counts, const real *rows, const real *weights, LeftOut left,
+    real *partials, real *out)
 {
     const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
-    const LeftOut left = {prior, scale, floor};
     const int n_warps = gridDim.x * (blockDim.x / 32);
     int q = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     for (; q < n_stretches; q += n_warps) {
@@ -46,14 +46,31 @@ extern "C" __global__ void __launch_bounds__(128) word_pass_collapsed(
         const int word = stretch_word[q], slot = stretch_slot[q];
         real b[PER_LANE], sum[PER_LANE];
         load_row(weights, word, sub, b);
-        collapsed_sum<false>(b, stretch_length[q], documents + start, counts + start,
-                             rows, left, lane, sum);
+        collapsed_sum<false, SIDED>(b, stretch_length[q], documents + start,
+                                    counts + start, rows, left, lane, sum, word);
         if (slot >= 0)
             store_row(partials, slot, sub, group, sum);
         else
             store_row(out, word, sub, group, sum);
     }
 }
+
+#define COLLAPSED_KERNEL(NAME, SIDED)                                                   \
+    extern "C" __global__ void __launch_bounds__(128) NAME(                             \
+        int n_stretches, const long long *stretch_start, const int *stretch_length,     \
+        const int *stretch_word, const int *stretch_slot, const int *documents,         \
+        const real *counts, const real *rows, const real *weights, const real *prior,   \
+        const real *scale, const real *floor, const real *tilt, const int *groups,      \
+        int prior_stride, real *partials, real *out)                                    \
+    {                                                                                   \
+        const LeftOut left = {prior, scale, floor, tilt, groups, prior_stride};         \
+        collapsed_word_rows<SIDED>(n_stretches, stretch_start, stretch_length,          \
+                                   stretch_word, stretch_slot, documents, counts, rows, \
+                                   weights, left, partials, out);                       \
+    }
+
+COLLAPSED_KERNEL(word_pass_collapsed, false)
+COLLAPSED_KERNEL(word_pass_sided, true)
 
 // One block of (32, 8) threads for 32 topics of a word with several stretches. The sum
 // is multiplied by the word's weights unless it holds the counts themselves.

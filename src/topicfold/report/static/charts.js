@@ -42,7 +42,7 @@ export function barChart(rows, width, { labelWidth = 130, limit, describe } = {}
   const scale = Math.max(10, width - labels - room) / most;
   const letters = Math.floor((labels - 10) / 7.6);
   const svg = s("svg", { class: "chart", width, height: rows.length * step + 4,
-    viewBox: `0 0 ${width} ${rows.length * step + 4}`, role: "img", "aria-label": describe });
+    viewBox: `0 0 ${width} ${rows.length * step + 4}`, role: "group", "aria-label": describe });
   rows.forEach((row, place) => {
     const y = place * step + 2;
     const text = s("text", { x: labels - 10, y: y + 16, "text-anchor": "end", class: "bar-label" },

@@ -89,8 +89,10 @@ export function contourPaths(levels) {
   return levels.map((loops) => {
     const path = new Path2D();
     for (const loop of loops) {
-      loop.forEach(([x, y], i) => (i ? path.lineTo(x, y) : path.moveTo(x, y)));
-      path.closePath();
+      // Round: from the middle of a side to that of the next, around the corner.
+      const middle = (i) => [0, 1].map((axis) => (loop[i % loop.length][axis] + loop[(i + 1) % loop.length][axis]) / 2);
+      path.moveTo(...middle(loop.length - 1));
+      loop.forEach((corner, i) => path.quadraticCurveTo(...corner, ...middle(i)));
     }
     return path;
   });

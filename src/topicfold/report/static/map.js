@@ -206,10 +206,10 @@ function listen(canvas, scatter, actions) {
       const [a, b] = [...touches.values()];
       scatter.zoom(now / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
       spread = now;
-    } else {
-      scatter.left += x - before[0];
-      scatter.top += y - before[1];
+      return actions.zoomed();
     }
+    scatter.left += x - before[0];
+    scatter.top += y - before[1];
     return actions.draw();
   });
   const end = (event) => {
@@ -226,7 +226,7 @@ function listen(canvas, scatter, actions) {
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
     scatter.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), ...at(event));
-    actions.draw();
+    actions.zoomed();
   }, { passive: false });
   canvas.addEventListener("dblclick", (event) => {
     scatter.zoom(2, ...at(event));
@@ -288,6 +288,7 @@ class MapView {
     Object.assign(this, { report, canvas, side, faint, topic });
     this.scatter = new Scatter(canvas, report.documents.x, report.documents.y);
     this.filter = faint;
+    this.version = 0;
     this.place = -1;
     this.line = null;
     this.waiting = 0;
@@ -297,6 +298,7 @@ class MapView {
   }
 
   recolor() {
+    this.version += 1;
     this.look = makeLook(this.report);
     this.labels = makeLabels(this.report, this.scatter, this.topic);
     this.onlegend?.(legend(this.report, this.look));
@@ -307,13 +309,23 @@ class MapView {
     this.waiting ||= requestAnimationFrame(() => this.paint());
   }
 
+  // While a hand zooms, quick is better than sharp.
+  zoomed() {
+    this.hurry = true;
+    this.draw();
+  }
+
   paint() {
     this.waiting = 0;
     const { scatter, look } = this;
     if (!scatter.width) return;
     const { context, ratio } = scatter;
     look.faint = this.faint;
-    scatter.draw(look, () => { if (view.density) drawDensity(context, scatter, this.paths); });
+    const sharp = scatter.draw(look, (below) => { if (view.density) drawDensity(below, scatter, this.paths); },
+      `${this.version} ${view.density}`, this.hurry);
+    this.hurry = false;
+    clearTimeout(this.settling);
+    if (!sharp) this.settling = setTimeout(() => this.draw(), 120);
     context.save();
     context.scale(ratio, ratio);
     if (view.labels) this.labels.draw(context, styleValue("--surface"));
@@ -331,6 +343,7 @@ class MapView {
   choose(places) {
     const inside = new Set(this.filter ? places.filter((place) => !this.filter[place]) : places);
     this.place = -1;
+    this.version += 1;
     this.faint = inside.size ? Uint8Array.from(this.scatter.xs, (_, place) => (inside.has(place) ? 0 : 1)) : this.filter;
     chosenList(this.report, [...inside], this.side, () => this.clear());
     this.draw();
@@ -342,6 +355,7 @@ class MapView {
   }
 
   clear() {
+    this.version += 1;
     this.faint = this.filter;
     this.place = -1;
     noneChosen(this.report, this.side);

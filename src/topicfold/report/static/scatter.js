@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points on a canvas, written as pixels: as quick without a graphics card.
+// Points on a canvas, written as pixels: as quick without a graphics card. They are drawn
+// with a margin around the frame, so that moving the map only moves the picture.
 
 import { rgb } from "./theme.js";
 
@@ -22,7 +23,7 @@ function inside(mark, x, y, r) {
 
 export function makeMask(mark, radius) {
   const reach = Math.ceil(radius * 1.25);
-  const [dxs, dys, covers] = [[], [], []];
+  const [dxs, dys, covers] = [[], [], []]; // covers: how many sixteenths
   for (let dy = -reach; dy <= reach; dy += 1) {
     for (let dx = -reach; dx <= reach; dx += 1) {
       let hits = 0;
@@ -34,10 +35,10 @@ export function makeMask(mark, radius) {
       if (!hits) continue;
       dxs.push(dx);
       dys.push(dy);
-      covers.push(hits / 16);
+      covers.push(hits);
     }
   }
-  return { reach, dxs, dys, covers };
+  return { reach, dxs, dys, covers: Uint8Array.from(covers) };
 }
 
 export class Scatter {
@@ -45,6 +46,8 @@ export class Scatter {
     Object.assign(this, { canvas, xs, ys });
     this.context = canvas.getContext("2d");
     this.layer = document.createElement("canvas");
+    this.stamp = document.createElement("canvas");
+    this.drawn = null;
     this.scale = 1;
     this.left = 0;
     this.top = 0;
@@ -57,12 +60,16 @@ export class Scatter {
     this.ratio = Math.min(devicePixelRatio || 1, this.xs.length > CROWD ? 1.25 : 2);
     this.width = width;
     this.height = height;
-    for (const canvas of [this.canvas, this.layer]) {
-      canvas.width = Math.round(width * this.ratio);
-      canvas.height = Math.round(height * this.ratio);
+    this.canvas.width = Math.round(width * this.ratio);
+    this.canvas.height = Math.round(height * this.ratio);
+    this.margin = Math.round(0.3 * Math.min(this.canvas.width, this.canvas.height));
+    for (const canvas of [this.layer, this.stamp]) {
+      canvas.width = this.canvas.width + 2 * this.margin;
+      canvas.height = this.canvas.height + 2 * this.margin;
     }
-    this.image = this.context.createImageData(this.canvas.width, this.canvas.height);
+    this.image = this.context.createImageData(this.layer.width, this.layer.height);
     this.pixels = new Uint32Array(this.image.data.buffer);
+    this.drawn = null;
   }
 
   // The map is shown whole, in the middle, at zoom 1; a wide frame stretches it a little.
@@ -115,57 +122,77 @@ export class Scatter {
     return this.masks.get(key);
   }
 
-  // look: {groups: [{color, mark}], of: group of every point, faint: Uint8Array or null}
-  draw(look, below) {
-    this.pixels.fill(0);
+  // look: {groups: [{color, mark}], of: group of every point, faint: Uint8Array or null};
+  // below(context) draws under the points; `key` changes whenever one of these does. In a
+  // hurry the last picture is stretched; false says so.
+  draw(look, below, key, hurry) {
+    const { drawn } = this;
+    const stretch = drawn ? this.scale / drawn.scale : 0;
+    const moved = drawn && Math.max(Math.abs(this.left - drawn.left), Math.abs(this.top - drawn.top)) * this.ratio <= this.margin;
+    const usable = drawn?.key === key && (stretch === 1 ? moved : hurry && stretch > 0.4 && stretch < 2.5);
+    if (!usable) {
+      this.drawn = { key, scale: this.scale, left: this.left, top: this.top };
+      this.render(look, below);
+    }
+    const { scale, left, top } = this.drawn;
+    const by = this.scale / scale;
+    const place = (size, now, then) => Math.round((size / 2 + now) * this.ratio - by * ((size / 2 + then) * this.ratio + this.margin));
+    this.context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    this.context.drawImage(this.layer, place(this.width, this.left, left), place(this.height, this.top, top),
+      by * this.layer.width, by * this.layer.height);
+    return by === 1;
+  }
+
+  render(look, below) {
     const radius = this.radius * this.ratio;
     const styles = look.groups.map((group) => {
       const mask = this.mask(MARKS[group.mark % MARKS.length], radius);
-      const steps = mask.dxs.map((dx, i) => mask.dys[i] * this.canvas.width + dx);
-      return { rgb: rgb(group.color), reach: mask.reach, covers: Float32Array.from(mask.covers),
-        steps: Int32Array.from(steps) };
+      const [r, g, b] = rgb(group.color);
+      return { r, g, b, reach: mask.reach, covers: mask.covers,
+        steps: Int32Array.from(mask.dxs, (dx, i) => mask.dys[i] * this.layer.width + dx) };
     });
+    this.pixels.fill(0);
     if (look.faint) this.points(look, styles, true);
     this.points(look, styles, false);
-    this.layer.getContext("2d").putImageData(this.image, 0, 0);
-    this.context.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    below(this.context);
-    this.context.drawImage(this.layer, 0, 0);
+    this.stamp.getContext("2d").putImageData(this.image, 0, 0);
+    const context = this.layer.getContext("2d");
+    context.clearRect(0, 0, this.layer.width, this.layer.height);
+    context.save();
+    context.translate(this.margin, this.margin);
+    below(context);
+    context.restore();
+    context.drawImage(this.stamp, 0, 0);
   }
 
   points(look, styles, faint) {
-    const { data, width, height } = this.image;
-    const { pixels } = this;
+    const { pixels, xs, ys, margin } = this;
+    const { width, height } = this.layer;
     const [stepX, stepY] = [(this.across / 65535) * this.ratio, (this.down / 65535) * this.ratio];
-    const x0 = (this.width / 2 + this.left - this.across / 2) * this.ratio;
-    const y0 = (this.height / 2 + this.top - this.down / 2) * this.ratio;
-    const strength = faint ? 0.13 : 0.82;
-    for (let i = 0; i < this.xs.length; i += 1) {
+    const x0 = (this.width / 2 + this.left - this.across / 2) * this.ratio + margin + 0.5;
+    const y0 = (this.height / 2 + this.top - this.down / 2) * this.ratio + margin + 0.5;
+    const strength = faint ? 34 : 210;
+    for (let i = 0; i < xs.length; i += 1) {
       if (look.faint && (look.faint[i] === 1) !== faint) continue;
-      const style = styles[look.of[i]];
-      const x = Math.round(this.xs[i] * stepX + x0);
-      const y = Math.round(this.ys[i] * stepY + y0);
-      const { reach, steps, covers } = style;
+      const { r, g, b, reach, steps, covers } = styles[look.of[i]];
+      const x = Math.floor(xs[i] * stepX + x0);
+      const y = Math.floor(ys[i] * stepY + y0);
       if (x < reach || y < reach || x >= width - reach || y >= height - reach) continue;
-      const [r, g, b] = style.rgb;
-      const color = (b << 16) | (g << 8) | r;
       const middle = y * width + x;
       for (let j = 0; j < steps.length; j += 1) {
         const at = middle + steps[j];
-        const alpha = covers[j] * strength;
-        if (!pixels[at]) {
-          pixels[at] = (((alpha * 255) << 24) | color) >>> 0;
+        const alpha = (covers[j] * strength) >> 4;
+        const under = pixels[at];
+        if (under === 0) {
+          pixels[at] = (alpha << 24) | (b << 16) | (g << 8) | r;
           continue;
         }
         // What is below shows through as much as the point lets it.
-        const place = 4 * at;
-        const under = data[place + 3] / 255;
-        const total = alpha + under * (1 - alpha);
-        const share = alpha / total;
-        data[place] += (r - data[place]) * share;
-        data[place + 1] += (g - data[place + 1]) * share;
-        data[place + 2] += (b - data[place + 2]) * share;
-        data[place + 3] = total * 255;
+        const total = alpha + (((under >>> 24) * (255 - alpha)) >> 8);
+        const share = ((alpha << 8) / total) | 0;
+        const red = (under & 255) + (((r - (under & 255)) * share) >> 8);
+        const green = ((under >> 8) & 255) + (((g - ((under >> 8) & 255)) * share) >> 8);
+        const blue = ((under >> 16) & 255) + (((b - ((under >> 16) & 255)) * share) >> 8);
+        pixels[at] = (total << 24) | (blue << 16) | (green << 8) | red;
       }
     }
   }

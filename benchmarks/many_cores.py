@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A whole fit on many cores: what each of its phases gains from threads.
+
+A synthetic corpus of 19.5 million non-zeros (200,000 documents, 60,000 words by Zipf's
+law), ``LDA(100, max_iter=20, tol=0)`` with 1, 2, 4, 8 and 16 threads. The phases are
+timed inside the fit: checking X, arranging it for the engine, the start, the passes and
+the finish. The fits must agree in every bit.
+
+    python -m benchmarks.many_cores --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from scipy import sparse
+
+from topicfold import LDA
+from topicfold.engine import cpu
+from topicfold.learn import lda as learning
+from topicfold.models import base
+from topicfold.models import lda as model
+
+RESULTS = Path(__file__).parent / "results"
+N_ITER = 20
+# Which calls belong to which phase; what one calls of another phase is the other's.
+PHASES: dict[str, tuple[tuple[Any, str], ...]] = {
+    "check": ((base, "check_counts"), (base.TopicModel, "_store_corpus")),
+    "arrange": (
+        (cpu.CpuEngine, "__init__"),
+        (cpu, "word_layout"),
+        (cpu.WordLayout, "work"),
+    ),
+    "start": ((model, "initial_topics"), (learning.PosteriorMode, "_start")),
+    "document passes": ((cpu.CpuEngine, "document_pass"),),
+    "word passes": ((cpu.CpuEngine, "word_pass"),),
+    "new parameters": ((learning.PosteriorMode, "_update_topics"),),
+    "finish": (
+        (learning.PosteriorMode, "topics"),
+        (learning.PosteriorMode, "doc_topics"),
+    ),
+}
+
+
+def synthetic(n_nonzeros: int, n_documents: int, n_terms: int) -> sparse.csr_matrix:
+    """Return counts of words drawn by Zipf's law, documents of uneven lengths."""
+    rng = np.random.default_rng(0)
+    share = 1.0 / np.arange(10, n_terms + 10)
+    cumulated = np.cumsum(share / share.sum())
+    lengths = rng.lognormal(0.0, 0.5, n_documents)
+    found = sparse.csr_matrix((n_documents, n_terms), dtype=np.float32)
+    while found.nnz < n_nonzeros:
+        missing = 1.2 * (n_nonzeros - found.nnz) + 1000
+        drawn = rng.poisson(lengths * missing / lengths.sum())
+        words = np.searchsorted(cumulated, rng.random(drawn.sum())).astype(np.int32)
+        pointers = np.r_[0, np.cumsum(drawn)].astype(np.int32)
+        ones = np.ones(len(words), np.float32)
+        more = sparse.csr_matrix((ones, words, pointers), shape=found.shape)
+        more.sum_duplicates()
+        found = found + more
+    counts = sparse.csr_matrix(found[:, rng.permutation(n_terms)])
+    counts.sum_duplicates()
+    return counts
+
+
+@contextmanager
+def timed_phases() -> Iterator[Counter[str]]:
+    """Collect the seconds of each phase of the fits made inside."""
+    seconds: Counter[str] = Counter()
+    inner = [0.0]
+
+    def timed(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            inner.append(0.0)
+            began = time.perf_counter()
+            try:
+                return function(*args, **options)
+            finally:
+                elapsed = time.perf_counter() - began
+                seconds[phase] += elapsed - inner.pop()
+                inner[-1] += elapsed
+
+        return call
+
+    with ExitStack() as stack:
+        for phase, calls in PHASES.items():
+            for owner, name in calls:
+                wrapped = timed(phase, getattr(owner, name))
+                stack.enter_context(mock.patch.object(owner, name, wrapped))
+        yield seconds
+
+
+def fit(X: sparse.csr_matrix, n_topics: int, threads: int) -> dict[str, Any]:
+    """Return seconds by phase, of the whole fit, and a digest of what was fitted."""
+    lda = LDA(n_topics, max_iter=N_ITER, tol=0.0, random_state=0, n_jobs=threads)
+    with timed_phases() as phases, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = time.perf_counter()
+        lda.fit(X)
+        whole = time.perf_counter() - began
+    bits = hashlib.sha256(lda.components_.tobytes() + lda.doc_topics_.tobytes())
+    seconds = {phase: phases[phase] for phase in PHASES}
+    rest = whole - sum(seconds.values())
+    row = {"threads": threads, **seconds, "rest": rest, "whole fit": whole}
+    return {**row, "bits": bits.hexdigest()[:16]}
+
+
+def table(rows: list[dict[str, Any]], shape: str) -> list[str]:
+    """Return the page."""
+    columns = [*PHASES, "rest", "whole fit"]
+    one = rows[0]
+    agree = "agree" if len({row["bits"] for row in rows}) == 1 else "DO NOT AGREE"
+    return [
+        "# A whole fit on many cores",
+        "",
+        f"{shape}, `LDA` of {N_ITER} iterations, {os.cpu_count()} cores; seconds by "
+        f"phase, then how many times as fast as with one thread. The fits {agree} in "
+        "every bit. Written by `python -m benchmarks.many_cores --write`.",
+        "",
+        f"| threads | {' | '.join(columns)} |",
+        "| --- |" + " --- |" * len(columns),
+        *(
+            f"| {row['threads']} | "
+            + " | ".join(f"{row[column]:.2f}" for column in columns)
+            + " |"
+            for row in rows
+        ),
+        "",
+        f"| threads | {' | '.join(columns)} |",
+        "| --- |" + " --- |" * len(columns),
+        *(
+            f"| {row['threads']} | "
+            + " | ".join(
+                f"{one[column] / max(row[column], 1e-9):.1f}" for column in columns
+            )
+            + " |"
+            for row in rows[1:]
+        ),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nonzeros", type=int, default=19_500_000)
+    parser.add_argument("--documents", type=int, default=200_000)
+    parser.add_argument("--terms", type=int, default=60_000)
+    parser.add_argument("-k", "--topics", type=int, default=100)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--write", action="store_true", help="write the results page")
+    options = parser.parse_args()
+    X = synthetic(options.nonzeros, options.documents, options.terms)
+    small = X[: max(1000, X.shape[0] // 100)]
+    for threads in (1, 2):  # compiles, and starts the threads
+        fit(small, options.topics, threads)
+    rows = []
+    for threads in options.threads:
+        rows.append(fit(X, options.topics, threads))
+        print(json.dumps(rows[-1]), flush=True)
+    shape = (
+        f"{X.nnz / 1e6:.1f} M non-zeros ({X.shape[0]:,} × {X.shape[1]:,}), "
+        f"K = {options.topics}"
+    )
+    lines = table(rows, shape)
+    print("\n".join(lines))
+    if options.write:
+        (RESULTS / "many_cores.md").write_text("\n".join(lines) + "\n")
+        (RESULTS / "many_cores.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

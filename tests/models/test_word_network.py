@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topics of short texts: what is counted, and that themes are found again."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from topicfold import LDA, WordNetworkLDA
+from topicfold.exceptions import DataError
+from topicfold.infer.fold_in import fold_in
+from topicfold.metrics import clustering_nmi
+from topicfold.models import word_network as module
+from topicfold.models.word_network import word_network
+
+
+@pytest.fixture(scope="module")
+def titles():
+    """800 titles of four words; one of eight themes each, 25 words in a theme."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 8, 800)
+    shares = np.full((8, 200), 0.1 / 200)
+    for k in range(8):
+        shares[k, 25 * k : 25 * k + 25] += 0.9 * rng.dirichlet(np.ones(25))
+    X = np.array([rng.multinomial(4, shares[k]) for k in y])
+    return sparse.csr_matrix(X.astype(np.float64)), y, shares
+
+
+def test_network_by_hand():
+    X = np.array([[2, 1, 1, 0], [1, 0, 3, 0], [0, 0, 0, 5], [0, 0, 0, 1]], float)
+    expected = [[0, 1, 2, 0], [1, 0, 1, 0], [2, 1, 0, 0], [0, 0, 0, 2]]
+    np.testing.assert_array_equal(word_network(X).toarray(), expected)
+    assert word_network(X.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
+def test_is_lda_of_the_network_and_folds_texts_in(titles):
+    X = titles[0]
+    model = WordNetworkLDA(8, random_state=0, max_iter=30).fit(X)
+    alone = LDA(8, random_state=0, max_iter=30).fit(word_network(X))
+    np.testing.assert_array_equal(model.components_, alone.components_)
+    assert model.topic_word_prior_ == alone.topic_word_prior_
+    theta = fold_in(X, model.components_, prior=model.doc_topic_prior_)
+    np.testing.assert_allclose(model.doc_topics_, theta, atol=1e-3)
+    np.testing.assert_array_equal(model.transform(X), model.doc_topics_)
+    np.testing.assert_array_equal(model.doc_lengths_, 4)
+    assert model.perplexity(X[np.diff(X.indptr) > 2]) < 200
+
+
+def test_finds_the_themes_of_titles(titles):
+    X, y, shares = titles
+    model = WordNetworkLDA(8, random_state=0).fit(X)
+    assert clustering_nmi(y, model.doc_topics_.argmax(axis=1)) > 0.95
+    overlap = np.minimum(model.components_[:, None], shares[None]).sum(axis=2)
+    assert (overlap.max(axis=0) > 0.8).all()
+
+
+@pytest.mark.parametrize(
+    "X",
+    [np.eye(5), np.ones((6, 3)), np.diag([3.0, 0, 2]), np.ones((1, 1))],
+    ids=["one word each", "all the same", "an empty one", "one word"],
+)
+@pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
+def test_poor_texts_have_mixtures(X):
+    model = WordNetworkLDA(2, random_state=0).fit(X)
+    assert np.isfinite(model.components_).all()
+    np.testing.assert_allclose(model.doc_topics_.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_says_what_it_cannot_do(titles, monkeypatch):
+    model = WordNetworkLDA(2)
+    assert not hasattr(model, "partial_fit")
+    monkeypatch.setattr(module, "MOST_PAIRS", 1000)
+    with pytest.raises(DataError, match="no short texts"):
+        model.fit(titles[0])

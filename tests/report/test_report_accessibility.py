@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page for everybody: axe-core finds nothing serious, keys reach every view."""
+
+from importlib.resources import files
+
+import pytest
+from tests_browser import figures_are_drawn, until
+
+from topicfold.report import write_report
+
+PLACES = (
+    "#topics", "#topic=1", "#map", "#classes", "#class=sea", "#time", "#similarity",
+    "#compare", "#slides", "#fit", "#doc=3", "#term=whale", "#search=sea",
+)  # fmt: skip
+RUN = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  const where = (rule) => rule.nodes.slice(0, 3).map((node) => node.html).join(" | ");
+  return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map((rule) => `${rule.id}: ${where(rule)}`);
+}"""
+
+
+@pytest.fixture(scope="module")
+def file(small, tmp_path_factory):
+    return write_report(small, tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """The script of axe-core, as a package of PyPI brings it."""
+    pytest.importorskip(
+        "axe_playwright_python",
+        reason="axe-core is not installed (pip install axe-playwright-python)",
+    )
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_report, small, file, axe, theme):
+    page = open_report(small, "#topics", file=file, theme=theme)
+    page.evaluate(axe)
+    found = {}
+    for place in PLACES:
+        page.evaluate("place => { location.hash = place; }", place)
+        until(
+            page, f"document.querySelector('.view-{place[1:].split('=')[0]}') !== null"
+        )
+        figures_are_drawn(page)
+        found[place] = page.evaluate(RUN)
+    assert {place: rules for place, rules in found.items() if rules} == {}
+
+
+def test_keys_reach_every_view_and_what_scrolls(open_report, small, file):
+    page = open_report(small, "#topics", file=file)
+    tabs = page.locator("#tabs a").count()
+    for number in range(1, tabs + 1):
+        page.keyboard.press(str(number))
+        until(
+            page,
+            f"document.querySelectorAll('#tabs a')[{number - 1}]"
+            ".getAttribute('aria-current') === 'page'",
+        )
+        figures_are_drawn(page)
+        # Whatever has a bar to scroll can have the focus, or has something that can.
+        stuck = page.evaluate(
+            "[...document.querySelectorAll('#view *')].filter(box =>"
+            "['auto', 'scroll'].includes(getComputedStyle(box).overflowY)"
+            "&& box.scrollHeight > box.clientHeight + 1 && box.tabIndex < 0"
+            "&& !box.querySelector('a, button, input, select, [tabindex=\"0\"]'))"
+            ".map(box => box.className)"
+        )
+        assert stuck == []
