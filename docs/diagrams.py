@@ -60,6 +60,28 @@ def which_model() -> Figure:
     return figure
 
 
+def sides() -> Figure:
+    """Draw where each kind of side enters the model."""
+    figure, axes = _blank((8, 3.6), 10, 4.8)
+    for x, text in ((2.2, "mixture of a document"), (5.2, "topic of a token")):
+        _box(axes, x, 2.4, text, BLUE, 2.5)
+    _box(axes, 8.2, 2.4, "word of a topic", BLUE, 2.4)
+    _arrow(axes, (3.47, 2.4), (3.93, 2.4))
+    _arrow(axes, (6.47, 2.4), (6.98, 2.4))
+    above = [
+        (1.2, "authors"), (3.2, "features"), (5.2, "responses, links"),
+        (8.2, "seed words"),
+    ]  # fmt: skip
+    for x, text in above:
+        _box(axes, x, 4.2, text, ORANGE, 1.8 if x < 4 else 2.4)
+        _arrow(axes, (x, 3.86), (min(max(x, 1.8), 2.6) if x < 4 else x, 2.76))
+    _box(axes, 2.2, 0.6, "labels: allowed topics", ORANGE, 2.8)
+    _arrow(axes, (2.2, 0.94), (2.2, 2.06))
+    _box(axes, 8.2, 0.6, "other languages, tags", ORANGE, 2.8)
+    _arrow(axes, (8.2, 0.94), (8.2, 2.06))
+    return figure
+
+
 def scaling() -> Figure:
     """Draw where blocks and statistics go in one pass."""
     figure, axes = _blank((8, 3.4), 10, 4.4)

@@ -17,6 +17,8 @@ from typing import Any
 
 from commands import commands_page
 
+from topicfold.sides.places import places_table
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
@@ -28,6 +30,7 @@ MODULES = (
     "topicfold.corpus.blocks",
     "topicfold.graph",
     "topicfold.steps",
+    "topicfold.sides",
     "topicfold.learn",
     "topicfold.models.classifier",
     "topicfold.engine.dask",
@@ -91,6 +94,7 @@ def write_all(folder: Path) -> None:
     pages = {f"{name}.rst": text for name, text in reference().items()}
     pages |= {f"{name}.md": text for name, text in results().items()}
     pages["commands.md"] = commands_page()
+    pages["sides_places.md"] = places_table()
     for name, text in pages.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ import matplotlib
 import numpy as np
 
 matplotlib.use("Agg")
-from diagrams import scaling, which_model
+from diagrams import scaling, sides, which_model
 from matplotlib.figure import Figure
 
 from topicfold import (
@@ -380,6 +380,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "few_labels": few_labels,
     "graphs_and_links": graphs_and_links,
     "keeping_apart": keeping_apart,
+    "sides": sides,
     "supervised": supervised,
     "choosing_k": choosing_k,
     "updating": updating,

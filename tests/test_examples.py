@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="no examples here"
 
 # What each prints, in part; those of None need another process.
 PRINTED = {
+    "authors": "most like scipy.signal",
     "citations": "overlap of linked documents",
     "class_topics": "because of:",
     "few_labels": "LocallyConsistentPLSA",

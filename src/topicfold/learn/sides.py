@@ -28,6 +28,7 @@ from topicfold.engine.rows import pack_own
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
 from topicfold.sides.base import Side, TopicWeights
+from topicfold.sides.places import check_place
 from topicfold.sides.together import SideData
 
 
@@ -72,6 +73,8 @@ class SidedLda(Cvb0):
         collapsed: bool = True,
         learn_priors: bool = False,
     ) -> None:
+        if hasattr(engine, "n_blocks") and hasattr(engine, "_port"):
+            check_place(sides.sides, "streamed")
         self.sides = sides
         self.groups = groups
         self._mixing = sides.one("mixing")

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import document_completion
 from topicfold.infer.sides import mixtures_with_sides
@@ -26,6 +27,7 @@ from topicfold.models.base import (
     warn_empty,
 )
 from topicfold.sides.base import Side, SideContext
+from topicfold.sides.places import check_place
 from topicfold.sides.together import SideData, check_together
 
 AnySide = TypeVar("AnySide", bound=Side)
@@ -224,11 +226,12 @@ class SidedModel(LearnedModel):
 
     def _joined(self, counts: Any, sides: SideData) -> tuple[Any, list[ColumnGroup]]:
         """Return X with the columns that sides bring, and the groups of columns."""
+        if isinstance(counts, BlockCorpus):
+            check_place(sides.sides, "blocks")
         size = counts.shape[1]
         groups = [ColumnGroup(slice(0, size), self._eta_of(counts))]
         parts = [counts]
         for side, data in sides.of("counts"):
-            refuse_blocks(counts, f"{type(self).__name__} with other counts")
             part = side.counts(data, sides.context).astype(counts.dtype)
             prior = getattr(side, "topic_word_prior", None)
             eta = self._eta_of(part) if prior is None else float(prior)

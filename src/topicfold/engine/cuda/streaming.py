@@ -291,10 +291,7 @@ class StreamedEngine(BlocksEngine):
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only."""
         if documents is not None:
-            raise DeviceError(
-                "Sides that give every document a prior, a mask or evidence need a "
-                "corpus that fits on the GPU as a whole: use device='cpu'."
-            )
+            raise DeviceError("A streamed corpus has no rows of documents' own.")
         counts: Any = self._new_documents() if out is None else out
         logliks: list[float] = []
         n_updates: list[int] = []

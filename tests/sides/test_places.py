@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What runs where: what the table says is what happens."""
+
+import numpy as np
+import pytest
+import sides_support as support
+
+from topicfold import LDA
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.exceptions import DataError
+from topicfold.sides import Authors, OtherCounts
+from topicfold.sides.places import HOOKS, PLACES, REFUSED, check_place, places_table
+
+FEW = {"max_iter": 3, "tol": 0.0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """A side of every hook with its data."""
+    X, theta, _ = support.planted()
+    only = theta >= np.sort(theta, axis=1)[:, [-2]]
+    authors = [["a", "b", "c"][d % 3 : d % 3 + 2] for d in range(len(theta))]
+    return X, {
+        "mixing": (Authors(), {"authors": authors}),
+        "evidence": (support.Slant(), {"slant": np.log(theta + 0.1)}),
+        "prior": (support.OwnPrior(), {"alphas": 0.1 + theta}),
+        "mask": (support.Only(), {"only": only}),
+        "counts": (OtherCounts("more"), {"more": X}),
+        "topics": (support.Banned(3), {}),
+    }
+
+
+def test_table_has_every_hook_and_place():
+    table = places_table()
+    assert all(f"`{hook}`" in table for hook in HOOKS)
+    assert all(place in table for place in PLACES.values())
+    assert table.count("| no ") == len(REFUSED)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("place", ["memory", "blocks"])
+def test_what_the_table_says_is_so(cases, hook, place, tmp_path):
+    X, sides = cases
+    side, data = sides[hook]
+    assert side.hook == hook
+    where = (
+        X if place == "memory" else BlockMatrix.write(tmp_path / "b", X, block_size=50)
+    )
+    model = LDA(4, sides=[side], **FEW)
+    if (hook, place) in REFUSED:
+        with pytest.raises(DataError, match=type(side).__name__):
+            model.fit(where, **data)
+        return
+    whole = LDA(4, sides=[side], **FEW).fit(X, **data)
+    found = model.fit(where, **data)
+    np.testing.assert_allclose(found.doc_topics_, whole.doc_topics_, atol=1e-8)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_streamed_corpus_refuses_what_the_table_says(cases, hook):
+    side, _ = cases[1][hook]
+    if (hook, "streamed") not in REFUSED:
+        check_place([side], "streamed")
+        return
+    with pytest.raises(DataError, match="as a whole: use device='cpu'"):
+        check_place([side], "streamed")
