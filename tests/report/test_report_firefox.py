@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page in Firefox, driven by WebDriver BiDi: every view shows, nothing is said.
+
+Playwright drives only a Firefox of its own; this one is the machine's.
+"""
+
+import asyncio
+import json
+import shutil
+import subprocess
+from itertools import count
+
+import pytest
+
+from topicfold.report import write_report
+
+VIEWS = (
+    "topics", "map", "classes", "time", "similarity", "compare", "slides", "fit",
+)  # fmt: skip
+# Names a place, and waits until it is shown with its figures and its map.
+VISIT = """(async () => {
+  location.hash = PLACE;
+  const drawn = () => document.querySelector(".view-" + PLACE.slice(1))
+    && [...document.querySelectorAll("#view .figure")].every((box) =>
+      !box.clientWidth || box.childElementCount)
+    && [...document.querySelectorAll("#view canvas")].every((box) =>
+      box.scatter?.width);
+  while (!drawn()) await new Promise(requestAnimationFrame);
+  return document.getElementById("view").textContent.length;
+})()"""
+# What of the map is inked, and the document that a click shows.
+MAP = """(async () => {
+  const canvas = document.querySelector("canvas");
+  canvas.redraw();
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  canvas.map.click(canvas.scatter.width / 2, canvas.scatter.height / 2, 4000);
+  while (!document.querySelector(".card")) await new Promise(requestAnimationFrame);
+  return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+})()"""
+MOST_SECONDS = 120
+
+
+class Firefox:
+    """A page of a running Firefox."""
+
+    def __init__(self, socket):
+        self.socket, self.numbers, self.said = socket, count(1), []
+
+    async def ask(self, method, **parameters):
+        number = next(self.numbers)
+        message = {"id": number, "method": method, "params": parameters}
+        await self.socket.write_message(json.dumps(message))
+        while True:
+            answer = json.loads(await self.socket.read_message())
+            if answer.get("method") == "log.entryAdded":
+                self.said.append(answer["params"]["text"])
+            elif answer.get("id") == number:
+                assert answer["type"] == "success", answer
+                return answer["result"]
+
+    async def open(self, url):
+        await self.ask("session.new", capabilities={})
+        await self.ask("session.subscribe", events=["log.entryAdded"])
+        tree = await self.ask("browsingContext.getTree")
+        self.page = tree["contexts"][0]["context"]
+        await self.ask(
+            "browsingContext.navigate", context=self.page, url=url, wait="complete"
+        )
+
+    async def run(self, script):
+        found = await self.ask(
+            "script.evaluate",
+            expression=script,
+            target={"context": self.page},
+            awaitPromise=True,
+        )
+        assert found["type"] == "success", found
+        return found["result"].get("value")
+
+
+@pytest.fixture
+def firefox(tmp_path):
+    """The address of a Firefox that runs, or a skip that says how to get one."""
+    pytest.importorskip("tornado.websocket", reason="tornado is not installed")
+    program = shutil.which("firefox") or shutil.which("firefox-esr")
+    if program is None:
+        pytest.skip("no Firefox on this machine (apt-get install firefox-esr)")
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    options = ("--headless", "--no-remote", "--remote-debugging-port", "0")
+    running = subprocess.Popen(
+        [program, *options, "--profile", str(profile)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    yield running, profile / "WebDriverBiDiServer.json"
+    running.terminate()
+    running.wait()
+
+
+async def address(running, file):
+    while not file.is_file():
+        assert running.poll() is None, "Firefox has ended"
+        await asyncio.sleep(0.05)
+    found = json.loads(file.read_text())
+    return f"ws://{found['ws_host']}:{found['ws_port']}/session"
+
+
+async def look(firefox, url):
+    from tornado.websocket import websocket_connect
+
+    socket = await websocket_connect(await address(*firefox))
+    page = Firefox(socket)
+    await page.open(url)
+    shown = {
+        view: await page.run(VISIT.replace("PLACE", json.dumps(f"#{view}")))
+        for view in VIEWS
+    }
+    await page.run(VISIT.replace("PLACE", '"#map"'))
+    inked = await page.run(MAP)
+    await page.ask("browser.close")
+    socket.close()
+    return shown, inked, page.said
+
+
+def test_every_view_shows_in_firefox(firefox, small, tmp_path):
+    file = write_report(small, tmp_path / "report.html")
+    work = look(firefox, file.as_uri())
+    shown, inked, said = asyncio.run(asyncio.wait_for(work, MOST_SECONDS))
+    assert all(length > 100 for length in shown.values()), shown
+    assert inked > 400
+    assert said == []
