@@ -76,7 +76,8 @@ export function densityLevels(xs, ys) {
   const counts = new Float32Array(SIDE * SIDE);
   const cell = (value) => Math.min(CELLS - 1, Math.floor((value * CELLS) / 65536)) + PAD;
   for (let i = 0; i < xs.length; i += 1) counts[cell(ys[i]) * SIDE + cell(xs[i])] += 1;
-  const heights = smooth(counts, 1);
+  // Few documents are smoothed more.
+  const heights = smooth(counts, xs.length > 5000 ? 1 : xs.length > 800 ? 2 : 3);
   // The levels are such that known shares of the documents lie lower.
   const found = Float32Array.from(xs, (x, i) => heights[cell(ys[i]) * SIDE + cell(x)]).sort();
   const levels = STEPS.map((step) => found[Math.floor(step * (found.length - 1))]);
