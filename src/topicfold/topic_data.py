@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.ranking import best_places
+from topicfold.core.side_table import SideTable
 from topicfold.core.simplex import simplex_problems
 from topicfold.core.tables import html_table
 from topicfold.exceptions import DataError, ModelFileError
@@ -68,6 +69,8 @@ class TopicData:
         Objective after every iteration of the fit.
     settings : mapping, default={}
         What the model was and how it was fitted: anything that JSON can hold.
+    sides : sequence of SideTable, default=()
+        What the model learned besides: mixtures of authors, effects, seed words, links.
 
     Raises
     ------
@@ -101,6 +104,7 @@ class TopicData:
     topic_names: tuple[str, ...] | None = None
     history: tuple[float, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+    sides: tuple[SideTable, ...] = ()
 
     def __post_init__(self) -> None:
         problems: list[str] = []
@@ -384,6 +388,11 @@ def _normalise(name: str, value: Any) -> Any:
         return _frozen(array if array.dtype.kind == "M" else _numbers(array, "iuf"))
     if name == "history":
         return tuple(float(x) for x in value)
+    if name == "sides":
+        sides = tuple(value)
+        if not all(isinstance(side, SideTable) for side in sides):
+            raise TypeError("give a sequence of SideTable")
+        return sides
     if name == "settings":
         return from_jsonable(to_jsonable(dict(value), "settings"))
     return _texts(value, optional=name == "labels")
@@ -443,6 +452,12 @@ def _problems(usable: Mapping[str, Any]) -> Iterator[str]:
     for name, wanted in {"vocabulary": n_terms, "topic_names": n_topics}.items():
         if name in usable and wanted not in (None, len(usable[name])):
             yield f"{name} has {len(usable[name])} items; topics need {wanted}"
+    for side in usable.get("sides", ()):
+        if n_topics is not None and side.n_topics not in (None, n_topics):
+            yield (
+                f"the side table {side.name!r} is about {side.n_topics} topics, but "
+                f"there are {n_topics}"
+            )
     first: dict[str, int] = {}
     repeated = [
         (term, place)
@@ -470,6 +485,15 @@ def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
         yield f"the number of documents differs: {counts}"
+    for side in usable.get("sides", ()):
+        pairs = side.pairs
+        most = max(sizes.values(), default=0)
+        if (
+            pairs is not None
+            and pairs.size
+            and not 0 <= pairs.min() <= pairs.max() < most
+        ):
+            yield f"the side table {side.name!r} links documents that there are not"
     lengths, times = usable.get("doc_lengths"), usable.get("times")
     if lengths is not None and not (np.isfinite(lengths) & (lengths >= 0)).all():
         yield "doc_lengths must be finite and not negative"
@@ -491,7 +515,43 @@ def _pack(content: Mapping[str, Any]) -> dict[str, Any]:
         strings["labels"] = [label or "" for label in given["labels"]]
         known = [label is not None for label in given["labels"]]
         arrays["labels_known"] = np.array(known, dtype=bool)
+    if given.get("sides"):
+        meta["sides"] = [
+            _pack_side(number, side, arrays, strings)
+            for number, side in enumerate(given["sides"])
+        ]
     return {"arrays": arrays, "strings": strings, "meta": meta}
+
+
+def _pack_side(
+    number: int, side: SideTable, arrays: dict[str, Any], strings: dict[str, Any]
+) -> dict[str, str]:
+    """Put the parts of a side table among arrays and strings; return its head."""
+    for part in ("values", "errors", "pairs"):
+        if getattr(side, part) is not None:
+            arrays[f"side{number}_{part}"] = getattr(side, part)
+    if side.rows:
+        strings[f"side{number}_rows"] = side.rows
+    if side.terms:
+        strings[f"side{number}_terms"] = [t for words in side.terms for t in words]
+        sizes = [len(words) for words in side.terms]
+        arrays[f"side{number}_sizes"] = np.array(sizes, dtype=np.int64)
+    return {"name": side.name, "kind": side.kind}
+
+
+def _unpack_side(number: int, head: Any, content: dict[str, Any]) -> SideTable:
+    """Take the parts of a side table out of the content of a file."""
+    start = f"side{number}_"
+    found = {
+        name: content.pop(name) for name in list(content) if name.startswith(start)
+    }
+    parts = {name.removeprefix(start): value for name, value in found.items()}
+    if "sizes" in parts:
+        ends = np.cumsum(parts.pop("sizes")).tolist()
+        words = parts.pop("terms", ())
+        pairs = zip([0, *ends], ends, strict=False)
+        parts["terms"] = [words[begin:end] for begin, end in pairs]
+    return SideTable(name=str(head["name"]), kind=head["kind"], **parts)
 
 
 def _unpack(bundle: Bundle) -> dict[str, Any]:
@@ -504,6 +564,8 @@ def _unpack(bundle: Bundle) -> dict[str, Any]:
         if dtype.kind != "M":
             raise ValueError(f"times cannot have the dtype {dtype}")
         content["times"] = bundle.arrays["times"].view(dtype)
+    heads = bundle.meta.get("sides", [])
+    content["sides"] = [_unpack_side(i, h, content) for i, h in enumerate(heads)]
     if "labels" in content:
         known = content.pop("labels_known").tolist()
         pairs = zip(content["labels"], known, strict=True)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from topicfold.core.side_table import SideTable
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.topic_data import TopicData
@@ -40,7 +41,9 @@ def write_golden() -> None:
 
 
 def assert_fields(data: TopicData, expected: dict) -> None:
-    names = [field.name for field in dataclasses.fields(data)]
+    # Files of earlier versions have no side tables.
+    assert data.sides == ()
+    names = [f.name for f in dataclasses.fields(data) if f.name != "sides"]
     assert sorted(names) == sorted(expected)
     for name in names:
         value, wanted = getattr(data, name), expected[name]
@@ -81,6 +84,66 @@ def test_round_trip(tmp_path, name):
     data = TopicData(**golden_fields())
     data.save(tmp_path / name)
     assert_fields(TopicData.load(tmp_path / name), golden_fields())
+
+
+def side_tables():
+    return [
+        SideTable(
+            name="authors",
+            kind="shares",
+            rows=["Ann", "Bob"],
+            values=[[0.9, 0.1], [0.2, 0.8]],
+        ),
+        SideTable(
+            name="year",
+            kind="effects",
+            rows=["year"],
+            values=[[1.5, -2.0]],
+            errors=[[0.5, 0.1]],
+        ),
+        SideTable(name="seed words", kind="terms", terms=[["a", "b c"], []]),
+        SideTable(name="links", kind="links", pairs=[[0, 2], [1, 0]]),
+    ]
+
+
+def test_round_trip_of_side_tables(tmp_path):
+    data = make(doc_topics=[[0.5, 0.5]] * 3, sides=side_tables())
+    back = TopicData.load(data.save(tmp_path))
+    assert [side.name for side in back.sides] == [s.name for s in side_tables()]
+    for side, wanted in zip(back.sides, side_tables(), strict=True):
+        assert (side.kind, side.rows, side.terms) == (
+            wanted.kind,
+            wanted.rows,
+            wanted.terms,
+        )
+        for part in ("values", "errors", "pairs"):
+            found, expected = getattr(side, part), getattr(wanted, part)
+            assert (found is None) == (expected is None)
+            if found is not None:
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"kind": "odd"}, "one of shares"),
+        ({"kind": "shares", "rows": ["a"]}, "lacks its values"),
+        ({"kind": "shares", "rows": ["a"], "values": [[1, 0], [0, 1]]}, "1 rows"),
+        ({"kind": "effects", "rows": ["a"], "values": [[np.nan, 0]]}, "finite"),
+    ],
+)
+def test_side_tables_that_do_not_fit(content, message):
+    with pytest.raises(DataError, match=message):
+        SideTable(name="x", **content)
+
+
+def test_side_tables_of_other_topics_or_documents():
+    wide = SideTable(name="wide", kind="shares", rows=["a"], values=[[1, 0, 0]])
+    far = SideTable(name="far", kind="links", pairs=[[0, 9]])
+    with pytest.raises(DataError, match=r"about 3 topics(.|\n)*links documents that"):
+        make(doc_topics=[[0.5, 0.5]] * 3, sides=[wide, far])
+    with pytest.raises(DataError, match="sequence of SideTable"):
+        make(sides=["no"])
 
 
 def test_round_trip_of_the_least(tmp_path):

@@ -2,6 +2,7 @@
 """Fixtures: records to report on, and a browser that may ask nobody for anything."""
 
 import base64
+import dataclasses
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ import pytest
 from tests_browser import figures_are_drawn
 
 from topicfold import TopicData
+from topicfold.core.side_table import SideTable
 from topicfold.report import write_report
 
 FLAGS = (
@@ -74,6 +76,32 @@ def small():
         topic_names=["", "ocean", "", ""],
         history=[-900.0, -700.0, -650.0],
         settings={"model": "LDA", "n_components": 4, "tol": 1e-4},
+    )
+
+
+@pytest.fixture(scope="session")
+def sided(small):
+    """The small record with all that a model can learn besides topics."""
+    rng = np.random.default_rng(5)
+    shares = rng.dirichlet([0.3] * 4, size=3)
+    return dataclasses.replace(
+        small,
+        sides=[
+            SideTable(
+                name="authors", kind="shares", rows=["Ann", "Bob", "Cid"], values=shares
+            ),
+            SideTable(
+                name="features",
+                kind="effects",
+                rows=["year"],
+                values=[[1.5, -2.0, 0.25, 0.0]],
+                errors=[[0.5, 0.1, 0.2, 0.3]],
+            ),
+            SideTable(
+                name="seed words", kind="terms", terms=[["fox", "wolf"], [], [], []]
+            ),
+            SideTable(name="links", kind="links", pairs=[[0, 7], [9, 0], [3, 3]]),
+        ],
     )
 
 

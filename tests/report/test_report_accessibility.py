@@ -10,7 +10,8 @@ from topicfold.report import write_report
 
 PLACES = (
     "#topics", "#topic=1", "#map", "#classes", "#class=sea", "#time", "#similarity",
-    "#compare", "#slides", "#fit", "#doc=3", "#term=whale", "#search=sea",
+    "#compare", "#slides", "#fit", "#doc=0", "#term=whale", "#search=sea",
+    "#side=authors", "#side=features&row=year",
 )  # fmt: skip
 RUN = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
@@ -21,8 +22,8 @@ RUN = """async () => {
 
 
 @pytest.fixture(scope="module")
-def file(small, tmp_path_factory):
-    return write_report(small, tmp_path_factory.mktemp("page") / "report.html")
+def file(sided, tmp_path_factory):
+    return write_report(sided, tmp_path_factory.mktemp("page") / "report.html")
 
 
 @pytest.fixture(scope="module")

@@ -432,6 +432,41 @@ def test_two_classes_side_by_side(open_report, small, file):
     until(page, "decodeURIComponent(location.hash).startsWith('#compare=time 2003')")
 
 
+def test_what_a_model_learned_besides_is_shown(open_report, sided):
+    page = open_report(sided, "#side=authors")
+    authors = sided.sides[0]
+    assert "More" in page.locator("#tabs a").all_text_contents()
+    assert page.locator(".document-title").all_text_contents() == list(authors.rows)
+    page.locator(".find").fill("bo")
+    assert page.locator(".document-title").all_text_contents() == ["Bob"]
+    page.locator(".document-link").first.click()
+    page.wait_for_selector(".mixture")
+    best = page.locator(".mixture li").first.get_attribute("data-topic")
+    assert best == str(authors.values[1].argmax())
+    go(page, "#side=features&row=year")
+    labels = page.locator(".chart .bar-label").all_text_contents()
+    assert [int(label.split()[0]) for label in labels] == [0, 2, 3, 1]
+    assert page.locator(".interval").count() == 4
+    go(page, "#topic=0")
+    assert {"★ fox", "★ wolf"} <= set(page.locator(".bar-label").all_text_contents())
+    assert page.locator(".detail .interval").count() == 1
+    go(page, "#doc=0")
+    links = page.locator("section", has=page.locator("h3", has_text="Links"))
+    shown = links.locator("a").evaluate_all("all => all.map(a => a.hash)")
+    assert shown == ["#doc=7", "#doc=9"]
+    go(page, "#doc=3")
+    assert page.locator("h3", has_text="Links").count() == 0
+    go(page, "#topic=0")
+    page.locator("#merge").select_option("1")
+    until(page, "document.querySelectorAll('.topic-item').length === 3")
+    assert page.locator(".detail .interval").count() == 0
+    go(page, "#side=authors&row=Ann")
+    shares = page.locator(".mixture .note").all_text_contents()
+    assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(
+        100, abs=2
+    )
+
+
 def test_slides_step_by_keys(open_report, small, file):
     page = open_report(small, "#slides", file=file)
     page.keyboard.press("ArrowRight")

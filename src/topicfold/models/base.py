@@ -45,6 +45,7 @@ from topicfold.engine import make_engine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
+from topicfold.sides.tables import side_tables
 from topicfold.topic_data import TopicData
 
 # More updates of one document than this take minutes in compiled code, which Ctrl-C
@@ -224,6 +225,9 @@ class TopicModel(
         if getattr(self, "edits_", None):
             settings["edits"] = [dict(edit) for edit in self.edits_]
         documents.setdefault("topic_names", getattr(self, "topic_names_", None))
+        learned = getattr(self, "sides_", ())
+        sides = side_tables(learned, vocabulary, len(self.components_))
+        documents.setdefault("sides", sides)
         return TopicData(
             topics=self.components_,
             doc_topics=theta,

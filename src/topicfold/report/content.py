@@ -32,6 +32,7 @@ from topicfold.report.packing import (
     pack_strings,
     smallest_unsigned,
 )
+from topicfold.report.side_views import side_content
 from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
 from topicfold.report.tree import topic_tree
 from topicfold.topic_data import TopicData
@@ -89,6 +90,7 @@ def page_content(
         "classes": _classes(classes, notes),
         "time": _time(data, rows),
         "similarity": _similarity(similarity, order, notes),
+        "sides": side_content(data, rows, notes),
         "tree": tree,
         "palette": palette_content(),
         "fit": _fit(data),

@@ -28,6 +28,7 @@ SCRIPTS = (
     "files.js",
     "charts.js",
     "lists.js",
+    "sides.js",
     "topics.js",
     "scatter.js",
     "contours.js",

@@ -31,6 +31,15 @@ async function unpackDocuments(packed, n) {
   return { ...found, n, starts, topics, weights };
 }
 
+async function unpackSide(side) {
+  for (const name of ["rows", "values", "errors", "counts", "others"]) {
+    if (side[name]) side[name] = await unpack(side[name]);
+  }
+  if (!side.counts) return;
+  side.starts = new Uint32Array(side.counts.length + 1);
+  side.counts.forEach((number, place) => { side.starts[place + 1] = side.starts[place] + number; });
+}
+
 export async function loadReport() {
   const page = JSON.parse(document.getElementById("report-data").textContent);
   const [terms, frequencies, termTopics, termShares, documents] = await Promise.all([
@@ -43,6 +52,7 @@ export async function loadReport() {
   await Promise.all(more.map(async ([part, name]) => {
     if (part) part[name] = await unpack(part[name]);
   }));
+  await Promise.all(page.sides.map(unpackSide));
   return new Report(page, terms, frequencies, termTopics, termShares, documents);
 }
 

@@ -6,6 +6,7 @@ import { topicColor } from "./theme.js";
 import { splitMarked } from "./data.js";
 import { section } from "./charts.js";
 import { documentItem, topicTable } from "./lists.js";
+import { linkBlock } from "./sides.js";
 
 // Documents by Σ_k √(θ_dk θ_ek), from the mixtures as they are in the page.
 function similar(report, place, n) {
@@ -99,6 +100,6 @@ export function showDocument(report, box, row) {
         rest > 0.02 ? h("p", { class: "hint" }, `${percent(rest)} in other topics`) : ""),
       { name: `document-${row}`, exports: { csv } }),
       section("Similar documents", h("ul", { class: "documents" }, similar(report, place, 6).map(([score, other]) =>
-        documentItem(report, other, score.toFixed(2))))))));
+        documentItem(report, other, score.toFixed(2))))), linkBlock(report, place))));
   return report.title(place);
 }

@@ -11,6 +11,7 @@ import { showMap } from "./map.js";
 import { showSimilarity } from "./similarity.js";
 import { showClass, showClasses } from "./classes.js";
 import { showDocument } from "./document.js";
+import { showSide, sideNames, sideTitle } from "./sides.js";
 import { showTime } from "./time.js";
 import { showCompare } from "./compare.js";
 import { showSlides } from "./slides.js";
@@ -34,7 +35,7 @@ class App {
   start() {
     const { page } = this.report;
     const tabs = [["topics", "Topics", true], ["map", "Map", page.documents], ["classes", "Classes", page.classes],
-      ["time", "Over time", page.time], ["similarity", "Similarity", page.similarity && page.counts.topics > 1],
+      ["time", "Over time", page.time], ["side", sideTitle(this.report), sideNames(this.report).length], ["similarity", "Similarity", page.similarity && page.counts.topics > 1],
       ["compare", "Compare", page.classes || page.time], ["slides", "Slides", true], ["fit", "The fit", true]].filter(([, , there]) => there);
     this.tabs = tabs.map(([key, text]) => h("a", { href: `#${key}`, "data-tab": key }, text));
     document.getElementById("tabs").append(...this.tabs);
@@ -130,6 +131,7 @@ class App {
       case "similarity": if (report.page.similarity) return showSimilarity(report, content, actions); break;
       case "compare": if (report.documents) return showCompare(report, content, parameters); break;
       case "slides": return showSlides(report, content, parameters);
+      case "side": if (sideNames(report).length) return showSide(report, content, parameters); break;
       case "fit": return showFit(report, content);
       case "doc": return showDocument(report, content, number);
       case "term": return showTerm(report, content, parameters.get("term"));

@@ -7,6 +7,7 @@ import { saveCsv } from "./files.js";
 import { barChart, lineChart, responsive, section } from "./charts.js";
 import { chip, documentList, shareOf, topicTable } from "./lists.js";
 import { largerFirst } from "./data.js";
+import { seedWords, sideBlocks } from "./sides.js";
 
 const state = { lambda: 0.6, order: "size", open: new Set() };
 const ORDERS = {
@@ -133,8 +134,9 @@ function factList(report, topic) {
 
 function termBlock(report, topic, listChanged) {
   const ranked = () => report.topTerms(topic.id, state.lambda, 20);
+  const seeds = seedWords(report, topic.id);
   const figure = responsive((width) => barChart(ranked().map((term) => ({
-    label: term.name, href: link({ term: term.name }), value: term.weight, ghost: term.frequency,
+    label: seeds.has(term.name) ? `★ ${term.name}` : term.name, href: link({ term: term.name }), value: term.weight, ghost: term.frequency,
     color: topicColor(topic), text: percent(term.weight),
     tip: [term.name, `${percent(term.weight)} of the words of this topic`,
       `${percent(term.frequency)} of all words`],
@@ -156,7 +158,7 @@ function termBlock(report, topic, listChanged) {
   return section("Terms", h("div", {}, control, figure), {
     name: `topic-${topic.id}-terms`,
     exports: { csv, figure: () => figure.querySelector("svg") },
-    hint: "Full bar: share in this topic. Outline: share in all documents.",
+    hint: `Full bar: share in this topic. Outline: share in all documents.${seeds.size ? " ★: a seed word." : ""}`,
   });
 }
 
@@ -216,7 +218,7 @@ function topicDetail(report, topic, actions, listChanged) {
           "On the map"))),
     nameForm(report, topic.id, actions), factList(report, topic),
     h("div", { class: "columns" },
-      h("div", {}, termBlock(report, topic, listChanged), classBlock(report, topic)),
+      h("div", {}, termBlock(report, topic, listChanged), classBlock(report, topic), sideBlocks(report, topic)),
       h("div", {}, typicalBlock(report, topic), nearBlock(report, topic))),
     timeBlock(report, topic));
 }

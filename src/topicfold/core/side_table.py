@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a model learned besides topics and mixtures, in one of four small forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.exceptions import DataError
+
+Kind = Literal["shares", "effects", "terms", "links"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SideTable:
+    """A table beside the topics: of authors, effects, seed words, languages or links.
+
+    Parameters
+    ----------
+    name : str
+        What it is of, such as "authors".
+    kind : {"shares", "effects", "terms", "links"}
+        "shares": mixtures of topics of some `rows`; "effects": numbers of `rows` ×
+        topics, with standard `errors` where they are known; "terms": a list of words
+        of every topic; "links": pairs of documents.
+    rows : sequence of str, default=()
+        Names of the rows of `values`.
+    values, errors : array of shape (n_rows, n_topics), optional
+        The numbers and their standard errors.
+    terms : sequence of sequence of str, default=()
+        Words of every topic.
+    pairs : array of int of shape (n_pairs, 2), optional
+        Numbers of documents that belong together.
+
+    Raises
+    ------
+    DataError
+        If the parts do not fit the kind or each other.
+
+    Examples
+    --------
+    >>> from topicfold.core.side_table import SideTable
+    >>> table = SideTable(name="authors", kind="shares", rows=["Ann", "Bob"],
+    ...     values=[[0.9, 0.1], [0.2, 0.8]])
+    >>> table.values.shape
+    (2, 2)
+    """
+
+    name: str
+    kind: Kind
+    rows: tuple[str, ...] = ()
+    values: NDArray[Any] | None = None
+    errors: NDArray[Any] | None = None
+    terms: tuple[tuple[str, ...], ...] = ()
+    pairs: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise DataError(
+                f"A side table is one of {', '.join(get_args(Kind))}, not "
+                f"{self.kind!r}."
+            )
+        put = object.__setattr__
+        put(self, "rows", tuple(str(row) for row in self.rows))
+        terms = tuple(tuple(str(term) for term in words) for words in self.terms)
+        put(self, "terms", terms)
+        for name in ("values", "errors"):
+            if getattr(self, name) is not None:
+                array = np.array(getattr(self, name), dtype=np.float32)
+                put(self, name, array)
+                self._check_numbers(name, array)
+        if self.kind in ("shares", "effects") and self.values is None:
+            raise DataError(f"The side table {self.name!r} lacks its values.")
+        if self.kind == "links":
+            pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
+            put(self, "pairs", pairs)
+
+    def _check_numbers(self, name: str, array: NDArray[np.float32]) -> None:
+        wanted = (len(self.rows),) if self.values is None else self.values.shape
+        if array.ndim != 2 or array.shape[:1] != (len(self.rows),):
+            raise DataError(
+                f"{name} of the side table {self.name!r} have the shape "
+                f"{array.shape}, but there are {len(self.rows)} rows."
+            )
+        if array.shape != wanted or not np.isfinite(array).all():
+            raise DataError(
+                f"{name} of the side table {self.name!r} must be finite, of the shape "
+                "of its values."
+            )
+
+    @property
+    def n_topics(self) -> int | None:
+        """Topics that the table is about; None if it is about documents."""
+        if self.values is not None:
+            return int(self.values.shape[1])
+        return len(self.terms) if self.kind == "terms" else None

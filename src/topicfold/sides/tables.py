@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What sides have learned, as tables for the record of a model and for its report.
+
+A side is known by what it learned: mixtures of entities, effects of features, the
+coefficients of a response, seed words. A side of another kind has no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from topicfold.core.side_table import SideTable
+
+
+def side_tables(
+    sides: Iterable[Any], vocabulary: Sequence[str], n_topics: int
+) -> list[SideTable]:
+    """Return the tables of fitted sides that are about so many topics."""
+    tables = [table for side in sides for table in _tables(side, vocabulary, n_topics)]
+    # An edited model has other topics than its sides know.
+    return [table for table in tables if table.n_topics in (None, n_topics)]
+
+
+def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[SideTable]:
+    name = str(getattr(side, "keyword", None) or type(side).__name__.lower())
+    if hasattr(side, "entity_topics_"):
+        yield SideTable(
+            name=name, kind="shares", rows=side.names_, values=side.entity_topics_
+        )
+    elif hasattr(side, "effects_") and hasattr(side, "feature_names_"):
+        # The first row is the intercept: how common topics are, not an effect.
+        errors = getattr(side, "errors_", None)
+        yield SideTable(
+            name=name,
+            kind="effects",
+            rows=side.feature_names_[1:],
+            values=side.effects_[1:],
+            errors=None if errors is None else errors[1:],
+        )
+    elif hasattr(side, "coef_"):
+        values = np.atleast_2d(side.coef_)
+        errors = getattr(side, "std_errors_", None)
+        classes = getattr(side, "classes_", None)
+        rows = tuple(map(str, () if classes is None else classes))
+        yield SideTable(
+            name=name,
+            kind="effects",
+            rows=rows if len(rows) == len(values) else (name,),
+            values=values,
+            errors=None if errors is None else np.atleast_2d(errors),
+        )
+    elif hasattr(side, "seed_words_"):
+        found = side.seed_words_.values()
+        words = [tuple(vocabulary[word] for word in own) for own in found]
+        words += [()] * (n_topics - len(words))
+        yield SideTable(name="seed words", kind="terms", terms=tuple(words))
