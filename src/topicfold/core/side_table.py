@@ -42,7 +42,7 @@ class SideTable:
 
     Examples
     --------
-    >>> from topicfold.core.side_table import SideTable
+    >>> from topicfold.sides import SideTable
     >>> table = SideTable(name="authors", kind="shares", rows=["Ann", "Bob"],
     ...     values=[[0.9, 0.1], [0.2, 0.8]])
     >>> table.values.shape
