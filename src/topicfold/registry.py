@@ -143,6 +143,17 @@ _BUILT_IN = (
         "multimodal", "multimodal:MultimodalLDA", "LDA of several count matrices",
         "PLTM", "polylingual",
     ),
+    _own(
+        "features", "feature_lda:FeatureLDA", "LDA that features of documents move",
+        "DMR",
+    ),
+    _own(
+        "labeled", "labeled_lda:LabeledLDA", "LDA whose topics are labels", "LLDA",
+        "plda", labels="may", sized=False,
+    ),
+    _own(
+        "seeded", "seeded_lda:SeededLDA", "LDA with seed words", "keyATM", "seeds"
+    ),
     *(
         _own(
             f"{name.lower()}-c", "two_phase:TwoPhase", f"{name}, then labels",

@@ -230,11 +230,16 @@ def make_engine(
     device: str = "cpu",
     n_jobs: int | None = None,
     word_order: NDArray[np.integer] | None = None,
+    allowed: sparse.csr_matrix | None = None,
 ) -> Engine:
     """Build the engine of `device` for a clean CSR matrix.
 
     Sums over a document's words are taken in `word_order` (default: by document
     frequency in X); give one for results that do not depend on the other documents.
+
+    With the topics that each document is `allowed` to use (D, K), a matrix X in memory
+    on the CPU gets the engine whose passes cost no more than these; in other places,
+    parameters are to be zero elsewhere.
 
     Examples
     --------
@@ -263,6 +268,17 @@ def make_engine(
         from topicfold.engine.blocks.engine import BlockedEngine
 
         return BlockedEngine(X, n_topics, dtype=dtype, threads=n_threads(n_jobs))
+    if allowed is not None:
+        from topicfold.engine.masked import MaskedEngine
+
+        return MaskedEngine(
+            X,
+            n_topics,
+            allowed,
+            dtype=dtype,
+            threads=n_threads(n_jobs),
+            word_order=word_order,
+        )
     from topicfold.engine.cpu import CpuEngine
 
     return CpuEngine(

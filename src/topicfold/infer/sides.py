@@ -12,7 +12,7 @@ from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine import make_engine, order_of_topics
 from topicfold.engine.protocol import OwnShare
-from topicfold.sides.together import SideData
+from topicfold.sides.together import SideData, spread
 
 # How often evidence is weighed again at a document's new counts.
 EVIDENCE_ROUNDS = 10
@@ -38,9 +38,11 @@ def mixtures_with_sides(
     context = sides.context
     shape = context.n_documents, context.n_topics
     allowed = sides.allowed()
-    mask = np.ones(shape) if allowed is None else 1.0 * allowed
+    mask = np.ones(shape) if allowed is None else allowed.toarray()
     own = sides.prior()
     prior = np.broadcast_to(context.alpha, shape) if own is None else own
+    if allowed is not None:
+        prior = prior * spread(allowed)[:, None]
     order = order_of_topics(topics)
     place = {"dtype": X.dtype, "device": device, "n_jobs": n_jobs, "word_order": order}
     engine = make_engine(X, shape[1], **place)

@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
+from topicfold.engine.masked import MaskedEngine
 from topicfold.engine.protocol import Engine, OwnShare
 from topicfold.engine.rows import pack_own
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
 from topicfold.sides.base import Side, TopicWeights
 from topicfold.sides.places import check_place
-from topicfold.sides.together import SideData
+from topicfold.sides.together import SideData, spread
 
 
 class ColumnGroup(NamedTuple):
@@ -101,10 +102,8 @@ class SidedLda(Cvb0):
     def _start_topics(self, phi: Array) -> Array:
         phi = np.array(phi)
         for columns, _, side in self.groups:
-            if side is None and self._topic_side is not None:
-                phi[:, columns] = self._topic_side[0].start(
-                    phi[:, columns], self.sides.context
-                )
+            for other in self.sides.sides if side is None else ():
+                phi[:, columns] = other.start(phi[:, columns], self.sides.context)
             phi[:, columns] = normalize_rows(phi[:, columns])
         return phi
 
@@ -187,23 +186,40 @@ class SidedLda(Cvb0):
             self.parameters = engine.pack_documents(rows.astype(engine.dtype))
             return
         prior = now.prior()
-        if self._allowed is not None:
-            tilt = 1.0 * self._allowed if tilt is None else tilt * self._allowed
         if self._pass is None:
             documents: Any = self._even_counts()
         else:
             documents = self._pass.counts
-        if tilt is None and prior is None:
+        if tilt is None and prior is None and self._allowed is None:
             alpha = engine.pack_prior(self.alpha)
             self.parameters = np.add(documents, alpha, out=self.parameters)
             return
+        own = self._documents
+        if own is None or tilt is not None or prior is not None:
+            own = self._documents = self._own_rows(tilt, prior)
+        if own.scale is not None:
+            documents = np.multiply(documents, own.scale, out=self.parameters)
+        self.parameters = np.add(documents, own.floor, out=self.parameters)
+
+    def _own_rows(self, tilt: Array | None, prior: Array | None) -> OwnShare:
+        """Return e and α e of all documents, zero at topics that are not allowed."""
+        engine = self.engine
         shape = engine.n_documents, engine.n_topics
-        scale: Any = np.broadcast_to(1.0, shape) if tilt is None else tilt
-        floor = (self.alpha if prior is None else prior) * scale
-        own = OwnShare(engine.pack_documents(scale), engine.pack_documents(floor))
-        self._documents = own
-        self.parameters = np.multiply(documents, own.scale, out=self.parameters)
-        self.parameters = np.add(self.parameters, own.floor, out=self.parameters)
+        floor: Any = np.broadcast_to(self.alpha, shape) if prior is None else prior
+        if tilt is not None:
+            floor = floor * tilt
+        if self._allowed is not None and not isinstance(engine, MaskedEngine):
+            mask = self._allowed.toarray()
+            tilt = mask if tilt is None else tilt * mask
+            floor = floor * mask * spread(self._allowed)[:, None]
+        packed = engine.pack_documents(floor)
+        if isinstance(engine, MaskedEngine):  # it has no place for other topics
+            more = np.broadcast_to(spread(self._allowed)[:, None], shape)
+            packed = packed * engine.pack_documents(more)
+        return OwnShare(None if tilt is None else engine.pack_documents(tilt), packed)
+
+    def _even_documents(self) -> Array:
+        return self._even_counts()  # `_set_documents` adds the prior
 
     def _even_counts(self) -> Array:
         engine = self.engine
@@ -266,14 +282,8 @@ class SidedLda(Cvb0):
             return normalize_rows(self._mixed())
         if self._documents is None:
             return super().doc_topics()
-        engine = self.engine
-        rows, tilt = (
-            np.asarray(engine.unpack_documents(packed))
-            for packed in (self.parameters, self._documents.scale)
-        )
-        return normalize_rows(
-            np.divide(rows, tilt, out=np.zeros_like(rows), where=tilt > 0)
-        )
+        rows = np.asarray(self.engine.unpack_documents(self.parameters))
+        return normalize_rows(self._untilted(rows))
 
     def keep_results(self) -> None:
         """Give every side what was learned for it."""
@@ -282,6 +292,29 @@ class SidedLda(Cvb0):
         for group, topics in zip(self.groups, self.group_topics(), strict=True):
             if group.side is not None:
                 group.side.components_ = topics  # type: ignore[attr-defined]
+        now = self._now()
+        for side, data in zip(now.sides, now.data, strict=True):
+            if type(side).finish is not Side.finish:
+                side.finish(self._last_counts(), data, now.context)
+
+    def _last_counts(self) -> Array:
+        """Return the N_dk that the documents' mixtures are made of."""
+        engine = self.engine
+        counts: Array
+        if self._documents is None:
+            counts = engine.unpack_documents(self.parameters) - self.alpha
+        else:
+            floor = engine.unpack_documents(self._documents.floor)
+            rows = np.asarray(engine.unpack_documents(self.parameters) - floor)
+            counts = self._untilted(rows)
+        return np.maximum(counts, 0)
+
+    def _untilted(self, rows: Array) -> Array:
+        """Return rows without the factor of evidence, zero where it is zero."""
+        if self._documents is None or self._documents.scale is None:
+            return rows
+        tilt = np.asarray(self.engine.unpack_documents(self._documents.scale))
+        return np.divide(rows, tilt, out=np.zeros_like(rows), where=tilt > 0)
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""

@@ -268,6 +268,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 dtype=joined.dtype,
                 device=self.device,
                 n_jobs=self.n_jobs,
+                allowed=sides.allowed(),
             ),
             self._start_of(joined, groups, self._init("neighbors")),
             self.doc_topic_prior_,
@@ -280,8 +281,13 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()
+        for side in self.sides_:
+            if any(getattr(side, "topic_names_", ())):
+                self.topic_names_ = list(side.topic_names_)  # type: ignore[attr-defined]
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
+        for side, _ in sides.of("prior"):
+            self.doc_topic_prior_ = np.array(side.prior(None, sides.context))[0]
         self.topic_word_prior_ = algorithm.eta
         self.prior_updates_ = algorithm.prior_updates
         self._settle_sides(counts, sides, side_data)
@@ -293,11 +299,11 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 "sides work with algorithm='cvb0', batch_size=None and phi_step=None."
             )
         hooks = {side.hook: type(side).__name__ for side in self._all_sides()}
-        fixed = hooks.get("mixing") or hooks.get("prior")
+        fixed = hooks.get("mixing") or hooks.get("prior") or hooks.get("mask")
         if self.learn_priors and fixed:
             raise DataError(
-                f"learn_priors=True contradicts {fixed}, which says what the priors of "
-                "documents are. Leave learn_priors out."
+                f"learn_priors=True contradicts {fixed}, which gives every document a "
+                "prior of its own. Leave learn_priors out."
             )
 
     def _eta_of(self, counts: Any) -> float:

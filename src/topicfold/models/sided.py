@@ -200,7 +200,7 @@ class SidedModel(LearnedModel):
     def _checked_sides(self, counts: Any, side_data: Mapping[str, Any]) -> SideData:
         """Return the sides of a fit with their data; settle the number of topics."""
         rng = check_random_state(self.random_state)
-        asked = self.n_components or 0
+        asked = self._asked or 0
         totals = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
         context = self._side_context(
             counts, n_topics=asked, word_totals=totals, fitting=True, rng=rng
@@ -214,13 +214,13 @@ class SidedModel(LearnedModel):
                 )
             data.append(side.check(given, context))
             needed = side.n_topics(data[-1], context)
-            if needed is not None and self.n_components not in (None, needed):
+            if needed is not None and self._asked not in (None, needed):
                 raise DataError(
                     f"{type(side).__name__} makes {needed} topics, but n_components is "
-                    f"{self.n_components}. Give n_components={needed}."
+                    f"{self._asked}. Give n_components={needed}."
                 )
             context.n_topics = context.n_topics if needed is None else needed
-        if self.n_components is None:
+        if self._asked is None:
             self.n_topics_ = context.n_topics
         return SideData(self.sides_, data, context)
 
@@ -277,11 +277,16 @@ class SidedModel(LearnedModel):
         return 0.0
 
     @property
+    def _asked(self) -> int | None:
+        """Number of topics that the user gave, if any."""
+        return getattr(self, "n_components", None)
+
+    @property
     def _size(self) -> int:
         """Number of topics: the user's, or what a side made of it."""
-        if self.n_components is None:
+        if self._asked is None:
             return int(self.n_topics_)
-        return self.n_components
+        return self._asked
 
     # ---- new documents
 
@@ -289,17 +294,14 @@ class SidedModel(LearnedModel):
         sides = getattr(self, "sides_", [])
         _check_keywords(self, sides, side_data)
         given = {name: value for name, value in side_data.items() if value is not None}
-        used = [side for side in sides if side.keyword in given or side.hook == "prior"]
+        used = [side for side in sides if side.keyword in given]
         if not used:
             return self._mixtures(X)
         refuse_blocks(X, "transform with sides")
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
-        data = [
-            side.check(given[side.keyword], context) if side.keyword in given else None
-            for side in used
-        ]
+        data = [side.check(given[str(side.keyword)], context) for side in used]
         known = SideData(used, data, context)
         parts, topics = [X], [self.components_]
         for side, own in known.of("counts"):

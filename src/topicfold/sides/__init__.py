@@ -4,13 +4,19 @@
 from topicfold.core.side_table import SideTable
 from topicfold.sides.authors import Authors
 from topicfold.sides.base import Side, SideContext, TopicWeights
+from topicfold.sides.features import Features
+from topicfold.sides.labels import Labels
 from topicfold.sides.matrices import OtherCounts
 from topicfold.sides.response import Response
+from topicfold.sides.seeds import Seeds
 
 __all__ = [
     "Authors",
+    "Features",
+    "Labels",
     "OtherCounts",
     "Response",
+    "Seeds",
     "Side",
     "SideContext",
     "SideTable",

@@ -173,6 +173,13 @@ class Side(BaseEstimator):
         words and what is known of new documents; `doc_topics` are those of the fit.
         """
 
+    def finish(self, counts: Array, data: Any, context: SideContext) -> None:
+        """Learn what needs the counts N_dk of the end alone (errors of estimates)."""
+
+    def start(self, topics: Array, context: SideContext) -> Array:
+        """Return where the topics (K, n_terms) start; `topics` is what `init` made."""
+        return topics
+
     # ---- one of these for each hook
 
     def mixing(self, data: Any, context: SideContext) -> Any:
@@ -196,8 +203,10 @@ class Side(BaseEstimator):
         raise NotImplementedError
 
     def prior(self, data: Any, context: SideContext) -> Array:
-        """Return α (D, K), positive; `data` is None for documents of `transform`
-        of which nothing is known.
+        """Return α (D, K), positive.
+
+        At the end of a fit it is asked once with None for data: the prior (1, K) of
+        documents of which nothing is known.
         """
         raise NotImplementedError
 
@@ -224,7 +233,3 @@ class Side(BaseEstimator):
         `words` are the columns of X that the rows belong to, all of them.
         """
         raise NotImplementedError
-
-    def start(self, topics: Array, context: SideContext) -> Array:
-        """Return where topics (K, n_terms) start; for the hook "topics"."""
-        return topics

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
@@ -37,13 +38,15 @@ class SideData:
         found = self.of(hook)
         return found[0] if found else None
 
-    def allowed(self) -> NDArray[np.bool_] | None:
-        """Return the mask (D, K); None if documents may use all topics."""
+    def allowed(self) -> sparse.csr_matrix | None:
+        """Return the topics in use (D, K), ones; None if documents may use all."""
         found = self.one("mask")
         if found is None:
             return None
         side, data = found
-        return np.asarray(side.allowed(data, self.context).toarray() != 0)
+        allowed = sparse.csr_matrix(side.allowed(data, self.context), dtype=np.float64)
+        allowed.data[:] = 1.0
+        return allowed
 
     def prior(self) -> Array | None:
         """Return α (D, K); None if it is the model's own."""
@@ -67,6 +70,14 @@ class SideData:
         """Return the same in another iteration."""
         context = replace(self.context, iteration=iteration, alpha=alpha, eta=eta)
         return replace(self, context=context)
+
+
+def spread(allowed: sparse.csr_matrix) -> NDArray[np.float64]:
+    """Return what α is multiplied by in each document.
+
+    A document's prior tokens are shared by the topics it may use.
+    """
+    return np.asarray(allowed.shape[1] / np.maximum(np.diff(allowed.indptr), 1))
 
 
 def check_together(sides: Sequence[Side]) -> None:

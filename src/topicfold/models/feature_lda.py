@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LDA whose documents' features say which topics to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.models.base import whole
+from topicfold.models.lda import SidedLDA
+from topicfold.sides.base import Side, SideContext
+from topicfold.sides.features import Features
+
+
+class FeatureEffect(NamedTuple):
+    """What a feature does to a topic.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column; ``name=level`` for a category.
+    topic : int
+        The topic.
+    effect, std_error : float
+        Change of log α_k with one unit of the feature, and its standard error.
+    low, high : float
+        The interval of 95 %.
+    """
+
+    feature: str
+    topic: int
+    effect: float
+    std_error: float
+    low: float
+    high: float
+
+
+class FeatureLDA(SidedLDA):
+    """Dirichlet-multinomial regression: features of documents move their topics.
+
+    ``α_dk = c exp(x_dᵀ λ_k)``: what is known of a document (year, source, author)
+    says which topics to expect before a word is read. Numbers are scaled, categories
+    encoded (an entry may be a list of names), missing values move nothing.
+
+    Parameters
+    ----------
+    variance : float, default=0.5
+        σ², the variance of the Gaussian prior of the effects λ: smaller, weaker
+        effects.
+    n_knots : int or None, default=None
+        Knots of a cubic spline for each number with more values than that; None lets
+        log α change with a number in a straight line.
+    min_documents : int, default=2
+        Categories of fewer documents have no effect of their own.
+    concentration : float, "learned" or None, default=None
+        Mean of Σ_k α_dk. None is ``n_components * doc_topic_prior``; ``"learned"``
+        leaves it to the likelihood of the counts, as the paper does. That makes new
+        documents less likely: expected counts are smoother than real ones.
+    doc_topic_prior : float, array of shape (n_components,) or None, default=None
+        α before features are looked at. None is ``2 / n_components``, at most 0.2.
+
+    Attributes
+    ----------
+    effects_ : ndarray of shape (n_columns, n_components)
+        λ, the intercept first, for features scaled as in the fit;
+        :meth:`feature_effects` has them in your units.
+    effect_names_ : list of str
+        Names of the columns.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        Prior of documents of which no feature is known: the mean of all.
+
+    See Also
+    --------
+    topicfold.sides.Features : the same as a side of any LDA.
+
+    References
+    ----------
+    D. Mimno, A. McCallum (2008). Topic models conditioned on arbitrary features with
+    Dirichlet-multinomial regression. UAI.
+
+    Examples
+    --------
+    >>> from topicfold import FeatureLDA
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]] * 3
+    >>> source = ["paper", "paper", "blog", "blog"] * 3
+    >>> model = FeatureLDA(2, random_state=0, tol=0, max_iter=30)
+    >>> model = model.fit(X, features={"source": source})
+    >>> blog = model.expected_topics({"source": ["blog"]})[0]
+    >>> bool(blog.max() > 0.7)
+    True
+    """
+
+    _without = (*SidedLDA._without, "learn_priors")
+    learn_priors = None
+    _parameter_constraints = {  # noqa: RUF012
+        "variance": [Interval(Real, 0, None, closed="neither")],
+        "n_knots": [whole(3), None],
+        "min_documents": [whole(1)],
+        "concentration": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"learned"}),
+            None,
+        ],
+    }
+    variance: float = 0.5
+    n_knots: int | None = None
+    min_documents: int = 2
+    concentration: Any = None
+
+    def fit(
+        self, X: Any, y: Any = None, *, features: Any = None, **side_data: Any
+    ) -> Self:
+        """Learn topics, mixtures and the effects of the features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts or other non-negative weights.
+        y : None
+            Ignored.
+        features : data frame, mapping of columns, array or sparse matrix, optional
+            One row per document. A column of a frame or a mapping is a number, a
+            date, a category, or a list of categories for each document. Without
+            features all documents share one prior, whose shape is learned.
+        **side_data
+            The data of the sides, each by its keyword.
+        """
+        return super().fit(X, y, features=features, **side_data)
+
+    def feature_effects(self) -> list[FeatureEffect]:
+        """Return what each feature does to each topic, with standard errors.
+
+        An effect of 0.7 of a category doubles α_k of its documents; that of a number
+        is per unit of the number. The parts of a spline mean little one by one: see
+        :meth:`expected_topics`. Errors take the topics of words as known, and are too
+        small where these are in doubt.
+        """
+        names, sizes, errors = self._side(Features).effects()
+        return [
+            FeatureEffect(
+                name,
+                k,
+                float(size),
+                float(error),
+                float(size - 1.96 * error),
+                float(size + 1.96 * error),
+            )
+            for name, row, row_errors in zip(names, sizes, errors, strict=True)
+            for k, (size, error) in enumerate(zip(row, row_errors, strict=True))
+        ]
+
+    def expected_topics(self, features: Any) -> NDArray[np.float64]:
+        """Return the mixtures that features alone lead to expect, E[θ_d | x_d].
+
+        Parameters
+        ----------
+        features : as in `fit`
+            Any number of rows, all columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            Rows on the simplex.
+        """
+        check_is_fitted(self, "components_")
+        side = self._side(Features)
+        rows = _n_rows(features)
+        context = SideContext(
+            n_documents=rows,
+            n_topics=len(self.components_),
+            n_terms=self.n_features_in_,
+            lengths=np.zeros(rows),
+            fitting=False,
+        )
+        return side.expected(side.check(features, context))
+
+    @property
+    def effects_(self) -> NDArray[np.float64]:
+        """The effects λ, the intercept first."""
+        return self._side(Features).effects_
+
+    @property
+    def effect_names_(self) -> list[str]:
+        """Names of the rows of `effects_`."""
+        return self._side(Features).feature_names_
+
+    def _own_sides(self) -> Sequence[Side]:
+        return (
+            Features(
+                self.variance, self.n_knots, self.min_documents, self.concentration
+            ),
+        )
+
+
+def _n_rows(features: Any) -> int:
+    if hasattr(features, "shape"):
+        return int(features.shape[0])
+    if isinstance(features, dict):
+        return len(next(iter(features.values()), ()))
+    return len(features)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LDA whose topics are named in advance by a few words each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.models.base import whole
+from topicfold.models.lda import SidedLDA
+from topicfold.sides.base import Side
+from topicfold.sides.seeds import Seeds
+
+
+class SeededLDA(SidedLDA):
+    """LDA with seed words: a few words say what a topic is to be about.
+
+    ``φ_k = (1 − π_k) φ̄_k + π_k φ̃_k``, φ̃_k over the topic's seed words alone
+    (keyword-assisted topic models, keyATM). Topics without seeds stand beside those
+    with seeds. The objective need not rise all the way, as in LDA by CVB0.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of topics, those with seeds included. None is five more than those.
+    seeds : mapping of str to sequence of str or int, or None, default=None
+        Seed words of each topic, by its name; whole numbers are columns of X. They
+        come first among the topics. Without seeds it is LDA.
+    forbidden : mapping of str to sequence of str or int, or None, default=None
+        Words that a topic with seeds must not have, by its name.
+    vocabulary : sequence of str or None, default=None
+        Words of the columns of X, as of ``vectorizer.get_feature_names_out()``; None
+        takes the names of X's columns.
+
+    Attributes
+    ----------
+    topic_names_ : list of str
+        Names of the topics with seeds, empty for the others.
+    seed_shares_ : ndarray of shape (n_seeded,)
+        π, the share of each seeded topic's tokens that its seeds explain.
+    seed_words_ : dict of str to list of int
+        Columns of the seed words that X has.
+
+    See Also
+    --------
+    topicfold.sides.Seeds : the same as a side of any LDA.
+
+    References
+    ----------
+    S. Eshima, K. Imai, T. Sasaki (2024). Keyword-assisted topic models. American
+    Journal of Political Science 68.
+
+    Examples
+    --------
+    >>> from topicfold import SeededLDA
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+    >>> model = SeededLDA(
+    ...     2,
+    ...     seeds={"sky": ["moon"], "sea": ["fish"]},
+    ...     vocabulary=["boat", "fish", "star", "moon"],
+    ...     random_state=0,
+    ... ).fit(X)
+    >>> [model.topic_names_[k] for k in model.doc_topics_.argmax(axis=1)]
+    ['sea', 'sea', 'sky', 'sky']
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "n_components": [whole(1), None],
+        "seeds": [dict, None],
+        "forbidden": [dict, None],
+        "vocabulary": ["array-like", None],
+    }
+    n_components: int | None = field(default=None, kw_only=False)  # type: ignore[assignment]
+    seeds: Mapping[str, Sequence[str | int]] | None = None
+    forbidden: Mapping[str, Sequence[str | int]] | None = None
+    vocabulary: Sequence[str] | None = None
+
+    @property
+    def seed_shares_(self) -> NDArray[np.float64]:
+        """Share of each seeded topic's tokens that its seeds explain."""
+        return self._side(Seeds).seed_shares_
+
+    @property
+    def seed_words_(self) -> dict[str, list[int]]:
+        """Columns of the seed words that X has, by the name of the topic."""
+        return self._side(Seeds).seed_words_
+
+    def _own_sides(self) -> Sequence[Side]:
+        return (Seeds(self.seeds, self.forbidden, self.vocabulary),)

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels as topics: a document uses the topics of its labels and of the background.
+
+Labeled LDA (Ramage et al. 2009) with one topic per label and none in the background,
+partially labelled topics (Ramage et al. 2011) with several of either. A document whose
+labels are not known may use all topics.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from topicfold.core.labels import class_numbers, indicator_members
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError, DataWarning
+from topicfold.sides.base import Side, SideContext
+
+_LISTS = list | tuple | set | frozenset | np.ndarray
+# Documents that say how large the share of a label is where it is given.
+MOST_CALIBRATED = 5000
+
+
+class KnownLabels(NamedTuple):
+    """Labels of documents (D, C), and which documents' labels are not known."""
+
+    members: sparse.csr_matrix
+    unknown: NDArray[np.bool_]
+
+
+class Labels(Side):
+    """Topics of labels: ``topics_per_label`` of each, and ``n_background`` for all.
+
+    Data
+    ----
+    labels : sequence of labels, of lists of labels, or a matrix of 0 and 1
+        One entry per document. Unknown are None, NaN, -1 and "", and rows of -1 of a
+        matrix; an empty list says that a document has none of the labels.
+
+    Parameters
+    ----------
+    topics_per_label : int, default=1
+        Topics of each label.
+    n_background : int, default=1
+        Topics that every document may use.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of their topics.
+    topic_names_ : list of str
+        Names of the topics: labels, then the background.
+    several_ : bool
+        Whether some document had more than one label.
+
+    References
+    ----------
+    D. Ramage, D. Hall, R. Nallapati, C. Manning (2009). Labeled LDA. EMNLP.
+    D. Ramage, C. Manning, S. Dumais (2011). Partially labeled topic models for
+    interpretable text mining. KDD.
+    """
+
+    data = "labels"
+    hook = "mask"
+    known_later = False
+
+    def __init__(self, topics_per_label: int = 1, n_background: int = 1) -> None:
+        self.topics_per_label = topics_per_label
+        self.n_background = n_background
+
+    def check(self, data: Any, context: SideContext) -> KnownLabels:
+        """Return the labels as a matrix, by the classes of the fit."""
+        members, classes, unknown, several = read_labels(data, context.n_documents)
+        if context.fitting:
+            for name, least in (("topics_per_label", 1), ("n_background", 0)):
+                value = getattr(self, name)
+                if not isinstance(value, int | np.integer) or value < least:
+                    raise DataError(f"{name} is {value!r}; give at least {least}.")
+            self.classes_, self.several_ = classes, several
+            used = np.asarray(members.sum(axis=0)).ravel() > 0
+            if not used.all():
+                self.classes_, members = classes[used], members[:, used]
+            known = KnownLabels(sparse.csr_matrix(members), unknown)
+        else:
+            known = self._as_fitted(members, classes, unknown)
+        bare = np.flatnonzero((np.diff(known.members.indptr) == 0) & ~known.unknown)
+        if len(bare) and self.n_background == 0:
+            raise DataError(
+                f"Document {bare[0]} has no label, and there is no background topic "
+                "for it. Give None if its labels are not known, or n_background=1."
+            )
+        return known
+
+    def _as_fitted(
+        self, members: Any, classes: NDArray[Any], unknown: NDArray[np.bool_]
+    ) -> KnownLabels:
+        """Return labels of new documents in the columns of the fit."""
+        place = {str(label): c for c, label in enumerate(self.classes_)}
+        found = [place.get(str(label), -1) for label in classes]
+        strange = [label for label, c in zip(classes, found, strict=True) if c < 0]
+        if strange:
+            shown = ", ".join(repr(str(label)) for label in strange[:5])
+            warnings.warn(
+                f"No document of the fit had the labels {shown}"
+                f"{' and more' if len(strange) > 5 else ''}: they are left out, and a "
+                "document with no other label may use all topics.",
+                DataWarning,
+                stacklevel=2,
+            )
+        chosen = sparse.csr_matrix(
+            (np.ones(len(classes)), (np.arange(len(classes)), np.maximum(found, 0))),
+            shape=(len(classes), len(self.classes_)),
+        )
+        keep = np.asarray(found) >= 0
+        had = np.diff(members.indptr) > 0
+        mapped = sparse.csr_matrix(members @ sparse.diags_array(1.0 * keep) @ chosen)
+        mapped.eliminate_zeros()
+        lost = had & (np.diff(mapped.indptr) == 0)
+        return KnownLabels(mapped, unknown | lost)
+
+    def n_topics(self, data: KnownLabels, context: SideContext) -> int:
+        """Return one number for labels and background."""
+        n_topics = len(self.classes_) * self.topics_per_label + self.n_background
+        if n_topics == 0:
+            raise DataError(
+                "No document has a label, and n_background is 0: there is no topic."
+            )
+        names = _numbered(map(str, self.classes_), self.topics_per_label)
+        background = _numbered(["background"], self.n_background)
+        self.topic_names_ = names + background
+        return n_topics
+
+    def start(self, topics: Array, context: SideContext) -> Array:
+        """All topics start near the corpus: the first pass makes them of the labels."""
+        if len(self.classes_) == 0:
+            return topics
+        corpus = np.asarray(context.word_totals) + 1.0 / context.n_terms
+        return np.asarray(0.8 * corpus / corpus.sum() + 0.2 * topics)
+
+    def allowed(self, data: KnownLabels, context: SideContext) -> sparse.csr_matrix:
+        """Return the topics of each document's labels, and those of the background."""
+        n_labels, per_label = len(self.classes_), self.topics_per_label
+        repeat = sparse.kron(sparse.eye_array(n_labels), np.ones((1, per_label)))
+        own = data.members @ repeat if n_labels else data.members[:, :0]
+        shape = context.n_documents, self.n_background
+        parts = sparse.hstack([own, np.ones(shape)]) if shape[1] else own
+        allowed = sparse.csr_matrix(parts)
+        if data.unknown.any():
+            every = sparse.csr_matrix(1.0 * data.unknown[:, None])
+            allowed = allowed + every @ np.ones((1, allowed.shape[1]))
+            allowed = sparse.csr_matrix(allowed)
+        allowed.data[:] = 1.0
+        allowed.sort_indices()
+        return allowed
+
+    # ---- labels from mixtures
+
+    def shares(self, theta: Array) -> NDArray[np.float64]:
+        """Return the share of each label (D, C) in what is not background."""
+        n_labels = len(self.classes_)
+        own = theta[:, : n_labels * self.topics_per_label].astype(np.float64)
+        own = own.reshape(len(theta), n_labels, -1).sum(axis=2)
+        totals = own.sum(axis=1, keepdims=True)
+        even = np.full_like(own, 1.0 / max(n_labels, 1))
+        return np.divide(own, totals, out=even, where=totals > 0)
+
+    def calibrate(self, theta: Array, known: KnownLabels) -> None:
+        """Learn how likely a label is, given its share of documents' own topics.
+
+        One logistic curve of the log share for all labels; `theta` are mixtures that
+        were found without the labels.
+        """
+        rows = np.flatnonzero(~known.unknown[: len(theta)])
+        given = np.asarray(known.members[rows].todense() != 0).ravel()
+        logs = np.log(self.shares(theta[rows]) + 1e-4).reshape(-1, 1)
+        self.curve_ = np.array([0.0, 1.0])
+        if given.any() and not given.all():
+            curve = LogisticRegression(C=1e3).fit(logs, given)
+            self.curve_ = np.r_[curve.intercept_, curve.coef_[0]]
+
+    def probabilities(self, theta: Array) -> NDArray[np.float64]:
+        """Return the probability of each label (D, C).
+
+        One label per document: rows sum to one. Several: each label by itself.
+        """
+        shares = self.shares(theta)
+        if not self.several_:
+            return shares
+        score = self.curve_[0] + self.curve_[1] * np.log(shares + 1e-4)
+        return np.asarray(1.0 / (1.0 + np.exp(-score)))
+
+    def predict(self, theta: Array) -> NDArray[Any]:
+        """Return labels, or rows of 0 and 1 where documents have several.
+
+        Each document has at least its most likely label.
+        """
+        found = self.probabilities(theta)
+        best = found.argmax(axis=1)
+        if not self.several_:
+            return np.asarray(self.classes_[best])
+        several = (found >= 0.5).astype(np.int64)
+        several[np.arange(len(found)), best] = 1
+        return several
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved side whose parts do not fit together."""
+        if not hasattr(self, "topic_names_"):
+            return
+        n_topics = len(self.classes_) * self.topics_per_label + self.n_background
+        if len(self.topic_names_) != n_topics:
+            raise ValueError("topic_names_ has another length than its labels")
+        curve = getattr(self, "curve_", np.zeros(2))
+        if curve.shape != (2,) or not np.isfinite(curve).all():
+            raise ValueError("curve_ makes no sense")
+
+
+def read_labels(
+    data: Any, n_documents: int
+) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[np.bool_], bool]:
+    """Return members (D, C), the labels, unknown documents, and whether some have
+    several; see `Labels` for what is taken.
+    """
+    names = getattr(data, "columns", None)
+    table = data.toarray() if sparse.issparse(data) else data
+    table = table.to_numpy() if hasattr(table, "to_numpy") else table
+    if not isinstance(table, _LISTS) and hasattr(table, "__array__"):
+        table = np.asarray(table)
+    if isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] > 1:
+        members, classes = indicator_members(table, n_documents)
+        unknown = (table == -1).any(axis=1)
+        classes = classes if names is None else np.asarray([str(n) for n in names])
+        known = members & ~unknown[:, None]
+        return sparse.csr_matrix(1.0 * known), classes, unknown, True
+    items = list(table)
+    if not any(isinstance(item, _LISTS) for item in items):
+        codes, classes = class_numbers(items, n_documents)
+        rows = np.flatnonzero(codes >= 0)
+        entries = (np.ones(len(rows)), (rows, codes[rows]))
+        shape = n_documents, len(classes)
+        return sparse.csr_matrix(entries, shape=shape), classes, codes < 0, False
+    return _read_lists(items, n_documents)
+
+
+def _read_lists(
+    items: list[Any], n_documents: int
+) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[np.bool_], bool]:
+    if len(items) != n_documents:
+        raise DataError(
+            f"labels has {len(items)} entries for {n_documents} documents. Give a list "
+            "of labels per document, None where they are not known."
+        )
+    lists = [list(item) if isinstance(item, _LISTS) else None for item in items]
+    for row, (item, own) in enumerate(zip(items, lists, strict=True)):
+        if own is None and not (item is None or item != item):
+            raise DataError(
+                f"labels has {item!r} in row {row}, and lists in other rows. Give a "
+                "list in each, [] for no label and None for unknown ones."
+            )
+    flat = [label for own in lists if own is not None for label in own]
+    codes, classes = class_numbers(flat, len(flat))
+    if (codes < 0).any():
+        raise DataError(
+            f"labels has an unknown label ({flat[int(np.argmin(codes))]!r}) inside a "
+            "list. Leave it out, or give None for the whole document."
+        )
+    sizes = [0 if own is None else len(own) for own in lists]
+    rows = np.repeat(np.arange(n_documents), sizes)
+    shape = n_documents, len(classes)
+    members = sparse.csr_matrix((np.ones(len(codes)), (rows, codes)), shape=shape)
+    members.data[:] = 1.0
+    unknown = np.array([own is None for own in lists])
+    return members, classes, unknown, True
+
+
+def _numbered(names: Any, size: int) -> list[str]:
+    if size == 1:
+        return list(names)
+    return [f"{name} {number + 1}" for name in names for number in range(size)]

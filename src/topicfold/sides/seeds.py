@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Seed words give topics their meaning (keyATM: Eshima, Imai & Sasaki 2024).
+
+``φ_k = (1 − π_k) φ̄_k + π_k φ̃_k``, where φ̃_k has the topic's seed words alone. The
+expected counts N_wk of a seed word are split in proportion to the two parts, Ñ_wk to
+the seeds'; then
+
+    φ̄_kw = (N̄_wk + η) / (N̄_k + Vη),   φ̃_kw = (Ñ_wk + η) / (Ñ_k + V_k η),
+    π_k = (Ñ_k + γ) / (N_k + 2γ)
+
+with V_k seed words. A word that a topic must not have is zero in both parts.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError, DataWarning
+from topicfold.sides.base import Side, SideContext, TopicWeights
+
+# Topics without seeds beside those with seeds, if no number is asked for.
+UNSEEDED = 5
+# Where topics start: the seeds' share of a seeded topic, and the corpus' share of the
+# others, so that these have not taken the documents when the seeds begin to attract
+# them (benchmarks/results/sides_seeds.md).
+START_SEEDS, START_CORPUS = 0.5, 0.95
+GAMMA = 1.0
+
+
+class Seeds(Side):
+    """Words that say what topics are to be about, and words they must not have.
+
+    Topics with seeds come first, in the order given; the others are found as in any
+    LDA. A seed word may belong to several topics, and stays free to appear in others.
+
+    Parameters
+    ----------
+    seeds : mapping of str to sequence of str or int, or None, default=None
+        Seed words of each topic, by its name; whole numbers are columns of X.
+    forbidden : mapping of str to sequence of str or int, or None, default=None
+        Words that a seeded topic must not have, by its name.
+    vocabulary : sequence of str or None, default=None
+        Words of the columns of X; None takes the names that X has itself.
+
+    Attributes
+    ----------
+    topic_names_ : list of str
+        Names of the topics with seeds, empty for the others.
+    seed_words_ : dict of str to list of int
+        Columns of the seed words found.
+    seed_shares_ : ndarray of shape (n_seeded,)
+        π, the share of each topic's tokens that its seed part explains.
+
+    References
+    ----------
+    S. Eshima, K. Imai, T. Sasaki (2024). Keyword-assisted topic models. American
+    Journal of Political Science 68.
+    """
+
+    hook = "topics"
+
+    def __init__(
+        self,
+        seeds: Mapping[str, Sequence[str | int]] | None = None,
+        forbidden: Mapping[str, Sequence[str | int]] | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ) -> None:
+        self.seeds = seeds
+        self.forbidden = forbidden
+        self.vocabulary = vocabulary
+
+    def check(self, data: Any, context: SideContext) -> None:
+        """Find the columns of all words."""
+        seeds, forbidden = dict(self.seeds or {}), dict(self.forbidden or {})
+        for name, given in {**seeds, **forbidden}.items():
+            if isinstance(given, str):
+                raise DataError(
+                    f"The seeds of {name!r} are one text, {given!r}. Give a list of "
+                    "words."
+                )
+        strange = [name for name in forbidden if name not in seeds]
+        if strange:
+            raise DataError(
+                f"forbidden names the topic {strange[0]!r}, which has no seeds. Its "
+                f"topics are {', '.join(map(repr, seeds)) or 'none'}."
+            )
+        words = context.words if self.vocabulary is None else list(self.vocabulary)
+        if words is not None and len(words) != context.n_terms:
+            raise DataError(
+                f"vocabulary has {len(words)} words for {context.n_terms} columns of "
+                "X. Give one word per column, in their order."
+            )
+        finder = _Finder(words, context.n_terms)
+        self.seed_words_ = {str(n): finder.columns(n, w) for n, w in seeds.items()}
+        self._forbidden = {str(n): finder.columns(n, w) for n, w in forbidden.items()}
+        finder.warn()
+        for name, columns in self.seed_words_.items():
+            if not columns:
+                raise DataError(
+                    f"No seed word of {name!r} is in the vocabulary. Give it others, "
+                    "or leave the topic out."
+                )
+            both = set(columns) & set(self._forbidden.get(name, ()))
+            if both:
+                raise DataError(
+                    f"{finder.name(min(both))!r} is a seed word of {name!r} and "
+                    "forbidden in it. Choose one of the two."
+                )
+
+    def n_topics(self, data: Any, context: SideContext) -> int:
+        """Return what was asked for, or some more than there are seeds."""
+        needed = len(self.seed_words_)
+        if 0 < context.n_topics < needed:
+            raise DataError(
+                f"n_components is {context.n_topics}, but {needed} topics have seeds. "
+                f"Give at least {needed}."
+            )
+        n_topics = context.n_topics or needed + UNSEEDED
+        self.topic_names_ = [*self.seed_words_, *[""] * (n_topics - needed)]
+        return n_topics
+
+    def start(self, topics: Array, context: SideContext) -> Array:
+        """Seeded topics start from the corpus and their seeds, others near the corpus.
+
+        A seed counts by the root of its frequency, so that a rare one has a say.
+        """
+        if not self.seed_words_:
+            return topics
+        totals = np.asarray(context.word_totals) + 1.0 / context.n_terms
+        corpus = totals / totals.sum()
+        made = (1 - START_CORPUS) * topics + START_CORPUS * corpus
+        n_seeded = len(self.seed_words_)
+        made[:n_seeded] = corpus
+        words, seeded = self._pairs(self.seed_words_)
+        made[:n_seeded] /= made[:n_seeded].sum(axis=1, keepdims=True)
+        self._plain = corpus[words]
+        self._own = np.sqrt(totals[words])
+        self._own /= np.bincount(seeded, self._own)[seeded]
+        self.seed_shares_ = np.full(n_seeded, START_SEEDS)
+        made[:n_seeded] *= 1 - START_SEEDS
+        made[seeded, words] += START_SEEDS * self._own
+        made[self._pairs(self._forbidden)[::-1]] = 0.0
+        return made
+
+    def _pairs(
+        self, columns: Mapping[str, list[int]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return words and their topics as two arrays."""
+        place = {name: k for k, name in enumerate(self.seed_words_)}
+        pairs = [(w, place[name]) for name, own in columns.items() for w in own]
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def topics(
+        self,
+        counts: Array,
+        eta: float,
+        words: NDArray[np.integer],
+        context: SideContext,
+    ) -> TopicWeights:
+        """Return the topics in two parts; see the module."""
+        n_words, n_topics = counts.shape
+        n_seeded = len(self.seed_words_)
+        seeds, seeded = self._pairs(self.seed_words_)
+        pi = np.r_[self.seed_shares_, np.zeros(n_topics - n_seeded)] if n_seeded else (
+            np.zeros(n_topics)
+        )  # fmt: skip
+        shut, shut_topics = self._pairs(self._forbidden)
+        plain = np.array(counts, dtype=np.float64)
+        totals = plain.sum(axis=0)
+        part = np.zeros(0)
+        if n_seeded:
+            own = pi[seeded] * self._own
+            part = own / (own + (1 - pi[seeded]) * self._plain)
+        split = part * plain[seeds, seeded]
+        plain[seeds, seeded] -= split
+        seed_totals = np.bincount(seeded, split, minlength=n_topics)
+        pi = np.where(
+            np.arange(n_topics) < n_seeded,
+            (seed_totals + GAMMA) / (totals + 2 * GAMMA),
+            0.0,
+        )
+        open_words = n_words - np.bincount(shut_topics, minlength=n_topics)
+        plain_scale = 1.0 / np.maximum(totals - seed_totals + open_words * eta, 1e-300)
+        n_seeds = np.bincount(seeded, minlength=n_topics)
+        seed_scale = 1.0 / np.maximum(seed_totals + n_seeds * eta, 1e-300)
+        weights = (plain + eta) * plain_scale
+        self._plain = weights[seeds, seeded]
+        self._own = (split + eta) * seed_scale[seeded]
+        self.seed_shares_ = pi[:n_seeded]
+        weights *= 1 - pi
+        weights[seeds, seeded] += pi[seeded] * self._own
+        weights[shut, shut_topics] = 0.0
+        # Words of two parts, and forbidden ones, have shares of tokens of their own.
+        special = np.unique(np.r_[seeds, shut])
+        groups = np.zeros(n_words, np.int64)
+        groups[special] = 1 + np.arange(len(special))
+        scale = np.tile((1 - pi) * plain_scale, (1 + len(special), 1))
+        floor = eta * scale
+        rows = groups[seeds], seeded
+        scale[rows] = (1 - part) * scale[rows] + part * (pi * seed_scale)[seeded]
+        floor[rows] += eta * (pi * seed_scale)[seeded]
+        floor[groups[shut], shut_topics] = 0.0
+        return TopicWeights(weights, scale, floor, groups)
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved side whose parts do not fit together."""
+        if not hasattr(self, "seed_words_"):
+            return
+        names = list(self.seed_words_)
+        if self.topic_names_[: len(names)] != names:
+            raise ValueError("topic_names_ are not those of seed_words_")
+
+
+class _Finder:
+    """Finds the columns of words; remembers which it did not find."""
+
+    def __init__(self, words: Sequence[str] | None, n_terms: int) -> None:
+        self.words = words
+        self.n_terms = n_terms
+        self.place = {word: w for w, word in reversed(list(enumerate(words or ())))}
+        self.missing: dict[str, list[str]] = {}
+
+    def columns(self, topic: str, words: Sequence[str | int]) -> list[int]:
+        """Return the columns of the words that X has, each once."""
+        found: dict[int, None] = {}
+        for word in words:
+            if isinstance(word, str):
+                if self.words is None:
+                    raise DataError(
+                        f"The seed {word!r} of {topic!r} is a word, but the words of "
+                        "X are not known. Give vocabulary=..., one word per column."
+                    )
+                if word in self.place:
+                    found[self.place[word]] = None
+                else:
+                    self.missing.setdefault(word, []).append(topic)
+            elif 0 <= int(word) < self.n_terms:
+                found[int(word)] = None
+            else:
+                raise DataError(
+                    f"{topic!r} has the column {word} as a seed; X has {self.n_terms} "
+                    "columns, from 0."
+                )
+        return list(found)
+
+    def name(self, column: int) -> str:
+        return str(column) if self.words is None else self.words[column]
+
+    def warn(self) -> None:
+        """Say which words are not in X, with those that look like them."""
+        if not self.missing:
+            return
+        told = []
+        for word, topics in list(self.missing.items())[:10]:
+            near = [self.words[self.place[word.lower()]]] if (
+                self.words and word.lower() in self.place
+            ) else difflib.get_close_matches(word, self.place, n=3)  # fmt: skip
+            hint = f" (like {', '.join(near)})" if near else ""
+            told.append(f"{word!r} of {topics[0]!r}{hint}")
+        more = f" and {len(self.missing) - 10} more" if len(self.missing) > 10 else ""
+        warnings.warn(
+            f"These words are not in the vocabulary and play no part: "
+            f"{'; '.join(told)}{more}.",
+            DataWarning,
+            stacklevel=2,
+        )

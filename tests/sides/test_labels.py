@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels as topics: planted topics by name, unknown labels, predictions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import topicfold
+from topicfold import LDA, LabeledLDA
+from topicfold.exceptions import DataError, DataWarning
+from topicfold.sides import Labels, SideContext
+
+NAMES = ["ant", "bee", "cow", "dog"]
+FEW = {"random_state": 0, "max_iter": 40, "tol": 0}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Documents of one to three labels, a third of their words from the background."""
+    rng = np.random.default_rng(0)
+    own = 0.9 * np.kron(np.eye(5), np.full(8, 0.125)) + 0.1 / 40
+    members = rng.random((250, 4)) < 0.3
+    members[np.arange(250), rng.integers(4, size=250)] = True
+    weights = np.where(members, rng.gamma(2.0, size=(250, 4)), 0)
+    weights *= 0.67 / weights.sum(axis=1, keepdims=True)
+    theta = np.c_[weights, np.full(250, 0.33)]
+    X = np.array([rng.multinomial(50, row) for row in theta @ own])
+    labels = [[NAMES[c] for c in np.flatnonzero(row)] for row in members]
+    return sparse.csr_matrix(X.astype(float)), labels, members, theta, own
+
+
+def test_every_label_gets_its_topic(corpus):
+    X, labels, members, theta, own = corpus
+    model = LabeledLDA(**FEW).fit(X, labels=labels)
+    assert model.topic_names_ == [*NAMES, "background"]
+    assert model.classes_.tolist() == NAMES
+    assert model.n_topics_ == 5
+    assert (model.doc_topics_[:, :4][~members] == 0).all()
+    assert np.abs(model.doc_topics_ - theta).mean() < 0.08
+    assert np.abs(model.components_ - own).sum(axis=1).max() < 0.6
+    found = model.predict_proba(X)
+    assert found.shape == (250, 4)
+    assert (model.predict(X) == members).mean() > 0.9
+    assert (model.predict(X).sum(axis=1) >= 1).all()
+
+
+def test_labels_as_lists_matrix_and_frame_are_the_same(corpus):
+    X, labels, members, *_ = corpus
+    one = LabeledLDA(**FEW).fit(X, labels=labels)
+    frame = pd.DataFrame(members.astype(int), columns=NAMES)
+    for given in (frame, sparse.csr_matrix(members.astype(int)), members.astype(int)):
+        other = LabeledLDA(**FEW).fit(X, given)
+        np.testing.assert_array_equal(other.components_, one.components_)
+    assert other.classes_.tolist() == [0, 1, 2, 3]
+    assert LabeledLDA(**FEW).fit(X, labels=frame).classes_.tolist() == NAMES
+
+
+def test_without_a_known_label_it_is_lda(corpus):
+    X, *_ = corpus
+    plain = LDA(3, **FEW).fit(X)
+    for labels in ([None] * 250, np.full(250, -1), None):
+        model = LabeledLDA(3, **FEW).fit(X, labels=labels)
+        np.testing.assert_allclose(model.components_, plain.components_, atol=1e-9)
+        np.testing.assert_allclose(model.doc_topics_, plain.doc_topics_, atol=1e-9)
+    with pytest.raises(AttributeError, match="without a known label"):
+        model.predict(X)
+    with pytest.raises(DataError, match="there is no topic"):
+        LabeledLDA(0, **FEW).fit(X, labels=[None] * 250)
+
+
+def test_documents_of_unknown_labels_take_part(corpus):
+    X, labels, _, theta, own = corpus
+    some = [own if d % 5 == 0 else None for d, own in enumerate(labels)]
+    model = LabeledLDA(**FEW).fit(X, labels=some)
+    assert np.abs(model.components_ - own).sum(axis=1).max() < 0.9
+    hidden = np.arange(250) % 5 > 0
+    assert np.abs(model.doc_topics_ - theta)[hidden].mean() < 0.12
+
+
+def test_single_labels_predict_classes(corpus):
+    X, _, _, theta, _ = corpus
+    y = np.array(NAMES)[theta[:, :4].argmax(axis=1)]
+    model = LabeledLDA(**FEW).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert (model.predict(X) == y).mean() > 0.85
+    unknown = np.where(np.arange(250) % 3, y, "")
+    partly = LabeledLDA(**FEW).fit(X, unknown)
+    assert partly.classes_.tolist() == NAMES
+    assert (partly.predict(X) == y).mean() > 0.8
+
+
+def test_several_topics_of_a_label(corpus):
+    X, labels, members, *_ = corpus
+    model = LabeledLDA(2, topics_per_label=2, **FEW).fit(X, labels=labels)
+    assert model.topic_names_[:3] == ["ant 1", "ant 2", "bee 1"]
+    assert model.topic_names_[-2:] == ["background 1", "background 2"]
+    own = model.doc_topics_[:, :8].reshape(250, 4, 2).sum(axis=2)
+    assert (own[~members] == 0).all()
+    assert model.predict_proba(X).shape == (250, 4)
+
+
+def test_new_documents_with_and_without_labels(corpus):
+    X, labels, members, *_ = corpus
+    model = LabeledLDA(**FEW).fit(X, labels=labels)
+    known = model.transform(X, labels=labels)
+    assert (known[:, :4][~members] == 0).all()
+    assert (model.transform(X)[:, :4] > 0).all()
+    with pytest.warns(DataWarning, match="No document of the fit had .*'emu'"):
+        new = model.transform(X[:2], labels=[["emu"], ["emu", "bee"]])
+    assert (new[0] > 0).all()
+    assert (new[1] > 0).tolist() == [False, True, False, False, True]
+
+
+def test_the_mask_costs_no_accuracy_in_blocks(corpus, tmp_path):
+    from topicfold.corpus.blocks import BlockMatrix
+
+    X, labels, *_ = corpus
+    blocks = BlockMatrix.write(tmp_path / "blocks", X, block_size=60)
+    one = LabeledLDA(**FEW).fit(X, labels=labels)
+    other = LabeledLDA(**FEW).fit(blocks, labels=labels)
+    np.testing.assert_allclose(other.components_, one.components_, atol=1e-6)
+    np.testing.assert_allclose(other.doc_topics_, one.doc_topics_, atol=1e-6)
+
+
+def test_labels_are_saved(corpus, tmp_path):
+    X, labels, *_ = corpus
+    model = LabeledLDA(random_state=0, max_iter=5).fit(X, labels=labels)
+    model.save(tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    assert loaded.topic_names_ == model.topic_names_
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "match"),
+    [
+        ([["a"]] * 3, {}, "3 entries for 250"),
+        (["a"] * 3, {}, "3 labels for 250"),
+        ([["a"]] * 249 + ["b"], {}, "in row 249, and lists"),
+        ([["a"]] * 249 + [[None]], {}, "inside a list"),
+        ([["a"]] * 249 + [[]], {"n_background": 0}, "Document 249 has no label"),
+    ],
+)
+def test_labels_that_make_no_sense(corpus, labels, options, match):
+    with pytest.raises(DataError, match=match):
+        LabeledLDA(**FEW | options).fit(corpus[0], labels=labels)
+    with pytest.raises(DataError, match="topics_per_label"):
+        LDA(2, sides=[Labels(0)]).fit(corpus[0], labels=["a"] * 250)
+
+
+def test_allowed_topics_are_those_of_the_labels():
+    side = Labels(topics_per_label=2, n_background=1)
+    context = SideContext(4, 0, 3, np.ones(4))
+    data = side.check([["b"], ["a", "b"], None, []], context)
+    assert side.n_topics(data, context) == 5
+    expected = [[0, 0, 1, 1, 1], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1], [0, 0, 0, 0, 1]]
+    np.testing.assert_array_equal(side.allowed(data, context).toarray(), expected)
