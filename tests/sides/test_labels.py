@@ -123,6 +123,14 @@ def test_the_mask_costs_no_accuracy_in_blocks(corpus, tmp_path):
     np.testing.assert_allclose(other.doc_topics_, one.doc_topics_, atol=1e-6)
 
 
+def test_labels_can_be_named_afterwards(corpus):
+    X, _, members, *_ = corpus
+    model = LabeledLDA(random_state=0, max_iter=5).fit(X, members.astype(int))
+    model.classes_ = NAMES
+    assert model.topic_names_ == [*NAMES, "background"]
+    assert model.classes_.tolist() == NAMES
+
+
 def test_labels_are_saved(corpus, tmp_path):
     X, labels, *_ = corpus
     model = LabeledLDA(random_state=0, max_iter=5).fit(X, labels=labels)

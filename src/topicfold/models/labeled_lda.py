@@ -136,6 +136,12 @@ class LabeledLDA(SidedLDA):
         """The labels, in the order of their topics."""
         return self._side(Labels).classes_
 
+    @classes_.setter
+    def classes_(self, names: NDArray[Any]) -> None:
+        side = self._side(Labels)
+        side.classes_ = np.asarray(names)
+        self.topic_names_ = side.topic_names_ = side.names()
+
     def _check_labels(self) -> None:
         check_is_fitted(self, "components_")
         if len(self.classes_) == 0:

@@ -130,10 +130,13 @@ class Labels(Side):
             raise DataError(
                 "No document has a label, and n_background is 0: there is no topic."
             )
-        names = _numbered(map(str, self.classes_), self.topics_per_label)
-        background = _numbered(["background"], self.n_background)
-        self.topic_names_ = names + background
+        self.topic_names_ = self.names()
         return n_topics
+
+    def names(self) -> list[str]:
+        """Return names of the topics: labels, then the background."""
+        own = _numbered(map(str, self.classes_), self.topics_per_label)
+        return own + _numbered(["background"], self.n_background)
 
     def start(self, topics: Array, context: SideContext) -> Array:
         """All topics start near the corpus: the first pass makes them of the labels."""
