@@ -149,7 +149,7 @@ _BUILT_IN = (
     ),
     _own(
         "labeled", "labeled_lda:LabeledLDA", "LDA whose topics are labels", "LLDA",
-        "plda", labels="may", sized=False,
+        "plda", labels="must", sized=False,
     ),
     _own(
         "seeded", "seeded_lda:SeededLDA", "LDA with seed words", "keyATM", "seeds"

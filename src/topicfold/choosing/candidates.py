@@ -88,7 +88,8 @@ def make_candidate(
         del common["random_state"]
         return made(first, **_accepted(made, common), **own)
     nested = {name: options.pop(name) for name in list(options) if "__" in name}
-    model = made(n_components, **{**_accepted(made, common), **options})
+    size = () if n_components is None else (n_components,)
+    model = made(*size, **{**_accepted(made, common), **options})
     model.set_params(**nested)
     return model if candidate.has_topics else _unit_rows(model)
 
