@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What does a pass cost with 1,000 labels, 5 of them per document?
+
+LabeledLDA against LDA with 1,000 topics, in CPU time per pass of a fit. Counts are
+drawn from 1,000 planted topics and a background over Zipf's law; labels are drawn
+evenly, which is the worst for caches, or by Zipf's law, as tags are.
+
+    python -m benchmarks.sides_labels --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from topicfold import LDA, LabeledLDA
+
+RESULTS = Path(__file__).parent / "results" / "sides_labels.md"
+LABELS, PER_DOCUMENT, TERMS = 1000, 5, 10_000
+
+
+def draw(n_documents: int, length: int, skewed: bool):
+    """Return counts (D, V) and a list of labels for each document."""
+    rng = np.random.default_rng(0)
+    words = 1.0 / np.arange(1, TERMS + 1)
+    words /= words.sum()
+    chances = 1.0 / (10 + np.arange(LABELS)) if skewed else np.ones(LABELS)
+    chances /= chances.sum()
+    own = [rng.choice(TERMS, 50, p=words) for _ in range(LABELS)]
+    labels, rows, columns = [], [], []
+    for d in range(n_documents):
+        chosen = rng.choice(LABELS, PER_DOCUMENT, replace=False, p=chances)
+        labels.append(sorted(chosen.tolist()))
+        common = rng.choice(TERMS, length // 2, p=words)
+        topical = [rng.choice(own[c], length // (2 * PER_DOCUMENT)) for c in chosen]
+        tokens = np.concatenate([common, *topical])
+        rows.append(np.full(len(tokens), d))
+        columns.append(tokens)
+    rows, columns = np.concatenate(rows), np.concatenate(columns)
+    ones = np.ones(len(rows), np.float32)
+    X = sparse.csr_matrix((ones, (rows, columns)), shape=(n_documents, TERMS))
+    X.sum_duplicates()
+    return X, labels
+
+
+def seconds_per_pass(make, X, **data) -> float:
+    """CPU seconds of a pass: a fit of many less one of few, which has the start."""
+    took = {}
+    for n_iter in (2, 2, 5):  # the first compiles
+        model = make(max_iter=n_iter, tol=0, random_state=0, init="random")
+        began = time.process_time()
+        model.fit(X, **data)
+        took[n_iter] = time.process_time() - began
+    return (took[5] - took[2]) / 3
+
+
+def main() -> None:
+    """Measure, print, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=8000)
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    lines = [
+        "# Labels as topics: what a pass costs",
+        "",
+        f"`python -m benchmarks.sides_labels`, {args.documents} documents, {LABELS} "
+        f"labels, {PER_DOCUMENT} per document, {TERMS:,} words, one thread, seconds of "
+        "CPU per pass of a fit. LDA has as many topics as there are labels.",
+        "",
+        "| labels drawn | tokens | background | LDA | LabeledLDA | LDA ÷ LabeledLDA |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for skewed in (False, True):
+        for length in (150, 600):
+            X, labels = draw(args.documents, length, skewed)
+            plain = seconds_per_pass(lambda **o: LDA(LABELS, **o), X)
+            for background in (0, 1):
+                own = seconds_per_pass(
+                    lambda b=background, **o: LabeledLDA(b, **o), X, labels=labels
+                )
+                lines.append(
+                    f"| {'by Zipf' if skewed else 'evenly'} | {length} | {background} | "
+                    f"{plain:.3f} | {own:.3f} | {plain / own:.1f} |"
+                )
+                print(lines[-1], flush=True)
+    if args.write:
+        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
