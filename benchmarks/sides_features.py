@@ -74,7 +74,7 @@ def fold(X, topics, alphas):
 
 
 def perplexities(X, topics, alphas, background) -> list[float]:
-    """Perplexity of the rest of documents, some shares of their words seen; then none."""
+    """Perplexity of other words when shares of a document are seen, then none."""
     found = []
     for share in SHARES:
         seen, rest = complete_split(X, fraction=share, random_state=0)

@@ -74,7 +74,7 @@ def main() -> None:
         "| labels drawn | tokens | background | LDA | LabeledLDA | LDA ÷ LabeledLDA |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for skewed in (False, True):
+    for kind, skewed in (("evenly", False), ("by Zipf", True)):
         for length in (150, 600):
             X, labels = draw(args.documents, length, skewed)
             plain = seconds_per_pass(lambda **o: LDA(LABELS, **o), X)
@@ -83,7 +83,7 @@ def main() -> None:
                     lambda b=background, **o: LabeledLDA(b, **o), X, labels=labels
                 )
                 lines.append(
-                    f"| {'by Zipf' if skewed else 'evenly'} | {length} | {background} | "
+                    f"| {kind} | {length} | {background} | "
                     f"{plain:.3f} | {own:.3f} | {plain / own:.1f} |"
                 )
                 print(lines[-1], flush=True)

@@ -134,9 +134,9 @@ def main() -> None:
         "",
         f"`python -m benchmarks.sides_seeds`, {args.starts} starts, at most "
         f"{args.max_iter} passes. Share of documents whose largest seeded topic is "
-        "that of their class; LDA with as many topics, given to the classes by the best "
-        "one-to-one assignment. Where topics start (half from the seeds; those without "
-        "seeds near the corpus) was chosen on 20 Newsgroups and the bills; BBC and the "
+        "that of their class; LDA with as many topics, given to the classes by the "
+        "best one-to-one assignment. Where topics start (half from the seeds; others "
+        "near the corpus) was chosen on 20 Newsgroups and the bills; BBC and the "
         "snippets had no part in it. Cost: CPU time of a pass, divided by LDA's.",
         "",
         "| corpus | documents | unseeded topics | SeededLDA | LDA | points | cost |",
