@@ -52,6 +52,8 @@ class MaskedEngine(Engine):
         As in `CpuEngine`.
     """
 
+    packs_allowed = True
+
     def __init__(
         self,
         X: sparse.csr_matrix,

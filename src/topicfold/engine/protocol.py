@@ -32,7 +32,7 @@ and the first factor of q is ``max(A_dk − c p_k e_dk, f_dk)``.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Protocol, TypedDict
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,9 @@ class ExpectedCounts(NamedTuple):
 
 class Engine(Protocol):
     """Expected counts of one corpus on one device."""
+
+    #: Whether packed documents have only the topics that a document may use.
+    packs_allowed: ClassVar[bool] = False
 
     n_documents: int
     n_terms: int

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.masked import MaskedEngine
 from topicfold.engine.protocol import Engine, OwnShare
 from topicfold.engine.rows import pack_own
 from topicfold.exceptions import DataError
@@ -208,12 +207,12 @@ class SidedLda(Cvb0):
         floor: Any = np.broadcast_to(self.alpha, shape) if prior is None else prior
         if tilt is not None:
             floor = floor * tilt
-        if self._allowed is not None and not isinstance(engine, MaskedEngine):
+        if self._allowed is not None and not engine.packs_allowed:
             mask = self._allowed.toarray()
             tilt = mask if tilt is None else tilt * mask
             floor = floor * mask * spread(self._allowed)[:, None]
         packed = engine.pack_documents(floor)
-        if isinstance(engine, MaskedEngine):  # it has no place for other topics
+        if engine.packs_allowed:  # it has no place for other topics
             more = np.broadcast_to(spread(self._allowed)[:, None], shape)
             packed = packed * engine.pack_documents(more)
         return OwnShare(None if tilt is None else engine.pack_documents(tilt), packed)
