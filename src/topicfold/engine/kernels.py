@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold.core.jit import elementwise, kernel, part
+from topicfold.core.jit import elementwise, inline, kernel, part
 from topicfold.engine.own import element, group_row, is_plain, own_row, own_rows
 from topicfold.engine.prefetch import prefetch_row
 from topicfold.engine.special import (
@@ -29,7 +29,7 @@ DEAD = 1e-18
 FLOOR = 1e-28
 
 
-@part
+@inline
 def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
     """Write r_w = x_w / (a·b_w) and Σ_w r_w b_w for one document.
 
@@ -83,7 +83,7 @@ def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
         i += 1
 
 
-@part
+@inline
 def weights_of_row(row, digamma, out_weights):
     """Turn parameters into weights: themselves if `digamma` is None, or exp ψ."""
     if digamma is None:
@@ -124,7 +124,7 @@ def update_row(row, a, gradient, prior, tilt):
     return change
 
 
-@part
+@inline
 def document_loglik(counts, ratio, row, digamma):
     """Σ x log s with the document's weights normalised."""
     total = 0.0
@@ -200,7 +200,7 @@ def document_rows(
         out_loglik[d] = document_loglik(x, r, row, out_weights)
 
 
-@part
+@inline
 def first_at_least(sorted_words, lo, hi, word):
     """Return the first place of ``lo..hi`` whose word is `word` or a later one.
 
@@ -215,7 +215,7 @@ def first_at_least(sorted_words, lo, hi, word):
     return lo
 
 
-@part
+@inline
 def add_documents(begin, end, tile_document, cursor, ratio, tile_weights, total):
     """Add the weights of a word's documents in one tile, each times its ratio.
 
@@ -477,17 +477,12 @@ def add_words(
         for ahead in range(i + 4, min(i + 8, n_words)):
             prefetch_row(weights, rows[ahead])
         b0 = weights[rows[i]]
-        c0 = group_row(scale, groups, rows[i])
-        f0 = group_row(floor, groups, rows[i])
         b1 = weights[rows[i + 1]]
-        c1 = group_row(scale, groups, rows[i + 1])
-        f1 = group_row(floor, groups, rows[i + 1])
         b2 = weights[rows[i + 2]]
-        c2 = group_row(scale, groups, rows[i + 2])
-        f2 = group_row(floor, groups, rows[i + 2])
         b3 = weights[rows[i + 3]]
-        c3 = group_row(scale, groups, rows[i + 3])
-        f3 = group_row(floor, groups, rows[i + 3])
+        # These serve all four.
+        c = group_row(scale, groups, rows[i])
+        f = group_row(floor, groups, rows[i])
         s0 = zero
         s1 = zero
         s2 = zero
@@ -511,10 +506,15 @@ def add_words(
         s2 = zero
         s3 = zero
         for k in range(n_topics):
-            s0 += left_out(a[k], b0[k], o0, prior[k], element(tilt, k), c0[k], f0[k])
-            s1 += left_out(a[k], b1[k], o1, prior[k], element(tilt, k), c1[k], f1[k])
-            s2 += left_out(a[k], b2[k], o2, prior[k], element(tilt, k), c2[k], f2[k])
-            s3 += left_out(a[k], b3[k], o3, prior[k], element(tilt, k), c3[k], f3[k])
+            ak = a[k]
+            pk = prior[k]
+            tk = element(tilt, k)
+            ck = c[k]
+            fk = f[k]
+            s0 += left_out(ak, b0[k], o0, pk, tk, ck, fk)
+            s1 += left_out(ak, b1[k], o1, pk, tk, ck, fk)
+            s2 += left_out(ak, b2[k], o2, pk, tk, ck, fk)
+            s3 += left_out(ak, b3[k], o3, pk, tk, ck, fk)
         r0 = x0 / max(s0, least)
         r1 = x1 / max(s1, least)
         r2 = x2 / max(s2, least)
@@ -528,10 +528,15 @@ def add_words(
         out_ratio[i + 2] = r2
         out_ratio[i + 3] = r3
         for k in range(n_topics):
-            q0 = left_out(a[k], b0[k], o0, prior[k], element(tilt, k), c0[k], f0[k])
-            q1 = left_out(a[k], b1[k], o1, prior[k], element(tilt, k), c1[k], f1[k])
-            q2 = left_out(a[k], b2[k], o2, prior[k], element(tilt, k), c2[k], f2[k])
-            q3 = left_out(a[k], b3[k], o3, prior[k], element(tilt, k), c3[k], f3[k])
+            ak = a[k]
+            pk = prior[k]
+            tk = element(tilt, k)
+            ck = c[k]
+            fk = f[k]
+            q0 = left_out(ak, b0[k], o0, pk, tk, ck, fk)
+            q1 = left_out(ak, b1[k], o1, pk, tk, ck, fk)
+            q2 = left_out(ak, b2[k], o2, pk, tk, ck, fk)
+            q3 = left_out(ak, b3[k], o3, pk, tk, ck, fk)
             out_counts[k] += (r0 * q0 + r1 * q1) + (r2 * q2 + r3 * q3)
         i += 4
     while i < n_words:
@@ -631,17 +636,12 @@ def add_collapsed_documents(
         d2 = tile_document[q + 2]
         d3 = tile_document[q + 3]
         a0 = tile_weights[d0]
-        p0 = own_row(prior, d0)
-        t0 = own_row(tilt, d0)
         a1 = tile_weights[d1]
-        p1 = own_row(prior, d1)
-        t1 = own_row(tilt, d1)
         a2 = tile_weights[d2]
-        p2 = own_row(prior, d2)
-        t2 = own_row(tilt, d2)
         a3 = tile_weights[d3]
-        p3 = own_row(prior, d3)
-        t3 = own_row(tilt, d3)
+        # These serve all four.
+        p = own_row(prior, d0)
+        t = own_row(tilt, d0)
         o0 = own[cursor[d0]]
         o1 = own[cursor[d1]]
         o2 = own[cursor[d2]]
@@ -655,10 +655,15 @@ def add_collapsed_documents(
         cursor[d2] += 1
         cursor[d3] += 1
         for k in range(n_topics):
-            q0 = left_out(a0[k], b[k], o0, p0[k], element(t0, k), scale[k], floor[k])
-            q1 = left_out(a1[k], b[k], o1, p1[k], element(t1, k), scale[k], floor[k])
-            q2 = left_out(a2[k], b[k], o2, p2[k], element(t2, k), scale[k], floor[k])
-            q3 = left_out(a3[k], b[k], o3, p3[k], element(t3, k), scale[k], floor[k])
+            bk = b[k]
+            pk = p[k]
+            tk = element(t, k)
+            ck = scale[k]
+            fk = floor[k]
+            q0 = left_out(a0[k], bk, o0, pk, tk, ck, fk)
+            q1 = left_out(a1[k], bk, o1, pk, tk, ck, fk)
+            q2 = left_out(a2[k], bk, o2, pk, tk, ck, fk)
+            q3 = left_out(a3[k], bk, o3, pk, tk, ck, fk)
             total[k] += (r0 * q0 + r1 * q1) + (r2 * q2 + r3 * q3)
         q += 4
     while q < end:
