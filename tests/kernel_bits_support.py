@@ -144,7 +144,7 @@ def collapsed_cases(rng, width, dtype):
     sides = prior, None, scale, floor, None
     arguments = (
         indptr, indices, counts, rng.random(shape).astype(dtype),
-        rng.random((200, width)).astype(dtype), *sides, np.empty(shape, dtype),
+        rng.random((200, width)).astype(dtype), *sides, 1, np.empty(shape, dtype),
         np.empty(len(indices), dtype), np.empty(len(indices), dtype),
         np.empty(shape[0]),
     )  # fmt: skip

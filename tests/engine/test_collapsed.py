@@ -113,3 +113,24 @@ def test_updates_in_place_are_refused(make):
     P, B = engine.pack_documents(theta), engine.pack_topics(phi)
     with pytest.raises(ValueError, match="collapsed link needs prior and own"):
         engine.document_pass(P, B, prior=engine.pack_prior(alpha), link="collapsed")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_of_the_collapsed_link_serve_the_identity_link_too(dtype):
+    X, theta, phi, alpha, _ = drawn(5)
+    X = X.astype(dtype)
+    found = []
+    for hint in (False, True):
+        engine = CpuEngine(X, 5, dtype=dtype)
+        P, B = engine.pack_documents(theta), engine.pack_topics(phi)
+        none = engine.pack_prior(0.0)
+        done = engine.document_pass(
+            P,
+            B,
+            prior=engine.pack_prior(alpha),
+            own=OwnShare(none, none) if hint else None,
+        )
+        words = engine.word_pass(P, B, np.empty_like(B))
+        found.append((done.counts, words, done.loglik))
+    for plain, other in zip(*found, strict=True):
+        np.testing.assert_allclose(other, plain, rtol=TOLERANCE[dtype])

@@ -197,9 +197,11 @@ class CpuEngine(Engine):
         tilt = None
         if documents is not None:
             tilt, prior, _ = documents
-        if link == "collapsed":
+        if link == "collapsed" or own is not None:
             prior, own = check_collapsed(prior, own, max_updates)
-            return self._collapsed_pass(parameters, weights, (prior, tilt, *own), out)
+            left_out = prior, tilt, *own
+            most = 1 if link == "collapsed" else 0
+            return self._collapsed_pass(parameters, weights, left_out, most, out)
         digamma = link == "digamma"
         if digamma and len(self._document_weights) == 0:
             self._document_weights = np.empty_like(parameters)
@@ -237,6 +239,7 @@ class CpuEngine(Engine):
         parameters: Array,
         weights: Array,
         left_out: tuple[Any, ...],
+        most: int,
         out: Array | None,
     ) -> DocumentPass:
         layout = self._layout
@@ -255,6 +258,7 @@ class CpuEngine(Engine):
                 parameters,
                 weights,
                 *left_out,
+                most,
                 counts,
                 self._own,
                 self._ratio,

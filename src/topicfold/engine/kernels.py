@@ -456,19 +456,20 @@ def add_words(
     scale,
     floor,
     groups,
+    most,
     out_own,
     out_ratio,
     out_counts,
 ):
     """Write own, ratio and the expected counts of one document, four words at a time.
 
-    Equivalent to ``reference.left_out`` on one row.
+    Equivalent to ``reference.left_out`` on one row; c is at most `most`, 1 or 0.
     """
     n_topics = a.shape[0]
     n_words = rows.shape[0]
     real = a.dtype.type
     zero = real(0)
-    one = real(1)
+    one = real(most)
     least = real(FLOOR)
     for k in range(n_topics):
         out_counts[k] = zero
@@ -575,12 +576,18 @@ def collapsed_document_rows(
     scale,
     floor,
     groups,
+    most,
     out_counts,
     out_own,
     out_ratio,
     out_loglik,
 ):
-    """Document pass over rows ``start..stop``. See ``reference.document_pass``."""
+    """Document pass over rows ``start..stop``. See ``reference.document_pass``.
+
+    With 0 for `most` nothing is left out: the pass of the identity link.
+    """
+    limit = 1.0 if most > 0 else np.inf
+    seen = out_own if most > 0 else out_ratio
     for d in range(start, stop):
         lo = indptr[d]
         hi = indptr[d + 1]
@@ -595,6 +602,7 @@ def collapsed_document_rows(
             scale,
             floor,
             groups,
+            most,
             out_own[lo:hi],
             out_ratio[lo:hi],
             out_counts[d],
@@ -603,7 +611,7 @@ def collapsed_document_rows(
         length = 0.0
         for i in range(lo, hi):
             x = np.float64(counts[i])
-            total += x * log_scalar(min(x, 1.0) / np.float64(out_own[i]))
+            total += x * log_scalar(min(x, limit) / np.float64(seen[i]))
             length += x
         norm = 0.0
         for k in range(row.shape[0]):

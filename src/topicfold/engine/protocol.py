@@ -168,9 +168,11 @@ class Engine(Protocol):
         """Update rows ``P ← N + prior`` in place up to `max_updates` times, then
         evaluate N, r and the log-likelihood at the final rows.
 
-        `own` is for the collapsed link, which makes no updates in place. `documents`
-        (not with the digamma link) has a scale and a floor of each document, in place
-        of the prior.
+        `own` is for the collapsed link, which makes no updates in place; given with
+        the identity link, it says that the collapsed link will follow, and an engine
+        may use the kernels of that (it then has one set of them to compile).
+        `documents` (not with the digamma link) has a scale and a floor of each
+        document, in place of the prior.
         """
 
     def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:

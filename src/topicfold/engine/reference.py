@@ -101,7 +101,7 @@ class ReferenceEngine(Engine):
         loglik = (self.X[used] * np.log(s[used])).sum()
         loglik -= (self.document_lengths * log_norm)[self.document_lengths > 0].sum()
         self._document_weights = A
-        if own is not None:
+        if link == "collapsed" and own is not None:
             shares = left_out(A, weights, self.X, documents, own)
             self._assigned = self.X[:, :, None] * shares
             counts = self._assigned.sum(axis=1)

@@ -289,9 +289,9 @@ class Cvb0(PosteriorMode):
     settles_over = 5
 
     def _pass_options(self) -> dict[str, Any]:
-        if self._iteration == 0:
-            return {"link": "identity"}  # the start has no counts of tokens yet
         pack = self.engine.pack_prior
+        if self._iteration == 0:  # the start has no counts of tokens yet
+            return {"link": "identity", "own": OwnShare(pack(0.0), pack(0.0))}
         scale, floor = OWN_WORD_SHARE / self._totals, self.eta / self._totals
         return {"link": self.link, "own": OwnShare(pack(scale), pack(floor))}
 
