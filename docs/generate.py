@@ -173,7 +173,8 @@ def _name_page(module: str, name: str) -> str:
     full = f"{module}.{name}"
     parts = [_heading(name), f"``from {module} import {name}``\n"]
     if inspect.isclass(value):
-        parts.append(f".. autoclass:: {full}\n")
+        twice = module != "topicfold" and name in public_names("topicfold")
+        parts.append(f".. autoclass:: {full}\n" + "   :no-index:\n" * twice)
         methods, inherited = _members(value)
         if methods:
             parts.append(_heading("Methods", "-"))

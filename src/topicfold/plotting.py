@@ -90,20 +90,33 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     colors = [_color(topic) for topic in main]
     # As pixels inside a vector figure: thousands of shapes would be slow to show.
     axes.scatter(*places.T, s=size, c=colors, alpha=0.6, linewidths=0, rasterized=True)
-    anchors = topic_anchors(places, mixtures)
-    outline = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
-    for topic in _largest(data, n_labels):
-        text = _label(data, topic, 28)
-        axes.annotate(
-            *(text, anchors[topic]),
-            color=_color(topic),
-            fontsize=8,
-            ha="center",
-            fontweight="bold",
-            bbox=outline,
-        )
+    axes.set(xlim=(-0.08, 1.08), ylim=(-0.02, 1.05))
     axes.axis("off")
+    largest = _largest(data, n_labels)
+    names = [_label(data, topic, 28) for topic in largest]
+    anchors = topic_anchors(places, mixtures)[largest]
+    outline = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
+    style: dict[str, Any] = {"fontsize": 8, "ha": "center", "fontweight": "bold"}
+    for topic, name, place in zip(largest, names, _spread(anchors, names), strict=True):
+        axes.text(*place, name, color=_color(topic), bbox=outline, **style)
     return figure
+
+
+def _spread(anchors: Any, names: list[str]) -> list[tuple[float, float]]:
+    """Return places of names beside their anchors that do not cover each other."""
+    height, letter = 0.026, 0.0125
+    done: list[tuple[float, float, float]] = []
+    for (x, y), name in zip(anchors.tolist(), names, strict=True):
+        half = letter * len(name) / 2
+        # Above the anchor, or as little farther up or down as is free.
+        tries = [y + height * step for n in range(1, 30) for step in (n, -n)]
+        free = (
+            t
+            for t in tries
+            if all(abs(x - a) > half + w or abs(t - b) > height for a, b, w in done)
+        )
+        done.append((x, next(free, y), half))
+    return [(x, y) for x, y, _ in done]
 
 
 def over_time(data: TopicData, *, n_topics: int = 12) -> Any:

@@ -95,3 +95,12 @@ def test_what_notebooks_show(data):
     nan = float("nan")
     score = ModelScore("LDA", 3, nan, 20.0, 0.1, 0.9, nan, 1.0, nan)
     assert "Take LDA." in Comparison((score,), "Take LDA.", (), 3)._repr_html_()
+
+
+def test_names_on_the_map_do_not_cover_each_other(data):
+    axes = plot(data, "map").axes[0]
+    assert len(axes.texts) == 12
+    axes.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    pairs = [(a, b) for n, a in enumerate(boxes) for b in boxes[:n]]
+    assert not any(a.overlaps(b) for a, b in pairs)

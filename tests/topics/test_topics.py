@@ -203,10 +203,10 @@ def test_a_function_that_cuts_is_given_again(tmp_path):
     np.testing.assert_array_equal(loaded.transform(["c-d"]), topics.transform(["c-d"]))
 
 
-@pytest.mark.parametrize("model", ["lda", "fstm", "medlda"])
+@pytest.mark.parametrize("model", ["lda", "fstm", "fstm-c", "medlda"])
 def test_update(model):
     topics = Topics(2, model=model, min_df=1, max_df=1.0).fit(TEXTS, LABELS)
-    if model != "medlda":
+    if model in ("lda", "fstm"):
         topics.rename(0, "first")
     before = topics.data_.topics
     topics.update(["a boat, a sea, a fish", "fox and wolf"], ["sea", "land"])

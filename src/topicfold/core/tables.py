@@ -75,11 +75,9 @@ def html_table(rows: Rows, caption: str = "") -> str:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, Html):
-        return f'<td style="text-align:left">{value}</td>'
-    if isinstance(value, int | float):
-        return f"<td>{escape(shown(value))}</td>"
-    return f'<td style="text-align:left">{escape(shown(value))}</td>'
+    text = value if isinstance(value, Html) else escape(shown(value))
+    side = "right" if isinstance(value, int | float) else "left"
+    return f'<td style="text-align:{side};padding:2px 8px">{text}</td>'
 
 
 class Table(list[dict[str, Any]]):

@@ -95,10 +95,13 @@ def _grown(model: Any, counts: Any, added: Any) -> Any:
         grown.init = parameters["init"]
     else:
         grown = copy.copy(model)
+        keeper = grown
+        if hasattr(model, "base_"):  # of a two-phase model, the first has the mixtures
+            keeper = grown.base_ = copy.copy(model.base_)
         mixtures = np.asarray(model.transform(added))
-        grown.doc_topics_ = np.vstack([model.doc_topics_, mixtures])
         lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
-        grown.doc_lengths_ = np.concatenate([model.doc_lengths_, lengths])
+        keeper.doc_topics_ = np.vstack([model.doc_topics_, mixtures])
+        keeper.doc_lengths_ = np.concatenate([model.doc_lengths_, lengths])
     for name in ("topic_names_", "edits_"):
         if hasattr(model, name):
             setattr(grown, name, getattr(model, name))
