@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import topicfold
 from topicfold import TopicClassifier
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.classifier import default_topics
 from topicfold.models.few_labels import (
     RECIPES,
@@ -70,8 +70,22 @@ def test_probabilities_sum_to_one_and_tell_the_class(corpus, fitted):
     shares = fitted.predict_proba(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     np.testing.assert_array_equal(shares.argmax(axis=1), fitted.predict(X))
-    best = decisions(fitted.classifier_, fitted._features(X, None), fitted.classes_)
-    np.testing.assert_allclose(shares, probabilities(best, fitted.temperature_))
+    values = fitted.decision_function(X)
+    np.testing.assert_allclose(shares, probabilities(values, fitted.temperature_))
+
+
+def test_neighbours_have_half_of_the_word(corpus, fitted):
+    X, _, _ = corpus
+    features, edges = fitted._features(X[:6], None)
+    own = probabilities(decisions(fitted.classifier_, features, fitted.classes_), 1.0)
+    near = edges @ fitted.neighbor_shares_
+    mixed = np.log(0.5 * own + 0.5 * near)
+    np.testing.assert_allclose(fitted.decision_function(X[:6]), mixed)
+    np.testing.assert_allclose(fitted.neighbor_shares_[:24].max(axis=1), 1)
+    strange = sparse.csr_matrix(([9.0], ([0], [0])), shape=(1, 150)) * 0
+    with pytest.warns(EmptyDocumentWarning):
+        alone = fitted.decision_function(strange)
+    assert np.isfinite(alone).all()
 
 
 def test_abstains_below_a_probability(corpus, fitted):
@@ -91,9 +105,10 @@ def test_explanations_add_up(corpus, fitted):
     X, _, _ = corpus
     for d in (0, 30, 77):
         found = fitted.explain(X[[d]], n=10_000)
-        values = fitted.decision_function(X[[d]])[0]
+        features, _ = fitted._features(X[[d]], None)
+        values = fitted.classifier_.decision_function(features)[0]
         assert found.label == fitted.predict(X[[d]])[0]
-        assert found.decision == pytest.approx(values.max(), rel=1e-6)
+        assert found.decision == pytest.approx(values[found.label], rel=1e-6)
         every = [t.contribution for t in found.topics]
         assert sum(every) <= found.decision - found.intercept - found.direct + 10
     named = fitted.explain(X[[0]]).words
@@ -161,7 +176,7 @@ def test_suggestions_are_open_documents_in_doubt(corpus, fitted):
     rows = fitted.suggest_labels(30)
     assert len(set(rows.tolist())) == 30
     assert (given[rows] < 0).all()
-    shares = np.sort(fitted._probabilities(fitted._training[0]), axis=1)
+    shares = np.sort(fitted._probabilities(fitted._training[2]), axis=1)
     margin = shares[:, -1] - shares[:, -2]
     assert margin[rows].mean() < margin[given < 0].mean()
     assert len(fitted.suggest_labels(10_000)) == 400 - 24

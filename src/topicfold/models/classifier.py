@@ -43,8 +43,10 @@ from topicfold.models.few_labels import (
     best_temperature,
     choose_recipe,
     decisions,
+    judged,
     most_telling,
     probabilities,
+    smoothed,
     teach,
 )
 from topicfold.models.fstm import FSTM
@@ -135,6 +137,9 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         By what decision values are divided to become log-probabilities.
     lsi_ : LSI or None
         Latent directions beside the topics.
+    neighbor_shares_ : ndarray of shape (n_documents, n_classes) or None
+        Class probabilities of the training documents, half of what is said of new
+        documents near them.
 
     Examples
     --------
@@ -154,7 +159,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     classifier_: Any
     classes_: NDArray[Any]
     lsi_: Any
-    _training: tuple[Array, NDArray[np.int64]]
+    neighbor_shares_: Array | None
+    _training: tuple[Array, NDArray[np.int64], Array]
 
     def __init__(
         self,
@@ -243,23 +249,24 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         given = self._embedded(embeddings, X.shape[0], reset=True)
         with already_warned():
             if isinstance(self.model_, SideBySide) and self.classifier is None:
-                features, found = self._fit_few(X, codes, given, cv)
+                features, values, found = self._fit_few(X, codes, given, cv)
             else:
                 features, found = self._fit_many(X, codes, given, cv, enough)
+                values = self._values(self.classifier_, features)
         self.temperature_, self.n_checked_, self.n_right_ = 1.0, 0, 0
         if found is not None:
             self.n_checked_, self.n_right_ = len(found.rows), int(found.right.sum())
             if _has_decision_function(self):
                 self.temperature_ = best_temperature(found.values, found.codes)
         known = codes >= 0
-        self.transduction_ = self._named(features)
+        self.transduction_ = self._named(features, values)
         self.transduction_[known] = self.classes_[codes[known]]
-        self._training = features, codes
+        self._training = features, codes, values
         return found
 
     def _fit_few(
         self, X: sparse.csr_matrix, codes: NDArray[np.int64], given: Any, cv: int
-    ) -> tuple[Array, CrossFit | None]:
+    ) -> tuple[Array, Array, CrossFit | None]:
         """Fit topics and directions of all documents; let the labels choose."""
         roots = np.sqrt(self.model_.fit_transform(X, codes), dtype=np.float64)
         size = min(LATENT_DIRECTIONS, min(X.shape) - 1)
@@ -279,10 +286,15 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             )
         self._set_recipe(recipe)
         features = recipe.features(roots, directions)
-        rule = teach(features, codes, graph if recipe.self_taught else None)
+        graph = graph if recipe.self_taught else None
+        rule = teach(features, codes, graph)
+        n_classes = len(self.classes_)
+        values, shares = judged(rule, features, codes, n_classes, graph)
+        if graph is not None and self.model_.sees_neighbors:
+            self.neighbor_shares_ = shares
         rule.classes_ = self.classes_[rule.classes_]
         self.classifier_ = rule
-        return features, found
+        return features, values, found
 
     def _fit_many(
         self,
@@ -378,7 +390,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         codes, self.classes_ = class_numbers(y, X.shape[0], self.unknown_label)
         n_classes = len(self.classes_)
         check_two_classes(codes, n_classes, "a classifier", self.unknown_label)
-        self.lsi_ = None
+        self.lsi_, self.neighbor_shares_ = None, None
         if self.model is not None:
             self.model_ = clone(self.model)
         else:
@@ -438,18 +450,41 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             )
         return None if rows is None else normalize(rows)
 
-    def _features(self, X: Any, embeddings: Any) -> Array:
+    def _features(
+        self, X: Any, embeddings: Any
+    ) -> tuple[Array, sparse.csr_array | None]:
+        """Return features of documents, and edges to training documents if used."""
         check_is_fitted(self, "classifier_")
         X = check_counts(self, X, reset=False, allow_empty=True)
         given = self._embedded(embeddings, X.shape[0])
-        recipe = self._recipe
+        recipe, model, edges = self._recipe, self.model_, None
         with already_warned():
-            theta = self.model_.transform(X) if recipe.topics else np.empty((0, 0))
-        return recipe.features(np.sqrt(theta), self._directions(X, given))
+            if not recipe.topics:
+                theta = np.empty((X.shape[0], 0))
+            elif isinstance(model, SideBySide) and model.sees_neighbors:
+                edges = model.models_[0].edges_to(X)
+                theta = model.fold_in_along(X, edges)
+                edges = normalize(edges, norm="l1")
+            else:
+                theta = model.transform(X)
+        return recipe.features(np.sqrt(theta), self._directions(X, given)), edges
 
-    def _named(self, features: Array) -> NDArray[Any]:
+    def _judged(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
+        """Return features of documents, and values of which the largest decides."""
+        features, edges = self._features(X, embeddings)
+        values = self._values(self.classifier_, features)
+        shares = getattr(self, "neighbor_shares_", None)
+        if shares is not None and edges is not None:
+            values = smoothed(probabilities(values, 1.0), edges, shares)
+        return features, values
+
+    def _named(self, features: Array, values: Array) -> NDArray[Any]:
         """Return the classes of documents, unknown where the rule is in doubt."""
-        labels: NDArray[Any] = np.asarray(self.classifier_.predict(features))
+        labels: NDArray[Any]
+        if self.classifier is None:
+            labels = self.classes_[values.argmax(axis=1)]
+        else:
+            labels = np.asarray(self.classifier_.predict(features))
         if not self.abstain:
             return labels
         if not _has_decision_function(self):
@@ -458,7 +493,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self.classifier_).__name__} has no decision_function. Use for "
                 "instance LogisticRegression."
             )
-        sure = self._probabilities(features).max(axis=1) >= self.abstain
+        sure = self._probabilities(values).max(axis=1) >= self.abstain
         unknown = self.unknown_label
         if unknown is None:
             unknown = "" if self.classes_.dtype.kind in "OUS" else -1
@@ -474,7 +509,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             If `fit` had them.
         """
-        return self._named(self._features(X, embeddings))
+        return self._named(*self._judged(X, embeddings))
 
     @available_if(_has_decision_function)
     def predict_proba(self, X: Any, *, embeddings: Any = None) -> Array:
@@ -492,15 +527,14 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_documents, n_classes)
             Rows sum to 1; columns in the order of `classes_`.
         """
-        return self._probabilities(self._features(X, embeddings))
+        return self._probabilities(self._judged(X, embeddings)[1])
 
-    def _probabilities(self, features: Array) -> Array:
-        values = decisions(self.classifier_, features, self.classes_)
+    def _probabilities(self, values: Array) -> Array:
         return probabilities(values, getattr(self, "temperature_", 1.0))
 
     @available_if(_has_decision_function)
     def decision_function(self, X: Any, *, embeddings: Any = None) -> Array:
-        """Return the classifier's confidence in each class.
+        """Return the classifier's confidence in each class, its neighbours' included.
 
         Parameters
         ----------
@@ -509,9 +543,11 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             If `fit` had them.
         """
-        features = self._features(X, embeddings)
-        values: Array = self.classifier_.decision_function(features)
-        return values
+        features, values = self._judged(X, embeddings)
+        if getattr(self, "neighbor_shares_", None) is None:
+            plain: Array = self.classifier_.decision_function(features)
+            return plain
+        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
     def suggest_labels(self, n: int = 10) -> NDArray[np.int64]:
         """Return the training documents whose labels would teach the most, best first.
@@ -530,8 +566,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
                 "suggest_labels needs the documents of fit, which a loaded classifier "
                 "does not have, and a classifier with a decision_function. Fit again."
             )
-        features, codes = self._training
-        return most_telling(features, self._probabilities(features), codes, n)
+        features, codes, values = self._training
+        return most_telling(features, self._probabilities(values), codes, n)
 
     @property
     def accuracy_(self) -> Accuracy | None:
@@ -550,7 +586,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     ) -> Explanation:
         """Return the topics and words that spoke for a document's class.
 
-        The decision is linear in √θ, so every topic has its part of it. A topic's
+        The rule's decision is linear in √θ, so every topic has its part of it (what
+        training documents near it say of a class is not in it). A topic's
         part is shared among the words of the document by how many of their
         occurrences are the topic's, ``X_dw p(k|d,w)``. Latent directions are linear in
         the words, so each word has its part of those too.
@@ -574,11 +611,11 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classifier_")
         X = self._one_document(document)
-        recipe, given = self._recipe, self._embedded(embeddings, 1)
+        recipe = self._recipe
+        features, values = self._judged(X, embeddings)
+        label = self.classes_[values[0].argmax()]
         with already_warned():
             theta = self.model_.transform(X)[0].astype(np.float64)
-        features = recipe.features(np.sqrt(theta[None, :]), self._directions(X, given))
-        label = self.classifier_.predict(features)[0]
         slope, intercept = self._linear_part(label)
         n_topics = len(theta) if recipe.topics else 0
         parts = np.zeros(len(theta))

@@ -61,10 +61,10 @@ class Explanation:
     Attributes
     ----------
     label : object
-        The class with the largest decision value.
+        The class that is explained, the likeliest one.
     decision : float
-        Its decision value: `intercept` and `direct` plus the contributions of all
-        topics.
+        The rule's decision value for it: `intercept` and `direct` plus the
+        contributions of all topics.
     intercept : float
         What the classifier says of any document.
     direct : float

@@ -99,6 +99,36 @@ def decisions(rule: Any, features: Array, classes: NDArray[Any]) -> Array:
     return full
 
 
+def smoothed(found: Array, edges: sparse.csr_array, neighbors: Array) -> Array:
+    """Return the logarithms of probabilities averaged with those of neighbours.
+
+    `edges` are weights that sum to 1 in a row, or to 0: such a row stays as it is.
+    """
+    share = SMOOTHING * np.asarray(edges.sum(axis=1)).ravel()[:, None]
+    mixed = (1.0 - share) * found + SMOOTHING * (edges @ neighbors)
+    logs: Array = np.log(np.maximum(mixed, 1e-12))
+    return logs
+
+
+def judged(
+    rule: Any,
+    features: Array,
+    codes: Codes,
+    n_classes: int,
+    graph: sparse.csr_array | None,
+) -> tuple[Array, Array]:
+    """Return values (D, C) of all documents, and probabilities with known labels.
+
+    Values are those of the rule, or with `graph` logarithms of smoothed probabilities.
+    """
+    classes = np.arange(n_classes)
+    values = decisions(rule, features, classes)
+    found = probabilities(values, 1.0)
+    known = np.flatnonzero(codes >= 0)
+    found[known] = np.eye(len(classes))[codes[known]]
+    return values if graph is None else smoothed(found, graph, found), found
+
+
 def best_temperature(values: Array, codes: Codes) -> float:
     """Return T for which ``softmax(values / T)`` fits the classes best.
 
@@ -190,7 +220,7 @@ def _hidden_values(
         if len(left) < 2 or not len(rows):
             continue
         rule = teach(features, seen, graph)
-        values[rows] = decisions(rule, features[rows], np.arange(n_classes))
+        values[rows] = judged(rule, features, seen, n_classes, graph)[0][rows]
     return values
 
 

@@ -125,11 +125,19 @@ class SideBySide(TopicModel):
             Counts, in the columns of `fit`.
         """
         check_is_fitted(self, "models_")
-        first = self.models_[0]
-        if not (isinstance(first, GraphPLSA) and first.transform_neighbors):
+        if not self.sees_neighbors:
             return super().transform(X)
         X = check_counts(self, X, reset=False, allow_empty=True)
-        edges = first.edges_to(X)
+        return self.fold_in_along(X, self.models_[0].edges_to(X))
+
+    @property
+    def sees_neighbors(self) -> bool:
+        """Whether new documents are drawn to the training documents near them."""
+        first = self.models_[0]
+        return isinstance(first, GraphPLSA) and first.transform_neighbors
+
+    def fold_in_along(self, X: Any, edges: Any) -> Array:
+        """Return mixtures of checked documents, drawn to training documents."""
         rows = [model.fold_in_along(X, edges) for model in self.models_]
         return np.hstack(rows) / len(rows)
 
