@@ -17,12 +17,14 @@ is a `part`**, `inline` or `elementwise`.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.registry import CPUDispatcher
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 # Elements between two rows of scratch: farther than any guard asks, so that short rows
@@ -35,7 +37,25 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
     # Numba makes a wrapper for C of every function, and one for Python of those that
     # only kernels call: each takes a twentieth of a second to compile.
     options = {"fastmath": FASTMATH, "no_cfunc_wrapper": True, **options}
-    return numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
+    dispatcher = numba.njit(nogil=True, cache=True, error_model="numpy", **options)(
+        function
+    )
+    if options.get("no_cpython_wrapper"):
+        dispatcher.__class__ = _Part
+    return dispatcher
+
+
+class _Part(CPUDispatcher):
+    """A function for kernels only: from Python, a call without wrapper would crash."""
+
+    def __call__(self, *args: Any) -> Any:
+        return _caller(self)(*args)
+
+
+@functools.cache
+def _caller(part: Any) -> Callable[..., Any]:
+    """Return a compiled function that Python may call, and that calls a part."""
+    return numba.njit(lambda *args: part(*args))
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
