@@ -14,8 +14,9 @@ from topicfold.engine import make_engine, order_of_topics
 from topicfold.engine.protocol import OwnShare
 from topicfold.sides.together import SideData, spread
 
-# How often evidence is weighed again at a document's new counts.
-EVIDENCE_ROUNDS = 10
+# How often evidence is weighed again, after every update of a document: what it says may
+# be about a residual, and would swing if documents went all the way each time.
+EVIDENCE_ROUNDS = 30
 
 
 def mixtures_with_sides(
@@ -48,21 +49,21 @@ def mixtures_with_sides(
     engine = make_engine(X, shape[1], **place)
     packed = engine.pack_topics(topics)
 
-    def folded(start: Array, tilt: Array) -> Array:
+    def folded(start: Array, tilt: Array, most: int) -> Array:
         """Return the parameters ``N + α`` after updates from `start`."""
         parameters = engine.pack_documents(start * tilt)
         rows = OwnShare(
             engine.pack_documents(tilt), engine.pack_documents(prior * tilt)
         )
-        updates: dict[str, Any] = {"max_updates": max_iter, "tol": tol}
+        updates: dict[str, Any] = {"max_updates": most, "tol": tol}
         engine.document_pass(parameters, packed, documents=rows, **updates)
         found = engine.unpack_documents(parameters)
         return np.divide(found, tilt, out=np.zeros_like(found), where=tilt > 0)
 
-    found = folded(np.ones(shape), mask)
+    found = folded(np.ones(shape), mask, max_iter)
     for _ in range(EVIDENCE_ROUNDS if sides.of("evidence") else 0):
         tilt = sides.tilt(np.maximum(found - prior, 0) * mask)
-        found = folded(found, mask * (1.0 if tilt is None else tilt))
+        found = folded(found, mask * (1.0 if tilt is None else tilt), 1)
     theta = normalize_rows(found)
     if own is None and allowed is None and not sides.of("evidence"):
         theta[engine.document_lengths == 0] = 1.0 / shape[1]

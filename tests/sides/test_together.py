@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several sides in one model: each tells a part of the truth that the others lack.
+
+A document is of one of four topics, (i, j), of which its words hardly tell. One side
+tells i, another j: a model with one side finds one part, a model with both finds both.
+"""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import topicfold
+from topicfold import LDA
+from topicfold.sides import Authors, Features, Labels, OtherCounts, Response, Seeds
+
+GOOD = 0.9
+# How much better a part is found by the side that tells it.
+MARGIN = 0.1
+
+
+def drawn(own_share, length, n_documents=400):
+    """Return counts of documents, the two parts of their topics, and telling words."""
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 2, (2, n_documents))
+    own = rng.dirichlet(np.full(80, 0.1), 4)
+    phi = (1 - own_share) * rng.dirichlet(np.ones(80)) + own_share * own
+    X = np.array([rng.multinomial(length, phi[k]) for k in 2 * i + j], float)
+    return sparse.csr_matrix(X), i, j, own
+
+
+def side_of(name, part, seed=1):
+    """Return a side that tells a part, and its data."""
+    rng = np.random.default_rng(seed)
+    tags = rng.poisson(np.where(part[:, None] == np.arange(6) // 3, 2.0, 0.1))
+    return {
+        "tags": lambda: (OtherCounts("tags", weight=3.0), tags),
+        "citations": lambda: (OtherCounts("citations", weight=3.0), tags),
+        "response": lambda: (Response(weight=60.0), part + 0.0),
+        "classes": lambda: (Response("classes", weight=60.0), part),
+        "labels": lambda: (
+            Labels(topics_per_label=2, n_background=0),
+            np.array(["one", "two"])[part],
+        ),
+        "authors": lambda: (Authors(), [f"{p} {rng.integers(9)}" for p in part]),
+    }[name]()
+
+
+def score(theta, part):
+    """Share of documents whose part the best topic tells, each topic by majority."""
+    best = theta.argmax(axis=1)
+    said = [round(part[best == k].mean()) if (best == k).any() else 0 for k in range(4)]
+    return float((np.array(said)[best] == part).mean())
+
+
+def fitted(X, *sides):
+    data = {side.keyword: data for side, data in sides if side.keyword is not None}
+    model = LDA(4, sides=[side for side, _ in sides], random_state=0, tol=1e-4)
+    return model.fit(X, **data)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("tags", "response"),
+        ("tags", "citations"),
+        ("tags", "classes"),
+        ("labels", "response"),
+        ("labels", "tags"),
+    ],
+)
+def test_two_sides_find_both_parts(one, other):
+    X, i, j, _ = drawn(0.15, 25)
+    first, second = side_of(one, i), side_of(other, j, seed=2)
+    of_first, of_second = fitted(X, first).doc_topics_, fitted(X, second).doc_topics_
+    both = fitted(X, first, second).doc_topics_
+    assert score(both, i) > max(GOOD, score(of_second, i) + MARGIN)
+    assert score(both, j) > max(GOOD, score(of_first, j) + MARGIN)
+
+
+def test_authors_and_tags():
+    """Authors write of i; tags tell j, of new documents too."""
+    X, i, j, _ = drawn(0.15, 25)
+    authors, tags = side_of("authors", i), side_of("tags", j, seed=2)
+    both, of_authors = fitted(X, authors, tags), fitted(X, authors)
+    assert score(both.doc_topics_, i) > max(
+        GOOD, score(fitted(X, tags).doc_topics_, i) + MARGIN
+    )
+    found = both.transform(X, tags=tags[1])
+    assert score(found, j) > max(GOOD, score(of_authors.transform(X), j) + MARGIN)
+
+
+def test_authors_and_responses():
+    """Authors write of i; the response tells j, of documents that have one."""
+    X, i, j, _ = drawn(0.2, 60)
+    authors, response = side_of("authors", i), (Response(weight=300.0), j + 0.0)
+    both, of_authors = fitted(X, authors, response), fitted(X, authors)
+    of_response = fitted(X, response)
+    assert score(both.doc_topics_, i) > max(
+        GOOD, score(of_response.doc_topics_, i) + MARGIN
+    )
+    words = both.transform(X)
+    assert score(words, j) > max(GOOD, score(of_authors.transform(X), j) + MARGIN)
+    assert score(both.transform(X, response=j + 0.0), j) >= score(words, j)
+
+
+def test_seeds_and_features():
+    """Seeds tell which topic is which, the feature how frequent each one is."""
+    rng = np.random.default_rng(3)
+    *_, own = drawn(0.5, 2)
+    phi = 0.4 * rng.dirichlet(np.ones(80)) + 0.6 * own
+    feature = rng.integers(0, 2, 600)
+    usual = np.where(feature == 1, 1, 2)
+    k = np.where(rng.random(600) < 0.75, usual, rng.integers(0, 4, 600))
+    X = sparse.csr_matrix([rng.multinomial(20, phi[t]) for t in k], dtype=float)
+    words = [[int(w) for w in own[t].argsort()[::-1][:4]] for t in (0, 1)]
+    seeds = Seeds(dict(zip(("zero", "one"), words, strict=True))), None
+    features = Features(), feature[:, None] + 0.0
+    both, of_features = fitted(X, seeds, features), fitted(X, features)
+    nothing, values = sparse.csr_matrix((2, 80)), np.array([[0.0], [1.0]])
+    for model, named in ((both, True), (of_features, False)):
+        best = model.doc_topics_.argmax(axis=1)
+        assert ((best[k == 1] == 1).mean() > GOOD) == named
+        with pytest.warns(topicfold.exceptions.EmptyDocumentWarning):
+            shares = model.transform(nothing, features=values)
+        assert np.abs(shares[1] - shares[0]).max() > 0.3
+        assert (shares[1].argmax() == 1) == named
