@@ -14,8 +14,8 @@ from topicfold.engine import make_engine, order_of_topics
 from topicfold.engine.protocol import OwnShare
 from topicfold.sides.together import SideData, spread
 
-# How often evidence is weighed again, after every update of a document: what it says may
-# be about a residual, and would swing if documents went all the way each time.
+# How often evidence is weighed again, each time after one update of the documents: it
+# may be about a residual, and would swing if they went all the way.
 EVIDENCE_ROUNDS = 30
 
 
