@@ -64,7 +64,7 @@ def models() -> dict[str, object]:
         "ltm": tf.LocallyConsistentPLSA(4, weight=1.0, init="documents", **few),
         "dtm": tf.DiscriminativePLSA(4, step=0.3, init="documents", **few),
         "otm": tf.OrthogonalPLSA(4, weight=1.0, init="documents", **few),
-        "medlda": tf.MedLDA(4, init="documents", **few),
+        "medlda": tf.MedLDA(4, init="documents", max_pull=None, **few),
         "plsa_c": tf.TwoPhase(tf.PLSA(4, init="documents", **few), **phase_two),
         "fstm_c": tf.TwoPhase(tf.FSTM(4, init="documents", **few), **phase_two),
     }

@@ -245,3 +245,22 @@ def test_every_option_changes_the_topics(rare_words, option):
     one = MedLDA(4, **usual).fit(X, y)
     other = MedLDA(4, **usual, **option).fit(X, y)
     assert not np.array_equal(one.components_, other.components_)
+
+
+def test_topics_are_not_left_empty_or_copied():
+    """Two classes, ten themes, short documents, and many topics."""
+    rng = np.random.default_rng(0)
+    themes = np.full((10, 100), 0.05 / 100)
+    for k in range(10):
+        themes[k, 10 * k : 10 * k + 10] += 0.095
+    theme = rng.integers(0, 10, 400)
+    X = sparse.csr_matrix([rng.multinomial(8, themes[k]) for k in theme])
+    y = theme % 2
+    model = MedLDA(40, random_state=0).fit(X, y)
+    prior = model.topic_word_prior * 100
+    assert (model.topic_totals_ > prior + 1).all()
+    tops = {tuple(np.sort(np.argsort(-row)[:5])) for row in model.components_}
+    assert len(tops) == 40
+    free = MedLDA(40, random_state=0, max_pull=None, init="documents").fit(X, y)
+    assert (free.topic_totals_ < prior + 1).sum() > 10
+    assert model.score(X, y) > free.score(X, y) - 0.05

@@ -123,6 +123,10 @@ class MedLdaLearning:
     ``exp δ_dk`` with ``δ_d = (1/n_d) Σ_y a_dy η_y``, the slope of the margin at its
     multipliers: it maximises a bound of the objective that touches it at the old z̄
     from above, so an iteration may lower the objective, and with a large C·ℓ does.
+
+    With `max_pull` δ_dk stays within so much of its mean over the topics. Otherwise a
+    large C·ℓ drives the words of a class into a topic or two, however many there are,
+    and the rest are left empty.
     """
 
     def __init__(
@@ -134,8 +138,10 @@ class MedLdaLearning:
         eta: float,
         *,
         doc_updates: int,
+        max_pull: float | None = None,
     ) -> None:
         self.engine = engine
+        self.max_pull = max_pull
         self.dual = dual
         self.alpha = alpha
         self.eta = eta
@@ -196,6 +202,9 @@ class MedLdaLearning:
         dual = self.dual
         violation = dual.solve(self.mean_assignments(), tol=tol, max_sweeps=max_sweeps)
         self.slopes = dual.duals @ dual.weights / self.lengths
+        if self.max_pull is not None:
+            centred = self.slopes - self.slopes.mean(axis=1, keepdims=True)
+            self.slopes = np.clip(centred, -self.max_pull, self.max_pull)
         return violation
 
     def mean_assignments(self) -> Float64:

@@ -396,10 +396,11 @@ class LearnedModel(TopicModel):
     ----------
     n_components : int, default=10
         Number of topics.
-    init : {"documents", "random", "svd"} or array (K, V), default="documents"
-        Start of the topics: each half a few random documents, half the corpus; the
-        corpus' word frequencies times random factors; the positive parts of singular
-        vectors; or the topics themselves.
+    init : {"documents", "neighbors", "random", "svd"} or array (K, V)
+        Start of the topics, by default "documents": each half a few random documents,
+        half the corpus; each half a document and those most like it; the corpus' word
+        frequencies times random factors; the positive parts of singular vectors; or
+        the topics themselves.
     max_iter : int, default=200
         Most iterations.
     tol : float, default=1e-5
@@ -438,7 +439,7 @@ class LearnedModel(TopicModel):
 
     _parameter_constraints = {  # noqa: RUF012
         "n_components": [whole(1)],
-        "init": [StrOptions({"documents", "random", "svd"}), "array-like"],
+        "init": [StrOptions({"documents", "neighbors", "random", "svd"}), "array-like"],
         "max_iter": [whole(1)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "doc_tol": [Interval(Real, 0, None, closed="left")],

@@ -44,6 +44,10 @@ class MedLDA(ClassifierMixin, LearnedModel):
         C, the weight of a document's slack beside its log-likelihood.
     loss : float, default=128.0
         ℓ, the margin asked of every document; 32 in the two-phase paper's comparison.
+    max_pull : float or None, default=2.0
+        How far the margin may move the logarithm of a topic's weight in a document.
+        Without a limit (None, as in the paper) many topics end empty: 35 of 60 on
+        2,000 search snippets, where accuracy was 0.89 and is 0.87 with it.
     word_weights : {"classes"} or None, default="classes"
         ``"classes"``: the model sees ``log(1 + count)`` times how much a word tells
         of the class, ``√KL(p(c|w) ‖ p(c))``, instead of counts; topics are of
@@ -120,6 +124,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
     _parameter_constraints = {  # noqa: RUF012
         "cost": [Interval(Real, 0, None, closed="neither")],
         "loss": [Interval(Real, 0, None, closed="neither")],
+        "max_pull": [Interval(Real, 0, None, closed="neither"), None],
         "word_weights": [StrOptions({"classes"}), None],
         "doc_topic_prior": [PRIOR],
         "topic_word_prior": [PRIOR],
@@ -129,11 +134,13 @@ class MedLDA(ClassifierMixin, LearnedModel):
     _takes_blocks = False
     cost: float = 32.0
     loss: float = 128.0
+    max_pull: float | None = 2.0
     word_weights: str | None = "classes"
     doc_topic_prior: float = 0.5
     topic_word_prior: float = 0.05
     unknown_label: Any = None
     max_iter: int = 30
+    init: Any = "neighbors"
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -174,6 +181,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
             np.full(self.n_components, float(self.doc_topic_prior)),
             float(self.topic_word_prior),
             doc_updates=self.doc_updates,
+            max_pull=self.max_pull,
         )
         self._learn(learning)
         self.margin_violation_ = learning.solve_margin(FINAL_TOL, FINAL_SWEEPS)
