@@ -134,3 +134,26 @@ def test_phrases_are_topics_terms_and_new_texts_have_them(cli, tmp_path):
     new = cli("transform", tmp_path / "m", file, "-o", tmp_path / "theta.csv")
     assert new.exit_code == 0, new.stderr
     assert "not in the model's vocabulary" not in new.stderr
+
+
+def test_guided_topics(cli, check_error, texts, tmp_path):
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_text("# mine\nwater: Sea, fish\n\nanimals: wolf, fox\n")
+    options = ("--min-df", 1, "--max-df", 1.0, "-k", 3)
+    done = cli("fit", texts, "--seeds", seeds, "-o", tmp_path / "m", *options)
+    assert done.exit_code == 0, done.stderr
+    rows = json.loads(cli("topics", tmp_path / "m", "-f", "json").stdout)
+    names = {row["name"]: row["words"] for row in rows}
+    assert "sea" in names["water"][:3]
+    assert "fox" in names["animals"][:3]
+    fit = ("fit", texts, *options, "-o", tmp_path / "n", "--seeds")
+    check_error(cli(*fit, tmp_path / "no.txt"), "a line for each topic")
+    seeds.write_text("water:\n")
+    check_error(cli(*fit, seeds), "line 1: the topic 'water' has no words")
+    seeds.write_text("water: sea\nwater: fish\n")
+    check_error(cli(*fit, seeds), "line 2: the topic 'water' comes twice")
+    seeds.write_text("\n")
+    check_error(cli(*fit, seeds), "has no seed words")
+    check_error(cli(*fit, seeds, "-m", "plsa"), "has no seed words")
+    seeds.write_text("water: sea\n")
+    check_error(cli(*fit, seeds, "-m", "plsa"), "no option --seeds")

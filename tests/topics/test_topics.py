@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 import topicfold
-from topicfold import LDA, PLSA, Topics
+from topicfold import LDA, PLSA, SeededLDA, Topics
 from topicfold.cli.main import app
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError, MissingDependencyError
@@ -243,6 +243,15 @@ def test_any_model():
         Topics(50, min_df=1).fit(TEXTS)
 
 
+def test_guided_topics(tmp_path):
+    model = SeededLDA(seeds={"water": ["boat", "sea"], "trees": ["wood"]})
+    topics = Topics(2, model=model, min_df=1, max_df=1.0).fit(TEXTS)
+    assert topics.data_.topic_names == ("water", "trees")
+    assert topics.transform(["boat and sea"]).argmax() == 0
+    topics.save(tmp_path / "m")
+    assert Topics.load(tmp_path / "m").data_.topic_names == ("water", "trees")
+
+
 def test_first_step_of_a_pipeline():
     pipeline = make_pipeline(Topics(2, min_df=1), LogisticRegression())
     assert clone(pipeline).fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1.0
@@ -308,7 +317,8 @@ def test_hints_name_things_that_are_there():
         name = hint.partition("(")[0].split(".")[0].split(",")[0]
         assert name == "print" or hasattr(Topics, name) or name in ("data_", "model_")
     for hint in _PARAMETERS.values():
-        for name in (*LDA()._get_param_names(), *Topics()._get_param_names()):
+        models = (LDA(), Topics(), SeededLDA())
+        for name in (name for model in models for name in model._get_param_names()):
             hint = hint.replace(f"{name}=", "")
         assert "=" not in hint.replace("vocabulary=", "").replace("n_words=", "")
 

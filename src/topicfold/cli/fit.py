@@ -66,6 +66,15 @@ _Report = Annotated[
         show_default="where the model has topics",
     ),
 ]
+_Seeds = Annotated[
+    Path | None,
+    _fit(
+        "--seeds",
+        metavar="FILE",
+        help="Guided topics: a line for each, its name, a colon and a few words, such "
+        "as space: orbit, launch, moon. The model is seeded then.",
+    ),
+]
 _Keep = Annotated[
     bool,
     typer.Option(
@@ -95,6 +104,7 @@ def fit(
     tol: _Tol = None,
     algorithm: _Algorithm = None,
     device: _Device = "cpu",
+    seeds: _Seeds = None,
     use_labels: _UseLabels = None,
     neighbors: _Neighbors = None,
     similarity: _Similarity = None,
@@ -119,6 +129,7 @@ def fit(
       topicfold fit mails.csv --text body --label folder -o mails-model
       topicfold fit mails.csv --text body --label folder -m fstm-c -o mails-model
       topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
+      topicfold fit reviews.txt --seeds seeds.txt -k 30 -o guided-model
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -135,6 +146,8 @@ def fit(
     )
 
     check_output_folder(output, replace=force)
+    if seeds is not None and model == "lda":
+        model = "seeded"
     entry = find_model(model)
     if report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
@@ -152,6 +165,7 @@ def fit(
             "similarity": similarity,
             "weight": weight,
             "graph": None if graph is None else inputs.read_links(graph),
+            "seeds": None if seeds is None else inputs.read_seeds(seeds),
         },
     )
     check_saveable(estimator)
@@ -161,6 +175,8 @@ def fit(
         _advise_short(corpus, entry)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
+    if "vocabulary" in estimator.get_params(deep=False):
+        estimator.set_params(vocabulary=list(corpus.vocabulary))
     y = _labels_to_use(corpus, entry, use_labels)
     if y is not None and "graph" in estimator.get_params(deep=False):
         _join_classes(estimator, corpus.counts, y)

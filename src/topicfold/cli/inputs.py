@@ -520,6 +520,31 @@ def read_links(path: Path) -> Any:
     return np.array(rows)
 
 
+def read_seeds(path: Path) -> dict[str, list[str]]:
+    """Read seed words: a line for each topic, ``name: word, word``."""
+    if not path.is_file():
+        raise CommandError(
+            f"there is no file {path}. --seeds names a file with a line for each "
+            "topic, such as space: orbit, launch, moon."
+        )
+    seeds: dict[str, list[str]] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, _, rest = line.partition(":")
+        words = [word.strip().lower() for word in rest.split(",") if word.strip()]
+        if not words or name.strip() in seeds:
+            problem = "comes twice" if words else "has no words"
+            raise CommandError(
+                f"{path}, line {number}: the topic {name.strip()!r} {problem}. Write "
+                "its name, a colon and words separated by commas."
+            )
+        seeds[name.strip()] = words
+    if not seeds:
+        raise CommandError(f"{path} has no seed words.")
+    return seeds
+
+
 @contextlib.contextmanager
 def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress | None]:
     """Show how much of a file is read, with the time left; nothing when piped."""
@@ -547,8 +572,8 @@ def _count_known(texts: list[str], saved: ModelFolder, options: TextOptions) -> 
     if saved.vocabulary is None:
         raise CommandError(
             "the model was saved without its vocabulary, so it cannot read raw text. "
-            "Save it with topicfold fit, or with topicfold.persistence.model_folder."
-            "save_model_folder(model, folder, vocabulary=words)."
+            "Save it with topicfold fit, or in Python with model.save(folder, "
+            "vocabulary=words)."
         )
     names = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
     own = saved_options(saved.text)

@@ -13,7 +13,7 @@ import typer
 from topicfold.cli import inputs
 from topicfold.cli.console import csv_table, plain_table, stdout_console
 from topicfold.cli.inputs import Format, read_new_documents, refuse_unused
-from topicfold.cli.messages import printable
+from topicfold.cli.messages import printable, tell
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -70,6 +70,12 @@ def topics(
         refuse_unused(options, "--coherence")
     saved = load_model_folder(folder)
     data = saved.topic_data()
+    if saved.vocabulary is None:
+        tell(
+            "note",
+            "the model was saved without its words, so w0, w1, … are the numbers of "
+            "columns. In Python: model.save(folder, vocabulary=words)",
+        )
     scores = None
     if coherence is not None:
         from topicfold.metrics import npmi_coherence

@@ -31,6 +31,8 @@ _PARAMETERS = {
     "min_cf": "a number of documents here: Topics(20, min_df=5)",
     "vectorizer_model": "an option of Topics: stop_words=, min_df=, ngram_range=, …",
     "language": "said by stop_words='german'",
+    "seed_topic_list": "given to a model: "
+    "Topics(model=SeededLDA(seeds={'space': ['orbit', 'moon']}))",
     "embedding_model": "not there: topics are learned from words",
     "min_topic_size": "not there: give the number of topics, n_topics",
     "top_n_words": "a number of table(n_words=15)",

@@ -38,7 +38,7 @@ from topicfold.topics.views import (
 
 _COUNTING = (
     *("stop_words", "min_df", "max_df", "max_features"),
-    *("ngram_range", "stem", "tokens"),
+    *("ngram_range", "stem", "tokens", "phrases"),
 )
 
 
@@ -56,7 +56,7 @@ class Topics(TransformerMixin, BaseEstimator):
     model : str or estimator, default="lda"
         A name of :func:`topicfold.registry.models`, such as "lda", "ltm" or "fstm", or
         an estimator with parameters of your own, which is copied.
-    stop_words, min_df, max_df, max_features, ngram_range, stem, tokens
+    stop_words, min_df, max_df, max_features, ngram_range, stem, tokens, phrases
         How texts become counts; see :func:`topicfold.corpus.vectorize`.
     random_state : int, default=0
         Seed; an estimator's own goes first.
@@ -92,6 +92,7 @@ class Topics(TransformerMixin, BaseEstimator):
         ngram_range: Sequence[int] = (1, 1),
         stem: str | None = None,
         tokens: Any = "words",
+        phrases: bool = False,
         random_state: int = 0,
         n_jobs: int | None = -1,
         **habits: Any,
@@ -106,6 +107,7 @@ class Topics(TransformerMixin, BaseEstimator):
         self.ngram_range = ngram_range
         self.stem = stem
         self.tokens = tokens
+        self.phrases = phrases
         self.random_state = given.get("random_state", random_state)
         self.n_jobs = given.get("n_jobs", n_jobs)
 
@@ -148,6 +150,7 @@ class Topics(TransformerMixin, BaseEstimator):
             counts.shape[0],
             random_state=self.random_state,
             n_jobs=self.n_jobs,
+            vocabulary=words,  # of models whose seed words are columns
         )
         labels = found.labels
         if supervised:
