@@ -125,11 +125,11 @@ def test_the_second_phase_infers_on_the_device_of_its_base(monkeypatch):
     base = PLSA(2, random_state=0).fit(X)
     model = TwoPhase(base, prefit=True, n_rounds=1)
     model.fit(X, y)
-    assert asked == ["cpu"]
+    assert set(asked) == {"cpu"}
     model.base_.device = "cuda"
     members = np.eye(2, dtype=bool)[y]
     model._label_mixtures(sparse.csr_matrix(X), members, np.full((4, 1), -1))
-    assert asked == ["cpu", "cuda"]
+    assert asked[-1] == "cuda"
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def _fit_one(
         f"{report.seconds:.1f}",
         f"{model.perplexity(test.counts):,.0f}",
         f"{npmi_coherence(data.topics, train.counts).mean():.3f}",
-        f"{topic_diversity(data.topics):.2f}",
+        f"{topic_diversity(data.topics, min(25, data.n_terms)):.2f}",
     ]
     return cells, saved
 

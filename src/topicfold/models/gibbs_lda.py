@@ -125,6 +125,7 @@ class GibbsLDA(DirichletTopics):
     }
     device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
+    _needs_whole_counts = True
     doc_topic_prior: Any = 0.1
     topic_word_prior: float = 0.01
     learn_priors: bool = True

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator
 from dataclasses import field
 from numbers import Integral, Real
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.labels import class_members
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 from topicfold.infer.class_words import (
@@ -79,7 +81,8 @@ class TwoPhase(TopicModel):
     word_weights : {"classes"} or None, default="classes"
         ``"classes"``: both phases and `transform` see ``log(1 + count)`` times how
         much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``, so that topics are of
-        telling words. None: the counts. Experimental: not in the paper.
+        telling words. None: the counts, as always with a base that needs whole counts
+        (GibbsLDA). Experimental: not in the paper.
     regression_weight : float, default=0.5
         Share g of what a ridge regression on the words says of a document's mixture:
         ``(1 − g) θ + g · θ̂``, where θ̂ predicts the mixtures θ* of the last round. Words
@@ -307,7 +310,7 @@ class TwoPhase(TopicModel):
     def _common_start(self, counts: sparse.csr_matrix) -> TopicModel:
         """Return what all parts of cross-fitting start from: no labels are in it."""
         base = FSTM() if self.base is None else self.base
-        if self.word_weights is None or self.prefit:
+        if not self._weighs_words() or self.prefit:
             return self._phase_one(counts)
         seed = check_random_state(base.random_state).randint(2**31 - 1)
         if isinstance(base.random_state, Integral):
@@ -326,7 +329,7 @@ class TwoPhase(TopicModel):
             members = members & seen[:, None]
         for name in FITTED_OPTIONS:
             self.__dict__.pop(name, None)  # of an earlier fit with other options
-        if self.word_weights is not None:
+        if self._weighs_words():
             self.word_weights_ = class_word_weights(counts, members)
             counts = weighted_words(counts, self.word_weights_)
         with already_warned():
@@ -341,6 +344,11 @@ class TwoPhase(TopicModel):
                 theta = self.base_.doc_topics_[seen]
                 self._set_documents(self.base_, counts, theta)
             self._phase_two(counts, members)
+
+    def _weighs_words(self) -> bool:
+        return self.word_weights is not None and not getattr(
+            self.base, "_needs_whole_counts", False
+        )
 
     def _check_base(self) -> None:
         base = self.base
@@ -426,7 +434,7 @@ class TwoPhase(TopicModel):
 
     def _regressors(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """Words of documents as the regression sees them; repeats count less."""
-        return X.log1p() if self.word_weights is None else X
+        return X if hasattr(self, "word_weights_") else X.log1p()
 
     def _with_regression(self, theta: Array, X: sparse.csr_matrix) -> Array:
         found = regressed_mixtures(
@@ -489,7 +497,10 @@ class TwoPhase(TopicModel):
             Rows on the simplex.
         """
         check_is_fitted(self, "base_")
-        X = check_counts(self, X, reset=False, allow_empty=True, blocks=self._plain())
+        X = check_counts(self, X, reset=False, allow_empty=True, blocks=True)
+        if isinstance(X, BlockCorpus) and not self._plain():
+            blocks = itertools.pairwise(X.offsets.tolist())
+            return np.vstack([self.transform(X[first:end]) for first, end in blocks])
         X = self._seen(X)
         with already_warned():
             theta = self.base_.transform(X)
