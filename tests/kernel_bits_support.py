@@ -135,25 +135,32 @@ def word_case(rng, width, dtype):
 
 
 def collapsed_cases(rng, width, dtype):
-    """Both passes of the collapsed link."""
+    """Both passes of the collapsed link: plain, and with own rows and groups."""
     from topicfold.engine import kernels
 
     indptr, indices, counts = make_documents(rng)
     shape = len(indptr) - 1, width
     prior, scale, floor = (rng.random(width).astype(dtype) for _ in range(3))
-    sides = prior, None, scale, floor, None
-    arguments = (
-        indptr, indices, counts, rng.random(shape).astype(dtype),
-        rng.random((200, width)).astype(dtype), *sides, 1, np.empty(shape, dtype),
-        np.empty(len(indices), dtype), np.empty(len(indices), dtype),
-        np.empty(shape[0]),
-    )  # fmt: skip
-    kernel = kernels.collapsed_document_rows
-    yield "collapsed_document_rows", kernel, arguments, shape[0]
-    _, arguments, _ = word_case(rng, width, dtype)
-    *lists, ratio, rows, weights, out = arguments
-    arguments = *lists, ratio[::-1].copy(), ratio, rows, weights, *sides, out
-    yield "collapsed_word_rows", kernels.collapsed_word_rows, arguments, None
+    groups = rng.integers(0, 3, 200).astype(np.int32)
+    rows = [rng.random(shape).astype(dtype) for _ in range(2)]
+    tables = [rng.random((3, width)).astype(dtype) for _ in range(2)]
+    for kind, sides in (
+        ("", (prior, None, scale, floor, None)),
+        ("_sided", (*rows, *tables, groups)),
+    ):
+        arguments = (
+            indptr, indices, counts, rng.random(shape).astype(dtype),
+            rng.random((200, width)).astype(dtype), *sides, 1, np.empty(shape, dtype),
+            np.empty(len(indices), dtype), np.empty(len(indices), dtype),
+            np.empty(shape[0]),
+        )  # fmt: skip
+        kernel = kernels.collapsed_document_rows
+        yield f"collapsed_document_rows{kind}", kernel, arguments, shape[0]
+        _, arguments, _ = word_case(rng, width, dtype)
+        *lists, ratio, weighed, weights, out = arguments
+        numbers = ratio[::-1].copy(), ratio
+        arguments = *lists, *numbers, weighed, weights, *sides, out
+        yield f"collapsed_word_rows{kind}", kernels.collapsed_word_rows, arguments, None
 
 
 def table_cases(rng, width, dtype):

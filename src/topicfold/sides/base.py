@@ -119,6 +119,8 @@ class TopicWeights(NamedTuple):
 class Side(BaseEstimator):
     """Base of all sides; see the module for how to write one.
 
+    Experimental: as the base of sides of your own; hooks and `context` may grow.
+
     Attributes
     ----------
     data : str or None
