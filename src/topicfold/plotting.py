@@ -15,6 +15,7 @@ import numpy as np
 
 from topicfold.choosing.comparison import load_figure
 from topicfold.exceptions import DataError
+from topicfold.report.colors import PALETTE
 from topicfold.report.content import topic_similarity
 from topicfold.report.documents import find_periods
 from topicfold.report.layout import map_documents, topic_anchors
@@ -24,12 +25,8 @@ __all__ = ["classes", "document_map", "over_time", "plot", "similarity", "words"
 
 # Of the many documents so many are drawn, drawn at random.
 MAX_POINTS = 10_000
-# Ten colours of equal weight that colour-blind people can tell from their neighbours
-# (after Okabe and Ito 2008, and Tol 2021), used again in turn.
-COLORS = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b"),
-    *("#332288", "#56b4e9", "#882255", "#117733", "#888888"),
-)
+# Those of the report, used again in turn.
+COLORS = PALETTE["light"]
 
 
 def words(data: TopicData, *, n_topics: int = 12, n_words: int = 8) -> Any:
@@ -82,7 +79,7 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     if len(mixtures) > MAX_POINTS:
         chosen = np.random.default_rng(0).choice(len(mixtures), MAX_POINTS, False)
         mixtures = mixtures[np.sort(chosen)]
-    places = map_documents(mixtures)
+    places = map_documents(mixtures, data.topics)
     main = mixtures.argmax(axis=1)
     figure = _figure((8, 7))
     axes = figure.add_subplot()

@@ -386,6 +386,16 @@ def test_words_are_found_as_they_are_counted():
     assert stems == ["\x010\x02Stems\x03"]
 
 
+def test_phrases_joined_by_underscores_are_found():
+    data = TopicData(
+        topics=[[0.5, 0.3, 0.2]], vocabulary=["new_york", "york", "a"], doc_topics=[[1]]
+    )
+    marked = WordMarker(data).mark(["In New York, or York: new_york"], [0])[0]
+    assert marked.count("\x01") == 3
+    assert "\x02New York\x03" in marked
+    assert "\x02new_york\x03" in marked
+
+
 def test_long_messages_begin_after_their_header():
     mail = "From: a@b.c\nSubject: Foxes\nLines: 3\n\n" + "It runs. " * 100
     assert shorten(mail, 60).startswith("… It runs.")

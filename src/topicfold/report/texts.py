@@ -92,7 +92,8 @@ class WordMarker:
         self._data = data
         self._known = _Columns(data.vocabulary, term_of)
         # Terms of several words are looked for only where there are any.
-        self._longest = min(max(term.count(" ") for term in data.vocabulary) + 1, 4)
+        blanks = max(_as_words(term).count(" ") for term in data.vocabulary)
+        self._longest = min(blanks + 1, 4)
 
     def mark(self, texts: Sequence[str], rows: Sequence[int]) -> list[str]:
         """Return the texts (see `shorten`) of these documents with marked words."""
@@ -165,6 +166,11 @@ class WordMarker:
         return topics
 
 
+def _as_words(term: str) -> str:
+    """Return a term as it stands in a text: phrases may be joined by underscores."""
+    return term.replace("_", " ").strip()
+
+
 class _Columns(dict[str, int]):
     """The column of every word, -1 if it has none; each is found out once."""
 
@@ -172,7 +178,8 @@ class _Columns(dict[str, int]):
         self, vocabulary: Sequence[str], term_of: Callable[[str], str] | None
     ) -> None:
         super().__init__()
-        self._terms = {term: column for column, term in enumerate(vocabulary)}
+        self._terms = {_as_words(term): w for w, term in enumerate(vocabulary)}
+        self._terms |= {term: w for w, term in enumerate(vocabulary)}
         self._term_of = term_of
 
     def __missing__(self, word: str) -> int:

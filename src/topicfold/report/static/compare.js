@@ -13,6 +13,7 @@ const ORDERS_OF_GROUPS = {
   other: ["more in the second", (a, b) => a.gap - b.gap],
   size: ["largest topics first", (a, b) => b.topic.size - a.topic.size],
 };
+const MOST_OTHERS = 500;
 const shown = { order: "gap" };
 
 function groupsOf(report) {
@@ -28,6 +29,10 @@ function groupsOf(report) {
     { name, share: (topic) => report.classShare(code, topic) }]));
   (time?.names ?? []).forEach((name, period) => groups.push([`time ${name}`,
     { name, share: (topic) => report.periodShare(period, topic), words: true }]));
+  for (const side of report.page.sides.filter(({ kind }) => kind === "shares")) {
+    side.rows.slice(0, MOST_OTHERS).forEach((name, row) => groups.push([`${side.name} ${name}`,
+      { name, share: (topic) => report.sum(side.values, row, topic) }]));
+  }
   const found = new Map(groups);
   // Periods are shares of words; next to one, so is everything.
   found.get("all").shareOfWords = (topic) => report.topics[topic].size;

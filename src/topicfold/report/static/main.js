@@ -36,7 +36,7 @@ class App {
     const { page } = this.report;
     const tabs = [["topics", "Topics", true], ["map", "Map", page.documents], ["classes", "Classes", page.classes],
       ["time", "Over time", page.time], ["side", sideTitle(this.report), sideNames(this.report).length], ["similarity", "Similarity", page.similarity && page.counts.topics > 1],
-      ["compare", "Compare", page.classes || page.time], ["slides", "Slides", true], ["fit", "The fit", true]].filter(([, , there]) => there);
+      ["compare", "Compare", page.documents && (page.classes || page.time || sideNames(this.report).length)], ["slides", "Slides", true], ["fit", "The fit", true]].filter(([, , there]) => there);
     this.tabs = tabs.map(([key, text]) => h("a", { href: `#${key}`, "data-tab": key }, text));
     document.getElementById("tabs").append(...this.tabs);
     this.tray = h("span", { class: "tray", role: "status", hidden: true },

@@ -139,8 +139,10 @@ export function showSide(report, box, parameters) {
   const side = tables.find(({ name }) => name === parameters.get("side")) ?? tables[0];
   const at = side.rows.indexOf(parameters.get("row"));
   if (at >= 0) {
-    box.append(h("div", { class: "detail-nav" }, h("a", { class: "back", href: link({ side: side.name }) }, `All ${side.name}`)),
-      h("h2", {}, side.rows[at]), h("div", { class: "columns" }, rowBlock(report, side, at), similarRows(report, side, at)));
+    box.append(h("div", { class: "detail-nav" }, h("a", { class: "back", href: link({ side: side.name }) }, `All ${side.name}`),
+      side.kind === "shares" ? h("a", { class: "button small", href: link({ compare: `${side.name} ${side.rows[at]}`, with: "all" }) },
+        "Compare") : null),
+    h("h2", {}, side.rows[at]), h("div", { class: "columns" }, rowBlock(report, side, at), similarRows(report, side, at)));
     return side.rows[at];
   }
   const best = (row) => {
