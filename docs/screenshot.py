@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Take the picture of the README: the report of the demo, in a browser.
+"""Take the pictures of the README: the report of the demo, in a browser.
 
 Run ``make demo`` first, then ``.venv/bin/python docs/screenshot.py``. It needs the
-``dev`` extra and Chromium, and writes docs/_static/report.png.
+``dev`` extra and Chromium, and writes report.png and report_map.png to docs/_static.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ FLAGS = (
 )
 
 
+PLACES = {"report.png": "#topics", "report_map.png": "#map"}
+
+
 def take(report: Path, picture: Path, place: str) -> None:
     """Save what the report shows at a place, such as ``#map``."""
     with sync_playwright() as engine:
@@ -35,7 +38,13 @@ def take(report: Path, picture: Path, place: str) -> None:
         page = browser.new_page(viewport={"width": 1180, "height": 700})
         page.goto(f"{report.resolve().as_uri()}{place}")
         page.wait_for_selector("html.ready")
-        page.wait_for_timeout(1500)  # the map draws itself bit by bit
+        # Figures and map are drawn a frame after they have their width.
+        while not page.evaluate(
+            "[...document.querySelectorAll('#view .figure')].every(box =>"
+            " box.childElementCount) && [...document.querySelectorAll('canvas')]"
+            ".every(canvas => canvas.scatter.drawn)"
+        ):
+            page.wait_for_timeout(50)
         shot = page.screenshot()
         browser.close()
     # Flat colours: 128 of them make a file of a third of the size.
@@ -47,9 +56,7 @@ def take(report: Path, picture: Path, place: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The report of the demo as a PNG.")
     parser.add_argument("--report", type=Path, default=ROOT / "demo" / "report.html")
-    parser.add_argument(
-        "--picture", type=Path, default=ROOT / "docs" / "_static" / "report.png"
-    )
-    parser.add_argument("--place", default="#topics")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "_static")
     chosen = parser.parse_args()
-    take(chosen.report, chosen.picture, chosen.place)
+    for name, place in PLACES.items():
+        take(chosen.report, chosen.folder / name, place)

@@ -16,7 +16,7 @@ _N_PUSHES = 4
 _RATE = 1.0
 _BLOCK = 256
 # More documents are compared only with those that share a large topic.
-MOST_EXACT = 20_000
+MOST_EXACT = 10_000
 _MOST_COMPARED = 3_000
 _LARGE_TOPICS = 2
 # Cells of the grid on which islands are found, and the water left between them.
@@ -39,7 +39,7 @@ def map_documents(
 
     Notes
     -----
-    Time O(D² K) for exact neighbours of up to 20,000 documents; of more, a document is
+    Time O(D² K) for exact neighbours of up to 10,000 documents; of more, a document is
     compared with up to 3,000 of every topic that is among its two largest. Memory O(D).
 
     References
@@ -57,7 +57,7 @@ def map_documents(
         start = 10.0 * (doc_topics.astype(np.float64) @ (map_topics(topics) - 0.5))
     positions = _apart(start)
     neighbors = nearest_documents(roots, N_NEIGHBORS)
-    n_epochs = _N_EPOCHS if len(roots) <= MOST_EXACT else _N_EPOCHS // 2
+    n_epochs = _N_EPOCHS if len(roots) <= 2 * MOST_EXACT else _N_EPOCHS // 2
     pull_together(positions, neighbors, n_epochs, _N_PUSHES, _RATE)
     return _fit_square(_pull_in_islands(positions))
 

@@ -39,37 +39,44 @@ def topic_tree(
     if n_topics <= _MOST_ORDERED:
         joins = optimal_leaf_ordering(joins, gaps)
     root = to_tree(joins)
-    return _parts(data, root), root.pre_order()
+    return _Groups(data).parts(root), root.pre_order()
 
 
-def _parts(data: TopicData, node: Any) -> list[Any]:
-    """Return the parts of a group: at most `MOST_PARTS`, cut at the largest gaps."""
-    nodes = [node]
-    while len(nodes) < MOST_PARTS:
-        groups = [place for place, part in enumerate(nodes) if not part.is_leaf()]
-        if not groups:
-            break
-        widest = max(groups, key=lambda place: nodes[place].dist)
-        cut = nodes[widest]
-        nodes[widest : widest + 1] = [cut.left, cut.right]
-    return [_part(data, part) for part in nodes]
+class _Groups:
+    """Groups of topics, named by their terms."""
 
+    def __init__(self, data: TopicData) -> None:
+        self.data = data
+        self.sizes = data.topic_sizes()
+        background = np.maximum(data.term_frequencies(), np.finfo(np.float64).tiny)
+        self.background = (1 - NAME_RELEVANCE) * np.log(background)
 
-def _part(data: TopicData, node: Any) -> Any:
-    topics = node.pre_order()
-    if len(topics) == 1:
-        return topics[0]
-    inner = topics if len(topics) <= MOST_PARTS else _parts(data, node)
-    return {"terms": _group_terms(data, topics), "topics": topics, "parts": inner}
+    def parts(self, node: Any) -> list[Any]:
+        """Return at most `MOST_PARTS` parts of a group, cut at the largest gaps."""
+        nodes = [node]
+        while len(nodes) < MOST_PARTS:
+            groups = [place for place, part in enumerate(nodes) if not part.is_leaf()]
+            if not groups:
+                break
+            widest = max(groups, key=lambda place: nodes[place].dist)
+            cut = nodes[widest]
+            nodes[widest : widest + 1] = [cut.left, cut.right]
+        return [self.part(inner) for inner in nodes]
 
+    def part(self, node: Any) -> Any:
+        """Return a topic, or a group with its terms and parts."""
+        topics = node.pre_order()
+        if len(topics) == 1:
+            return topics[0]
+        inner = topics if len(topics) <= MOST_PARTS else self.parts(node)
+        return {"terms": self.terms(topics), "topics": topics, "parts": inner}
 
-def _group_terms(data: TopicData, topics: list[int]) -> list[str]:
-    """Return the terms that mark a group: as those that name a topic."""
-    sizes = data.topic_sizes()[topics]
-    weights = sizes / sizes.sum() if sizes.any() else None
-    row = np.average(data.topics[topics], axis=0, weights=weights).astype(np.float64)
-    background = np.maximum(data.term_frequencies(), np.finfo(np.float64).tiny)
-    with np.errstate(divide="ignore"):
-        scores = np.log(row) - (1 - NAME_RELEVANCE) * np.log(background)
-    places = best_places(np.round(scores, 10), _N_TERMS)
-    return [clean(data.vocabulary[place]) for place in places]
+    def terms(self, topics: list[int]) -> list[str]:
+        """Return the terms that mark a group: as those that name a topic."""
+        sizes = self.sizes[topics]
+        weights = sizes / sizes.sum() if sizes.any() else None
+        row = np.average(self.data.topics[topics], axis=0, weights=weights)
+        with np.errstate(divide="ignore"):
+            scores = np.log(row, dtype=np.float64) - self.background
+        places = best_places(np.round(scores, 10), _N_TERMS)
+        return [clean(self.data.vocabulary[place]) for place in places]
