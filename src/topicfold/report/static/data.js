@@ -8,10 +8,16 @@ const TYPES = {
   float32: Float32Array, float64: Float64Array,
 };
 
-export async function unpack(packed) {
-  const letters = atob(packed.data);
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+export async function unpack(packed) {
+  const bytes = fromBase64(packed.data);
   const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const buffer = await new Response(plain).arrayBuffer();
   if (packed.type === "strings") return new TextDecoder().decode(buffer).split("\x1e");
