@@ -244,6 +244,8 @@ class TopicData:
         Terms are ranked with a relevance of 0.6 (see `top_terms`), so that words
         common to all topics do not stand in every name.
         """
+        if not isinstance(topic, int | np.integer) or isinstance(topic, bool):
+            raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
         if not 0 <= topic < self.n_topics:
             raise DataError(
                 f"There is no topic {topic}; topics are 0 to {self.n_topics - 1}."

@@ -102,8 +102,25 @@ def test_what_is_no_text_says_what_to_give(X, message):
         Topics(4, min_df=1).fit(X)
 
 
-def test_columns_that_are_wrong():
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n_topics": 0}, "n_topics is 0"),
+        ({"n_topics": "20"}, "n_topics is '20'. Give a whole number"),
+        ({"n_topics": 2, "model": 3}, "model is 3. Give the name of a model"),
+    ],
+)
+def test_parameters_that_are_wrong(given, message):
+    with pytest.raises(DataError, match=message):
+        Topics(**given, min_df=1).fit(TEXTS)
+
+
+def test_columns_that_are_wrong(topics):
     pandas = pytest.importorskip("pandas")
+    with pytest.raises(DataError, match=r"row 1 of the data frame.*frame\.dropna\(\)"):
+        Topics(2).fit(pandas.DataFrame({"text": ["fox", None]}))
+    with pytest.raises(DataError, match=r"A topic is a whole number. Got '3'"):
+        topics.words("3")
     frame = pandas.DataFrame({"body": TEXTS})
     with pytest.raises(DataError, match=r"no column 'text'.*It has 'body'"):
         Topics(2).fit(frame)

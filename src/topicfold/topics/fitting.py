@@ -26,6 +26,16 @@ def make_model(
 
     `usual` has parameters that are set where the model says nothing of its own.
     """
+    whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
+    if n_topics is not None and not (whole and n_topics >= 1):
+        raise DataError(
+            f"n_topics is {n_topics!r}. Give a whole number of topics, such as 20."
+        )
+    if not isinstance(model, str) and not hasattr(model, "get_params"):
+        raise DataError(
+            f"model is {model!r}. Give the name of a model, such as 'lda', or an "
+            "estimator, such as LDA(max_iter=50)."
+        )
     if isinstance(model, str):
         made, supervised = _named(model)
         n_topics = n_topics or _DEFAULT_TOPICS
