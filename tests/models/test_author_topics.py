@@ -6,6 +6,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sides_support import planted
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -172,3 +173,12 @@ def test_perplexity_with_authors_is_lower_than_without_words(written):
     frequencies = model.word_frequencies_
     unigram = np.exp(-(X[250:] @ np.log(frequencies + 1e-9)).sum() / X[250:].sum())
     assert known < 0.9 * unigram
+
+
+def test_authors_travel_through_a_grid_search_by_routing(written):
+    X, names, *_ = written
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(AuthorTopics(**FEW), {"n_components": [1, 4]}, cv=2)
+        search.fit(X, authors=names)
+    assert search.best_params_ == {"n_components": 4}
+    assert len(search.best_estimator_.author_names_) == 12

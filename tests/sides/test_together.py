@@ -124,3 +124,30 @@ def test_seeds_and_features():
             shares = model.transform(nothing, features=values)
         assert np.abs(shares[1] - shares[0]).max() > 0.3
         assert (shares[1].argmax() == 1) == named
+
+
+def test_other_counts_and_links():
+    """Half of the documents have tags that tell; links lead from the others to them."""
+    Links = pytest.importorskip("topicfold.sides.links").Links
+    X, i, j, _ = drawn(0.15, 25)
+    topic, bare = 2 * i + j, np.arange(len(i)) % 2 == 1
+    rng = np.random.default_rng(5)
+    tags = rng.poisson(np.where(topic[:, None] == np.arange(8) // 2, 3.0, 0.1)) + 0.0
+    tags[bare] = 0
+    near = [np.flatnonzero(~bare & (topic == t)) for t in range(4)]
+    pairs = [
+        (d, e) for d in np.flatnonzero(bare) for e in rng.choice(near[topic[d]], 2)
+    ]
+    sides = (OtherCounts("tags", weight=3.0), tags), (Links(), np.array(pairs))
+
+    def found(*sides):
+        """Share of documents of which the best topic tells the true one."""
+        best = fitted(X, *sides).doc_topics_.argmax(axis=1)
+        said = [np.bincount(topic[best == t], minlength=4).argmax() for t in range(4)]
+        right = np.array(said)[best] == topic
+        return right[bare].mean(), right[~bare].mean()
+
+    of_tags, of_links, both = found(sides[0]), found(sides[1]), found(*sides)
+    assert min(both) > 0.98
+    assert both[0] > of_tags[0] + MARGIN
+    assert both[1] > of_links[1] + MARGIN / 2
