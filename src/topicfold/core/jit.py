@@ -112,8 +112,8 @@ class _CompileNotice(event.Listener):
         if not self.said and str(module).startswith("topicfold"):
             _CompileNotice.said = True
             _logger.warning(
-                "compiling topicfold's kernels for this machine: 10 to 30 seconds, "
-                "once (later runs read them from numba's cache on disk)"
+                "compiling the kernels that are needed here: some seconds, once per "
+                "machine (later runs read them from numba's cache on disk)"
             )
 
     def on_end(self, event: Any) -> None:

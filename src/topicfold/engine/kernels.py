@@ -200,7 +200,7 @@ def document_rows(
         out_loglik[d] = document_loglik(x, r, row, out_weights)
 
 
-@inline
+@part
 def first_at_least(sorted_words, lo, hi, word):
     """Return the first place of ``lo..hi`` whose word is `word` or a later one.
 
@@ -215,7 +215,7 @@ def first_at_least(sorted_words, lo, hi, word):
     return lo
 
 
-@inline
+@part
 def add_documents(begin, end, tile_document, cursor, ratio, tile_weights, total):
     """Add the weights of a word's documents in one tile, each times its ratio.
 
