@@ -6,15 +6,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from topicfold import AuthorTopics
+from topicfold import AuthorTopics, FeatureLDA, SeededLDA, SupervisedLDA
 from topicfold.sides.tables import side_tables
 
-X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [3, 0, 3, 4]]
+pytestmark = pytest.mark.filterwarnings("ignore::topicfold.exceptions.UnsettledWarning")
+X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [3, 0, 3, 4]] * 5)
+OPTIONS = {"random_state": 0, "max_iter": 5}
 
 
-def test_authors_are_in_the_record_of_a_model(tmp_path):
-    authors = [["Ann"], ["Ann", "Bob"], ["Cid"], ["Bob", "Cid"]]
-    model = AuthorTopics(2, random_state=0, max_iter=20).fit(X, authors=authors)
+def test_authors_are_in_the_record_of_a_model():
+    authors = [["Ann"], ["Ann", "Bob"], ["Cid"], ["Bob", "Cid"]] * 5
+    model = AuthorTopics(2, **OPTIONS).fit(X, authors=authors)
     (table,) = model.topic_data().sides
     assert (table.name, table.kind) == ("authors", "shares")
     assert table.rows == ("Ann", "Bob", "Cid")
@@ -22,33 +24,33 @@ def test_authors_are_in_the_record_of_a_model(tmp_path):
 
 
 def test_features_come_without_the_intercept():
-    side = SimpleNamespace(
-        keyword="features",
-        feature_names_=["intercept", "year"],
-        effects_=np.array([[9.0, 9.0], [1.0, -1.0]]),
-        errors_=np.array([[9.0, 9.0], [0.5, 0.25]]),
-    )
-    (table,) = side_tables([side], ["a"], 2)
-    assert table.rows == ("year",)
-    assert table.values.tolist() == [[1.0, -1.0]]
-    assert table.errors.tolist() == [[0.5, 0.25]]
+    features = {"year": np.arange(20.0), "place": ["here", "there"] * 10}
+    model = FeatureLDA(2, **OPTIONS).fit(X, features=features)
+    (table,) = model.topic_data().sides
+    assert (table.name, table.kind) == ("features", "effects")
+    assert table.rows == ("year", "place=here", "place=there")
+    (side,) = model.sides_
+    assert table.values == pytest.approx(side.effects_[1:], abs=1e-6)
+    assert table.errors == pytest.approx(side.errors_[1:], abs=1e-6)
 
 
-@pytest.mark.parametrize("classes", [None, ["no", "yes"]])
-def test_responses_have_a_row_each(classes):
-    coef = np.array([1.0, 2.0]) if classes is None else np.eye(2)
-    side = SimpleNamespace(keyword="response", coef_=coef, std_errors_=coef / 10)
-    if classes is not None:
-        side.classes_ = np.array(classes)
-    (table,) = side_tables([side], ["a"], 2)
-    assert table.rows == (("response",) if classes is None else ("no", "yes"))
-    assert table.values.shape == (len(table.rows), 2)
+@pytest.mark.parametrize("kind", ["real", "classes"])
+def test_responses_have_a_row_each(kind):
+    y = [1.0, 1.5, 4.0, 3.0] * 5 if kind == "real" else ["no", "no", "yes", "yes"] * 5
+    model = SupervisedLDA(2, kind=kind, **OPTIONS).fit(X, y)
+    (table,) = model.topic_data().sides
+    assert table.kind == "effects"
+    assert table.rows == (("response",) if kind == "real" else ("no", "yes"))
+    (side,) = model.sides_
+    assert table.values == pytest.approx(np.atleast_2d(side.coef_), rel=1e-5)
+    assert table.errors.shape == table.values.shape
 
 
 def test_seeds_are_words_of_the_first_topics():
-    side = SimpleNamespace(keyword=None, seed_words_={"pets": [1, 0]})
-    (table,) = side_tables([side], ["cat", "dog"], 3)
-    assert table.terms == (("dog", "cat"), (), ())
+    model = SeededLDA(3, seeds={"pets": [1, 0]}, **OPTIONS).fit(X)
+    (table,) = model.topic_data(["cat", "dog", "tax", "law"]).sides
+    assert set(table.terms[0]) == {"cat", "dog"}
+    assert table.terms[1:] == ((), ())
 
 
 def test_tables_about_other_topics_are_left_out():
