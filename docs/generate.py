@@ -47,7 +47,12 @@ MODULES = (
 )
 # Modules of which only these are for users: what functions return, mostly.
 SHOWN = {
-    "topicfold.models.classifier": ("Explanation", "TopicReason", "WordReason"),
+    "topicfold.models.classifier": (
+        "Accuracy",
+        "Explanation",
+        "TopicReason",
+        "WordReason",
+    ),
     "topicfold.persistence.model_folder": (
         "ModelFolder",
         "load_model_folder",

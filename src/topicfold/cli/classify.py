@@ -17,6 +17,7 @@ from topicfold.cli.console import (
     show_next,
     working,
 )
+from topicfold.cli.label import document_names, with_answers
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
 
@@ -51,6 +52,12 @@ _Explain = Annotated[
     int,
     typer.Option(min=0, metavar="N", help="Add the N words that spoke for the class."),
 ]
+_Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels", metavar="FILE", help="Answers of topicfold label, with --train."
+    ),
+]
 _Abstain = Annotated[
     float,
     typer.Option(
@@ -76,6 +83,7 @@ def classify(
     train: _Train = False,
     topics: _Topics = None,
     model: _Base = None,
+    labels: _Labels = None,
     check: _Check = True,
     explain: _Explain = 0,
     proba: _Proba = False,
@@ -108,9 +116,9 @@ def classify(
     from topicfold.persistence.model_folder import check_output_folder, save_folder
 
     if not train:
-        if topics is not None or model is not None or force or not check:
+        if any((topics, model, labels, force, not check)):
             raise CommandError(
-                "--topics, --model, --no-check and --force need --train."
+                "--topics, --model, --labels, --no-check and --force need --train."
             )
         _predict(folder, source, options, _Asked(explain, proba, abstain), output)
         return
@@ -123,14 +131,19 @@ def classify(
     found, text = inputs.read_corpus(source, options)
     corpus = inputs.in_memory(found, source)
     show_corpus(corpus)
-    labels = _checked_labels(corpus.labels)
-    classifier = _make_classifier(labels, name, topics, seed, jobs)
-    show_fact("Topics", _choice(classifier.model, labels))
+    given: Any = corpus.labels
+    if labels is not None:
+        if not labels.exists():
+            raise CommandError(f"there is no file {labels}.")
+        given = with_answers(given, labels, document_names(corpus))
+    known = _checked_labels(given)
+    classifier = _make_classifier(known, name, topics, seed, jobs)
+    show_fact("Topics", _choice(classifier.model, known))
     if check:
-        _fit_and_check(classifier, corpus.counts, labels)
+        _fit_and_check(classifier, corpus.counts, known)
     else:
         with working("Learning …"):
-            classifier.set_params(cv=0).fit(corpus.counts, labels)
+            classifier.set_params(cv=0).fit(corpus.counts, known)
     show_fact("Rule", _taught(classifier))
     save_folder(inputs.fitted_folder(classifier, corpus, text), folder)
     show_fact("Saved", str(folder))

@@ -57,7 +57,7 @@ from topicfold.models.side_by_side import SideBySide
 from topicfold.models.two_phase import TwoPhase, deal_documents
 from topicfold.topic_data import TopicData
 
-__all__ = ["Accuracy", "Explanation", "TopicClassifier", "TopicReason", "WordReason"]
+__all__ = ["Accuracy", "Explanation", "TopicReason", "WordReason"]
 
 # Enough documents to calibrate with, where each part takes another fit of the topics.
 ENOUGH = 200
@@ -464,6 +464,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             elif isinstance(model, SideBySide) and model.sees_neighbors:
                 edges = model.models_[0].edges_to(X)
                 theta = model.fold_in_along(X, edges)
+                theta[np.diff(X.indptr) == 0] = 0.0  # no word, nothing is known
                 edges = normalize(edges, norm="l1")
             else:
                 theta = model.transform(X)

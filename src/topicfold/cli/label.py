@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold label``: label documents by hand, those that teach the most first."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicfold.cli import inputs
+from topicfold.cli.console import counted, show_fact, stdout_console, working
+from topicfold.cli.messages import CommandError, printable
+
+if TYPE_CHECKING:
+    from topicfold.corpus import Corpus
+
+BATCH = 10  # answers between two choices of documents
+SHOWN = 1000  # characters of a text
+_HEAD = ("id", "label")
+
+_File = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV file of answers.")]
+_Classes = Annotated[
+    str, typer.Option(metavar="A,B,…", help="Names of the classes, if known.")
+]
+_Number = Annotated[
+    int, typer.Option("--number", "-n", min=1, help="Documents to ask about, at most.")
+]
+
+
+@inputs.takes_text_options(without=("time", "tokens"))
+def label(
+    source: inputs.InputArgument,
+    file: _File,
+    classes: _Classes = "",
+    number: _Number = 50,
+    seed: inputs.SeedOption = 0,
+    jobs: inputs.JobsOption = -1,
+    *,
+    options: inputs.TextOptions,
+) -> None:
+    """Label documents by hand, those that teach a classifier the most first.
+
+    Shows a text and asks for its class: a number, + and the name of a new class, s to
+    skip it, q to end. Every answer is saved in LABELS at once; call it again to go on.
+
+    [bold]Examples[/bold]
+      topicfold label mails.csv labels.csv --text body --classes work,family
+      topicfold classify mail-model mails.csv --train --text body --labels labels.csv
+
+    [bold]In Python[/bold]
+      from topicfold import TopicClassifier
+      TopicClassifier().fit(X, labels).suggest_labels(10)
+    """
+    found, _ = inputs.read_corpus(source, options)
+    corpus = inputs.in_memory(found, source)
+    labels = with_answers(corpus.labels, file, document_names(corpus))
+    names = [name.strip() for name in classes.split(",") if name.strip()]
+    names = list(dict.fromkeys([*names, *sorted(set(labels) - {""})]))
+    skipped: set[int] = set()
+    queue: list[int] = []
+    n_before = sum(map(bool, labels))
+    for asked in range(number):
+        if not queue:
+            queue = _next_documents(corpus.counts, labels, skipped, seed + asked, jobs)
+        if not queue:
+            break
+        document = queue.pop(0)
+        _show(corpus, document, asked + 1, number)
+        answer = _ask(names)
+        if answer == "q":
+            break
+        if answer == "s":
+            skipped.add(document)
+            continue
+        labels[document] = answer
+        _append(file, document_names(corpus)[document], answer)
+    n_known = sum(map(bool, labels))
+    show_fact("Labels", f"{n_known:,} of {len(labels):,}, {n_known - n_before:,} new")
+    if n_known > n_before:
+        show_fact("Saved", str(file))
+
+
+def document_names(corpus: Corpus) -> list[str]:
+    """Return the ids of documents, or their numbers."""
+    n_documents = corpus.counts.shape[0]
+    return corpus.ids or [str(number) for number in range(n_documents)]
+
+
+def with_answers(
+    labels: Sequence[str | None] | None, file: Path, names: Sequence[str]
+) -> list[str]:
+    """Return the labels of documents with the answers in a file, later ones last."""
+    known = [(label or "").strip() for label in labels or [""] * len(names)]
+    if not file.exists():
+        return known
+    place = {name: number for number, name in enumerate(names)}
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream)
+        if tuple(rows.fieldnames or ())[:2] != _HEAD:
+            raise CommandError(f"{file} does not begin with the columns id,label.")
+        answers = [(row["id"], (row["label"] or "").strip()) for row in rows]
+    strange = [name for name, _ in answers if name not in place]
+    if strange:
+        raise CommandError(
+            f"{file} has labels for {counted(len(strange), 'document')} that the input "
+            f"does not have (first: {strange[0]!r}). Give the input it was made with."
+        )
+    for name, answer in answers:
+        known[place[name]] = answer
+    return known
+
+
+def _append(file: Path, name: str, answer: str) -> None:
+    """Save one answer at the end of the file."""
+    new = not file.exists()
+    with file.open("a", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        if new:
+            writer.writerow(_HEAD)
+        writer.writerow((name, answer))
+
+
+def _next_documents(
+    counts: Any, labels: list[str], skipped: set[int], seed: int, jobs: int
+) -> list[int]:
+    """Return documents without a label: random ones until two classes are known."""
+    import numpy as np
+
+    from topicfold import TopicClassifier
+
+    unlabelled = [d for d, label in enumerate(labels) if not label and d not in skipped]
+    if len(set(labels) - {""}) < 2:
+        order = np.random.default_rng(seed).permutation(unlabelled)
+        return [int(document) for document in order[:BATCH]]
+    with working("Choosing documents …"):
+        model = TopicClassifier(cv=0, n_jobs=jobs).fit(counts, labels)
+        order = model.suggest_labels(BATCH + len(skipped))
+    return [int(document) for document in order if document not in skipped][:BATCH]
+
+
+def _show(corpus: Corpus, document: int, number: int, total: int) -> None:
+    from rich.text import Text
+
+    console = stdout_console()
+    name = document_names(corpus)[document]
+    console.print(Text(f"\n{number}/{total}  {printable(name)}", style="bold"))
+    if corpus.texts is not None:
+        text = " ".join(corpus.texts[document].split())
+    else:  # counts alone: the most frequent words
+        row = corpus.counts[[document]]
+        order = (-row.data).argsort(kind="stable")[:40]
+        text = " ".join(corpus.vocabulary[w] for w in row.indices[order])
+    more = " …" if len(text) > SHOWN else ""
+    console.print(Text(printable(text[:SHOWN]) + more))
+
+
+def _ask(names: list[str]) -> str:
+    """Return a class, ``"s"`` or ``"q"``; a new class is added to the names."""
+    choices = "  ".join(f"{place} {name}" for place, name in enumerate(names, 1))
+    while True:
+        try:
+            text = input(f"{printable(choices)}  +name, s, q: ".lstrip()).strip()
+        except EOFError:
+            return "q"
+        if text in ("s", "q"):
+            return text
+        if text.startswith("+") and text[1:].strip():
+            name = text[1:].strip()
+            if name not in names:
+                names.append(name)
+            return name
+        if text.isdigit() and 1 <= int(text) <= len(names):
+            return names[int(text) - 1]
+        if text in names:
+            return text

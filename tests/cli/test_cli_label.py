@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+import csv
+
+import pytest
+
+LAND = "red fox wolf forest deer bear run tree"
+SEA = "blue fish swim deep sea wave salt whale"
+OPTIONS = ("--text", "body", "--min-df", 1, "--max-df", "1.0", "--jobs", 1)
+
+
+@pytest.fixture
+def mails(tmp_path):
+    file = tmp_path / "mails.csv"
+    rows = []
+    for i in range(30):
+        words = (LAND if i % 2 else SEA).split()
+        rows.append(" ".join(words[(i + j * 3) % 8] for j in range(6)) + f" x{i}")
+    file.write_text("body\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Give the lines that a person would type, in order."""
+
+    def give(*lines):
+        left = iter(lines)
+        asked = []
+
+        def answer(prompt=""):
+            asked.append(prompt)
+            try:
+                return next(left)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", answer)
+        return asked
+
+    return give
+
+
+def read(file):
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_answers_are_saved_at_once_and_taken_up_again(cli, mails, answers, tmp_path):
+    file = tmp_path / "labels.csv"
+    asked = answers("?", "9", "1", "s", "+sky", "3")
+    result = cli("label", mails, file, "--classes", "land, sea", *OPTIONS)
+    assert result.exit_code == 0, result.stderr
+    assert [row["label"] for row in read(file)] == ["land", "sky", "sky"]
+    assert "1 land  2 sea  +name, s, q" in asked[0]
+    assert "3 of 30, 3 new" in result.stdout
+    first = {row["id"] for row in read(file)}
+    answers("land", "2", "1", "q")
+    result = cli("label", mails, file, "--classes", "land", *OPTIONS)
+    assert result.exit_code == 0, result.stderr
+    assert "6 of 30, 3 new" in result.stdout
+    rows = read(file)
+    assert [row["label"] for row in rows[3:]] == ["land", "sky", "land"]
+    assert len({row["id"] for row in rows}) == 6  # none is asked about twice
+    assert first < {row["id"] for row in rows}
+
+
+def test_a_classifier_learns_from_the_answers(cli, check_error, mails, tmp_path):
+    file = tmp_path / "labels.csv"
+    lines = [f"{i},{'land' if i % 2 else 'sea'}" for i in range(8)]
+    file.write_text("id,label\n" + "\n".join(lines) + "\n0,land\n0,sea\n")
+    train = ("classify", tmp_path / "model", mails, "--train", "-k", 3, *OPTIONS)
+    result = cli(*train, "--labels", file)
+    assert result.exit_code == 0, result.stderr
+    assert "8 of 30 documents have a label" in result.stdout
+    new = tmp_path / "new.csv"
+    new.write_text(f"body\n{LAND}\n{SEA}\nnothing known\n")
+    asked = ("classify", tmp_path / "model", new, "--text", "body", "--proba")
+    rows = list(csv.DictReader(cli(*asked, "--abstain", "0.6").stdout.splitlines()))
+    assert [row["class"] for row in rows] == ["land", "sea", ""]
+    assert float(rows[0]["probability"]) > 0.6 > float(rows[2]["probability"])
+    check_error(cli(*asked, "--labels", file), "need --train")
+    missing = cli(*train, "--force", "--labels", tmp_path / "none.csv")
+    check_error(missing, "there is no file")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id,label\n99,land\n", "labels for 1 document that the input does not have"),
+        ("a,b\n1,2\n", "does not begin with the columns id,label"),
+    ],
+)
+def test_labels_of_other_documents(
+    cli, check_error, mails, answers, tmp_path, content, message
+):
+    file = tmp_path / "labels.csv"
+    file.write_text(content)
+    answers()
+    check_error(cli("label", mails, file, *OPTIONS), message)
+
+
+def test_documents_without_texts_are_shown_by_words(
+    cli, write_counts, answers, tmp_path
+):
+    counts = write_counts([[3, 0, 1], [0, 2, 2], [1, 1, 0]], ["fox", "sea", "sky"])
+    answers("+x", "q")
+    result = cli("label", counts, tmp_path / "labels.csv", "-n", 2)
+    assert result.exit_code == 0, result.stderr
+    assert "1/2" in result.stdout
+    assert any(word in result.stdout for word in ("fox sky", "sea sky", "fox sea"))
+    assert len(read(tmp_path / "labels.csv")) == 1
