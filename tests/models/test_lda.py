@@ -367,3 +367,10 @@ def test_start_from_neighbors_of_a_sample(planted, monkeypatch):
     X, topics = planted[0].astype(float), planted[2]
     start = initial_topics(X, 4, "neighbors", np.random.RandomState(0))
     assert matched_overlap(start, topics) > 0.5
+
+
+def test_doc_updates_are_refused_where_they_have_no_meaning(planted):
+    with pytest.warns(FutureWarning, match="doc_updates"):
+        model = LDA(3, doc_updates=4)
+    with pytest.raises(DataError, match="doc_updates has no meaning"):
+        model.fit(planted[0])

@@ -54,7 +54,7 @@ def few_label_accuracy(model, X, y, seed, n_labels=3):
 def test_two_moons_need_the_graph(moons):
     X, y = moons
     models = {
-        "plsa": PLSA(10),
+        "plsa": PLSA(10, init="documents"),
         "ltm": LocallyConsistentPLSA(10, weight=10.0),
         "laplacian": PLSA(
             10,

@@ -84,7 +84,7 @@ _Keep = Annotated[
 ]
 
 # Words that count, fewer than which make a text short
-# (benchmarks/results/short_texts.md).
+# (benchmarks/results/lda_quality.md).
 SHORT_TEXT = 20
 
 

@@ -397,7 +397,8 @@ class LearnedModel(TopicModel):
     n_components : int, default=10
         Number of topics.
     init : {"documents", "neighbors", "random", "svd"} or array (K, V)
-        Start of the topics, by default "documents": each half a few random documents,
+        Start of the topics (PLSA's and MedLDA's is "neighbors", others' "documents"):
+        each half a few random documents,
         half the corpus; each half a document and those most like it; the corpus' word
         frequencies times random factors; the positive parts of singular vectors; or
         the topics themselves.

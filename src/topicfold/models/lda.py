@@ -405,6 +405,12 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     def _check_combination(self) -> None:
         if self.batch_size is not None:
             self._check_learned_priors("a batch_size")
+        plain = self._whole_cvb0() and self.phi_step is None
+        if plain and self.doc_updates != LDA.doc_updates:
+            raise DataError(
+                "doc_updates has no meaning for algorithm='cvb0', which updates every "
+                "document once per pass; leave it out."
+            )
         if self.phi_step is not None and not self._whole_cvb0():
             raise DataError(
                 "phi_step works with algorithm='cvb0' and batch_size=None only: the "

@@ -87,6 +87,7 @@ class GraphPLSA(PLSA):
     )
     graph: Any = None
     transform_neighbors: bool = False
+    init: Any = "documents"
     #: The parameter that adapts to the graph, and its value where that has full trust.
     _adapted: ClassVar[str] = "weight"
     _full_strength: ClassVar[float]

@@ -94,7 +94,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
     Notes
     -----
     Mixtures and margin answer each other in turn, each as if the other stood still.
-    With ``cost=1, loss=1`` the objective was never seen to fall. With the defaults it
+    With ``cost=1, loss=1`` the objective was never seen to fall. Without `max_pull` it
     falls in every other of the later iterations, by up to 1.6 % on oh0, and a fit ends
     with `max_iter`, not `tol`; what is predicted does not swing: accuracy on oh0 with
     20 topics was 0.915 to 0.925 after 10, 20, 25, 30, 40 and 60 iterations.

@@ -70,6 +70,7 @@ class PLSA(SidedModel, StreamedModel):
     }
     theta_step: ThetaStep | None = None
     phi_step: PhiStep | None = None
+    init: Any = "neighbors"
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
