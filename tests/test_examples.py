@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="no examples here"
 # What each prints, in part; those of None need another process.
 PRINTED = {
     "authors": "most like scipy.signal",
+    "features_labels_seeds": "of the unknown ones found",
     "citations": "overlap of linked documents",
     "class_topics": "because of:",
     "few_labels": "LocallyConsistentPLSA",
