@@ -82,6 +82,7 @@ class SidedLda(Cvb0):
         self._topic_side = sides.one("topics")
         self._plain: Array | None = None
         self._documents: OwnShare | None = None
+        self._prior: Array | None = None
         self._own: OwnShare | None = None
         self._group_totals = np.zeros((len(groups), engine.n_topics))
         options: dict[str, Any] = {
@@ -194,8 +195,9 @@ class SidedLda(Cvb0):
             self.parameters = np.add(documents, alpha, out=self.parameters)
             return
         own = self._documents
-        if own is None or tilt is not None or prior is not None:
+        if own is None or tilt is not None or prior is not self._prior:
             own = self._documents = self._own_rows(tilt, prior)
+            self._prior = prior
         if own.scale is not None:
             documents = np.multiply(documents, own.scale, out=self.parameters)
         self.parameters = np.add(documents, own.floor, out=self.parameters)

@@ -35,7 +35,7 @@ from topicfold.sides.design import (
 Matrix = NDArray[np.float64]
 # Passes between two searches for λ, and steps of one.
 LEARN_EVERY = 10
-SEARCH_STEPS = 10
+SEARCH_STEPS = 5
 INTERCEPT_VARIANCE = 10.0
 # Limits of log α: beyond them ln Γ loses what α says.
 LOG_LIMITS = -20.0, 10.0
@@ -225,6 +225,7 @@ class Features(Side):
     effects_: Matrix
     errors_: Matrix
     prior_: Matrix
+    _now: Matrix | None = None
 
     def learn(self, counts: Array, data: Any, context: SideContext) -> None:
         """Search for λ, every few passes."""
@@ -241,6 +242,7 @@ class Features(Side):
                 max_iter=SEARCH_STEPS,
             )
             self._scale(data, context)
+            self._now = None
 
     def finish(self, counts: Array, data: Any, context: SideContext) -> None:
         """Find the standard errors, once the fit is done."""
@@ -249,14 +251,22 @@ class Features(Side):
         self.errors_ = effect_errors(
             data, self.effects_, exact, exact.sum(axis=1), self._precision()
         )
-        self.prior_ = self.prior(data, context).mean(axis=0)
+        self.prior_ = self._alpha(data).mean(axis=0)
+        self._now = None
 
     def prior(self, data: Any, context: SideContext) -> Matrix:
         """Return α (D, K)."""
         if data is None:
             return self.prior_[None]
         self._begin(context)
-        logs = np.clip(data @ self.effects_, *LOG_LIMITS)
+        if not context.fitting:
+            return self._alpha(data)
+        if self._now is None:  # it stays the same until λ is learned again
+            self._now = self._alpha(data)
+        return self._now
+
+    def _alpha(self, design: Any) -> Matrix:
+        logs = np.clip(design @ self.effects_, *LOG_LIMITS)
         return np.asarray(np.exp(logs) * self.scale_)
 
     def _begin(self, context: SideContext) -> None:

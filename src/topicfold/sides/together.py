@@ -55,7 +55,8 @@ class SideData:
             return None
         side, data = found
         shape = (self.context.n_documents, self.context.n_topics)
-        return np.broadcast_to(side.prior(data, self.context), shape)
+        prior = side.prior(data, self.context)
+        return prior if prior.shape == shape else np.broadcast_to(prior, shape)
 
     def tilt(self, counts: Array) -> Array | None:
         """Return ``exp(δ − max δ)`` (D, K) of all evidence; None without any."""
