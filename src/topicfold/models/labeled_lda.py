@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.models.base import already_warned, whole
 from topicfold.models.lda import SidedLDA
 from topicfold.sides.base import Side
-from topicfold.sides.labels import MOST_CALIBRATED, Labels
+from topicfold.sides.labels import MOST_CALIBRATED, MOST_PAIRS, Labels
 
 
 class LabeledLDA(SidedLDA):
@@ -165,10 +165,11 @@ class LabeledLDA(SidedLDA):
     def _calibrated(self, X: Any, labels: Any) -> Self:
         """Learn what shares mean, from documents folded in without their labels."""
         side = self._side(Labels)
-        if side.several_:
+        if side.several_ and len(side.classes_):
             with already_warned():
                 counts = self._counts(X, blocks=True)
-                some = counts[: min(counts.shape[0], MOST_CALIBRATED)]
+                n_some = min(MOST_CALIBRATED, MOST_PAIRS // len(side.classes_) + 1)
+                some = counts[: min(counts.shape[0], n_some)]
                 theta = self._sided_mixtures(self._seen(some), {})
             context = self._side_context(
                 counts, n_topics=len(self.components_), fitting=False

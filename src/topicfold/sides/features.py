@@ -40,7 +40,7 @@ INTERCEPT_VARIANCE = 10.0
 # Limits of log α: beyond them ln Γ loses what α says.
 LOG_LIMITS = -20.0, 10.0
 # Columns up to which errors take account of how columns go together.
-MOST_JOINT = 1000
+MOST_JOINT = 300
 
 
 def dirichlet_multinomial(
@@ -121,7 +121,7 @@ def effect_errors(
             H += np.diag(precision[:, k])
         inverse = np.linalg.inv(H)
         middle = _weighted_gram(design, gradients[:, k])
-        errors[:, k] = np.sqrt(np.einsum("ij,jk,ik->i", inverse, middle, inverse))
+        errors[:, k] = np.sqrt(((inverse @ middle) * inverse).sum(axis=1))
     return errors
 
 

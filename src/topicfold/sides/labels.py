@@ -22,8 +22,9 @@ from topicfold.exceptions import DataError, DataWarning
 from topicfold.sides.base import Side, SideContext
 
 _LISTS = list | tuple | set | frozenset | np.ndarray
-# Documents that say how large the share of a label is where it is given.
-MOST_CALIBRATED = 5000
+# Documents, and pairs of a document and a label, that say how large the share of a
+# label is where it is given.
+MOST_CALIBRATED, MOST_PAIRS = 2000, 500_000
 
 
 class KnownLabels(NamedTuple):
