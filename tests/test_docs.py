@@ -122,7 +122,7 @@ def test_shown_names_exist_and_are_documented(generate):
 def test_methods_of_scikit_learn_are_told_from_ours(generate):
     ours, inherited = generate._members(topicfold.LDA)
     assert {"fit", "transform", "partial_fit", "perplexity"} <= set(ours)
-    assert {"fit_transform", "set_output"} <= set(inherited)
+    assert "set_output" in inherited
     assert "load" in generate._members(topicfold.TopicData)[0]
     assert "decision_function" in generate._members(topicfold.TopicClassifier)[0]
 
