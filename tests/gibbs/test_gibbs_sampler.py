@@ -6,13 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from gibbs_reference import ExactState, log_joint
 from scipy import sparse
 from scipy.stats import chi2
 from tests_support import draw_corpus
 
 from topicfold.gibbs import sampler
 from topicfold.gibbs import sampler_kernels as kernels
-from topicfold.gibbs.reference import ExactState, log_joint
 from topicfold.gibbs.sampler import CollapsedGibbs
 from topicfold.gibbs.tokens import Tokens
 

@@ -5,13 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from gibbs_reference import left_to_right as plain_left_to_right
 from scipy import sparse
 
 from topicfold import LDA
 from topicfold.corpus.splits import complete_split
 from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
-from topicfold.gibbs.reference import left_to_right as plain_left_to_right
 from topicfold.metrics import completion_perplexity, left_to_right_log_likelihood
 
 ALPHA = np.array([0.4, 0.7, 0.2])

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 
+import frank_wolfe_reference as reference
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicfold.exceptions import DataError
-from topicfold.infer import reference
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.infer.frank_wolfe_kernels import PROBABILITY_FLOOR
 

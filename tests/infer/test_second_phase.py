@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import frank_wolfe_reference as reference
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +11,7 @@ from scipy.special import psi
 
 from topicfold.core.labels import indicator_members
 from topicfold.exceptions import DataError
-from topicfold.infer import reference, two_phase
+from topicfold.infer import two_phase
 from topicfold.infer.two_phase import (
     _merge,
     class_neighbors,

@@ -2,7 +2,7 @@
 """Collapsed Gibbs sampling of LDA's topics, in parallel and reproducible.
 
 The exact sampler draws ``z_i ~ P(z_i | all other z)`` token after token
-(`reference.exact_sweep`). This one draws every document's tokens one after another
+(`gibbs_reference.exact_sweep` of the tests). This one draws the tokens of a document
 exactly as that one does with respect to the document's own counts N_dk, but with the
 word counts N_wk and N_k as they were when its *block* of documents began, the token
 itself left out. Blocks follow one another, and the counts are brought up to date after

@@ -7,7 +7,7 @@ The document step draws new topics for the tokens of a range of documents, from
 
 without the token itself, with the counts N_wk and N_k of the last word step. The word
 step brings these up to date, each word by its one owner. Equivalent to
-`reference.conditional`, which computes all K terms; here a token of
+`gibbs_reference.conditional` of the tests, which computes all K terms; here a token of
 
 - a frequent word costs the topics of its document: ``N_dk (N_wk + η)/…`` over those,
   and one number for all ``α_k (N_wk + η)/…``, whose topic is looked for when chosen;

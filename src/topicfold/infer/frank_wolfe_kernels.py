@@ -35,7 +35,7 @@ def infer_documents(
     indptr, indices, data, table, known, class_of_doc, class_weights, pairwise,
     max_iter, tol, out_indices, out_data, out_counts, out_info,
 ):  # fmt: skip
-    """Infer θ of a range of documents; equivalent to `reference.frank_wolfe`.
+    """Infer θ of a range of documents; as `frank_wolfe_reference` of the tests does.
 
     `indptr` (n + 1,), `indices` and `data` (nnz,) are CSR rows; `table` (V, 2 K) is
     φᵀ with the floor and beside it its logarithm; `known` (V,) marks words that some
