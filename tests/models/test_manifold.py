@@ -97,7 +97,8 @@ def test_pareto_lowers_neither_objective(planted):
 @pytest.mark.parametrize("model", [LaplacianPLSA, LocallyConsistentPLSA])
 def test_weight_zero_is_plsa_bit_for_bit(model, planted):
     X = planted[0]
-    plain = PLSA(4, phi_step=DirichletPhi(1.05), random_state=0, max_iter=20).fit(X)
+    options = {"phi_step": DirichletPhi(1.05), "init": "documents", "max_iter": 20}
+    plain = PLSA(4, random_state=0, **options).fit(X)
     same = model(4, weight=0.0, random_state=0, max_iter=20).fit(X)
     np.testing.assert_array_equal(plain.doc_topics_, same.doc_topics_)
     np.testing.assert_array_equal(plain.components_, same.components_)
