@@ -205,6 +205,19 @@ def test_teaching_takes_the_surest_of_each_class(corpus):
     np.testing.assert_array_equal(taught.classes_, [0, 1])
 
 
+def test_classes_count_alike_however_many_labels_they_have():
+    rng = np.random.default_rng(0)
+    features = np.r_[rng.normal(-0.5, 0.4, (60, 2)), rng.normal(0.5, 0.4, (60, 2))]
+    codes = np.full(120, -1)
+    codes[:30], codes[60] = 0, 1
+    y = np.repeat([0, 1], 60)
+    unweighted = LogisticRegression(C=10.0).fit(features[codes >= 0], y[codes >= 0])
+    for graph in (None, sparse.csr_array((120, 120))):
+        found = teach(features, codes, graph).predict(features)
+        rare = (found == 1)[60:].mean()
+        assert rare > (unweighted.predict(features) == 1)[60:].mean() + 0.1
+
+
 def test_a_wrong_class_is_no_reason_for_certainty():
     codes = np.array([0, 1, 0, 1])
     perfect = np.where(codes[:, None] == [0, 1], 1.0, 0.0)

@@ -53,18 +53,14 @@ RECIPES = (
 )
 
 
-def teach(
-    features: Array,
-    codes: Codes,
-    graph: sparse.csr_array | None = None,
-    classifier: Any = None,
-) -> Any:
+def teach(features: Array, codes: Codes, graph: sparse.csr_array | None = None) -> Any:
     """Return a classifier of the documents with a class number; -1 is unknown.
 
-    With `graph`, whose rows sum to 1 or 0, it then teaches itself once.
+    Classes count alike, however many labels they have. With `graph`, whose rows sum to
+    1 or 0, it then teaches itself once, and classes count by what it found.
     """
-    if classifier is None:
-        classifier = LogisticRegression(C=10.0, max_iter=200, tol=1e-3)
+    options = {"C": 10.0, "max_iter": 200, "tol": 1e-3}
+    classifier = LogisticRegression(class_weight="balanced", **options)
     known = np.flatnonzero(codes >= 0)
     rule = classifier.fit(features[known], codes[known])
     unknown = codes < 0
@@ -84,7 +80,7 @@ def teach(
         n_sure = min(int(np.ceil(SURE_SHARE * len(rows))), most)
         taught[rows[np.argsort(-sure[rows], kind="stable")[:n_sure]]] = code
     chosen = np.flatnonzero(taught >= 0)
-    return classifier.fit(features[chosen], taught[chosen])
+    return LogisticRegression(**options).fit(features[chosen], taught[chosen])
 
 
 def decisions(rule: Any, features: Array, classes: NDArray[Any]) -> Array:
