@@ -171,6 +171,10 @@ _BUILT_IN = (
         "supervised", labels="must", classifies=True, options={"kind": "classes"},
     ),
     _own(
+        "rtm", "relational:RelationalLDA", "LDA that predicts links", "RTM",
+        "relational",
+    ),
+    _own(
         "lsi", "lsi:LSI", "latent semantic indexing, for search", "LSI", "lsa",
         kind="features", options={"keep_documents": True},
         next_command='topicfold search {} "WORDS"',

@@ -163,7 +163,7 @@ class SupervisedLDA(SidedLDA):
         own = self.sides_[0]
         self.weight_scores_: list[tuple[float, float]] = []
         if self.weight is None:
-            trials = weight_trials(self, counts, side_data)
+            trials = weight_trials(self, counts, side_data, WEIGHTS)
             losses = {
                 weight: side.held_out_deviances_
                 for weight, side in trials.items()
@@ -336,9 +336,12 @@ class SupervisedLDA(SidedLDA):
 
 
 def weight_trials(
-    model: LDA, counts: Any, side_data: Mapping[str, Any]
+    model: LDA, counts: Any, side_data: Mapping[str, Any], shares: Sequence[float]
 ) -> dict[float, Any]:
-    """Return the model's own side, fitted with each weight and a part held out."""
+    """Return the model's own side, fitted with each weight and a part held out.
+
+    `shares` are the weights in mean lengths of a document.
+    """
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     given = model.get_params(deep=False)
     options = {name: given[name] for name in LDA().get_params() if name in given} | {
@@ -351,7 +354,7 @@ def weight_trials(
     own, *others = model._all_sides()
     length = float(np.asarray(counts.sum(axis=1)).mean())
     found = {}
-    for weight in (share * length for share in WEIGHTS):
+    for weight in (share * length for share in shares):
         side = clone(own).set_params(weight=weight, held_out=TRIAL_SHARE)
         trial = LDA(**options | {"sides": [side, *others]}).fit(counts, **side_data)
         found[weight] = trial.sides_[0]

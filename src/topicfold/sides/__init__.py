@@ -6,6 +6,7 @@ from topicfold.sides.authors import Authors
 from topicfold.sides.base import Side, SideContext, TopicWeights
 from topicfold.sides.features import Features
 from topicfold.sides.labels import Labels
+from topicfold.sides.links import Links
 from topicfold.sides.matrices import OtherCounts
 from topicfold.sides.response import Response
 from topicfold.sides.seeds import Seeds
@@ -14,6 +15,7 @@ __all__ = [
     "Authors",
     "Features",
     "Labels",
+    "Links",
     "OtherCounts",
     "Response",
     "Seeds",

@@ -235,7 +235,7 @@ class Response(Side):
         self._store(
             fit_coefficients(
                 self.kind,
-                _assignments(counts, context)[data.known],
+                assignments_of(counts, context)[data.known],
                 data.targets[data.known],
                 ridge=LEARNING_RIDGE,
                 center=self._center,
@@ -249,7 +249,7 @@ class Response(Side):
     ) -> Array:
         """Return δ, after a step of u."""
         coef = self._coef
-        assignments = _assignments(counts, context)
+        assignments = assignments_of(counts, context)
         predictors = assignments @ coef
         mixed = (assignments + 1.0 / context.n_topics) / 2
         spread = (mixed @ coef**2 - (mixed @ coef) ** 2).sum(axis=1)
@@ -264,7 +264,7 @@ class Response(Side):
         """Return ``w Σ log p(y_d)``, up to a constant."""
         if not hasattr(self, "coef_"):
             return 0.0
-        predictors = _assignments(counts, context)[data.known] @ self._coef
+        predictors = assignments_of(counts, context)[data.known] @ self._coef
         fits = log_likelihoods(self.kind, data.targets[data.known], predictors)
         return float(self.weight_ * fits.sum())
 
@@ -379,7 +379,7 @@ class Response(Side):
             raise ValueError("coef_ of a response is not finite, or its scale is 0")
 
 
-def _assignments(counts: Array, context: SideContext) -> Matrix:
+def assignments_of(counts: Array, context: SideContext) -> Matrix:
     """Return z̄, even where a document has no words."""
     lengths = np.asarray(context.lengths, dtype=np.float64)[:, None]
     shares = counts / np.maximum(lengths, 1e-30)
