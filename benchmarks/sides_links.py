@@ -143,11 +143,12 @@ def measure(corpora: Path, name: str, model: str, seed: int) -> dict:
 
 def page(rows: list[dict]) -> str:
     """Return the table."""
+    splits = len({row["seed"] for row in rows})
     lines = [
         "# Citations of new documents, from their words alone",
         "",
         "`python -m benchmarks.sides_links --corpora DIR --write`. A fifth of the"
-        f" documents is held out, {SPLITS} splits, means. For each citation between a"
+        f" documents is held out, {splits} splits, means. For each citation between a"
         " held-out and a training document, the training documents are ranked for the"
         " held-out one; lower ranks are better. All topic models have the same"
         " regression of shared topics; with neighbours means that a training document"

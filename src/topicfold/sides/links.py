@@ -32,8 +32,6 @@ from scipy.special import expit
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.graph.inverted_lists import InvertedLists
-from topicfold.graph.user_graph import check_graph
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.linear import MOST_HALVINGS, SETTLED, Matrix
 from topicfold.sides.response import assignments_of
@@ -163,6 +161,9 @@ class Links(Side):
                 "documents from their words. suggest_links says what they may be "
                 "linked to."
             )
+        # The package of graphs is large, and only links need it.
+        from topicfold.graph.user_graph import check_graph
+
         self._check_parameters()
         size = context.n_documents
         try:
@@ -321,6 +322,8 @@ class Links(Side):
         at. Shares below 1 % and topics with negative coefficients do not count in the
         search; the probabilities of what is found are exact.
         """
+        from topicfold.graph.inverted_lists import InvertedLists
+
         known = InvertedLists(_sparse_roots(self.link_topics_), take_min=False)
         queries = _sparse_roots(theta) * np.maximum(self.coef_, 0.0)
         n = min(n, len(self.link_topics_) - exclude_self)
