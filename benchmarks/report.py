@@ -217,7 +217,8 @@ def write(results):
     lines = [
         "# The report",
         "",
-        "Fit: LDA with default settings; planted documents have none. Report: "
+        "Fit: LDA with the passes and threads that the command was given "
+        "(`--max-iter`, `--jobs`); planted documents have none. Report: "
         "`write_report` with default settings. Open: from navigation to the finished "
         "page, at its map; CPU: how long its main thread worked for that, whatever "
         "else the machine did. Frames: while the map of all documents is dragged, and "
