@@ -197,7 +197,7 @@ def main() -> None:
         "# Features of documents: what they are worth, what they cost",
         "",
         f"`python -m benchmarks.sides_features`, {MAX_ITER} passes, one thread, mean "
-        f"over splits ({args.splits}; tomotopy: the first, until it reaches FeatureLDA's "
+        f"over splits ({args.splits}; tomotopy: one, until it reaches FeatureLDA's "
         "perplexity at half the words, takes 5 times its CPU time, or 500 iterations). "
         "A tenth of the documents is held out; perplexity of their other words when a "
         "share of the words is seen, and when none is. Features of new documents are "
