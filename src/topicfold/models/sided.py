@@ -70,7 +70,8 @@ class SidedModel(LearnedModel):
     def _fit(
         self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]
     ) -> Self:
-        check_together(sides)
+        if sides:
+            check_together(sides)
         _check_keywords(self, sides, side_data)
         elsewhere = any(side.hook == "counts" for side in sides)
         with already_warned() if elsewhere else nullcontext():
