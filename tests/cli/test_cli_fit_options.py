@@ -33,9 +33,9 @@ def labelled(tmp_path):
 
 @pytest.fixture
 def fit(cli, labelled, tmp_path):
-    def run(*options):
+    def run(*options, size=("-k", 3)):
         return cli(
-            "fit", labelled, "-k", 3, "--min-df", 1, "--max-df", "1.0", "--no-report",
+            "fit", labelled, *size, "--min-df", 1, "--max-df", "1.0", "--no-report",
             "-o", tmp_path / "model", *options,
         )  # fmt: skip
 
@@ -44,7 +44,7 @@ def fit(cli, labelled, tmp_path):
 
 @pytest.mark.parametrize("entry", models(), ids=lambda entry: entry.name)
 def test_every_model(fit, tmp_path, entry):
-    result = fit("--model", entry.name)
+    result = fit("--model", entry.name, **{} if entry.sized else {"size": ()})
     assert result.exit_code == 0, result.stderr
     model = topicfold.load(tmp_path / "model")
     assert type(model).__name__ == entry.class_name

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,13 +24,19 @@ from topicfold.cli.console import (
 )
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.registry import make_model
+from topicfold.cli.sides import SideOptions
 from topicfold.registry import ModelEntry, find_model, model_names
 
+DEFAULT_TOPICS = 50
 _fit = functools.partial(typer.Option, rich_help_panel="Fit")
 _graph = functools.partial(typer.Option, rich_help_panel="Graph of documents")
 
 _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the model.")
+]
+_Topics = Annotated[
+    int | None,
+    typer.Option("--topics", "-k", min=1, help="Topics to learn.", show_default="50"),
 ]
 _Model = Annotated[
     str, typer.Option("--model", "-m", help=f"One of: {model_names()}; see above.")
@@ -88,12 +95,12 @@ _Keep = Annotated[
 SHORT_TEXT = 20
 
 
-@inputs.takes_text_options()
+@inputs.takes_text_options(sides=SideOptions)
 def fit(
     source: inputs.InputArgument,
     output: _Output,
     model: _Model = "lda",
-    topics: inputs.TopicsOption = 50,
+    topics: _Topics = None,
     seed: inputs.SeedOption = 0,
     jobs: inputs.JobsOption = -1,
     quiet: inputs.QuietOption = False,
@@ -112,6 +119,7 @@ def fit(
     graph: _GraphFile = None,
     *,
     options: inputs.TextOptions,
+    sides: SideOptions,
 ) -> None:
     """Learn topics from documents and save the model.
 
@@ -130,6 +138,7 @@ def fit(
       topicfold fit mails.csv --text body --label folder -m fstm-c -o mails-model
       topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
       topicfold fit reviews.txt --seeds seeds.txt -k 30 -o guided-model
+      topicfold fit papers.csv --authors author --features year -o papers-model
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -146,15 +155,15 @@ def fit(
     )
 
     check_output_folder(output, replace=force)
-    if seeds is not None and model == "lda":
-        model = "seeded"
+    if model == "lda" and (seeds is not None or sides.label_topics):
+        model = "seeded" if seeds is not None else "labeled"
     entry = find_model(model)
     if report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
     estimator = make_model(
         model,
         {
-            "n_components": topics,
+            "n_components": _n_topics(topics, sized=entry.sized),
             "random_state": seed,
             "n_jobs": jobs,
             "max_iter": max_iter,
@@ -169,7 +178,8 @@ def fit(
         },
     )
     check_saveable(estimator)
-    corpus, text = inputs.read_corpus(source, options, quiet=quiet)
+    columns = sides.columns()
+    corpus, text = inputs.read_corpus(source, options, extra=columns, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
         _advise_short(corpus, entry)
@@ -177,11 +187,15 @@ def fit(
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     if "vocabulary" in estimator.get_params(deep=False):
         estimator.set_params(vocabulary=list(corpus.vocabulary))
-    y = _labels_to_use(corpus, entry, use_labels)
+    known = sides.data(corpus)
+    given = not known.keys().isdisjoint(("labels", "response"))
+    y = None if given else _labels_to_use(corpus, entry, use_labels)
     if y is not None and "graph" in estimator.get_params(deep=False):
         _join_classes(estimator, corpus.counts, y)
-    done = fit_model(estimator, corpus.counts, y, quiet=quiet)
-    if hasattr(estimator, "classes_"):
+    if sides.given():
+        sides.take(estimator, known)
+    done = fit_model(estimator, corpus.counts, y, known, quiet=quiet)
+    if y is not None and hasattr(estimator, "classes_"):
         estimator.classes_ = _names_of(estimator.classes_, corpus)
     saved = inputs.fitted_folder(estimator, corpus, text, documents=keep_documents)
     place, page = report_file(output), None
@@ -213,6 +227,11 @@ def _advise_short(corpus: Any, entry: Any) -> None:
         )
 
 
+def _n_topics(asked: int | None, *, sized: bool) -> int | None:
+    """Return the number of topics; None for a model that has its own."""
+    return asked or (DEFAULT_TOPICS if sized else None)
+
+
 @dataclass(frozen=True)
 class FitReport:
     """How a fit went; `ended` is False where the iterations ran out."""
@@ -223,7 +242,14 @@ class FitReport:
     ended: bool
 
 
-def fit_model(model: Any, X: Any, y: Any = None, *, quiet: bool = False) -> FitReport:
+def fit_model(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    known: Mapping[str, Any] | None = None,
+    *,
+    quiet: bool = False,
+) -> FitReport:
     """Fit a model, with a progress bar on a terminal; its callbacks are None then."""
     from topicfold.exceptions import FitInterruptedWarning
 
@@ -243,7 +269,7 @@ def fit_model(model: Any, X: Any, y: Any = None, *, quiet: bool = False) -> FitR
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.showwarning = note
-        model.fit(X) if y is None else model.fit(X, y)
+        model.fit(*([X] if y is None else [X, y]), **(known or {}))
     seconds = time.perf_counter() - began
     if has_callbacks:
         inner.set_params(callbacks=None)

@@ -7,11 +7,11 @@ import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -237,32 +237,32 @@ BESIDE = ("format", "label", "time", *WORD_OPTIONS)
 
 
 def takes_text_options(
-    *, without: tuple[str, ...] = ()
+    *, without: tuple[str, ...] = (), **also: type
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the flags of `TextOptions` instead of its argument `options`."""
-    hints = get_type_hints(TextOptions, include_extras=True)
-    flags = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=getattr(TextOptions, name),
-            annotation=hint,
-        )
-        for name, hint in hints.items()
-        if name not in without
-    ]
+    """Give a command the flags of `TextOptions` instead of its argument `options`.
+
+    `also` are other classes of flags, by the arguments that they stand for.
+    """
+    groups = {
+        argument: (kind, _flags(kind, without))
+        for argument, kind in {"options": TextOptions, **also}.items()
+    }
+    flags = [flag for _, own in groups.values() for flag in own]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(*args: Any, **given: Any) -> None:
-            values = {flag.name: given.pop(flag.name) for flag in flags}
-            command(*args, options=TextOptions(**values), **given)
+            made = {
+                argument: kind(**{flag.name: given.pop(flag.name) for flag in own})
+                for argument, (kind, own) in groups.items()
+            }
+            command(*args, **made, **given)
 
         hints = get_type_hints(command, include_extras=True)
         own = [
             parameter.replace(annotation=hints[parameter.name])
             for parameter in inspect.signature(command).parameters.values()
-            if parameter.name != "options"
+            if parameter.name not in groups
         ]
         run.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
@@ -270,6 +270,19 @@ def takes_text_options(
         return run
 
     return decorate
+
+
+def _flags(kind: type, without: tuple[str, ...]) -> list[inspect.Parameter]:
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=getattr(kind, name),
+            annotation=hint,
+        )
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        if name not in without
+    ]
 
 
 def with_function(options: dict[str, Any]) -> dict[str, Any]:
@@ -346,9 +359,13 @@ def _stop_words(value: str | None, tokens: str | None) -> str | list[str] | None
 
 
 def read_corpus(
-    source: str, options: TextOptions, *, quiet: bool = False
+    source: str,
+    options: TextOptions,
+    *,
+    extra: Sequence[str] = (),
+    quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
-    """Read the documents to fit; return also how their text became counts."""
+    """Read the documents to fit, and columns beside; return also how text was cut."""
     from topicfold import corpus
 
     if is_built_in(source, options):
@@ -365,6 +382,7 @@ def read_corpus(
             format=kind,
             progress=progress,
             columns=columns,
+            extra=extra,
             **options.reading(),
             **with_function(settings),
         )
@@ -377,15 +395,17 @@ def _columns_line(columns: dict[str, str], times: list[str] | None) -> str:
     """Return which columns were read, and from when to when the documents are."""
     from topicfold.core.times import parse_times
 
-    line = "; ".join(f"{field}: {names}" for field, names in columns.items())
+    shown = dict(columns)
     when = parse_times(times)
-    if when is None or "time" not in columns:
-        return line
-    known = when[when == when]  # neither NaN nor NaT
-    first, last = known.min(), known.max()
-    if when.dtype.kind == "f":
-        first, last = f"{first:g}", f"{last:g}"
-    return f"{line} ({first} to {last})"
+    if when is not None and "time" in shown:
+        known = when[when == when]  # neither NaN nor NaT
+        first, last = known.min(), known.max()
+        if when.dtype.kind == "f":
+            first, last = f"{first:g}", f"{last:g}"
+        shown["time"] += f" ({first} to {last})"
+    if "extra" in shown:
+        shown["also"] = shown.pop("extra")
+    return "; ".join(f"{field}: {names}" for field, names in shown.items())
 
 
 def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:
@@ -408,16 +428,26 @@ def read_new_documents(
     return counts, found.ids
 
 
+class NewDocuments(NamedTuple):
+    """What is known of new documents beside their counts."""
+
+    texts: list[str]
+    labels: list[str] | None
+    ids: list[str] | None
+    times: list[str] | None
+    extra: dict[str, list[str]]
+
+
 def count_new_documents(
-    source: str, saved: ModelFolder, options: TextOptions
+    source: str, saved: ModelFolder, options: TextOptions, extra: Sequence[str] = ()
 ) -> tuple[Any, Any]:
     """Read documents in the columns of a saved model; return counts and the rest.
 
-    The rest has `texts`, `labels`, `ids` and `times`. Words of raw text that the model
+    The rest is as in `NewDocuments`. Words of raw text that the model
     does not know are left out, with one warning on standard error. Counts must have the
     model's vocabulary.
     """
-    from topicfold import corpus
+    from topicfold.corpus.texts import gather_texts
 
     kind = options.text_format(source)
     if kind is None:
@@ -427,10 +457,10 @@ def count_new_documents(
         _check_vocabulary(found.vocabulary, saved, source)
         return found.counts, found
     with reading_progress(source) as progress:
-        texts = corpus.read_texts(
-            source, format=kind, progress=progress, **options.reading()
-        )
-    return _count_known(texts.texts, saved, options), texts
+        reading = {"format": kind, "progress": progress, "extra": extra}
+        texts, beside = gather_texts(Path(source), reading | options.reading())
+    known = NewDocuments(*texts, beside)
+    return _count_known(known.texts, saved, options), known
 
 
 def is_built_in(source: str, options: TextOptions) -> bool:
@@ -493,13 +523,13 @@ def fitted_folder(
     return ModelFolder(model=model, **known)
 
 
-def read_links(path: Path) -> Any:
+def read_links(path: Path, flag: str = "--graph") -> Any:
     """Read an edge list: two document numbers per line, and perhaps a weight."""
     import numpy as np
 
     if not path.is_file():
         raise CommandError(
-            f"there is no file {path}. --graph names a file of links: two document "
+            f"there is no file {path}. {flag} names a file of links: two document "
             "numbers per line, from 0, and a weight if you like."
         )
     rows = []

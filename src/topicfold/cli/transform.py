@@ -13,6 +13,7 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.messages import CommandError
+from topicfold.cli.sides import SideOptions
 
 STDOUT = "-"
 _SUFFIXES = (".csv", ".parquet", ".npz")
@@ -28,13 +29,14 @@ _Output = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=("label", "time", *inputs.WORD_OPTIONS))
+@inputs.takes_text_options(without=("time", *inputs.WORD_OPTIONS), sides=SideOptions)
 def transform(
     folder: inputs.ModelArgument,
     source: inputs.InputArgument,
     output: _Output = STDOUT,
     *,
     options: inputs.TextOptions,
+    sides: SideOptions,
 ) -> None:
     """Write the topic mixtures of new documents.
 
@@ -58,7 +60,7 @@ def transform(
     if suffix == ".parquet":
         _pyarrow()  # before the work
 
-    from topicfold.cli.inputs import read_new_documents
+    from topicfold.cli.inputs import count_new_documents
     from topicfold.models.base import topic_columns
     from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
@@ -69,9 +71,16 @@ def transform(
             f"{folder} holds {type(saved.model).__name__}, which tells classes, not "
             f"topic mixtures. Use topicfold classify {folder} {source}."
         )
-    counts, ids = read_new_documents(source, saved, options)
-    mixtures = saved.model.transform(counts)
-    names = ids or [str(row) for row in range(len(mixtures))]
+    counts, found = count_new_documents(source, saved, options, sides.columns())
+    known = sides.data(found)
+    taken = {side.keyword for side in getattr(saved.model, "sides_", ())}
+    strange = [f"--{name}" for name in known if name not in taken]
+    if strange:
+        raise CommandError(
+            f"{folder} was fitted without {', '.join(strange)}. Leave it out here too."
+        )
+    mixtures = saved.model.transform(counts, **known)
+    names = found.ids or [str(row) for row in range(len(mixtures))]
     columns = topic_columns(
         saved.model, [f"topic{k}" for k in range(mixtures.shape[1])]
     )

@@ -120,6 +120,11 @@ def vectorize_file(
     """
     place, target = Path(path), Path(folder)
     reading = taken(options, ("format", *READING_OPTIONS))
+    if reading.get("extra"):
+        raise DataError(
+            "blocks on disk keep no extra columns. Read them beside, with "
+            "read_texts(..., extra=...)."
+        )
     known = Known(place, own_ids=reading.get("id") is not None)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = BlockWriter(target, overwrite=overwrite)

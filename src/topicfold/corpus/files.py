@@ -35,8 +35,8 @@ from topicfold.corpus.replacing import (
 from topicfold.corpus.texts import (
     FIELDS,
     TEXT_FORMATS,
+    gather_texts,
     plain_suffix,
-    read_texts,
     text_format,
 )
 from topicfold.exceptions import DataError, DataWarning
@@ -44,7 +44,10 @@ from topicfold.exceptions import DataError, DataWarning
 FOLDER = "folder"
 WRITTEN = (*FORMATS, FOLDER, "jsonl")
 READ = (*TEXT_FORMATS, *FORMATS, FOLDER)
-READING_OPTIONS = (*FIELDS, "encoding", "skip_bad_lines", "progress", "columns")
+READING_OPTIONS = (
+    *FIELDS,
+    *("extra", "encoding", "skip_bad_lines", "progress", "columns"),
+)
 
 
 def read(
@@ -62,7 +65,9 @@ def read(
         by default what the name shows. The formats are described in
         `topicfold.corpus.formats`.
     **options
-        For texts: those of `read_texts` and of `vectorize`. Counts take none.
+        For texts: those of `read_texts` and of `vectorize`, and ``extra``, names of
+        other columns to keep: authors, ratings and the like. A list in JSON becomes
+        "one; two". Counts take no options.
 
     Returns
     -------
@@ -89,7 +94,7 @@ def read(
     _check_name(kind, READ)
     if kind in TEXT_FORMATS:
         reading = taken(options, READING_OPTIONS)
-        found = read_texts(place, format=kind, **reading)
+        found, extra = gather_texts(place, {"format": kind, **reading})
         corpus = Corpus.from_texts(
             found.texts,
             labels=found.labels,
@@ -97,7 +102,7 @@ def read(
             name=corpus_name(place),
             **options,
         )
-        return dataclasses.replace(corpus, times=found.times)
+        return dataclasses.replace(corpus, times=found.times, extra=extra or None)
     if options:
         raise DataError(
             f"{place} holds counts, to which {', '.join(sorted(options))} does not "

@@ -49,6 +49,8 @@ class Corpus:
         Name of the corpus.
     text : mapping, optional
         Options of `vectorize` that made the counts, for new documents.
+    extra : mapping of str to list of str, optional
+        Other columns of the documents' table, by name; they are not written to files.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Corpus:
     times: list[str] | None = None
     name: str = ""
     text: Mapping[str, Any] | None = None
+    extra: Mapping[str, list[str]] | None = None
 
     def __post_init__(self) -> None:
         counts = check_counts(self.counts, "counts")
@@ -85,6 +88,13 @@ class Corpus:
                 problems.append(
                     f"{field} has {len(values)} entries for {n_documents} documents"
                 )
+        if self.extra is not None:
+            store["extra"] = {name: _strings(x) or [] for name, x in self.extra.items()}
+            problems += [
+                f"extra[{name!r}] has {len(values)} entries for {n_documents} documents"
+                for name, values in store["extra"].items()
+                if len(values) != n_documents
+            ]
         for row, value in enumerate(store["split"] or ()):
             if value not in SPLITS:
                 problems.append(f"split[{row}] is {value!r}, not one of {SPLITS}")
@@ -190,6 +200,11 @@ class Corpus:
             values = getattr(self, field)
             if values is not None:
                 changed[field] = [values[row] for row in index]
+        if self.extra is not None:
+            changed["extra"] = {
+                name: [values[row] for row in index]
+                for name, values in self.extra.items()
+            }
         if self.links is not None:
             if len(np.unique(index)) < len(index):
                 raise DataError(

@@ -63,6 +63,7 @@ _USUAL = {
 }
 # A title that stands before the text, if no column of text is named.
 _TITLE = "title"
+_EXTRA = "extra"
 
 
 class Document(NamedTuple):
@@ -73,6 +74,7 @@ class Document(NamedTuple):
     id: str = ""
     time: str = ""
     line: int | str = 0
+    extra: tuple[str, ...] = ()
 
 
 FIELDS = Document._fields[:4]
@@ -162,9 +164,20 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
     ...     read_texts(file).texts
     ['red fox', 'blue fish']
     """
-    known = Known(Path(path), own_ids=options.get("id") is not None)
+    if options.get("extra"):
+        raise DataError("read_texts has no place for extra columns; use corpus.read.")
+    return gather_texts(Path(path), options)[0]
+
+
+def gather_texts(
+    path: Path, options: dict[str, Any]
+) -> tuple[Texts, dict[str, list[str]]]:
+    """Return the documents of `read_texts`, and the extra columns asked for."""
+    known = Known(path, own_ids=options.get("id") is not None)
     texts = list(known.texts(iter_texts(path, **options)))
-    return Texts(texts, *known.finish())
+    names = options.get("extra") or ()
+    columns = [list(values) for values in zip(*known.extra, strict=True)]
+    return Texts(texts, *known.finish()), dict(zip(names, columns, strict=True))
 
 
 def frame_texts(
@@ -195,16 +208,8 @@ def frame_texts(
         {n: None if v is not None and v != v else v for n, v in record.items()}
         for record in records
     )
-    documents: list[Document] = []
-    for number, row in enumerate(rows):
-        problem = source.text_problem(row)
-        if problem:
-            raise DataError(
-                f"row {number} of the data frame: {problem} Leave such rows out with "
-                "frame.dropna(), or fill them with ''."
-            )
-        documents += source.documents(row, number)
-    return Texts(list(known.texts(documents)), *known.finish())
+    texts = list(known.texts(_of_records(source, enumerate(rows, 0), "in every row")))
+    return Texts(texts, *known.finish())
 
 
 def iter_texts(
@@ -215,6 +220,7 @@ def iter_texts(
     label: str | None = None,
     id: str | None = None,
     time: str | None = None,
+    extra: Sequence[str] = (),
     encoding: str | None = None,
     skip_bad_lines: bool = False,
     progress: Progress | None = None,
@@ -222,12 +228,13 @@ def iter_texts(
 ) -> Iterator[Document]:
     r"""Yield documents from disk, one at a time, whatever the size of the file.
 
-    The parameters are those of `read_texts`.
+    The parameters are those of `read_texts`, and `extra`: names of other columns, whose
+    values are the field `extra` of each document.
 
     Yields
     ------
     Document
-        With `text`, `label`, `id`, `time` (``""`` where unknown) and `line`.
+        With `text`, `label`, `id`, `time` (``""`` where unknown), `line` and `extra`.
 
     Examples
     --------
@@ -236,11 +243,11 @@ def iter_texts(
     ...     file = Path(folder, "two.csv")
     ...     _ = file.write_text("body,label\nred fox,land\n")
     ...     next(iter_texts(file, text="body"))
-    Document(text='red fox', label='land', id='', time='', line=2)
+    Document(text='red fox', label='land', id='', time='', line=2, extra=())
     """
     place = Path(path)
     kind = text_format(place, format)
-    named = zip(FIELDS, (text, label, id, time), strict=True)
+    named = zip((*FIELDS, _EXTRA), (text, label, id, time, extra or None), strict=True)
     stated = {field: _names(name) for field, name in named if name is not None}
     if stated and kind in ("files", "lines"):
         flags = ", ".join(stated)
@@ -301,10 +308,13 @@ class Known:
         self._lines: dict[str, int | str] = {}
         self._names: dict[str, str] = {}
         self._unnamed: int | str | None = None
+        self.extra: list[tuple[str, ...]] = []
 
     def texts(self, documents: Iterable[Document]) -> Iterator[str]:
         """Yield the texts of documents, and keep what else is known of them."""
-        for text, label, name, time, line in documents:
+        for text, label, name, time, line, extra in documents:
+            if extra:
+                self.extra.append(extra)
             # Labels and times are few and often repeated: kept once each.
             self._labels.append(self._names.setdefault(label, label))
             self._times.append(self._names.setdefault(time, time))
@@ -412,6 +422,7 @@ class _Source(NamedTuple):
                 stated = tuple(name for name in there if found.count(name) == 1)
                 stated = tuple(there) if field == "text" else stated
             columns[field] = tuple(name for name in stated if name in found)
+        columns[_EXTRA] = self.stated.get(_EXTRA, ())
         return {field: names for field, names in columns.items() if names}
 
     def check_columns(self, found: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -437,9 +448,10 @@ class _Source(NamedTuple):
             if self.kind in ("csv", "tsv")
             else ""
         )
+        by = f"; name the one with the {field} by {field}='...'{numbered}"
         return DataError(
-            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}{more};"
-            f" name the one with the {field} by {field}='...'{numbered}."
+            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}{more}"
+            f"{'' if field == _EXTRA else by}."
         )
 
     def text_problem(self, record: dict[str, Any]) -> str:
@@ -476,7 +488,8 @@ class _Source(NamedTuple):
                 return
             known[field] = value
         parts = (record.get(name) for name in names["text"])
-        yield Document(_joined(parts), **known, line=number)
+        extra = tuple(_listed(record.get(name)) for name in names.get(_EXTRA, ()))
+        yield Document(_joined(parts), **known, line=number, extra=extra)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -487,6 +500,12 @@ def _joined(parts: Iterable[Any]) -> str:
     """Return the texts of one document, each on lines of its own."""
     found = [part for part in parts if isinstance(part, str)]
     return found[0] if len(found) == 1 else "\n".join(filter(None, found))
+
+
+def _listed(value: Any) -> str:
+    """Return a value of another column as text, those of a list behind each other."""
+    values = value if isinstance(value, list) else [value]
+    return "; ".join(_plain(item) or "" for item in values)
 
 
 def _line_documents(source: _Source) -> Iterator[Document]:
@@ -685,8 +704,9 @@ def _row_document(
     row: list[str], columns: dict[str, tuple[int, ...]], line: int
 ) -> Document:
     """Return the document of a row of a table."""
-    values = {field: row[places[0]] for field, places in columns.items()}
+    values: dict[str, Any] = {f: row[places[0]] for f, places in columns.items()}
     values["text"] = _joined(row[place] for place in columns["text"])
+    values[_EXTRA] = tuple(row[place] for place in columns.get(_EXTRA, ()))
     return Document(**values, line=line)
 
 

@@ -135,7 +135,9 @@ class SupervisedLDA(SidedLDA):
     weight: float | None = None
     ridge: float = 0.1
 
-    def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, response: Any = None, **side_data: Any
+    ) -> Self:
         """Learn topics, and how they predict the response.
 
         Parameters
@@ -145,9 +147,12 @@ class SupervisedLDA(SidedLDA):
         y : array-like of shape (n_documents,)
             The response of each document. NaN or None where it is not known, for
             classes also -1 or "", for counts also -1.
+        response : as `y`, optional
+            The same by the keyword that it has as a side.
         **side_data
             The data of other sides, each by its keyword.
         """
+        y = response if y is None else y
         if y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
@@ -192,6 +197,10 @@ class SupervisedLDA(SidedLDA):
     def classes_(self) -> NDArray[Any]:
         """The classes."""
         return self._side(Response).classes_
+
+    @classes_.setter
+    def classes_(self, names: NDArray[Any]) -> None:
+        self._side(Response).classes_ = np.asarray(names)
 
     def predict(self, X: Any, **side_data: Any) -> NDArray[Any]:
         """Return the number, class or expected count of each document.
