@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -707,17 +707,45 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         """Refuse a saved classifier whose parts do not fit together."""
         if not hasattr(self, "classifier_"):
             return  # saved before it was fitted
-        n_terms = getattr(getattr(self, "model_", None), "n_features_in_", None)
-        if n_terms is None or getattr(self, "n_features_in_", None) != n_terms:
+        names = ("model_", "lsi_", "classifier_", "classes_", "neighbor_shares_")
+        model, lsi, rule, classes, shares = (getattr(self, n, None) for n in names)
+        if not isinstance(model, TopicModel) or not isinstance(lsi, LSI | None):
+            raise ValueError("its topics or its latent directions are missing")  # noqa: TRY004
+        n_terms = getattr(model, "n_features_in_", None)
+        widths = [getattr(part, "n_features_in_", 0) for part in (self, lsi or self)]
+        if n_terms is None or widths != [n_terms] * 2:
             raise ValueError("its topics and its words do not fit together")
-        lsi, recipe = getattr(self, "lsi_", None), self._recipe
-        width = len(self.model_.components_) if recipe.topics else 0
+        scales = getattr(self, "scales_", [1.0, 0.0])
+        n_embeddings = getattr(self, "n_embeddings_", 0)
+        fine = isinstance(scales, list) and len(scales) == 2
+        if not (
+            fine
+            and all(_at_least_zero(scale) for scale in scales)
+            and type(n_embeddings) is int
+            and n_embeddings >= 0
+            and _at_least_zero(getattr(self, "temperature_", 1.0))
+            and _at_least_zero(self.abstain)
+            and (self.n_jobs is None or type(self.n_jobs) is int)
+        ):
+            raise ValueError("its numbers make no sense")
+        recipe = self._recipe
+        width = len(model.components_) if recipe.topics else 0
         if recipe.directions:
-            width += getattr(self, "n_embeddings_", 0)
-            width += 0 if lsi is None else len(lsi.components_)
-        rule = self.classifier_
+            width += n_embeddings + (0 if lsi is None else len(lsi.components_))
         if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != width:
             raise ValueError("its topics and its rule do not fit together")
+        if (
+            not isinstance(classes, np.ndarray)
+            or classes.ndim != 1
+            or len(classes) < 2
+            or not set(rule.classes_.tolist()) <= set(classes.tolist())
+        ):
+            raise ValueError("its classes and its rule do not fit together")
+        if shares is not None and not (
+            isinstance(shares, np.ndarray)
+            and shares.shape == (len(model.doc_topics_), len(classes))
+        ):
+            raise ValueError("its classes and its documents do not fit together")
 
     def save(self, path: Any, corpus: Any = None, **known: Any) -> None:
         """Save the topics and the decision of a linear classifier, without pickle.
@@ -807,3 +835,7 @@ def default_topics(
 def _n_topics(n_documents: int, n_classes: int) -> int:
     """Return 100, more for many classes, fewer for few documents."""
     return max(n_classes, min(max(100, 4 * n_classes), n_documents // 5), 2)
+
+
+def _at_least_zero(value: Any) -> bool:
+    return isinstance(value, Real) and 0 <= float(value) < np.inf

@@ -160,6 +160,22 @@ class SideBySide(TopicModel):
             self._theta = np.hstack(rows) / len(rows)
         return self._theta
 
+    def _check_loaded(self) -> None:
+        """Refuse saved starts that do not fit together."""
+        models = getattr(self, "models_", None)
+        if models is None:
+            return  # saved before it was fitted
+        if not (
+            isinstance(models, list)
+            and models
+            and all(isinstance(model, TopicModel) for model in models)
+            and all(hasattr(model, "components_") for model in models)
+            and len({model.n_features_in_ for model in models}) == 1
+            and len({model.doc_topics_.shape for model in models}) == 1
+        ):
+            raise ValueError("its starts do not fit together")
+        super()._check_loaded()
+
     def _forget(self) -> None:
         for name in ("_topics", "_theta"):
             self.__dict__.pop(name, None)
