@@ -74,3 +74,25 @@ def test_more_threads_than_a_machine_has_are_refused():
     assert n_threads(1024) == 1024
     with pytest.raises(ValueError, match="more than 1024 threads"):
         n_threads(1025)
+
+
+def test_a_task_may_run_ranges_itself():
+    """Threads that all wait for threads of the same pool would wait for ever."""
+    done = []
+
+    def inner(start, stop):
+        done.append(start)
+
+    def outer(start, stop):
+        run_ranges(inner, [(i, i + 1) for i in range(start, start + 4)], 2)
+
+    def fit():
+        run_ranges(outer, [(i, i + 4) for i in range(0, 40, 4)], 2)
+
+    callers = [threading.Thread(target=fit, daemon=True) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(120)
+    assert not any(caller.is_alive() for caller in callers)
+    assert sorted(done) == sorted(list(range(40)) * 4)

@@ -96,7 +96,10 @@ def run_ranges(
     try:
         work()
         for future in futures:
-            future.result()
+            # Nothing is left for one that has not begun. Waiting for it could last for
+            # ever: a task may itself run ranges, in a pool whose threads all do so.
+            if not future.cancel():
+                future.result()
     except BaseException:
         pending.clear()
         for future in futures:

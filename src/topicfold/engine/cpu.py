@@ -272,7 +272,7 @@ class CpuEngine(Engine):
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass, written to `out`."""
-        layout = self._words
+        layout, first_positions = self._words, self._first_positions
         left_out = self._collapsed
         A = self._document_weights if self._digamma else parameters
 
@@ -283,7 +283,7 @@ class CpuEngine(Engine):
                 layout.group_word,
                 layout.group_ptr,
                 layout.tile_document,
-                self._first_positions[start],
+                first_positions[start],
             )
             if left_out is None:
                 kernels.word_rows(start, stop, *lists, self._ratio, A, weights, out)
