@@ -341,6 +341,8 @@ def _edit(place: Path) -> None:
     out = place / "model"
     if len(load_model_folder(out).model.components_) == 3:
         command("edit", out, "-o", out, "--drop", 1, "--force")
+    else:  # the model was saved, its report perhaps not
+        command("report", out)
 
 
 def _three(place: Path) -> None:

@@ -205,7 +205,7 @@ def model_names() -> str:
     Examples
     --------
     >>> model_names()  # doctest: +ELLIPSIS
-    'lda, gibbs, plsa, laplacian, local, discriminative, orthogonal, fstm, ...'
+    'lda, gibbs, short, plsa, laplacian, local, discriminative, orthogonal, ...'
     """
     return ", ".join(entry.name for entry in models())
 

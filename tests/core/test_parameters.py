@@ -70,6 +70,8 @@ def test_an_earlier_parameter_warns_and_takes_effect(model, option, corpus, tmp_
     (name, value), usual = next(iter(option.items())), {"max_iter": 4}
     if model is LDA:  # CVB0 updates a document once per pass, whatever this says
         usual["algorithm"] = "variational"
+    if name == "max_smoothings":  # a weight that asks for more than one
+        usual["weight"] = 10.0
     with pytest.warns(FutureWarning, match=f"{name} of {model.__name__} will be gone"):
         one = model(3, random_state=0, **usual, **option)
     expected = results(one, *corpus)

@@ -178,7 +178,8 @@ def make_method(
     """Return an unfitted estimator; options have the names that stored cells have."""
     if method.graph:
         options = {NEIGHBOR_OPTIONS.get(k, k): v for k, v in options.items()}
-    return make_candidate(method, n_components, seed, **options)
+    own = {} if method.base else dict(getattr(method, "options", {}))
+    return make_candidate(method, n_components, seed, **{**own, **options})
 
 
 def fit_all(

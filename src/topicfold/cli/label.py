@@ -48,7 +48,7 @@ def label(
 
     [bold]Examples[/bold]
       topicfold label mails.csv labels.csv --text body --classes work,family
-      topicfold classify mail-model mails.csv --train --text body --labels labels.csv
+      topicfold classify model mails.csv --train --text body --labels labels.csv
 
     [bold]In Python[/bold]
       from topicfold import TopicClassifier

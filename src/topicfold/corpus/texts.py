@@ -208,8 +208,16 @@ def frame_texts(
         {n: None if v is not None and v != v else v for n, v in record.items()}
         for record in records
     )
-    texts = list(known.texts(_of_records(source, enumerate(rows, 0), "in every row")))
-    return Texts(texts, *known.finish())
+    documents: list[Document] = []
+    for number, row in enumerate(rows):
+        problem = source.text_problem(row)
+        if problem:
+            raise DataError(
+                f"row {number} of the data frame: {problem} Leave such rows out with "
+                "frame.dropna(), or fill them with ''."
+            )
+        documents += source.documents(row, number)
+    return Texts(list(known.texts(documents)), *known.finish())
 
 
 def iter_texts(

@@ -147,8 +147,8 @@ class TwoPhase(TopicModel):
     >>> from topicfold import FSTM, TwoPhase
     >>> X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]])
     >>> model = TwoPhase(FSTM(2, random_state=0)).fit(X, ["a", "a", "b", "b"])
-    >>> model.class_topic_weights_.max(axis=1)
-    array([1., 1.])
+    >>> model.class_topic_weights_.max(axis=1).round(1)
+    array([0.9, 0.9])
     """
 
     _takes_blocks = False  # `fit`; `transform` does where the base does

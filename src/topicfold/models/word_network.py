@@ -65,8 +65,8 @@ class WordNetworkLDA(LDA):
     >>> from topicfold import WordNetworkLDA
     >>> X = np.repeat([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], 20, axis=0)
     >>> model = WordNetworkLDA(2, random_state=0).fit(X)
-    >>> model.transform([[1, 0, 1, 0, 0, 0]]).max().round(1)
-    np.float32(0.9)
+    >>> float(model.transform([[1, 0, 1, 0, 0, 0]]).max().round(1))
+    0.9
     """
 
     _without = (
