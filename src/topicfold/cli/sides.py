@@ -60,14 +60,11 @@ class SideOptions:
         if self.authors is not None:
             found["authors"] = [_names(value) for value in extra[self.authors]]
         if self.response is not None:
-            values = _numbers(extra[self.response])
-            found["response"] = [value or None for value in extra[self.response]]
-            found["response"] = found["response"] if values is None else values
+            texts = extra[self.response]
+            found["response"] = _numbers(texts) or [text or None for text in texts]
         if self.features:
             found["features"] = {
-                name: extra[name] if values is None else values
-                for name in self.features
-                for values in [_numbers(extra[name])]
+                name: _numbers(extra[name]) or extra[name] for name in self.features
             }
         if self.links is not None:
             from topicfold.cli.inputs import read_links

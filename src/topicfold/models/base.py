@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import field
 from numbers import Integral, Real
@@ -156,14 +156,17 @@ class TopicModel(
         random_state : int, default=0
             Seed of the split into halves.
         """
+        return self._completed(X, random_state, self._mixtures)
+
+    def _completed(self, X: Any, seed: int, infer: Callable[[Any], Array]) -> float:
+        """Return the perplexity by document completion, mixtures being inferred so."""
         check_is_fitted(self, "components_")
-        X = self._seen(self._counts(X))
         return document_completion(
-            X,
+            self._seen(self._counts(X)),
             self.components_,
             background=self.word_frequencies_,
-            random_state=random_state,
-            infer=self._mixtures,
+            random_state=seed,
+            infer=infer,
         )
 
     def save(self, path: Any, corpus: Any = None, **known: Any) -> None:

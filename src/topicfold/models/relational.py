@@ -187,7 +187,7 @@ class RelationalLDA(SidedLDA):
         """Return the training documents that documents are most likely linked to.
 
         Most pairs are never looked at: inverted lists of topics bound what they can
-        score. A million documents took about 2 ms per query with 50 topics.
+        score.
 
         Parameters
         ----------

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
-from topicfold.infer.fold_in import document_completion
 from topicfold.infer.sides import mixtures_with_sides
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
@@ -144,13 +143,8 @@ class SidedModel(LearnedModel):
         **side_data
             What is known of these documents, as in `transform`.
         """
-        check_is_fitted(self, "components_")
-        return document_completion(
-            self._seen(self._counts(X)),
-            self.components_,
-            background=self.word_frequencies_,
-            random_state=random_state,
-            infer=lambda observed: self._sided_mixtures(observed, side_data),
+        return self._completed(
+            X, random_state, lambda observed: self._sided_mixtures(observed, side_data)
         )
 
     def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
