@@ -185,18 +185,7 @@ def fit(
         _advise_short(corpus, entry)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
-    if "vocabulary" in estimator.get_params(deep=False):
-        estimator.set_params(vocabulary=list(corpus.vocabulary))
-    known = sides.data(corpus)
-    given = not known.keys().isdisjoint(("labels", "response"))
-    y = None if given else _labels_to_use(corpus, entry, use_labels)
-    if y is not None and "graph" in estimator.get_params(deep=False):
-        _join_classes(estimator, corpus.counts, y)
-    if sides.given():
-        sides.take(estimator, known)
-    done = fit_model(estimator, corpus.counts, y, known, quiet=quiet)
-    if y is not None and hasattr(estimator, "classes_"):
-        estimator.classes_ = _names_of(estimator.classes_, corpus)
+    done = _learn(estimator, corpus, entry, use_labels, sides, quiet=quiet)
     saved = inputs.fitted_folder(estimator, corpus, text, documents=keep_documents)
     place, page = report_file(output), None
     had_report = place.is_file()
@@ -214,6 +203,31 @@ def fit(
         show_next(entry.next_command, output)
     if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _learn(
+    estimator: Any,
+    corpus: Any,
+    entry: ModelEntry,
+    use_labels: bool | None,
+    sides: SideOptions,
+    *,
+    quiet: bool,
+) -> FitReport:
+    """Fit a model to the words, labels and sides of a corpus."""
+    if "vocabulary" in estimator.get_params(deep=False):
+        estimator.set_params(vocabulary=list(corpus.vocabulary))
+    known = sides.data(corpus)
+    given = not known.keys().isdisjoint(("labels", "response"))
+    y = None if given else _labels_to_use(corpus, entry, use_labels)
+    if y is not None and "graph" in estimator.get_params(deep=False):
+        _join_classes(estimator, corpus.counts, y)
+    if sides.given():
+        sides.take(estimator, known)
+    done = fit_model(estimator, corpus.counts, y, known, quiet=quiet)
+    if y is not None and hasattr(estimator, "classes_"):
+        estimator.classes_ = _names_of(estimator.classes_, corpus)
+    return done
 
 
 def _advise_short(corpus: Any, entry: Any) -> None:

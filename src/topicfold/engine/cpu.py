@@ -53,7 +53,7 @@ SUMS: dict[str, Callable[..., None]] = {
 class CpuEngine(Engine):
     """Expected counts of one corpus on the threads of this machine.
 
-    Time O(nnz·K) a pass, memory O(nnz + (D + V)·K). The same bits for any number
+    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K). The same bits for any number
     of threads: every output row has one owner and a fixed order of addition. X has
     no explicit zeros or duplicates; parameters and counts are of `dtype`,
     log-likelihood and normalisers float64; `word_order` (default: by document

@@ -37,8 +37,8 @@ from topicfold.engine.protocol import (
 class MaskedEngine(Engine):
     """Expected counts of a corpus whose documents may use the topics in `allowed`.
 
-    Time O(Σ_d nnz_d K_d + V·K) a pass with K_d topics of document d. The same bits for
-    any number of threads. The digamma link is not known here.
+    Time O(Σ_d nnz_d K_d + V·K) per pass with K_d topics of document d. The same bits
+    for any number of threads. The digamma link is not known here.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     """Latent Dirichlet allocation.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
-    Time O(nnz·K) a pass, memory O(nnz + (D + V)·K).
+    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K).
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
 
     A document's mean topic assignment z̄ is classified by ``argmax_y w_y·z̄``. Topics
     and w are learned together: the margin that w leaves a training document pulls
-    its topics (docs/math.md §8). New documents need no label. Time O(nnz·K) a pass,
+    its topics (docs/math.md §8). New documents need no label. Time O(nnz·K) per pass,
     memory O(nnz + (D + V)·K + D·C) for C classes.
 
     Parameters

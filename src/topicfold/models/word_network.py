@@ -21,7 +21,7 @@ class WordNetworkLDA(LDA):
     Titles, snippets and posts have too few words to show a mixture of topics each. So
     LDA learns from one pseudo-document per word: the words that it shares documents
     with, each counted as often as they meet. `transform` then finds the mixtures of
-    the texts themselves. Time O(pairs·K) a pass, where pairs are the different pairs
+    the texts themselves. Time O(pairs·K) per pass, where pairs are the different pairs
     of words that meet; memory O(nnz + pairs + (D + V)·K).
 
     Parameters
