@@ -8,6 +8,7 @@ from sides_support import planted
 
 import topicfold
 from topicfold import LDA, MultimodalLDA
+from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
@@ -123,3 +124,54 @@ def test_saved_and_loaded(languages, tmp_path):
     again = topicfold.load(tmp_path / "model")
     np.testing.assert_array_equal(again.transform(both), model.transform(both))
     assert again.group_components_.keys() == {"en", "de"}
+
+
+@pytest.fixture(scope="module")
+def named(languages):
+    """The languages with words: a corpus each."""
+    return {
+        name: Corpus(X, [f"{name}{w}" for w in range(X.shape[1])])
+        for name, X in languages[0].items()
+    }
+
+
+def test_words_of_every_language_are_kept_and_saved(languages, named, tmp_path):
+    both, _ = languages
+    model = MultimodalLDA(4, weights={"en": 2.0}, **FEW).fit(named)
+    plain = MultimodalLDA(4, weights={"en": 2.0}, **FEW).fit(both)
+    np.testing.assert_array_equal(model.components_, plain.components_)
+    assert plain.top_words(2)["de"][0][0].startswith("w")
+    model.save(tmp_path / "model")
+    for fitted in (model, topicfold.load(tmp_path / "model")):
+        words = fitted.top_words(3)
+        for name, topics in fitted.group_components_.items():
+            best = [f"{name}{w}" for w in topics.argmax(axis=1)]
+            assert [own[0] for own in words[name]] == best
+            assert {len(own) for own in words[name]} == {3}
+        (table,) = fitted.topic_data().sides
+        assert (table.name, table.kind, len(table.terms)) == ("de", "terms", 4)
+        np.testing.assert_array_equal(fitted.transform(named), plain.transform(both))
+        only = {"de": named["de"]}
+        np.testing.assert_array_equal(
+            fitted.transform(only), plain.transform({"de": both["de"]})
+        )
+
+
+def test_columns_of_a_data_frame_are_words(languages):
+    pandas = pytest.importorskip("pandas")
+    both, _ = languages
+    frame = pandas.DataFrame(both["de"].toarray()).rename(columns="de{}".format)
+    model = MultimodalLDA(4, **FEW).fit({**both, "de": frame})
+    assert model.top_words(1)["de"][0][0].startswith("de")
+
+
+def test_other_words_than_those_of_the_fit_are_refused(named):
+    model = MultimodalLDA(4, **FEW).fit(named)
+    wrong = Corpus(named["de"].counts, [f"d{w}" for w in range(45)])
+    with pytest.raises(DataError, match=r"words of de are not .* 'd0', not 'de0'"):
+        model.transform({**named, "de": wrong})
+
+
+def test_one_matrix_has_words_too(named):
+    model = MultimodalLDA(4, **FEW).fit({"en": named["en"]})
+    assert list(model.top_words()) == list(model.group_components_) == ["en"]

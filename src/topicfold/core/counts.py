@@ -10,6 +10,7 @@ values and brings a matrix into canonical form.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -212,6 +213,20 @@ def _shape_problem(shape: Any) -> str | None:
     if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or (sizes < 0).any():
         return f"has the shape {shape}, which is no number of rows and of columns"
     return None
+
+
+def check_words(
+    names: Sequence[str], words: Sequence[str], who: str, what: str = "X"
+) -> None:
+    """Refuse columns that have other words than in the fit."""
+    different = [w for w, (a, b) in enumerate(zip(names, words)) if a != b]  # noqa: B905
+    if different:
+        column = different[0]
+        raise DataError(
+            f"The words of {what} are not those that {who} was fitted with: column "
+            f"{column} is {words[column]!r}, not {names[column]!r}. Vectorise with the "
+            "vocabulary of the fit."
+        )
 
 
 def _compressed_problem(

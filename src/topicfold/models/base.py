@@ -33,6 +33,7 @@ from topicfold.core.counts import (
     bad_values,
     canonical,
     check_structure,
+    check_words,
     extremes,
     row_sums,
 )
@@ -592,7 +593,7 @@ def check_counts(
     if words is not None and reset:
         estimator.feature_names_in_ = np.asarray(words, dtype=object)
     elif words is not None and names is not None:
-        _check_words(names, words, type(estimator).__name__)
+        check_words(names, words, type(estimator).__name__)
     if X.dtype.kind != "f":
         X = X.astype(np.float32)
     X = sparse.csr_matrix(X)
@@ -763,7 +764,7 @@ def check_blocks(
         if corpus.vocabulary is not None:
             estimator.feature_names_in_ = np.asarray(corpus.vocabulary, dtype=object)
     elif names is not None and corpus.vocabulary is not None:
-        _check_words(names, corpus.vocabulary, type(estimator).__name__)
+        check_words(names, corpus.vocabulary, type(estimator).__name__)
     return corpus
 
 
@@ -786,15 +787,4 @@ def refuse_blocks(X: Any, who: str) -> None:
             "of each), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and FSTM learn "
             "from blocks; for others give a sample that fits into memory as a CSR "
             "matrix (of a BlockMatrix: blocks[rows])."
-        )
-
-
-def _check_words(names: Any, vocabulary: list[str], who: str) -> None:
-    different = [w for w, (a, b) in enumerate(zip(names, vocabulary)) if a != b]  # noqa: B905
-    if different:
-        column = different[0]
-        raise DataError(
-            f"The words of X are not those that {who} was fitted with: column {column} "
-            f"is {vocabulary[column]!r}, not {names[column]!r}. Vectorise with the "
-            "vocabulary of the fit."
         )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -77,9 +78,7 @@ class MultimodalLDA(SidedLDA):
         first, *others = self._named(X, fitting=True).items()
         weights = self._weights([name for name, _ in (first, *others)])
         sides: list[Side] = [OtherCounts(name, weights[name]) for name, _ in others]
-        counts = first[1]
-        if weights[first[0]] != 1.0:
-            counts = sparse.csr_matrix(counts) * weights[first[0]]
+        counts = _times(first[1], weights[first[0]])
         data = {**dict(others), **side_data}
         self._fit(counts, y, [*sides, *self._all_sides()], data)
         self.group_names_ = [first[0], *(name for name, _ in others)]
@@ -117,19 +116,44 @@ class MultimodalLDA(SidedLDA):
         first = named.pop(self.group_names_[0], None)
         if first is None:
             known = next(iter(named.values()))
+            known = getattr(known, "counts", known)
             n_documents = known.shape[0] if hasattr(known, "shape") else len(known)
             first = sparse.csr_matrix((n_documents, self.n_features_in_))
-        elif self.first_weight_ != 1.0:
-            first = sparse.csr_matrix(first) * self.first_weight_
+        else:
+            first = _times(first, self.first_weight_)
         return super().transform(first, **named, **side_data)
+
+    def top_words(self, n: int = 10) -> dict[str, list[list[str]]]:
+        """Return the most probable words of every topic in each matrix, best first.
+
+        Words are known of matrices that were a :class:`~topicfold.corpus.Corpus` or a
+        data frame in `fit`; the columns of others are w0, w1, …
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many.
+        """
+        check_is_fitted(self, "components_")
+        first = self.topic_data(sides=()).top_terms(n)
+        return {
+            self.group_names_[0]: [list(words) for words in first],
+            **{side.name: side.top_words(n) for side in self._others()},
+        }
 
     @property
     def group_components_(self) -> dict[str, Array]:
         """Topics in each matrix."""
         check_is_fitted(self, "components_")
-        others = [s for s in self.sides_ if isinstance(s, OtherCounts)]
-        topics = [self.components_, *(side.components_ for side in others)]
-        return dict(zip(self.group_names_, topics, strict=False))
+        first = self.group_names_[0]
+        others = {side.name: side.components_ for side in self._others()}
+        return {first: self.components_, **others}
+
+    def _others(self) -> list[OtherCounts]:
+        """Return the fitted sides of the matrices after the first."""
+        n_others = len(self.group_names_) - 1
+        sides = getattr(self, "sides_", [])[:n_others]
+        return [side for side in sides if isinstance(side, OtherCounts)]
 
     def _named(self, X: Any, *, fitting: bool) -> dict[str, Any]:
         """Return the matrices by name."""
@@ -179,6 +203,15 @@ class MultimodalLDA(SidedLDA):
             if not np.isfinite(value) or value <= 0:
                 raise DataError(f"the weight of {name!r} is {value}, not above 0.")
         return found
+
+
+def _times(X: Any, weight: float) -> Any:
+    """Return a matrix, data frame or corpus with other weights of its tokens."""
+    if weight == 1.0:
+        return X
+    if hasattr(X, "counts") and hasattr(X, "vocabulary"):
+        return replace(X, counts=X.counts * weight)
+    return X * weight if hasattr(X, "shape") else np.asarray(X) * weight
 
 
 def _is_matrix(value: Any) -> bool:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import _get_feature_names
 
-from topicfold.core.counts import bad_values, canonical, check_structure
+from topicfold.core.counts import bad_values, canonical, check_structure, check_words
+from topicfold.core.ranking import best_places
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext
 
@@ -24,7 +26,8 @@ class OtherCounts(Side):
     Data
     ----
     `name` : {array-like, sparse matrix} of shape (n_documents, n_columns)
-        The counts.
+        The counts. Columns of a data frame and words of a
+        :class:`~topicfold.corpus.Corpus` are kept.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ class OtherCounts(Side):
     ----------
     components_ : ndarray of shape (n_topics, n_columns)
         Topics φ', rows on the simplex.
+    feature_names_in_ : ndarray of str of shape (n_columns,)
+        Words of the columns, if the counts came with them.
 
     Examples
     --------
@@ -47,8 +52,8 @@ class OtherCounts(Side):
     >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
     >>> tags = [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> model = LDA(2, sides=[OtherCounts("tags")], random_state=0).fit(X, tags=tags)
-    >>> model.sides_[0].components_.round(1).max(axis=1)
-    array([1., 1.])
+    >>> sorted(model.sides_[0].top_words(1))
+    [['w0'], ['w1']]
     """
 
     hook = "counts"
@@ -74,6 +79,7 @@ class OtherCounts(Side):
             raise DataError(
                 f"the weight of {self.name!r} is {self.weight!r}; it must be above 0."
             )
+        words, data = _words_and_counts(data)
         if sparse.issparse(data):
             check_structure(data, self.name)
         try:
@@ -94,6 +100,8 @@ class OtherCounts(Side):
             raise DataError(f"{self.name} has {found}. Give counts, none below zero.")
         if context.fitting:
             self.n_columns_ = int(counts.shape[1])
+            if words is not None:
+                self.feature_names_in_ = np.asarray(words, dtype=object)
             if counts.nnz == 0:
                 raise DataError(f"{self.name} has no count in any document.")
         if counts.shape[1] != self.n_columns_:
@@ -101,16 +109,43 @@ class OtherCounts(Side):
                 f"{self.name} has {counts.shape[1]} columns, but was fitted with "
                 f"{self.n_columns_}."
             )
+        names = getattr(self, "feature_names_in_", None)
+        if words is not None and names is not None:
+            check_words(names, words, "the model", self.name)
         return canonical(counts)
 
     def counts(self, data: sparse.csr_matrix, context: SideContext) -> Any:
         """Return the counts times the weight."""
         return data * self.weight
 
+    def top_words(self, n: int = 10) -> list[list[str]]:
+        """Return the most probable words of every topic, best first.
+
+        Columns without names are w0, w1, …
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many.
+        """
+        words = getattr(self, "feature_names_in_", None)
+        words = [f"w{w}" for w in range(self.n_columns_)] if words is None else words
+        best = [best_places(topic, n) for topic in self.components_]
+        return [[str(words[w]) for w in places] for places in best]
+
     def _check_loaded(self) -> None:
         """Refuse a saved side whose arrays do not fit together."""
         topics = getattr(self, "components_", None)
-        if topics is not None and topics.shape[1] != self.n_columns_:
-            raise ValueError(
-                "components_ has another number of columns than n_columns_"
-            )
+        if topics is None:
+            return
+        words = getattr(self, "feature_names_in_", None)
+        sizes = {topics.shape[1], self.n_columns_ if words is None else len(words)}
+        if sizes != {self.n_columns_}:
+            raise ValueError("its topics, words and columns are not equally many")
+
+
+def _words_and_counts(data: Any) -> tuple[Any, Any]:
+    """Return the names of columns, None if there are none, and the counts."""
+    if hasattr(data, "counts") and hasattr(data, "vocabulary"):
+        return data.vocabulary, data.counts
+    return _get_feature_names(data), data

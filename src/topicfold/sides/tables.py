@@ -2,7 +2,8 @@
 """What sides have learned, as tables for the record of a model and for its report.
 
 A side is known by what it learned: mixtures of entities, effects of features, the
-coefficients of a response, seed words. A side of another kind has no table.
+coefficients of a response, seed words, topics in other words. A side of another kind
+has no table.
 """
 
 from __future__ import annotations
@@ -57,3 +58,5 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
         words = [tuple(vocabulary[word] for word in own) for own in found]
         words += [()] * (n_topics - len(words))
         yield SideTable(name="seed words", kind="terms", terms=tuple(words))
+    elif hasattr(side, "top_words"):
+        yield SideTable(name=name, kind="terms", terms=side.top_words())
