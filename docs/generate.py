@@ -176,10 +176,12 @@ def _module_page(module: str, names: list[str]) -> str:
 def _name_page(module: str, name: str) -> str:
     value = getattr(importlib.import_module(module), name)
     full = f"{module}.{name}"
-    parts = [_heading(name), f"``from {module} import {name}``\n"]
-    if inspect.isclass(value):
-        twice = module != "topicfold" and name in public_names("topicfold")
-        parts.append(f".. autoclass:: {full}\n" + "   :no-index:\n" * twice)
+    parts = [_heading(name), f"{_summary(value)}\n"]
+    parts.append(f"``from {module} import {name}``\n")
+    if module != "topicfold" and name in public_names("topicfold"):
+        parts.append(f"See :doc:`topicfold.{name}`.\n")
+    elif inspect.isclass(value):
+        parts.append(f".. autoclass:: {full}\n")
         methods, inherited = _members(value)
         if methods:
             parts.append(_heading("Methods", "-"))

@@ -43,6 +43,18 @@ def test_report_of_a_model(cli, bare):
     assert [topic["name"] for topic in page["topics"]] == [data.name(0), data.name(1)]
 
 
+def test_two_models(cli, check_error, bare, texts, small, tmp_path):
+    other = tmp_path / "other"
+    assert cli("fit", texts, "-o", other, *small, "--model", "plsa").exit_code == 0
+    result = cli("report", bare, "--against", other, "-o", tmp_path / "two.html")
+    assert result.exit_code == 0, result.output
+    assert "Matched  2 of 2 topics with one of 2 topics" in result.stdout
+    assert " of 6 documents" in result.stdout
+    page = data_of(tmp_path / "two.html")
+    assert page["against"]["name"] == "PLSA, 2 topics"
+    check_error(cli("report", bare, "--against", tmp_path / "none"), "none")
+
+
 def test_options(cli, bare, texts, tmp_path):
     file = tmp_path / "r.html"
     options = ("--title", "My <topics>", "--max-documents", 4, "--max-size", 0.2)

@@ -12,10 +12,12 @@ from itertools import count
 
 import pytest
 
-from topicfold.report import write_report
+from topicfold.plotting import Page
+from topicfold.report import report_html, write_report
 
 VIEWS = (
-    "topics", "map", "classes", "time", "similarity", "compare", "slides", "fit",
+    "topics", "map", "classes", "time", "similarity", "compare", "against", "slides",
+    "fit",
 )  # fmt: skip
 # Names a place, and waits until it is shown with its figures and its map.
 VISIT = """(async () => {
@@ -38,6 +40,15 @@ MAP = """(async () => {
   while (!document.querySelector(".card")) await new Promise(requestAnimationFrame);
   return data.filter((value, i) => i % 4 === 3 && value > 0).length;
 })()"""
+# In the cell of a notebook: a link leads to a place in the page itself.
+CELL = """(async () => {
+  while (!document.querySelector("canvas")?.scatter?.width) {
+    await new Promise(requestAnimationFrame);
+  }
+  document.querySelector('#tabs a[href="#classes"]').click();
+  while (!document.querySelector(".heat")) await new Promise(requestAnimationFrame);
+  return location.href;
+})()"""
 MOST_SECONDS = 120
 
 
@@ -59,20 +70,24 @@ class Firefox:
                 assert answer["type"] == "success", answer
                 return answer["result"]
 
-    async def open(self, url):
+    async def begin(self):
         await self.ask("session.new", capabilities={})
         await self.ask("session.subscribe", events=["log.entryAdded"])
-        tree = await self.ask("browsingContext.getTree")
-        self.page = tree["contexts"][0]["context"]
+        self.page = (await self.tree())["context"]
+
+    async def tree(self):
+        return (await self.ask("browsingContext.getTree"))["contexts"][0]
+
+    async def open(self, url):
         await self.ask(
             "browsingContext.navigate", context=self.page, url=url, wait="complete"
         )
 
-    async def run(self, script):
+    async def run(self, script, page=None):
         found = await self.ask(
             "script.evaluate",
             expression=script,
-            target={"context": self.page},
+            target={"context": page or self.page},
             awaitPromise=True,
         )
         assert found["type"] == "success", found
@@ -107,11 +122,12 @@ async def address(running, file):
     return f"ws://{found['ws_host']}:{found['ws_port']}/session"
 
 
-async def look(firefox, url):
+async def look(firefox, url, notebook):
     from tornado.websocket import websocket_connect
 
     socket = await websocket_connect(await address(*firefox))
     page = Firefox(socket)
+    await page.begin()
     await page.open(url)
     shown = {
         view: await page.run(VISIT.replace("PLACE", json.dumps(f"#{view}")))
@@ -119,15 +135,22 @@ async def look(firefox, url):
     }
     await page.run(VISIT.replace("PLACE", '"#map"'))
     inked = await page.run(MAP)
+    await page.open(notebook)
+    (frame,) = (await page.tree())["children"]
+    place = await page.run(CELL, frame["context"])
     await page.ask("browser.close")
     socket.close()
-    return shown, inked, page.said
+    return shown, inked, place, page.said
 
 
 def test_every_view_shows_in_firefox(firefox, small, tmp_path):
-    file = write_report(small, tmp_path / "report.html")
-    work = look(firefox, file.as_uri())
-    shown, inked, said = asyncio.run(asyncio.wait_for(work, MOST_SECONDS))
+    file = write_report(small, tmp_path / "report.html", against=small)
+    cell = Page(report_html(small, start="map"), 600)._repr_html_()
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!DOCTYPE html><meta charset=utf-8>{cell}", encoding="utf-8")
+    work = look(firefox, file.as_uri(), notebook.as_uri())
+    shown, inked, place, said = asyncio.run(asyncio.wait_for(work, MOST_SECONDS))
     assert all(length > 100 for length in shown.values()), shown
     assert inked > 400
+    assert place == "about:srcdoc#classes"
     assert said == []

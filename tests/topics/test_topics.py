@@ -318,7 +318,7 @@ def test_other_parameters_get_the_right_name(name, hint):
         ("print_topics", r"table\(\)"),
         ("get_topic_info", r"table\(\)"),
         ("get_document_topics", r"transform\(texts\)"),
-        ("visualize_documents", r"explore\(\), or plot\('map'\)"),
+        ("visualize_documents", r"map\(\), or plot\('map'\)"),
         ("nonsense", "$"),
     ],
 )

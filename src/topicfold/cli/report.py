@@ -39,6 +39,12 @@ _Documents = Annotated[
         help="The documents that the model was fitted on, to show their texts.",
     ),
 ]
+_Against = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="MODEL", help="Another model, to be shown side by side with this one."
+    ),
+]
 _Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 _MaxDocuments = Annotated[
     int, typer.Option(min=1, help="Most documents on the page; more are sampled.")
@@ -53,6 +59,7 @@ def report(
     model: _Model,
     output: _Output = None,
     documents: _Documents = None,
+    against: _Against = None,
     title: _Title = None,
     max_documents: _MaxDocuments = 100_000,
     max_size: _MaxSize = 12.0,
@@ -65,10 +72,12 @@ def report(
     documents, classes and times if they are known, similar topics, and how the model
     was fitted. Names that you give to topics in it can be saved as a file for topicfold
     edit. topicfold fit writes it too; with --documents it shows the texts of the
-    documents.
+    documents. With --against it has a view of two models: which topics are the same,
+    which words differ, and which documents moved.
 
     [bold]Examples[/bold]
       topicfold report reviews-model -o report.html
+      topicfold report reviews-model --against other-model -o report.html
       topicfold report reviews-model --documents reviews.txt -o report.html
 
     [bold]In Python[/bold]
@@ -82,6 +91,7 @@ def report(
     if documents is None:
         inputs.refuse_unused(options, "--documents")
     data, name, text = _load(model)
+    other = None if against is None else _load(against)[0]
     if documents is not None:
         with working(f"Reading {documents} …"):
             data = _with_documents(data, documents, options)
@@ -95,8 +105,26 @@ def report(
             max_documents=max_documents,
             size_limit=int(max_size * 1_000_000),
             term_of=_term_of(text),
+            against=other,
         )
+    if other is not None:
+        _show_matching(data, other)
     show_fact("Report", str(file))
+
+
+def _show_matching(data: TopicData, other: TopicData) -> None:
+    """Say how much of two models is the same."""
+    from topicfold.report.against import match_topics
+
+    match = match_topics(data, other)
+    show_fact(
+        "Matched",
+        f"{len(match.pairs)} of {counted(data.n_topics, 'topic')} with one of "
+        f"{counted(other.n_topics, 'topic')}",
+    )
+    if len(match.here):
+        moved = sum(number for *_, number in match.moves())
+        show_fact("Moved", f"{moved:,} of {counted(len(match.here), 'document')}")
 
 
 def report_title(name: str, data: TopicData) -> str | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicfold._version import __version__
 from topicfold.core.ranking import best_places
+from topicfold.report.against import against_content
 from topicfold.report.colors import borders, palette_content, pick_colors
 from topicfold.report.documents import (
     Classes,
@@ -57,6 +58,8 @@ def page_content(
     coherence: Sequence[float] | None,
     max_documents: int,
     seed: int,
+    against: TopicData | None = None,
+    start: str = "",
 ) -> tuple[dict[str, Any], NDArray[np.int64], NDArray[np.int64]]:
     """Return the page without texts, the documents shown and the typical ones."""
     typical = typical_documents(data)
@@ -92,6 +95,8 @@ def page_content(
         "similarity": _similarity(similarity, order, notes),
         "sides": side_content(data, rows, notes),
         "tree": tree,
+        "against": against and against_content(data, against, rows),
+        "start": start,
         "palette": palette_content(),
         "fit": _fit(data),
         "notes": notes,

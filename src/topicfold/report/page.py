@@ -39,6 +39,7 @@ SCRIPTS = (
     "similarity.js",
     "classes.js",
     "compare.js",
+    "against.js",
     "document.js",
     "time.js",
     "slides.js",

@@ -44,6 +44,7 @@ def write_report(
     size_limit: int = SIZE_LIMIT,
     random_state: int = 0,
     term_of: Callable[[str], str] | None = None,
+    against: TopicData | None = None,
 ) -> Path:
     """Write the report: one HTML file that opens offline in any browser since 2023.
 
@@ -69,6 +70,9 @@ def write_report(
     term_of : callable, optional
         From a word in lower case to the term it counts as, such as its stem; to find
         the words of the vocabulary in the texts.
+    against : TopicData, optional
+        Another model, best of the same documents: a view shows both side by side, the
+        topics matched, their words, and the documents that moved.
 
     Returns
     -------
@@ -97,6 +101,7 @@ def write_report(
         size_limit=size_limit,
         random_state=random_state,
         term_of=term_of,
+        against=against,
     )
     file = Path(path)
     if file.is_dir():
@@ -119,8 +124,12 @@ def report_html(
     size_limit: int = SIZE_LIMIT,
     random_state: int = 0,
     term_of: Callable[[str], str] | None = None,
+    against: TopicData | None = None,
+    start: str = "",
 ) -> str:
     """Return the report as one string; see `write_report`.
+
+    `start` names the view that it opens with, such as "map".
 
     Examples
     --------
@@ -151,6 +160,8 @@ def report_html(
         coherence=_coherence(data, counts, coherence),
         max_documents=max_documents,
         seed=random_state,
+        against=against,
+        start=start,
     )
     if data.texts is None or not len(rows):
         content["texts"] = None

@@ -65,7 +65,7 @@ _ATTRIBUTES = {
     "add_doc": "fit(texts)",
     "summary": "print(topics)",
     "visualize_topics": "explore(), or plot('similarity')",
-    "visualize_documents": "explore(), or plot('map')",
+    "visualize_documents": "map(), or plot('map')",
     "visualize_barchart": "plot('words')",
     "visualize_heatmap": "plot('similarity')",
     "visualize_topics_over_time": "plot('time')",

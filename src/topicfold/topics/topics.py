@@ -62,6 +62,8 @@ class Topics(TransformerMixin, BaseEstimator):
         Seed; an estimator's own goes first.
     n_jobs : int, default=-1
         Threads, -1 for all. The result is the same for any number.
+    **habits
+        Names of other libraries for the same: ``num_topics``, ``seed``, ``workers``, …
 
     Attributes
     ----------
@@ -298,19 +300,57 @@ class Topics(TransformerMixin, BaseEstimator):
 
         return plot(self._record(), kind, path, **options)
 
-    def report(self, path: Any = "report.html", **options: Any) -> Path:
-        """Write the report, one HTML file: :func:`topicfold.report.write_report`."""
+    def report(
+        self, path: Any = "report.html", *, against: Any = None, **options: Any
+    ) -> Path:
+        """Write the report, one HTML file that opens offline.
+
+        Parameters
+        ----------
+        path : str or path, default="report.html"
+            The file.
+        against : Topics, TopicData or path, optional
+            Another model, to be shown side by side with this one; see `compare`.
+        **options
+            Those of :func:`topicfold.report.write_report`.
+        """
         from topicfold.report import write_report
 
-        return write_report(self._record(), path, counts=self.fitted_.counts, **options)
+        other = None if against is None else _record_of(against)
+        options = {"counts": self._saved().counts, "against": other} | options
+        return write_report(self._record(), path, **options)
 
     def explore(self, height: int = 700, **options: Any) -> Any:
-        """Show the report, with its map, in the output cell of a notebook; offline."""
+        """Show the report in the output cell of a notebook; offline.
+
+        `options` are those of :func:`topicfold.report.write_report`; texts are cut so
+        that the notebook grows by 3 MB at most (``size_limit=``).
+        """
         from topicfold.plotting import Page
         from topicfold.report import report_html
 
-        page = report_html(self._record(), counts=self.fitted_.counts, **options)
-        return Page(page, height)
+        options = {"counts": self._saved().counts, "size_limit": 3_000_000} | options
+        return Page(report_html(self._record(), **options), height)
+
+    def map(self, height: int = 700, **options: Any) -> Any:
+        """Show the interactive map of the documents in a notebook; see `explore`."""
+        self._with_documents()
+        return self.explore(height, start="map", **options)
+
+    def compare(self, other: Any) -> Table:
+        """Return which topics of another model are the same as those of this one.
+
+        A row per topic: its counterpart, how similar they are (1 for the same words and
+        documents, 0 for none in common), and the words that both have or only one has.
+
+        Parameters
+        ----------
+        other : Topics, TopicData or path
+            Another model, best of the same documents.
+        """
+        from topicfold.report.against import match_topics
+
+        return Table(match_topics(self._record(), _record_of(other)).records())
 
     # Editing
 
@@ -476,3 +516,10 @@ class Topics(TransformerMixin, BaseEstimator):
                 f"{len(words or ())} words. Count with the model's vocabulary."
             )
         return found.counts
+
+
+def _record_of(other: Any) -> TopicData:
+    """Return the record of another model: fitted here, or saved."""
+    if isinstance(other, str | os.PathLike):
+        other = Topics.load(other)
+    return other._record() if isinstance(other, Topics) else other

@@ -54,7 +54,7 @@ export async function loadReport() {
     unpackDocuments(page.documents, page.counts.shown),
   ]);
   const more = [[page.classes, "mixtures"], [page.time, "shares"], [page.time, "values"],
-    [page.similarity, "values"]];
+    [page.similarity, "values"], [page.against?.main && page.against, "main"]];
   await Promise.all(more.map(async ([part, name]) => {
     if (part) part[name] = await unpack(part[name]);
   }));

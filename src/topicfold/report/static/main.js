@@ -14,11 +14,23 @@ import { showDocument } from "./document.js";
 import { showSide, sideNames, sideTitle } from "./sides.js";
 import { showTime } from "./time.js";
 import { showCompare } from "./compare.js";
+import { showAgainst } from "./against.js";
 import { showSlides } from "./slides.js";
 import { showFit } from "./fit.js";
 import { showSearch, showTerm } from "./search.js";
 
 const TAB_OF = { topic: "topics", term: "topics", class: "classes", doc: "map" };
+
+// In the cell of a notebook the page has no address of its own, and a link to a place in
+// it would load the notebook into its own cell.
+const FRAMED = location.protocol === "about:";
+
+function followInFrame(event) {
+  const place = event.target.closest("a")?.getAttribute("href");
+  if (!place?.startsWith("#") || event.defaultPrevented) return;
+  event.preventDefault();
+  location.hash = place;
+}
 
 class App {
   constructor(report) {
@@ -36,7 +48,7 @@ class App {
     const { page } = this.report;
     const tabs = [["topics", "Topics", true], ["map", "Map", page.documents], ["classes", "Classes", page.classes],
       ["time", "Over time", page.time], ["side", sideTitle(this.report), sideNames(this.report).length], ["similarity", "Similarity", page.similarity && page.counts.topics > 1],
-      ["compare", "Compare", page.documents && (page.classes || page.time || sideNames(this.report).length)], ["slides", "Slides", true], ["fit", "The fit", true]].filter(([, , there]) => there);
+      ["compare", "Compare", page.documents && (page.classes || page.time || sideNames(this.report).length)], ["against", "Two models", page.against], ["slides", "Slides", true], ["fit", "The fit", true]].filter(([, , there]) => there);
     this.tabs = tabs.map(([key, text]) => h("a", { href: `#${key}`, "data-tab": key }, text));
     document.getElementById("tabs").append(...this.tabs);
     this.tray = h("span", { class: "tray", role: "status", hidden: true },
@@ -52,6 +64,7 @@ class App {
     this.recallEdits();
     this.listen();
     document.documentElement.classList.add("ready");
+    document.documentElement.classList.toggle("framed", FRAMED);
     this.show();
     performance.mark("ready");
   }
@@ -63,8 +76,7 @@ class App {
     this.search.addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => {
-        history.replaceState(null, "", link({ search: this.search.value }));
-        this.show();
+        location.replace(location.href.split("#")[0] + link({ search: this.search.value }));
       }, 120);
     });
     this.search.addEventListener("keydown", (event) => {
@@ -76,6 +88,7 @@ class App {
     });
     document.addEventListener("keydown", (event) => this.press(event));
     addEventListener("scroll", hideTip, { passive: true });
+    if (FRAMED) document.addEventListener("click", followInFrame);
   }
 
   press(event) {
@@ -98,7 +111,7 @@ class App {
 
   // "again": the same place in other colours, so that nothing moves.
   show(again = false) {
-    const parameters = new URLSearchParams(location.hash.slice(1));
+    const parameters = new URLSearchParams(location.hash.slice(1) || this.report.page.start);
     const [view] = parameters.keys();
     if (view === "view") return;
     if (again === "colors" && view === "map") return;
@@ -130,6 +143,7 @@ class App {
       case "time": if (report.page.time) return showTime(report, content); break;
       case "similarity": if (report.page.similarity) return showSimilarity(report, content, actions); break;
       case "compare": if (report.documents) return showCompare(report, content, parameters); break;
+      case "against": if (report.page.against) return showAgainst(report, content); break;
       case "slides": return showSlides(report, content, parameters);
       case "side": if (sideNames(report).length) return showSide(report, content, parameters); break;
       case "fit": return showFit(report, content);
