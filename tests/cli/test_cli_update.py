@@ -24,10 +24,13 @@ def test_more_documents(cli, fitted, tmp_path):
     done = cli("update", fitted, new)
     assert done.exit_code == 0, done.stderr
     assert "2 new documents, now 8" in done.stdout
-    assert "1 of" in done.stderr  # one word is not known
+    assert "1 different) are not in the model's vocabulary yet" in done.stderr
+    assert "1 new word learned" in done.stdout
     after = load_model_folder(fitted)
     assert after.texts[6:] == ["a blue fish", "red fox, unheard"]
-    assert after.counts.shape == (8, before.counts.shape[1])
+    assert after.counts.shape == (8, before.counts.shape[1] + 1)
+    assert after.vocabulary == [*before.vocabulary, "unheard"]
+    assert after.model.components_.shape[1] == len(after.vocabulary)
     assert (fitted / "report.html").is_file()
 
 

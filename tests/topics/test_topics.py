@@ -239,6 +239,38 @@ def test_update(model):
         assert topics.model_.init == LDA().init
 
 
+@pytest.mark.parametrize("model", ["lda", "plsa", "ltm"])
+def test_update_learns_new_words(model):
+    topics = Topics(2, model=model, max_df=1.0).fit(TEXTS * 3)
+    before = topics.data_
+    assert "harbour" not in before.vocabulary
+    new = ["a boat in a harbour", "a harbour by a sea, a fish", "rare fish, sea"]
+    topics.update(new)
+    data = topics.data_
+    # A word needs two documents, and the old words keep their columns.
+    assert data.vocabulary == (*before.vocabulary, "harbour")
+    assert topics.fitted_.counts.shape == (3 * len(TEXTS) + 3, data.n_terms)
+    harbour, sea = (
+        data.topics[:, data.vocabulary.index(w)] for w in ("harbour", "sea")
+    )
+    assert harbour.argmax() == sea.argmax()
+    np.testing.assert_allclose(data.topics.sum(axis=1), 1, atol=1e-5)
+    assert topics.transform(["harbour harbour"]).argmax() == sea.argmax()
+
+
+def test_update_counts_new_words_in_old_documents_and_by_their_stems():
+    pytest.importorskip("snowballstemmer")
+    texts = ["fish in a sea", "a harbour, a sea", "fox in a wood", "foxes, wood"] * 2
+    topics = Topics(2, min_df=3, max_df=1.0, stem="english").fit(texts)
+    known = topics.data_.vocabulary
+    assert "harbour" not in known
+    topics.update(["harbours and foxes", "foxes foxes foxes foxes foxes"])
+    # The other spelling of a stem that is known is no new word.
+    assert len(topics.data_.vocabulary) == len(known) + 1
+    column = topics.fitted_.counts[:, len(known)].toarray().ravel()
+    assert column.tolist() == [0, 1, 0, 0, 0, 1, 0, 0, 1, 0]
+
+
 def test_any_model():
     assert type(Topics(2, model="ltm", min_df=1).fit(TEXTS).model_).__name__ == (
         "LocallyConsistentPLSA"

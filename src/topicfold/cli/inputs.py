@@ -439,13 +439,18 @@ class NewDocuments(NamedTuple):
 
 
 def count_new_documents(
-    source: str, saved: ModelFolder, options: TextOptions, extra: Sequence[str] = ()
+    source: str,
+    saved: ModelFolder,
+    options: TextOptions,
+    extra: Sequence[str] = (),
+    *,
+    unknown: str = "and are ignored",
 ) -> tuple[Any, Any]:
     """Read documents in the columns of a saved model; return counts and the rest.
 
     The rest is as in `NewDocuments`. Words of raw text that the model
-    does not know are left out, with one warning on standard error. Counts must have the
-    model's vocabulary.
+    does not know are left out, with one note on standard error that ends in `unknown`.
+    Counts must have the model's vocabulary.
     """
     from topicfold.corpus.texts import gather_texts
 
@@ -460,7 +465,7 @@ def count_new_documents(
         reading = {"format": kind, "progress": progress, "extra": extra}
         texts, beside = gather_texts(Path(source), reading | options.reading())
     known = NewDocuments(*texts, beside)
-    return _count_known(known.texts, saved, options), known
+    return _count_known(known.texts, saved, options, unknown), known
 
 
 def is_built_in(source: str, options: TextOptions) -> bool:
@@ -595,7 +600,9 @@ def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress |
         yield show
 
 
-def _count_known(texts: list[str], saved: ModelFolder, options: TextOptions) -> Any:
+def _count_known(
+    texts: list[str], saved: ModelFolder, options: TextOptions, unknown: str
+) -> Any:
     """Count the model's words in raw texts; say how many other words there are."""
     from topicfold.corpus.vectorizing import saved_options, vectorize_known
 
@@ -615,7 +622,7 @@ def _count_known(texts: list[str], saved: ModelFolder, options: TextOptions) -> 
             "note",
             f"{counter.n_unknown:,} of {counter.n_words:,} words "
             f"({counter.n_different_unknown:,} different) are not in the model's "
-            "vocabulary and are ignored",
+            f"vocabulary {unknown}",
         )
     return counts
 

@@ -37,8 +37,9 @@ def update(
     """Add documents to a saved model; its topics keep their numbers and names.
 
     The topics go on learning from the old and the new documents, from where they are.
-    A model that cannot start from given topics keeps those it has. Words that the
-    model does not know stay unknown: after much news, fit anew.
+    They learn new words too, if as many documents have them as --min-df asked for when
+    the model was fitted. A model that cannot start from given topics (one of classes,
+    FSTM) keeps its topics and words; the new documents are only added.
 
     [bold]Examples[/bold]
       topicfold update reviews-model reviews-of-may.csv
@@ -56,7 +57,7 @@ def update(
         report_file,
         save_folder,
     )
-    from topicfold.topics.fitting import updated
+    from topicfold.topics.fitting import learns_on, updated
 
     target = folder if output is None else output
     check_output_folder(target, replace=force or output is None)
@@ -66,7 +67,9 @@ def update(
             f"the model in {folder} was saved without its documents, so it cannot "
             "learn on. Fit it again: topicfold fit keeps them."
         )
-    counts, found = inputs.count_new_documents(source, saved, options)
+    learns = learns_on(saved.model) and saved.texts is not None
+    unknown = "yet" if learns else "and are ignored; to learn them, fit the model again"
+    counts, found = inputs.count_new_documents(source, saved, options, unknown=unknown)
     new = Documents(
         found.texts,
         counts=counts,
@@ -81,6 +84,9 @@ def update(
     if not quiet:
         old, total = saved.counts.shape[0], result.counts.shape[0]
         show_fact("Updated", f"{counted(total - old, 'new document')}, now {total:,}")
+        n_words = len(result.vocabulary or ()) - len(saved.vocabulary or ())
+        if learns:
+            show_fact("Words", f"{counted(n_words, 'new word')} learned")
         show_fact("Saved", str(target))
         if page is not None:
             show_fact("Report", str(page))

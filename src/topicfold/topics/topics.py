@@ -197,8 +197,9 @@ class Topics(TransformerMixin, BaseEstimator):
         """Take in more documents; topics keep their numbers and names.
 
         The topics go on learning from the old and the new documents, from where they
-        are. A model that cannot start from given topics keeps those it has, and only
-        the documents are added. Words that are new stay unknown.
+        are, and they learn the new words that a fit on all documents would count. A
+        model that cannot start from given topics (one of classes, FSTM) keeps its
+        topics and words, and only the documents are added.
 
         Parameters
         ----------
@@ -217,7 +218,8 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents))
-        return self._keep(updated(old, new, self._known_counts(new)))
+        added = self._known_counts(new)
+        return self._keep(updated(old, new, added, self._cutting()))
 
     # Looking
 
