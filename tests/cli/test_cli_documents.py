@@ -42,7 +42,7 @@ def fitted(cli, mails, small, tmp_path):
 def test_columns_can_be_named(cli, check_error, fitted, mails, tmp_path, command):
     flag, more = WAYS[command]
     line = (command, fitted, *(part.format(tmp_path) for part in more), flag, mails)
-    check_error(cli(*line), "no column 'text'", "--text")
+    check_error(cli(*line, "--text", "bodi"), "no column 'bodi'", "--text")
     result = cli(*line, *COLUMNS)
     assert result.exit_code == 0, result.stderr
 

@@ -43,8 +43,11 @@ def test_columns(cli, table, small, tmp_path):
 
 
 def test_missing_column(cli, check_error, table, small, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("name,words\na,red fox\n", encoding="utf-8")
+    fit = ("fit", other, "-o", tmp_path / "m", *small)
+    check_error(cli(*fit), "no column 'text'", "'words'", "--text")
     fit = ("fit", table, "-o", tmp_path / "m", *small)
-    check_error(cli(*fit), "no column 'text'", "'body'", "--text")
     check_error(cli(*fit, "--text", "bdy"), "Did you mean 'body'?")
     check_error(cli(*fit, "--text", "body", "--time", "date"), "'date'", "--time")
     assert not (tmp_path / "m").exists()
@@ -183,6 +186,14 @@ def test_progress_bar_ends_with_an_error(monkeypatch, tmp_path):
         reading_progress("x") as show,
     ):
         corpus.read_texts(tmp_path / "no.txt", progress=show)
+
+
+def test_usual_names_of_columns_are_known_and_others_are_said(cli, tmp_path, small):
+    file = tmp_path / "a.csv"
+    rows = [f"{word} {i},x,y" for i in range(3) for word in ("red fox", "blue sea")]
+    file.write_text("Content,page,kind\n" + "\n".join(rows), encoding="utf-8")
+    done = cli("fit", file, "-o", tmp_path / "m", *small)
+    assert "Columns  text: Content; not used: page, kind\n" in done.stdout
 
 
 def test_several_columns_are_joined_and_said(cli, tmp_path, small):

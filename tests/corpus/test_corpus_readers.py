@@ -474,7 +474,7 @@ def test_json_of_many_shapes(tmp_path, content, texts):
     [
         ("[1, 2]", "neither a list of objects nor one of strings"),
         ("[", "is not valid JSON"),
-        ('[{"text": "a"}, {"body": "b"}]', 'entry 2: the field "text" is missing'),
+        ('[{"text": "a"}, {"words": "b"}]', 'entry 2: the field "text" is missing'),
     ],
 )
 def test_json_that_holds_no_texts(tmp_path, content, message):

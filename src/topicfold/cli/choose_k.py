@@ -13,6 +13,7 @@ from topicfold.cli.console import (
     plain_table,
     show_corpus,
     show_fact,
+    show_next,
     stdout_console,
     working,
 )
@@ -106,7 +107,8 @@ def choose_k(
     best = chosen.suggested()
     show_fact("Suggests", f"{best} topics")
     if not quiet:
-        show_fact("Next", f"topicfold fit {source} -k {best} -o model")
+        flags = inputs.given_flags(options)
+        show_next(f"topicfold fit {{}}{flags} -k {best} -o model", Path(source))
 
 
 def _numbers(text: str) -> list[int]:

@@ -236,8 +236,8 @@ def _advise_short(corpus: Any, entry: Any) -> None:
     if entry.name == "lda" and words < SHORT_TEXT and corpus.n_documents >= 100:
         show_fact(
             "Advice",
-            f"these texts are short ({words:.0f} words each that count): topics of "
-            "such are better with --model short",
+            f"these texts are short (about {words:.0f} counted words each); --model "
+            "short finds better topics in such texts",
         )
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
@@ -97,7 +98,7 @@ class TextOptions:
             help="Column with the text, or its number if the file has no names; give "
             "it several times to join columns.",
             metavar="COLUMN",
-            show_default="text, below title if there is one",
+            show_default="text, body, content …, below title if there is one",
         ),
     ] = None
     label: Annotated[str | None, _column("the class", "label, if there is one")] = None
@@ -406,6 +407,21 @@ def _columns_line(columns: dict[str, str], times: list[str] | None) -> str:
     if "extra" in shown:
         shown["also"] = shown.pop("extra")
     return "; ".join(f"{field}: {names}" for field, names in shown.items())
+
+
+def given_flags(options: TextOptions) -> str:
+    """Return the options that were given as they are typed, each after a space."""
+    flags = []
+    for field in fields(options):
+        value = getattr(options, field.name)
+        name = "--from" if field.name == "format" else f"--{field.name}"
+        for item in value if isinstance(value, list) else [value]:
+            if item not in (None, False):
+                flags += [
+                    name.replace("_", "-"),
+                    *([] if item is True else [str(item)]),
+                ]
+    return "".join(f" {shlex.quote(flag)}" for flag in flags)
 
 
 def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:

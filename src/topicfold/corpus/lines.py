@@ -63,17 +63,20 @@ class BadLines:
         if not self.skip:
             raise DataError(
                 f"{self.path}, {self.unit} {number}: {reason} To leave such "
-                f"{self.unit}s out: skip_bad_lines=True."
+                f"{self._units()} out: skip_bad_lines=True."
             )
         if not self.count:
             self.first = f"{self.unit} {number}: {reason}"
         self.count += 1
 
+    def _units(self) -> str:
+        return "entries" if self.unit == "entry" else f"{self.unit}s"
+
     def warn(self) -> None:
         """Say once how many lines were left out."""
         if self.count:
             warnings.warn(
-                f"{self.path}: {self.count:,} bad {self.unit}s were left out. The "
+                f"{self.path}: {self.count:,} bad {self._units()} were left out. The "
                 f"first: {self.first}",
                 DataWarning,
                 stacklevel=2,

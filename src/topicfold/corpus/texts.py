@@ -48,7 +48,7 @@ _FORMATS = {
 TEXT_FORMATS = ("files", "lines", "csv", "tsv", "json", "jsonl", "parquet", "xlsx")
 # Columns that are read if none is named, in any case; of times the first that is there.
 _USUAL = {
-    "text": ("text",),
+    "text": ("text", "body", "content", "message", "abstract", "document"),
     "label": ("label",),
     "id": ("id",),
     "time": (
@@ -415,6 +415,11 @@ class _Source(NamedTuple):
             used = {} if self.used is None else self.used
             for field, names in self.known[key].items():
                 used.setdefault(field, ", ".join(names))
+            taken = {name for names in self.known[key].values() for name in names}
+            left = [name for name in key if name not in taken]
+            if left:
+                more = f" and {len(left) - 6} more" if len(left) > 6 else ""
+                used.setdefault("not used", ", ".join(left[:6]) + more)
         return self.known[key]
 
     def _columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
