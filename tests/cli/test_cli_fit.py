@@ -273,7 +273,7 @@ def test_short_texts_are_told_of_their_model(cli, tmp_path):
     lines.write_text("\n".join(words * 25) + "\n")
     options = ("-k", 2, "--max-iter", 3, "--no-report")
     said = cli("fit", lines, "-o", tmp_path / "lda", *options).stdout
-    assert "short (3 words each that count)" in said
+    assert "short (about 3 counted words each)" in said
     assert "--model short" in said
     short = cli("fit", lines, "-o", tmp_path / "short", "-m", "short", *options)
     assert "Advice" not in short.stdout
