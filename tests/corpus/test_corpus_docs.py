@@ -6,9 +6,10 @@ import warnings
 import numpy as np
 import pytest
 
-from topicfold.corpus import builtin, cache, cache_path, load_docs
+from topicfold.corpus import builtin, cache_path, load_docs
 from topicfold.corpus.builtin import STOP_WORDS, prose
 from topicfold.exceptions import DataError
+from topicfold.persistence import bundle, write_bundle
 
 
 @pytest.fixture(scope="module")
@@ -121,10 +122,9 @@ def test_damaged_cache_is_rebuilt(quick_build, tmp_path, monkeypatch, caplog, da
     elif damage == "text":
         file.write_text("nothing")
     elif damage == "other":
-        text = np.frombuffer(b'{"ids": ["a"], "vocabulary": []}', dtype=np.uint8)
-        np.savez(file, json=text, data=np.ones(3))
+        write_bundle(file, kind="docs", strings={"ids": ["a"], "vocabulary": []})
     else:
-        np.savez(file, json=np.array([{"a": 1}], dtype=object))
+        np.savez(file.open("wb"), json=np.array([{"a": 1}], dtype=object))
     with caplog.at_level(logging.WARNING):
         assert_same(load_docs(min_df=1), good)
     assert "damaged" in caplog.text
@@ -139,18 +139,18 @@ def test_cache_that_cannot_be_written_is_no_error(quick_build, tmp_path, monkeyp
     blocker.write_text("a file where a folder should be")
     monkeypatch.setenv("TOPICFOLD_CACHE", str(blocker))
     assert load_docs(min_df=1).n_documents == 40
-    monkeypatch.setattr(cache, "cache_path", lambda: None)
+    monkeypatch.setattr(builtin, "cache_path", lambda: None)
     assert load_docs(min_df=1).n_documents == 40
 
 
-def test_failed_write_leaves_nothing(tmp_path, monkeypatch):
+def test_failed_write_leaves_nothing(quick_build, tmp_path, monkeypatch):
     monkeypatch.setenv("TOPICFOLD_CACHE", str(tmp_path))
 
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.np, "savez_compressed", full)
-    cache.store("name", {}, {})
+    monkeypatch.setattr(bundle, "save_file", full)
+    assert load_docs(min_df=1).n_documents == 40
     assert list(tmp_path.iterdir()) == []
 
 
@@ -240,15 +240,8 @@ def test_without_a_home_there_is_no_cache(monkeypatch):
 
     monkeypatch.delenv("TOPICFOLD_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(cache.Path, "home", homeless)
+    monkeypatch.setattr(builtin.Path, "home", homeless)
     assert cache_path() is None
-
-
-def test_a_draft_that_cannot_be_removed_is_told(tmp_path, caplog):
-    (tmp_path / "draft").mkdir()
-    with caplog.at_level(logging.INFO, "topicfold"):
-        cache._remove_quietly(tmp_path / "draft")
-    assert f"cannot remove {tmp_path / 'draft'}" in caplog.text
 
 
 def test_modules_that_this_version_lacks_are_left_out(monkeypatch):

@@ -62,12 +62,12 @@ def test_json_lines(tmp_path, suffix):
     if suffix.endswith(".zst"):
         content = pytest.importorskip("zstandard").compress(content)
     found = read_texts(write(tmp_path / f"docs{suffix}", content))
-    assert found == (["one", "two"], ["x", ""], ["7", "b"], ["", "1999"])
+    assert found[:4] == (["one", "two"], ["x", ""], ["7", "b"], ["", "1999"])
 
 
 def test_json_lines_with_text_only(tmp_path):
     file = write(tmp_path / "docs.jsonl", '{"text": "one"}\n')
-    assert read_texts(file) == (["one"], None, None, None)
+    assert read_texts(file)[:4] == (["one"], None, None, None)
 
 
 def test_compression_is_seen_without_its_suffix(tmp_path):
@@ -121,7 +121,7 @@ def test_parquet(tmp_path):
     columns = {"text": ["one", "two"], "label": [1, None], "day": times}
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
     found = read_texts(tmp_path / "t.parquet", time="day")
-    assert found == (["one", "two"], ["1", ""], None, ["1999-01-02", ""])
+    assert found[:4] == (["one", "two"], ["1", ""], None, ["1999-01-02", ""])
     parquet.write_table(pa.table({"text": ["one", None]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r'row 2: the field "text" is empty \(null\)'):
         read_texts(tmp_path / "t.parquet")
@@ -421,10 +421,9 @@ TABLE = "title,body,kind,date\nFoxes,red fox,land,2001-05-03\n,blue fish,sea,\n"
 def test_several_columns_of_text_are_joined(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text(TABLE, encoding="utf-8")
-    used = {}
-    found = read_texts(file, text=["title", "body"], label="kind", columns=used)
+    found = read_texts(file, text=["title", "body"], label="kind")
     assert found.texts == ["Foxes\nred fox", "blue fish"]
-    assert used == {"text": "title, body", "label": "kind", "time": "date"}
+    assert found.columns == {"text": "title, body", "label": "kind", "time": "date"}
     with pytest.raises(DataError, match=r"no column 'bodi'. Did you mean 'body'\?"):
         read_texts(file, text=["title", "bodi"])
 
@@ -446,11 +445,10 @@ def test_title_and_date_are_recognised_in_every_kind_of_table(tmp_path, kind):
         table.to_csv(file, index=False)
     else:
         table.to_json(file, orient="records", lines=kind == "jsonl")
-    used = {}
-    found = read_texts(file, columns=used)
+    found = read_texts(file)
     assert found.texts == ["Foxes\nred", "Fish\nblue"]
     assert found.times == ["2001", "2002"]
-    assert used == {"text": "Title, Text", "time": "Date"}
+    assert found.columns == {"text": "Title, Text", "time": "Date"}
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,9 @@ from topicfold.choosing.evaluation import (
     read_labels,
     topic_scores,
 )
-from topicfold.core.tables import html_table
-from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.core.lazy import optional
+from topicfold.core.tables import html_table, markdown_table
+from topicfold.exceptions import DataError
 from topicfold.registry import ModelEntry, find_model
 
 __all__ = ["Comparison", "ModelScore", "compare", "format_score", "recommend"]
@@ -130,20 +131,27 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """Return the table and the recommendation."""
-        names = self.columns()
-        lines = [
-            f"| model | topics | {' | '.join(names)} | seconds | memory, MB |",
-            "|---" * (len(names) + 4) + "|",
+        return "\n".join(
+            [
+                markdown_table(self.cells("memory, MB")),
+                "",
+                self.recommendation,
+                *(f"- left out: {reason}" for reason in self.left_out),
+            ]
+        )
+
+    def cells(self, memory: str) -> list[dict[str, str]]:
+        """Return the rows of the table as text; `memory` is the title of the last."""
+        return [
+            {
+                "model": score.model,
+                "topics": str(score.n_components or ""),
+                **{n: format_score(n, getattr(score, n)) for n in self.columns()},
+                "seconds": f"{score.seconds:.1f}",
+                memory: format_score("memory", score.memory_mb),
+            }
+            for score in self.scores
         ]
-        for score in self.scores:
-            cells = [format_score(name, getattr(score, name)) for name in names]
-            lines.append(
-                f"| {score.model} | {score.n_components or ''} | {' | '.join(cells)} | "
-                f"{score.seconds:.1f} | {format_score('memory', score.memory_mb)} |"
-            )
-        lines += ["", self.recommendation]
-        lines += [f"- left out: {reason}" for reason in self.left_out]
-        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.to_markdown()
@@ -181,12 +189,8 @@ class Comparison:
 
 def load_figure() -> Any:
     """Return matplotlib's Figure, which needs no display and shows in notebooks."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "a picture needs matplotlib: pip install 'topicfold[plot]'."
-        ) from error
+    optional("matplotlib", "a picture needs matplotlib", "'topicfold[plot]'")
+    from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
         """A figure that a notebook shows, with or without pyplot."""

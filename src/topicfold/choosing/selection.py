@@ -17,7 +17,7 @@ from topicfold.choosing.comparison import load_figure
 from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
 from topicfold.core.counts import check_counts
 from topicfold.core.labels import encode_labels
-from topicfold.core.tables import html_table
+from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
 from topicfold.metrics import topic_stability
 
@@ -105,19 +105,21 @@ class Selection:
 
     def to_markdown(self) -> str:
         """Return the table; columns that are not defined are left out."""
-        used = self._used()
-        lines = [
-            f"| topics | {' | '.join(title for _, title in used)} | seconds |",
-            "|---" * (len(used) + 2) + "|",
+        return markdown_table(self.cells())
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return the rows of the table as text, by the titles of the columns."""
+        return [
+            {
+                "topics": str(record.n_components),
+                **{
+                    title: f"{getattr(record, n):.{1 if n == 'perplexity' else 3}f}"
+                    for n, title in self._used()
+                },
+                "seconds": f"{record.seconds:.2f}",
+            }
+            for record in self.records
         ]
-        for record in self.records:
-            cells = [
-                f"{getattr(record, name):.{1 if name == 'perplexity' else 3}f}"
-                for name, _ in used
-            ]
-            cells = [str(record.n_components), *cells, f"{record.seconds:.2f}"]
-            lines.append(f"| {' | '.join(cells)} |")
-        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.to_markdown()

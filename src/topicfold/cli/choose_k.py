@@ -126,13 +126,13 @@ def _numbers(text: str) -> list[int]:
 
 def _show(chosen: Selection) -> None:
     """Print the table, the suggested number marked."""
-    rows = [line.strip("| ").split(" | ") for line in chosen.to_markdown().splitlines()]
     best = str(chosen.suggested())
     table = plain_table()
+    rows = chosen.cells()
     for name in rows[0]:
         table.add_column(name, justify="right")
-    for cells in rows[2:]:
-        table.add_row(*cells, style="bold" if cells[0] == best else None)
+    for row in rows:
+        table.add_row(*row.values(), style="bold" if row["topics"] == best else None)
     console = stdout_console()
     console.print(table)
     console.print(_LEGEND)

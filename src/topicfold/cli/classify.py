@@ -258,13 +258,13 @@ def _predict(
             f"{folder} holds {type(model).__name__}, which has no classes. Learn them "
             "first: topicfold classify DIR LABELLED --train."
         )
-    counts, ids = inputs.read_new_documents(source, saved, options)
+    counts, found = inputs.count_new_documents(source, saved, options)
     rows = []
     if asked.abstain:
         model.set_params(abstain=asked.abstain)
     shares = model.predict_proba(counts).max(axis=1) if asked.proba else ()
     for row, label in enumerate(model.predict(counts)):
-        cells = {"id": ids[row] if ids else str(row), "class": label}
+        cells = {"id": found.ids[row] if found.ids else str(row), "class": label}
         if asked.proba:
             cells["probability"] = f"{shares[row]:.3f}"
         if asked.n_words:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -135,25 +135,16 @@ def compare(
 
 
 def _show(found: Comparison) -> None:
-    from topicfold.choosing.comparison import format_score
-
-    names = found.columns()
     table = plain_table(padding=(0, 1, 0, 0))
-    table.add_column("model", style="bold", no_wrap=True)
-    for column in ("topics", *names, "seconds", "MB"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for score in found.scores:
-        cells = [format_score(name, getattr(score, name)) for name in names]
-        table.add_row(
-            score.model,
-            str(score.n_components or ""),
-            *cells,
-            f"{score.seconds:.1f}",
-            format_score("memory", score.memory_mb),
-        )
+    rows = found.cells("MB")
+    for name in rows[0]:
+        style: Any = {"style": "bold"} if name == "model" else {"justify": "right"}
+        table.add_column(name, no_wrap=True, **style)
+    for row in rows:
+        table.add_row(*row.values())
     console = stdout_console()
     console.print(table)
-    console.print("; ".join(_LEGEND[name] for name in names) + ".")
+    console.print("; ".join(_LEGEND[name] for name in found.columns()) + ".")
     for reason in found.left_out:
         tell("note", f"left out: {reason}")
     show_fact("Result", printable(found.recommendation))

@@ -74,12 +74,6 @@ def show_next(command: str, folder: Path) -> None:
     show_fact("Next", command.format(shlex.quote(str(folder))))
 
 
-def show_removed(report: Path) -> None:
-    """Say that the report of a replaced model is gone, unless a new one is there."""
-    if not report.is_file():
-        show_fact("Removed", f"{report}, of the model that was replaced")
-
-
 @contextlib.contextmanager
 def working(text: str, *, quiet: bool = False) -> Iterator[None]:
     """Show that something is being done; nothing when not on a terminal."""

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import counted, show_fact, show_next
-from topicfold.cli.inputs import read_new_documents, refuse_unused
+from topicfold.cli.console import counted
+from topicfold.cli.inputs import count_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
 
 EDITS_FORMAT = "topicfold-edits"
@@ -81,13 +81,11 @@ def edit(
       topics = Topics.load("model").rename(3, "space flight").merge([1, 4])
       topics.save("edited")
     """
-    from topicfold.cli.report import report_fit
+    from topicfold.cli.report import save_and_report
     from topicfold.editing import apply_edits
     from topicfold.persistence.model_folder import (
         check_output_folder,
         load_model_folder,
-        report_file,
-        save_folder,
     )
 
     edits = [] if apply is None else read_edits(apply)
@@ -104,27 +102,20 @@ def edit(
     needs_documents = any(edit.get("action") == "split" for edit in edits)
     if documents is not None and not needs_documents:
         raise CommandError("--documents is only for --split. Leave it out.")
-    if documents is None:
-        refuse_unused(options, "--documents")
+    refuse_unused(options, "--documents", documents)
     X = None
     if needs_documents:
         X = saved.counts
         if documents is not None:
-            X, _ = read_new_documents(documents, saved, options)
+            X, _ = count_new_documents(documents, saved, options)
         elif X is None:
             raise CommandError(
                 "--split needs the training documents: --documents INPUT."
             )
     edited = apply_edits(saved.model, edits, X=X)
-    result = dataclasses.replace(saved, model=edited)
-    save_folder(result, output)
-    page = report_fit(result, report_file(output))
     n_topics = counted(len(edited.components_), "topic")
-    show_fact("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
-    show_fact("Saved", str(output))
-    if page is not None:
-        show_fact("Report", str(page))
-    show_next("topicfold topics {}", output)
+    fact = ("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
+    save_and_report(dataclasses.replace(saved, model=edited), output, fact)
 
 
 def read_edits(path: Path) -> list[dict[str, Any]]:

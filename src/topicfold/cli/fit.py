@@ -14,14 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import (
-    counted,
-    progress_callbacks,
-    show_corpus,
-    show_fact,
-    show_next,
-    show_removed,
-)
+from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.registry import make_model
 from topicfold.cli.sides import SideOptions
@@ -146,13 +139,9 @@ def fit(
       topics.report("report.html")
       topics.save("reviews-model")
     """
-    from topicfold.cli.report import report_fit
+    from topicfold.cli.report import save_and_report
     from topicfold.persistence import check_saveable
-    from topicfold.persistence.model_folder import (
-        check_output_folder,
-        report_file,
-        save_folder,
-    )
+    from topicfold.persistence.model_folder import check_output_folder
 
     check_output_folder(output, replace=force)
     if model == "lda" and (seeds is not None or sides.label_topics):
@@ -163,7 +152,7 @@ def fit(
     estimator = make_model(
         model,
         {
-            "n_components": _n_topics(topics, sized=entry.sized),
+            "n_components": topics or (DEFAULT_TOPICS if entry.sized else None),
             "random_state": seed,
             "n_jobs": jobs,
             "max_iter": max_iter,
@@ -187,20 +176,16 @@ def fit(
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     done = _learn(estimator, corpus, entry, use_labels, sides, quiet=quiet)
     saved = inputs.fitted_folder(estimator, corpus, text, documents=keep_documents)
-    place, page = report_file(output), None
-    had_report = place.is_file()
-    save_folder(saved, output)
-    if entry.has_topics if report is None else report:
-        page = report_fit(saved, place, corpus, quiet=quiet)
-    if not quiet:
-        if had_report:
-            show_removed(place)
-        advice = "" if done.ended else ", the most allowed (--max-iter for more)"
-        show_fact("Model", f"{done.summary}{advice}")
-        show_fact("Saved", str(output))
-        if page is not None:
-            show_fact("Report", str(page))
-        show_next(entry.next_command, output)
+    advice = "" if done.ended else ", the most allowed (--max-iter for more)"
+    save_and_report(
+        saved,
+        output,
+        ("Model", f"{done.summary}{advice}"),
+        corpus=corpus,
+        report=entry.has_topics if report is None else report,
+        next_command=entry.next_command,
+        quiet=quiet,
+    )
     if done.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
@@ -215,6 +200,8 @@ def _learn(
     quiet: bool,
 ) -> FitReport:
     """Fit a model to the words, labels and sides of a corpus."""
+    import numpy as np
+
     if "vocabulary" in estimator.get_params(deep=False):
         estimator.set_params(vocabulary=list(corpus.vocabulary))
     known = sides.data(corpus)
@@ -226,7 +213,8 @@ def _learn(
         sides.take(estimator, known)
     done = fit_model(estimator, corpus.counts, y, known, quiet=quiet)
     if y is not None and hasattr(estimator, "classes_"):
-        estimator.classes_ = _names_of(estimator.classes_, corpus)
+        names, numbers = corpus.encoded_labels()[1], estimator.classes_
+        estimator.classes_ = np.array(names)[np.asarray(numbers, dtype=int)]
     return done
 
 
@@ -239,11 +227,6 @@ def _advise_short(corpus: Any, entry: Any) -> None:
             f"these texts are short (about {words:.0f} counted words each); --model "
             "short finds better topics in such texts",
         )
-
-
-def _n_topics(asked: int | None, *, sized: bool) -> int | None:
-    """Return the number of topics; None for a model that has its own."""
-    return asked or (DEFAULT_TOPICS if sized else None)
 
 
 @dataclass(frozen=True)
@@ -324,10 +307,3 @@ def _join_classes(model: Any, X: Any, y: Any) -> None:
         model.set_params(graph__label_edges=True)
     else:
         model.graph = NeighborGraph(label_edges=True).build(X, y, given=model.graph)
-
-
-def _names_of(numbers: Any, corpus: Any) -> Any:
-    """Return the names of the classes that a model learned by their numbers."""
-    import numpy as np
-
-    return np.array(corpus.encoded_labels()[1])[np.asarray(numbers, dtype=int)]

@@ -8,11 +8,11 @@ import functools
 import inspect
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -367,7 +367,8 @@ def read_corpus(
     quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
     """Read the documents to fit, and columns beside; return also how text was cut."""
-    from topicfold import corpus
+    from topicfold.corpus.files import count_texts
+    from topicfold.corpus.texts import read_texts
 
     if is_built_in(source, options):
         bounds = options.frequency_bounds()
@@ -376,23 +377,16 @@ def read_corpus(
     if kind is None:
         return _read_counts(source, options, {}), None
     settings = options.vectorizing()
-    columns: dict[str, str] = {}
+    how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source, quiet=quiet) as progress:
-        found = corpus.read(
-            source,
-            format=kind,
-            progress=progress,
-            columns=columns,
-            extra=extra,
-            **options.reading(),
-            **with_function(settings),
-        )
-    if not quiet and columns:
-        show_fact("Columns", _columns_line(columns, found.times))
-    return found, settings
+        found = read_texts(source, progress=progress, **how)
+        corpus = count_texts(found, Path(source), **with_function(settings))
+    if not quiet and found.columns:
+        show_fact("Columns", _columns_line(found.columns, found.times))
+    return corpus, settings
 
 
-def _columns_line(columns: dict[str, str], times: list[str] | None) -> str:
+def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
     """Return which columns were read, and from when to when the documents are."""
     from topicfold.core.times import parse_times
 
@@ -436,24 +430,6 @@ def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:
     )
 
 
-def read_new_documents(
-    source: str, saved: ModelFolder, options: TextOptions
-) -> tuple[Any, list[str] | None]:
-    """Read documents in the columns of a saved model; return counts and names."""
-    counts, found = count_new_documents(source, saved, options)
-    return counts, found.ids
-
-
-class NewDocuments(NamedTuple):
-    """What is known of new documents beside their counts."""
-
-    texts: list[str]
-    labels: list[str] | None
-    ids: list[str] | None
-    times: list[str] | None
-    extra: dict[str, list[str]]
-
-
 def count_new_documents(
     source: str,
     saved: ModelFolder,
@@ -464,11 +440,11 @@ def count_new_documents(
 ) -> tuple[Any, Any]:
     """Read documents in the columns of a saved model; return counts and the rest.
 
-    The rest is as in `NewDocuments`. Words of raw text that the model
+    The rest has texts, labels, ids, times and extra. Words of raw text that the model
     does not know are left out, with one note on standard error that ends in `unknown`.
     Counts must have the model's vocabulary.
     """
-    from topicfold.corpus.texts import gather_texts
+    from topicfold.corpus.texts import read_texts
 
     kind = options.text_format(source)
     if kind is None:
@@ -477,10 +453,9 @@ def count_new_documents(
         found = _read_counts(source, options, bounds)
         _check_vocabulary(found.vocabulary, saved, source)
         return found.counts, found
+    how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source) as progress:
-        reading = {"format": kind, "progress": progress, "extra": extra}
-        texts, beside = gather_texts(Path(source), reading | options.reading())
-    known = NewDocuments(*texts, beside)
+        known = read_texts(source, progress=progress, **how)
     return _count_known(known.texts, saved, options, unknown), known
 
 
@@ -694,10 +669,10 @@ def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None
     )
 
 
-def refuse_unused(options: TextOptions, flag: str) -> None:
+def refuse_unused(options: TextOptions, flag: str, value: object) -> None:
     """Refuse options of documents where the flag that names these is not given."""
     given = options.given()
-    if given:
+    if given and value is None:
         raise CommandError(f"{', '.join(given)} applies to {flag}. Give both or none.")
 
 

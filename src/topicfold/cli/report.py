@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import counted, show_fact, working
+from topicfold.cli.console import counted, show_fact, show_next, working
 from topicfold.cli.messages import CommandError, tell
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def report(
 
     file = output or report_file(model)
     check_report_file(file)
-    if documents is None:
-        inputs.refuse_unused(options, "--documents")
+    inputs.refuse_unused(options, "--documents", documents)
     data, name, text = _load(model)
     other = None if against is None else _load(against)[0]
     if documents is not None:
@@ -181,6 +180,34 @@ def report_fit(
             "topicfold report.",
         )
         return None
+
+
+def save_and_report(
+    saved: ModelFolder,
+    folder: Path,
+    fact: tuple[str, str],
+    *,
+    corpus: Any = None,
+    report: bool = True,
+    next_command: str = "topicfold topics {}",
+    quiet: bool = False,
+) -> None:
+    """Save a model, write its report, and print what was done and what comes next."""
+    from topicfold.persistence.model_folder import report_file, save_folder
+
+    place = report_file(folder)
+    replaced = place.is_file()
+    save_folder(saved, folder)
+    page = report_fit(saved, place, corpus, quiet=quiet) if report else None
+    if quiet:
+        return
+    if replaced and not place.is_file():
+        show_fact("Removed", f"{place}, of the model that was replaced")
+    show_fact(*fact)
+    show_fact("Saved", str(folder))
+    if page is not None:
+        show_fact("Report", str(page))
+    show_next(next_command, folder)
 
 
 def read_times(values: Sequence[str] | None) -> Any:

@@ -112,8 +112,7 @@ def search(
         raise CommandError("--lexical applies to --mix. Give --mix, such as 0.3.")
     if topic is not None and mix:
         raise CommandError("a topic has no words to mix in. Leave out --mix.")
-    if documents is None:
-        refuse_unused(options, "--documents")
+    refuse_unused(options, "--documents", documents)
     wanted = 0.0 if terms or topic is not None else mix
     index, known = _open_index(folder, measure, lexical, documents, wanted, options)
     if terms:

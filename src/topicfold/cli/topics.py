@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import csv_table, plain_table, stdout_console
-from topicfold.cli.inputs import Format, read_new_documents, refuse_unused
+from topicfold.cli.inputs import Format, count_new_documents, refuse_unused
 from topicfold.cli.messages import printable, tell
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ def topics(
     """
     from topicfold.persistence.model_folder import load_model_folder
 
-    if coherence is None:
-        refuse_unused(options, "--coherence")
+    refuse_unused(options, "--coherence", coherence)
     saved = load_model_folder(folder)
     data = saved.topic_data()
     if saved.vocabulary is None:
@@ -80,7 +78,7 @@ def topics(
     if coherence is not None:
         from topicfold.metrics import npmi_coherence
 
-        counts, _ = read_new_documents(coherence, saved, options)
+        counts, _ = count_new_documents(coherence, saved, options)
         scores = npmi_coherence(
             data.topics, counts, n_words=min(max(words, 2), data.n_terms)
         ).tolist()
@@ -94,85 +92,65 @@ def topics(
         stdout_console().print(topic_table(rows))
 
 
-@dataclass(frozen=True)
-class TopicRow:
-    """What the tables say of one topic; None is what is not known."""
-
-    topic: int
-    share: float
-    words: tuple[str, ...]
-    name: str | None = None
-    label: str | None = None
-    label_share: float | None = None
-    coherence: float | None = None
-
-
 def topic_rows(
     data: TopicData,
     *,
     n_words: int = 10,
     relevance: float = 1.0,
     coherence: Sequence[float] | None = None,
-) -> list[TopicRow]:
-    """Return a row for every topic, largest first."""
+) -> list[dict[str, Any]]:
+    """Return what is known of every topic, largest first."""
+    import numpy as np
+
     sizes = data.topic_sizes()
     words = data.top_terms(n_words, relevance)
     labelled = data.labels is not None and data.doc_topics is not None
     classes = data.main_classes() if labelled else ()
     rows = []
-    for topic in range(data.n_topics):
-        name = data.topic_names[topic] if data.topic_names else ""
-        row = TopicRow(topic, float(sizes[topic]), words[topic], name or None)
+    for topic in np.argsort(-sizes, kind="stable").tolist():
+        row = {"topic": topic, "share": float(sizes[topic]), "words": words[topic]}
+        if data.topic_names and any(data.topic_names):
+            row["name"] = data.topic_names[topic] or None
         if classes:
-            label, share = classes[topic]
-            row = replace(row, label=label, label_share=share)
+            row["label"], row["label_share"] = classes[topic]
         if coherence is not None:
-            row = replace(row, coherence=float(coherence[topic]))
+            row["coherence"] = float(coherence[topic])
         rows.append(row)
-    return sorted(rows, key=lambda row: -row.share)
+    return rows
 
 
-def topic_table(rows: Sequence[TopicRow], *, title: str | None = None) -> Table:
-    """Return the table for people; columns that no topic has are left out."""
+def topic_table(rows: Sequence[dict[str, Any]], *, title: str | None = None) -> Table:
+    """Return the table for people."""
     from rich.text import Text
 
-    table = plain_table(title, padding=(0, 1, 0, 0))
-    columns: list[list[str]] = []
-
-    def add(name: str, cells: list[str], **style: Any) -> None:
-        table.add_column(name, **style)
-        columns.append(cells)
-
     right: dict[str, Any] = {"justify": "right", "no_wrap": True}
-    add("topic", [str(row.topic) for row in rows], style="bold", **right)
-    add("tokens", [f"{row.share:.1%}" for row in rows], **right)
-    scores = [row.coherence for row in rows]
-    if any(score is not None for score in scores):
-        add("NPMI", ["" if x is None else f"{x:.2f}" for x in scores], **right)
-    if any(row.name for row in rows):
-        add("name", [row.name or "" for row in rows], overflow="fold", style="bold")
-    add("words", [" ".join(row.words) for row in rows], overflow="fold", ratio=1)
-    if any(row.label for row in rows):
-        names = [row.label or "" for row in rows]
-        add("main class", names, no_wrap=True, overflow="fold", style="cyan")
-        shares = [f"{row.label_share or 0:.0%}" for row in rows]
-        add("", shares, style="cyan", **right)
-    for cells in zip(*columns, strict=True):
+    fold: dict[str, Any] = {"overflow": "fold"}
+    cyan: dict[str, Any] = {"style": "cyan"}
+    columns = (
+        ("topic", "topic", str, {"style": "bold", **right}),
+        ("share", "tokens", "{:.1%}".format, right),
+        ("coherence", "NPMI", "{:.2f}".format, right),
+        ("name", "name", lambda name: name or "", {"style": "bold", **fold}),
+        ("words", "words", " ".join, {"ratio": 1, **fold}),
+        ("label", "main class", str, {"no_wrap": True, **fold, **cyan}),
+        ("label_share", "", "{:.0%}".format, {**right, **cyan}),
+    )
+    table = plain_table(title, padding=(0, 1, 0, 0))
+    known = [column for column in columns if column[0] in rows[0]]
+    for _, head, _, style in known:
+        table.add_column(head, **style)
+    for row in rows:
+        cells = (show(row[key]) for key, _, show, _ in known)
         table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
 
 
-def topic_records(rows: Sequence[TopicRow]) -> list[dict[str, Any]]:
-    """Return the rows for programs, without what is not known."""
-    wanted = [
-        name
-        for name in vars(rows[0])
-        if any(getattr(row, name) is not None for row in rows)
-    ]
-    return [{name: _plain(getattr(row, name)) for name in wanted} for row in rows]
+def topic_records(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows for programs."""
+    return [{name: _plain(value) for name, value in row.items()} for row in rows]
 
 
-def topics_as_json(rows: Sequence[TopicRow]) -> str:
+def topics_as_json(rows: Sequence[dict[str, Any]]) -> str:
     """Return a JSON list with one object per topic."""
     lines = (json.dumps(r, ensure_ascii=False) for r in topic_records(rows))
     return "[\n" + ",\n".join(lines) + "\n]\n"

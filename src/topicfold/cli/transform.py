@@ -14,6 +14,7 @@ import typer
 from topicfold.cli import inputs
 from topicfold.cli.messages import CommandError
 from topicfold.cli.sides import SideOptions
+from topicfold.core.lazy import optional
 
 STDOUT = "-"
 _SUFFIXES = (".csv", ".parquet", ".npz")
@@ -58,7 +59,7 @@ def transform(
             f"--output is {output!r}. Give a name ending in .csv, .parquet or .npz."
         )
     if suffix == ".parquet":
-        _pyarrow()  # before the work
+        _parquet()  # before the work
 
     from topicfold.cli.inputs import count_new_documents
     from topicfold.models.base import topic_columns
@@ -91,17 +92,9 @@ def transform(
         write_atomically(Path(output), lambda to: _write(to, suffix, *table))
 
 
-def _pyarrow() -> Any:
-    from topicfold.exceptions import MissingDependencyError
-
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet needs pyarrow. Install it with pip install 'topicfold[parquet]', "
-            "or write .csv."
-        ) from error
-    return pyarrow
+def _parquet() -> Any:
+    need, install = "Parquet needs pyarrow", "'topicfold[parquet]'"
+    return optional("pyarrow.parquet", need, install, "or write .csv")
 
 
 def _write_csv(
@@ -125,6 +118,8 @@ def _write(
         with file.open("wb") as stream:
             np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
     else:
-        pyarrow = _pyarrow()
+        import pyarrow
+
         values = dict(zip(columns, mixtures.T, strict=True))
-        pyarrow.parquet.write_table(pyarrow.table({"id": list(names), **values}), file)
+        table = pyarrow.table({"id": list(names), **values})
+        _parquet().write_table(table, file)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import counted, show_fact, show_next, working
+from topicfold.cli.console import counted, working
 from topicfold.cli.messages import CommandError
 
 _Output = Annotated[
@@ -49,13 +49,11 @@ def update(
       from topicfold import Topics
       Topics.load("reviews-model").update(texts).save("newer-model")
     """
-    from topicfold.cli.report import report_fit
+    from topicfold.cli.report import save_and_report
     from topicfold.corpus.inputs import Documents
     from topicfold.persistence.model_folder import (
         check_output_folder,
         load_model_folder,
-        report_file,
-        save_folder,
     )
     from topicfold.topics.fitting import learns_on, updated
 
@@ -79,15 +77,9 @@ def update(
     )
     with working("Learning …", quiet=quiet):
         result = updated(saved, new, counts)
-    save_folder(result, target)
-    page = report_fit(result, report_file(target), quiet=quiet)
-    if not quiet:
-        old, total = saved.counts.shape[0], result.counts.shape[0]
-        show_fact("Updated", f"{counted(total - old, 'new document')}, now {total:,}")
-        n_words = len(result.vocabulary or ()) - len(saved.vocabulary or ())
-        if learns:
-            show_fact("Words", f"{counted(n_words, 'new word')} learned")
-        show_fact("Saved", str(target))
-        if page is not None:
-            show_fact("Report", str(page))
-        show_next("topicfold topics {}", target)
+    old, total = saved.counts.shape[0], result.counts.shape[0]
+    text = f"{counted(total - old, 'new document')}, now {total:,}"
+    n_words = len(result.vocabulary or ()) - len(saved.vocabulary or ())
+    if learns:
+        text += f"; {counted(n_words, 'new word')} learned"
+    save_and_report(result, target, ("Updated", text), quiet=quiet)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of a package that are loaded when first used."""
+"""Names of a package, and packages that not everyone has, loaded when first used."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+
+from topicfold.exceptions import MissingDependencyError
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -39,3 +41,21 @@ def moved_names(old: str, new: str) -> Callable[[str], Any]:
         return getattr(home, name)
 
     return find
+
+
+def optional(module: str, need: str, install: str, instead: str = "") -> Any:
+    """Return a module that only some users need, or say how to install it.
+
+    Examples
+    --------
+    >>> optional("no_such", "Magic needs wands", "wands", "or use your hands")
+    Traceback (most recent call last):
+    topicfold.exceptions.MissingDependencyError: Magic needs wands. Install it with ...
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        more = f", {instead}" if instead else ""
+        raise MissingDependencyError(
+            f"{need}. Install it with pip install {install}{more}."
+        ) from error

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from topicfold.exceptions import MissingDependencyError
+from topicfold.core.lazy import optional
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -74,6 +74,21 @@ def html_table(rows: Rows, caption: str = "") -> str:
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def markdown_table(rows: Rows) -> str:
+    """Return rows in Markdown.
+
+    Examples
+    --------
+    >>> print(markdown_table([{"topic": 0, "words": "sea fish"}]))
+    | topic | words |
+    |---|---|
+    | 0 | sea fish |
+    """
+    lines = [list(rows[0]), *(row.values() for row in rows)]
+    head, *rest = [f"| {' | '.join(map(str, line))} |" for line in lines]
+    return "\n".join([head, "|---" * len(rows[0]) + "|", *rest])
+
+
 def _cell(value: Any) -> str:
     text = value if isinstance(value, Html) else escape(shown(value))
     side = "right" if isinstance(value, int | float) else "left"
@@ -103,10 +118,4 @@ class Table(list[dict[str, Any]]):
 
 def load_pandas() -> Any:
     """Return pandas, or say how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingDependencyError(
-            "A data frame needs pandas. Install it with pip install pandas."
-        ) from error
-    return pandas
+    return optional("pandas", "A data frame needs pandas", "pandas")

@@ -11,66 +11,43 @@ from typing import TYPE_CHECKING
 from topicfold.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from topicfold.corpus.blocks import BlockMatrix, BlockWriter
-    from topicfold.corpus.builtin import load_docs
-    from topicfold.corpus.cache import cache_path
-    from topicfold.corpus.disk_corpus import (
-        DiskCorpus,
-        open_disk_corpus,
-        vectorize_file,
-    )
-    from topicfold.corpus.files import read, write
-    from topicfold.corpus.folder import corpora_path, load_folder, save_folder
-    from topicfold.corpus.record import Corpus
-    from topicfold.corpus.splits import complete_split, train_test_documents
-    from topicfold.corpus.texts import Texts, iter_texts, read_texts
-    from topicfold.corpus.vectorizing import vectorize, words_of
+    from topicfold.corpus.blocks import BlockMatrix as BlockMatrix
+    from topicfold.corpus.blocks import BlockWriter as BlockWriter
+    from topicfold.corpus.builtin import cache_path as cache_path
+    from topicfold.corpus.builtin import load_docs as load_docs
+    from topicfold.corpus.disk_corpus import DiskCorpus as DiskCorpus
+    from topicfold.corpus.disk_corpus import open_disk_corpus as open_disk_corpus
+    from topicfold.corpus.disk_corpus import vectorize_file as vectorize_file
+    from topicfold.corpus.files import read as read
+    from topicfold.corpus.files import write as write
+    from topicfold.corpus.folder import corpora_path as corpora_path
+    from topicfold.corpus.folder import load_folder as load_folder
+    from topicfold.corpus.folder import save_folder as save_folder
+    from topicfold.corpus.record import Corpus as Corpus
+    from topicfold.corpus.splits import complete_split as complete_split
+    from topicfold.corpus.splits import train_test_documents as train_test_documents
+    from topicfold.corpus.texts import Texts as Texts
+    from topicfold.corpus.texts import iter_texts as iter_texts
+    from topicfold.corpus.texts import read_texts as read_texts
+    from topicfold.corpus.tokens import words_of as words_of
+    from topicfold.corpus.vectorizing import vectorize as vectorize
 
-__all__ = [
-    "BlockMatrix",
-    "BlockWriter",
-    "Corpus",
-    "DiskCorpus",
-    "Texts",
-    "cache_path",
-    "complete_split",
-    "corpora_path",
-    "iter_texts",
-    "load_docs",
-    "load_folder",
-    "open_disk_corpus",
-    "read",
-    "read_texts",
-    "save_folder",
-    "train_test_documents",
-    "vectorize",
-    "vectorize_file",
-    "words_of",
-    "write",
-]
+_HOMES = {
+    "blocks": "BlockMatrix BlockWriter",
+    "builtin": "cache_path load_docs",
+    "disk_corpus": "DiskCorpus open_disk_corpus vectorize_file",
+    "files": "read write",
+    "folder": "corpora_path load_folder save_folder",
+    "record": "Corpus",
+    "splits": "complete_split train_test_documents",
+    "texts": "Texts iter_texts read_texts",
+    "tokens": "words_of",
+    "vectorizing": "vectorize",
+}
+_PLACES = {
+    n: f"{__name__}.{m}:{n}" for m, names in _HOMES.items() for n in names.split()
+}
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "BlockMatrix": "topicfold.corpus.blocks:BlockMatrix",
-        "BlockWriter": "topicfold.corpus.blocks:BlockWriter",
-        "Corpus": "topicfold.corpus.record:Corpus",
-        "DiskCorpus": "topicfold.corpus.disk_corpus:DiskCorpus",
-        "Texts": "topicfold.corpus.texts:Texts",
-        "cache_path": "topicfold.corpus.cache:cache_path",
-        "complete_split": "topicfold.corpus.splits:complete_split",
-        "corpora_path": "topicfold.corpus.folder:corpora_path",
-        "iter_texts": "topicfold.corpus.texts:iter_texts",
-        "load_docs": "topicfold.corpus.builtin:load_docs",
-        "load_folder": "topicfold.corpus.folder:load_folder",
-        "open_disk_corpus": "topicfold.corpus.disk_corpus:open_disk_corpus",
-        "read": "topicfold.corpus.files:read",
-        "read_texts": "topicfold.corpus.texts:read_texts",
-        "save_folder": "topicfold.corpus.folder:save_folder",
-        "train_test_documents": "topicfold.corpus.splits:train_test_documents",
-        "vectorize": "topicfold.corpus.vectorizing:vectorize",
-        "vectorize_file": "topicfold.corpus.disk_corpus:vectorize_file",
-        "words_of": "topicfold.corpus.vectorizing:words_of",
-        "write": "topicfold.corpus.files:write",
-    },
-)
+__all__ = sorted(_PLACES)
+
+__getattr__ = lazy_names(__name__, _PLACES)

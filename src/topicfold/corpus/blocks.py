@@ -29,6 +29,7 @@ from topicfold.corpus.block_corpus import (
     INDEX,
     BlockCorpus,
     Rows,
+    Tally,
     clean_block,
     is_block_folder,
 )
@@ -93,7 +94,7 @@ class BlockWriter:
             )
         self.draft = new_draft(self.path)
         self.draft.mkdir(parents=True)
-        self._tally = _Tally(n_terms or 0)
+        self._tally = Tally(n_terms or 0)
         self._checksums: list[int] = []
         self._closed = False
 
@@ -293,7 +294,7 @@ class BlockMatrix(BlockCorpus):
                 f"{len(absent)} of {len(paths)} block files do not exist (first: "
                 f"{absent[0]})."
             )
-        n_terms, dtype, tally = None, "", _Tally()
+        n_terms, dtype, tally = None, "", Tally()
         for path in paths:
             foreign = path.endswith(".npz")
             block = load_counts(Path(path)) if foreign else map_block(path, None)
@@ -478,33 +479,3 @@ def _checked_index(
 
 def _block_name(number: int) -> str:
     return f"block-{number:06d}.safetensors"
-
-
-class _Tally:
-    """Sizes of the blocks so far, and documents and total of every term."""
-
-    def __init__(self, width: int = 0) -> None:
-        self.sizes: list[tuple[int, int]] = []
-        self.frequencies = np.zeros(width, np.int64)
-        self.totals = np.zeros(width)
-
-    def widen(self, width: int) -> None:
-        more = max(width - len(self.totals), 0)
-        self.frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
-        self.totals = np.append(self.totals, np.zeros(more))
-
-    def add(self, block: sparse.csr_matrix) -> None:
-        self.widen(block.shape[1])
-        width = len(self.totals)
-        self.sizes.append((block.shape[0], block.nnz))
-        self.frequencies += np.bincount(block.indices, minlength=width)
-        self.totals += np.bincount(block.indices, block.data, width)
-
-    def arrays(self) -> dict[str, Any]:
-        rows, nnz = np.array(self.sizes, dtype=np.int64).T.copy()
-        return {
-            "block_rows": rows,
-            "block_nnz": nnz,
-            "document_frequencies": self.frequencies,
-            "term_totals": self.totals,
-        }

@@ -13,25 +13,35 @@ import difflib
 import importlib
 import importlib.metadata
 import inspect
+import logging
+import os
 import re
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from topicfold.core.counts import checked_csr
-from topicfold.corpus import cache
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.tokens import words_of
 from topicfold.corpus.vectorizing import Bounds, vectorize
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, ModelFileError
+from topicfold.persistence.bundle import (
+    pack_counts,
+    read_bundle,
+    unpack_counts,
+    write_bundle,
+)
+
+logger = logging.getLogger(__name__)
 
 # Raise when the rules of this file, of docstrings or of vectorizing change.
-_FORMAT = 2
+_FORMAT = 3
+_CACHE = "docs"
 _MIN_WORDS = 5
 _MIN_CLASS = 30
 _MOST_REPEATS = 20
@@ -184,29 +194,63 @@ def load_docs(
     return _prune_terms(corpus, min_df, max_df)
 
 
+def cache_path() -> Path | None:
+    """Return the cache folder, or None where the user has no home.
+
+    It is TOPICFOLD_CACHE, else XDG_CACHE_HOME/topicfold, else ~/.cache/topicfold.
+
+    Returns
+    -------
+    Path or None
+
+    Examples
+    --------
+    >>> from unittest import mock
+    >>> with mock.patch.dict(os.environ, {"TOPICFOLD_CACHE": "/somewhere/else"}):
+    ...     cache_path().as_posix()
+    '/somewhere/else'
+    """
+    own = os.environ.get("TOPICFOLD_CACHE")
+    if own:
+        return Path(own).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    # The XDG specification asks to ignore relative paths.
+    if shared and Path(shared).is_absolute():
+        return Path(shared) / "topicfold"
+    try:
+        return Path.home() / ".cache" / "topicfold"
+    except RuntimeError:
+        return None
+
+
 def _cached_docs() -> Corpus:
+    """Return all documents, from the cache where it has them; it is never an error."""
+    folder = cache_path()
+    if folder is None:
+        return _build_docs()
     versions = [
         f"{name}{importlib.metadata.version(name)}"
         for name in ("numpy", "scipy", "scikit-learn")
     ]
     python = f"py{sys.version_info.major}.{sys.version_info.minor}"
     name = "-".join(["docs", f"v{_FORMAT}", *versions, python])
-    found = cache.load(name)
-    if found is not None:
-        arrays, meta = found
-        try:
-            shape = (len(meta["ids"]), len(meta["vocabulary"]))
-            counts = checked_csr(
-                arrays["data"], arrays["indices"], arrays["indptr"], shape, name
-            )
-            return Corpus(counts=counts, name="docs", **meta)
-        except (KeyError, TypeError, ValueError):
-            cache.logger.warning("cache entry %s is damaged and will be rebuilt", name)
+    file = folder / f"{name}.safetensors"
+    try:
+        if file.is_file():
+            found = read_bundle(file, kind=_CACHE)
+            known: dict[str, Any] = dict(found.strings)
+            counts = unpack_counts(found.arrays, "counts", len(known["vocabulary"]))
+            return Corpus(counts=counts, name="docs", **known)
+    except (KeyError, TypeError, ValueError) as error:
+        logger.warning("cache file %s is damaged and will be rebuilt: %s", file, error)
     corpus = _build_docs()
-    counts = corpus.counts
-    arrays = {"data": counts.data, "indices": counts.indices, "indptr": counts.indptr}
     fields = ("vocabulary", "labels", "ids", "texts")
-    cache.store(name, arrays, {field: getattr(corpus, field) for field in fields})
+    strings = {field: getattr(corpus, field) for field in fields}
+    try:
+        arrays = pack_counts(corpus.counts, "counts")
+        write_bundle(file, kind=_CACHE, arrays=arrays, strings=strings)
+    except ModelFileError as error:
+        logger.info("the cache cannot be written: %s", error)
     return corpus
 
 

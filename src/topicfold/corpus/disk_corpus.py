@@ -19,16 +19,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import is_block_folder
+from topicfold.corpus.block_corpus import Tally, is_block_folder
 from topicfold.corpus.blocks import BlockMatrix, BlockWriter
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, read, taken
 from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
-from topicfold.corpus.record import Corpus, encoded
+from topicfold.corpus.record import Corpus, CountedDocuments
 from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (
     STOP_WORDS,
     Bounds,
-    Tally,
     WordCounter,
     choose_terms,
     stacked,
@@ -44,7 +43,7 @@ _BLOCK_DOCUMENTS = 65_536
 
 
 @dataclass(frozen=True)
-class DiskCorpus:
+class DiskCorpus(CountedDocuments):
     """A corpus whose counts are on disk, for models that fit in blocks.
 
     Attributes
@@ -66,20 +65,6 @@ class DiskCorpus:
     times: list[str] | None = None
     name: str = ""
     texts: None = None
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        return self.counts.shape[0]
-
-    @property
-    def n_terms(self) -> int:
-        """Number of words."""
-        return self.counts.shape[1]
-
-    def encoded_labels(self) -> tuple[Any, list[str]]:
-        """Return labels as integers, -1 where unknown, and the class names."""
-        return encoded(self.labels or [""] * self.n_documents)
 
 
 def vectorize_file(
@@ -136,7 +121,11 @@ def vectorize_file(
         scratch.rmdir()
         sides = zip(("labels", "ids", "times"), known.finish(), strict=True)
         beside = {
-            FOLDER_SIDES[name]: side_bytes([_one_line(v) for v in values], name)
+            FOLDER_SIDES[name]: side_bytes(
+                # A label or id may have line breaks.
+                [v if v.isprintable() else " ".join(v.split()) for v in values],
+                name,
+            )
             for name, values in sides
             if values is not None
         }
@@ -213,11 +202,6 @@ def open_corpus(
     if format == BLOCKS or (format is None and is_block_folder(path)):
         return open_disk_corpus(path)
     return read(path, format=format, **options)
-
-
-def _one_line(value: str) -> str:
-    """Return a label or id, which may have line breaks, in one line."""
-    return value if value.isprintable() else " ".join(value.split())
 
 
 def _grown(blocks: Iterable[Any]) -> Iterator[Any]:

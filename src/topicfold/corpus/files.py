@@ -35,8 +35,9 @@ from topicfold.corpus.replacing import (
 from topicfold.corpus.texts import (
     FIELDS,
     TEXT_FORMATS,
-    gather_texts,
+    Texts,
     plain_suffix,
+    read_texts,
     text_format,
 )
 from topicfold.exceptions import DataError, DataWarning
@@ -44,10 +45,7 @@ from topicfold.exceptions import DataError, DataWarning
 FOLDER = "folder"
 WRITTEN = (*FORMATS, FOLDER, "jsonl")
 READ = (*TEXT_FORMATS, *FORMATS, FOLDER)
-READING_OPTIONS = (
-    *FIELDS,
-    *("extra", "encoding", "skip_bad_lines", "progress", "columns"),
-)
+READING_OPTIONS = (*FIELDS, "extra", "encoding", "skip_bad_lines", "progress")
 
 
 def read(
@@ -65,9 +63,7 @@ def read(
         by default what the name shows. The formats are described in
         `topicfold.corpus.formats`.
     **options
-        For texts: those of `read_texts` and of `vectorize`, and ``extra``, names of
-        other columns to keep: authors, ratings and the like. A list in JSON becomes
-        "one; two". Counts take no options.
+        For texts: those of `read_texts` and of `vectorize`. Counts take no options.
 
     Returns
     -------
@@ -94,15 +90,7 @@ def read(
     _check_name(kind, READ)
     if kind in TEXT_FORMATS:
         reading = taken(options, READING_OPTIONS)
-        found, extra = gather_texts(place, {"format": kind, **reading})
-        corpus = Corpus.from_texts(
-            found.texts,
-            labels=found.labels,
-            ids=found.ids,
-            name=corpus_name(place),
-            **options,
-        )
-        return dataclasses.replace(corpus, times=found.times, extra=extra or None)
+        return count_texts(read_texts(place, format=kind, **reading), place, **options)
     if options:
         raise DataError(
             f"{place} holds counts, to which {', '.join(sorted(options))} does not "
@@ -115,6 +103,18 @@ def read(
     if place.is_dir():
         raise DataError(f"{place} is a folder; {FORMATS[kind].title} is a file.")
     return _assembled(FORMATS[kind].read(place), place)
+
+
+def count_texts(found: Texts, place: Path, **options: Any) -> Corpus:
+    """Return the corpus of texts that were read; options are those of `vectorize`."""
+    corpus = Corpus.from_texts(
+        found.texts,
+        labels=found.labels,
+        ids=found.ids,
+        name=corpus_name(place),
+        **options,
+    )
+    return dataclasses.replace(corpus, times=found.times, extra=found.extra)
 
 
 def write(

@@ -42,14 +42,9 @@ def as_documents(
 ) -> Documents:
     """Return documents of any form in one.
 
-    Parameters
-    ----------
-    X : path, iterable of str, data frame, lists of words, pairs or a matrix
-        The documents. A string is the name of a file or folder.
-    vocabulary : sequence of str or gensim Dictionary, optional
-        Words of the columns of a matrix, or of the numbers of gensim's pairs.
-    columns : mapping, optional
-        Columns of a file or a data frame, as in `read_texts`: text, label, id, time.
+    A string is the name of a file or folder. `vocabulary` has the words of the columns
+    of a matrix, or of the numbers of gensim's pairs; `columns` those of a file or data
+    frame, as in `read_texts`: text, label, id, time.
 
     Examples
     --------
@@ -66,7 +61,7 @@ def as_documents(
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):  # a Corpus
         fields: dict[str, Any] = {f: getattr(X, f, None) for f in Documents._fields}
         return _refused(named, Documents(**fields | {"name": X.name}))
-    if _is_frame(X):
+    if hasattr(X, "columns") and (hasattr(X, "to_dict") or hasattr(X, "to_dicts")):
         if _is_counts(X) and "text" not in named:
             words = X.columns if vocabulary is None else vocabulary
             return _of_counts(np.asarray(X), words)
@@ -140,7 +135,7 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     if isinstance(first, str):
         texts = [" ".join(word.replace(" ", "_") for word in item) for item in items]
         return Documents(texts, text={"tokens": "spaces"})
-    if _is_list(first) and len(first) == 2:
+    if isinstance(first, list | tuple | np.ndarray) and len(first) == 2:
         return _of_pairs(items, vocabulary)
     if isinstance(first, int | float | np.number):
         return _of_counts(np.asarray(items), vocabulary)
@@ -174,18 +169,10 @@ def _words(vocabulary: Any) -> list[str]:
     return [str(word) for word in vocabulary]
 
 
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and (hasattr(X, "to_dict") or hasattr(X, "to_dicts"))
-
-
 def _is_counts(frame: Any) -> bool:
     """Whether all columns of a data frame of pandas are numbers."""
     kinds = [getattr(dtype, "kind", "O") for dtype in getattr(frame, "dtypes", ())]
     return bool(kinds) and all(kind in "biuf" for kind in kinds)
-
-
-def _is_list(item: Any) -> bool:
-    return isinstance(item, list | tuple | np.ndarray)
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:

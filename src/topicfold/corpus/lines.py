@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from topicfold.exceptions import DataError, DataWarning, MissingDependencyError
+from topicfold.core.lazy import optional
+from topicfold.exceptions import DataError, DataWarning
 
 FALLBACK = "cp1252"
 UTF8 = "utf-8"
@@ -304,13 +305,12 @@ def _decompressed(source: Any, path: Path, head: bytes) -> Iterator[BinaryIO]:
     if not (head.startswith(_ZSTD) or suffix == ".zst"):
         yield source
         return
-    try:
-        import zstandard
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Files in .zst need zstandard. Install it with pip install zstandard, or "
-            "unpack the file first (zstd -d)."
-        ) from error
+    zstandard = optional(
+        "zstandard",
+        "Files in .zst need zstandard",
+        "zstandard",
+        "or unpack the file first (zstd -d)",
+    )
     reader = zstandard.ZstdDecompressor().stream_reader(
         source, read_across_frames=True, closefd=False
     )

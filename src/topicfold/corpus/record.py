@@ -19,8 +19,46 @@ SPLITS = ("train", "val", "test")
 PER_DOCUMENT = ("labels", "ids", "texts", "split", "times")
 
 
+class CountedDocuments:
+    """What all corpora answer, wherever their counts are."""
+
+    counts: Any
+    labels: list[str] | None
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return int(self.counts.shape[0])
+
+    @property
+    def n_terms(self) -> int:
+        """Number of words in the vocabulary."""
+        return int(self.counts.shape[1])
+
+    def encoded_labels(self) -> tuple[NDArray[np.int64], list[str]]:
+        """Return labels as integers, -1 where unknown, and the class names.
+
+        Returns
+        -------
+        y : int array of shape (n_documents,)
+            Index into the class names; -1 for an empty label.
+        classes : list of str
+            The sorted class names.
+
+        Examples
+        --------
+        >>> corpus = Corpus([[1], [2], [1]], ["a"], labels=["x", "", "b"])
+        >>> corpus.encoded_labels()
+        (array([ 1, -1,  0]), ['b', 'x'])
+        """
+        labels = [label.strip() for label in self.labels or [""] * self.n_documents]
+        classes = sorted(set(labels) - {""})
+        code = {label: number for number, label in enumerate(classes)}
+        return np.array([code.get(label, -1) for label in labels], np.int64), classes
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Corpus:
+class Corpus(CountedDocuments):
     """Documents as counts, with what else is known about them.
 
     Construction checks that everything has one entry per document (or term) and
@@ -79,7 +117,11 @@ class Corpus:
         counts = check_counts(self.counts, "counts")
         n_documents, n_terms = counts.shape
         words = _strings(self.vocabulary) or []
-        problems = _word_problems(words, n_terms)
+        problems = []
+        if len(words) != n_terms:
+            problems.append(f"vocabulary has {len(words)} words for {n_terms} columns")
+        elif (twice := repeated(words)) is not None:
+            problems.append(f"the word {twice!r} is in the vocabulary twice")
         store: dict[str, Any] = {"counts": counts, "vocabulary": words}
         for field in PER_DOCUMENT:
             values = _strings(getattr(self, field))
@@ -117,19 +159,16 @@ class Corpus:
         return f"Corpus({name}{', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        rows = [self._shown(row) for row in range(min(5, self.n_documents))]
+        known = {"label": self.labels, "time": self.times}
+        rows = []
+        for row in range(min(5, self.n_documents)):
+            shown: dict[str, Any] = {"document": self.ids[row] if self.ids else row}
+            shown |= {name: v[row] for name, v in known.items() if v is not None}
+            shown["words"] = int(self.counts[row].sum())
+            if self.texts is not None:
+                shown["text"] = " ".join(self.texts[row][:300].split())[:120]
+            rows.append(shown)
         return html_table(rows, f"{self!r}; the first documents:")
-
-    def _shown(self, row: int) -> dict[str, Any]:
-        """Return what a table says of a document."""
-        shown: dict[str, Any] = {"document": self.ids[row] if self.ids else row}
-        for name, values in (("label", self.labels), ("time", self.times)):
-            if values is not None:
-                shown[name] = values[row]
-        shown["words"] = int(self.counts[row].sum())
-        if self.texts is not None:
-            shown["text"] = " ".join(self.texts[row][:300].split())[:120]
-        return shown
 
     @classmethod
     def from_texts(
@@ -170,16 +209,6 @@ class Corpus:
             | {k: v for k, v in options.items() if k in TEXT_OPTIONS},
         )
 
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        return int(self.counts.shape[0])
-
-    @property
-    def n_terms(self) -> int:
-        """Number of words in the vocabulary."""
-        return int(self.counts.shape[1])
-
     def select(self, rows: ArrayLike | slice) -> Corpus:
         """Return the corpus of some documents, in the order asked for.
 
@@ -217,24 +246,6 @@ class Corpus:
             changed["links"] = links[(links >= 0).all(axis=1)]
         return dataclasses.replace(self, **changed)
 
-    def encoded_labels(self) -> tuple[NDArray[np.int64], list[str]]:
-        """Return labels as integers, -1 where unknown, and the class names.
-
-        Returns
-        -------
-        y : int array of shape (n_documents,)
-            Index into the class names; -1 for an empty label.
-        classes : list of str
-            The sorted class names.
-
-        Examples
-        --------
-        >>> corpus = Corpus([[1], [2], [1]], ["a"], labels=["x", "", "b"])
-        >>> corpus.encoded_labels()
-        (array([ 1, -1,  0]), ['b', 'x'])
-        """
-        return encoded(self.labels or [""] * self.n_documents)
-
     def _row_index(self, rows: ArrayLike | slice) -> NDArray[np.int64]:
         every = np.arange(self.n_documents)
         if isinstance(rows, slice):
@@ -255,27 +266,12 @@ class Corpus:
             ) from error
 
 
-def encoded(labels: Iterable[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return labels as numbers of the sorted classes, -1 for "", and the classes."""
-    labels = [label.strip() for label in labels]
-    classes = sorted(set(labels) - {""})
-    code = {label: number for number, label in enumerate(classes)}
-    return np.array([code.get(label, -1) for label in labels], np.int64), classes
-
-
 def _strings(values: Iterable[Any] | None) -> list[str] | None:
     if values is None:
         return None
     if isinstance(values, str):
         raise DataError("got one string where a list of strings is needed.")
     return ["" if value is None else str(value) for value in values]
-
-
-def _word_problems(words: list[str], n_terms: int) -> list[str]:
-    if len(words) != n_terms:
-        return [f"vocabulary has {len(words)} words for {n_terms} columns"]
-    twice = repeated(words)
-    return [] if twice is None else [f"the word {twice!r} is in the vocabulary twice"]
 
 
 def _checked_links(

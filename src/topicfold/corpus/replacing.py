@@ -17,13 +17,12 @@ import os
 import re
 import secrets
 import shutil
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from topicfold.exceptions import DataError
+from topicfold.persistence.atomic import flush, is_running
 
-_DAY = 86_400.0
 _DRAFT = re.compile(r"\.topicfold-\d+-[0-9a-f]{12}-[^/\\]+")
 # Drafts that this process is writing: another thread must not remove them.
 _OPEN: set[Path] = set()
@@ -55,7 +54,10 @@ def remove_leftovers(target: Path) -> None:
     )
     for file in _hidden(target):
         found = own.fullmatch(file.name)
-        if file in _OPEN or (found and _is_alive(int(found[1]), file)):
+        # A draft of this process that is not open was left by an earlier one.
+        if file in _OPEN or (
+            found and int(found[1]) != os.getpid() and is_running(int(found[1]), file)
+        ):
             continue
         if found or old.fullmatch(file.name):
             _remove(file)
@@ -84,7 +86,7 @@ def swap_files(drafts: Mapping[Path, Path], gone: Sequence[Path], target: Path) 
     every file.
     """
     for draft in drafts.values():
-        _flush(draft)
+        flush(draft)
     note = _note_of(target)
     plan = {
         "rename": {draft.name: file.name for file, draft in drafts.items()},
@@ -92,7 +94,7 @@ def swap_files(drafts: Mapping[Path, Path], gone: Sequence[Path], target: Path) 
     }
     hidden = new_draft(note)
     hidden.write_text(json.dumps(plan), encoding="utf-8")
-    _flush(hidden)
+    flush(hidden)
     hidden.replace(note)
     _OPEN.discard(hidden)
     _finish(note, target)
@@ -140,7 +142,7 @@ def _finish(note: Path, target: Path) -> None:
                 target.with_name(draft).replace(target.with_name(name))
         for name in gone:
             target.with_name(name).unlink(missing_ok=True)
-        _flush(target.parent)
+        flush(target.parent)
         note.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(
@@ -156,34 +158,6 @@ def _note_of(target: Path) -> Path:
 def _hidden(target: Path) -> Iterator[Path]:
     with contextlib.suppress(OSError):
         yield from sorted(target.parent.glob(".*"))
-
-
-def _is_alive(process: int, file: Path) -> bool:
-    """Whether the process that writes a draft may still run."""
-    if process == os.getpid():
-        return False  # not among the open ones, so left by an earlier process
-    if os.name == "nt":  # no harmless way to ask
-        with contextlib.suppress(OSError):
-            return time.time() - file.stat().st_mtime < _DAY
-        return False
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _flush(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on the disk."""
-    if path.is_dir() and os.name == "nt":
-        return  # folders cannot be opened there
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove(path: Path) -> None:

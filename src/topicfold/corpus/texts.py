@@ -11,11 +11,20 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from topicfold.core.lazy import optional
 from topicfold.corpus.lines import (
     LONGEST_LINE,
     TOO_LONG,
@@ -28,7 +37,7 @@ from topicfold.corpus.lines import (
     warn_fallback,
 )
 from topicfold.corpus.npz import DAMAGE, check_unpacked
-from topicfold.exceptions import DataError, DataWarning, MissingDependencyError
+from topicfold.exceptions import DataError, DataWarning
 
 # UTF-8, with or without a byte order mark: how topicfold's own files are written.
 OWN_ENCODING = "utf-8-sig"
@@ -64,6 +73,10 @@ _USUAL = {
 # A title that stands before the text, if no column of text is named.
 _TITLE = "title"
 _EXTRA = "extra"
+_WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
+_ADVICE = {"jsonl": _WRITE % "line", "json": _WRITE % "object"}
+# The number of a line or row, and its fields by name.
+Record = tuple[int, dict[str, Any]]
 
 
 class Document(NamedTuple):
@@ -81,7 +94,18 @@ FIELDS = Document._fields[:4]
 
 
 class Texts(NamedTuple):
-    """Raw documents: texts, and labels, ids and times where the source has them.
+    """Raw documents: texts, and what else the source says of them.
+
+    Attributes
+    ----------
+    texts : list of str
+        The documents.
+    labels, ids, times : list of str or None
+        What is known of them; None where the source has none.
+    extra : dict of str to list of str, or None
+        The other columns that were asked for.
+    columns : mapping of str to str
+        The columns that were read, such as ``{"text": "title, text"}``.
 
     Examples
     --------
@@ -93,6 +117,8 @@ class Texts(NamedTuple):
     labels: list[str] | None = None
     ids: list[str] | None = None
     times: list[str] | None = None
+    extra: dict[str, list[str]] | None = None
+    columns: Mapping[str, str] = MappingProxyType({})
 
 
 def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
@@ -141,15 +167,14 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
         ``skip_bad_lines`` : bool, default=False
             Leave lines out that cannot be read, and say how many, instead of an error
             at the first.
+        ``extra`` : sequence of str, optional
+            Names of other columns to keep; a list in JSON becomes "one; two".
         ``progress`` : callable, optional
             Called with how much is read, and of how much.
-        ``columns`` : dict, optional
-            Filled with the columns that were read, such as ``{"text": "title, text"}``.
 
     Returns
     -------
     Texts
-        With `texts`, and `labels`, `ids` and `times` (None where the source has none).
 
     See Also
     --------
@@ -164,20 +189,8 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
     ...     read_texts(file).texts
     ['red fox', 'blue fish']
     """
-    if options.get("extra"):
-        raise DataError("read_texts has no place for extra columns; use corpus.read.")
-    return gather_texts(Path(path), options)[0]
-
-
-def gather_texts(
-    path: Path, options: dict[str, Any]
-) -> tuple[Texts, dict[str, list[str]]]:
-    """Return the documents of `read_texts`, and the extra columns asked for."""
-    known = Known(path, own_ids=options.get("id") is not None)
-    texts = list(known.texts(iter_texts(path, **options)))
-    names = options.get("extra") or ()
-    columns = [list(values) for values in zip(*known.extra, strict=True)]
-    return Texts(texts, *known.finish()), dict(zip(names, columns, strict=True))
+    source = _source(Path(path), **options)
+    return _gathered(source, _documents(source))
 
 
 def frame_texts(
@@ -195,49 +208,32 @@ def frame_texts(
     >>> frame_texts([{"text": "red fox", "kind": "land"}], label="kind").labels
     ['land']
     """
+    stated = _stated(text=text, label=label, id=id, time=time)
     place = Path("the data frame")
-    named = zip(FIELDS, (text, label, id, time), strict=True)
-    stated = {field: _names(name) for field, name in named if name is not None}
-    bad = BadLines(place, False, "row")
-    source = _Source(place, "frame", stated, None, bad, None, {}, None)
+    source = _Source(place, "frame", stated, BadLines(place, False, "row"))
     if not records:
         raise DataError("the data frame has no rows.")
     source.check_columns(list(records[0]))
-    known = Known(place, own_ids=id is not None)
-    rows = (
-        {n: None if v is not None and v != v else v for n, v in record.items()}
-        for record in records
-    )
+    advice = "Leave such rows out with frame.dropna(), or fill them with ''."
     documents: list[Document] = []
-    for number, row in enumerate(rows):
+    for number, record in enumerate(records):
+        row = {n: None if v is not None and v != v else v for n, v in record.items()}
         problem = source.text_problem(row)
         if problem:
-            raise DataError(
-                f"row {number} of the data frame: {problem} Leave such rows out with "
-                "frame.dropna(), or fill them with ''."
-            )
+            raise DataError(f"row {number} of the data frame: {problem} {advice}")
         documents += source.documents(row, number)
-    return Texts(list(known.texts(documents)), *known.finish())
+    return _gathered(source, documents)
 
 
-def iter_texts(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    text: str | Sequence[str] | None = None,
-    label: str | None = None,
-    id: str | None = None,
-    time: str | None = None,
-    extra: Sequence[str] = (),
-    encoding: str | None = None,
-    skip_bad_lines: bool = False,
-    progress: Progress | None = None,
-    columns: dict[str, str] | None = None,
-) -> Iterator[Document]:
+def iter_texts(path: str | os.PathLike[str], **options: Any) -> Iterator[Document]:
     r"""Yield documents from disk, one at a time, whatever the size of the file.
 
-    The parameters are those of `read_texts`, and `extra`: names of other columns, whose
-    values are the field `extra` of each document.
+    Parameters
+    ----------
+    path : str or path
+        File or folder.
+    **options
+        Those of `read_texts`.
 
     Yields
     ------
@@ -253,25 +249,72 @@ def iter_texts(
     ...     next(iter_texts(file, text="body"))
     Document(text='red fox', label='land', id='', time='', line=2, extra=())
     """
-    place = Path(path)
-    kind = text_format(place, format)
-    named = zip((*FIELDS, _EXTRA), (text, label, id, time, extra or None), strict=True)
-    stated = {field: _names(name) for field, name in named if name is not None}
+    return _documents(_source(Path(path), **options))
+
+
+def _source(
+    path: Path,
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+    skip_bad_lines: bool = False,
+    progress: Progress | None = None,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    time: str | None = None,
+    extra: Sequence[str] = (),
+) -> _Source:
+    """Return what is to be read, its options checked."""
+    kind = text_format(path, format)
+    stated = _stated(text=text, label=label, id=id, time=time, extra=extra or None)
     if stated and kind in ("files", "lines"):
-        flags = ", ".join(stated)
-        raise DataError(f"{place} has no columns, so {flags} cannot be named.")
+        named = ", ".join(stated)
+        raise DataError(f"{path} has no columns, so {named} cannot be named.")
     if kind in ("parquet", "xlsx") and encoding is not None:
-        raise DataError(f"{place}: .{kind} files have no encoding. Leave it out.")
+        raise DataError(f"{path}: .{kind} files have no encoding. Leave it out.")
     unit = {"files": "file", "parquet": "row", "json": "entry", "xlsx": "row"}
-    bad = BadLines(place, skip_bad_lines, unit.get(kind, "line"))
-    source = _Source(place, kind, stated, encoding, bad, progress, {}, columns)
+    bad = BadLines(path, skip_bad_lines, unit.get(kind, "line"))
+    return _Source(path, kind, stated, bad, encoding, progress)
+
+
+def _stated(**given: str | Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """Return the columns that were named, by what they hold."""
+    return {
+        field: (names,) if isinstance(names, str) else tuple(names)
+        for field, names in given.items()
+        if names is not None
+    }
+
+
+def _documents(source: _Source) -> Iterator[Document]:
+    """Yield the documents of a source; there must be one."""
+    found: Iterator[Document]
+    if source.kind == "files":
+        found = _file_documents(source)
+    elif source.kind == "lines":  # a blank one is an empty document
+        found = (Document(line, line=number) for number, line in source.lines())
+    else:
+        records = _RECORDS[source.kind](source)
+        found = chain.from_iterable(
+            source.documents(r, number) for number, r in records
+        )
     some = False
-    for document in _READERS[kind](source):
+    for document in found:
         some = True
         yield document
-    bad.warn()
+    source.bad.warn()
     if not some:
-        raise DataError(f"{place} has no documents.")
+        raise DataError(f"{source.path} has no documents.")
+
+
+def _gathered(source: _Source, documents: Iterable[Document]) -> Texts:
+    """Return all documents of a source with what is known of them."""
+    known = Known(source.path, own_ids="id" in source.stated)
+    texts = list(known.texts(documents))
+    columns = [list(values) for values in zip(*known.extra, strict=True)]
+    extra = dict(zip(source.stated.get(_EXTRA, ()), columns, strict=True))
+    return Texts(texts, *known.finish(), extra or None, source.used)
 
 
 def text_format(path: Path, format: str | None = None) -> str:
@@ -370,9 +413,7 @@ def read_lines(path: Path) -> list[str]:
     return [line for _, line in text_lines(path, OWN_ENCODING, BadLines(path))]
 
 
-def json_objects(
-    lines: Iterable[tuple[int, str]], bad: BadLines
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Record]:
     """Yield line number and object of every line that is not blank."""
     for number, line in lines:
         if not line or line.isspace():
@@ -392,17 +433,22 @@ def json_objects(
             )
 
 
-class _Source(NamedTuple):
-    """What is read, and how."""
+class _Source:
+    """What is read, and how; `used` has the columns that were read, once they are."""
 
-    path: Path
-    kind: str
-    stated: dict[str, tuple[str, ...]]
-    encoding: str | None
-    bad: BadLines
-    progress: Progress | None
-    known: dict[tuple[str, ...], dict[str, tuple[str, ...]]]
-    used: dict[str, str] | None
+    def __init__(
+        self,
+        path: Path,
+        kind: str,
+        stated: dict[str, tuple[str, ...]],
+        bad: BadLines,
+        encoding: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.path, self.kind, self.stated, self.bad = path, kind, stated, bad
+        self.encoding, self.progress = encoding, progress
+        self.used: dict[str, str] = {}
+        self._known: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
 
     def lines(self) -> Iterator[tuple[int, str]]:
         return text_lines(self.path, self.encoding, self.bad, self.progress)
@@ -410,17 +456,16 @@ class _Source(NamedTuple):
     def columns(self, found: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the columns of every field that is there, found out once."""
         key = tuple(found)
-        if key not in self.known:
-            self.known[key] = self._columns(key)
-            used = {} if self.used is None else self.used
-            for field, names in self.known[key].items():
-                used.setdefault(field, ", ".join(names))
-            taken = {name for names in self.known[key].values() for name in names}
+        if key not in self._known:
+            self._known[key] = self._columns(key)
+            for field, names in self._known[key].items():
+                self.used.setdefault(field, ", ".join(names))
+            taken = {name for names in self._known[key].values() for name in names}
             left = [name for name in key if name not in taken]
             if left:
                 more = f" and {len(left) - 6} more" if len(left) > 6 else ""
-                used.setdefault("not used", ", ".join(left[:6]) + more)
-        return self.known[key]
+                self.used.setdefault("not used", ", ".join(left[:6]) + more)
+        return self._known[key]
 
     def _columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         lower = {name.strip().lower(): name for name in reversed(found)}
@@ -486,7 +531,11 @@ class _Source(NamedTuple):
         return ""
 
     def documents(self, record: dict[str, Any], number: int) -> Iterator[Document]:
-        """Yield the document of a record whose text is good, unless it is bad."""
+        """Yield the document of a record, unless it is bad."""
+        problem = self.text_problem(record)
+        if problem:
+            self.bad.report(number, problem + _ADVICE.get(self.kind, ""))
+            return
         names = self.columns(tuple(record))
         known = {}
         for field in FIELDS[1:]:
@@ -505,10 +554,6 @@ class _Source(NamedTuple):
         yield Document(_joined(parts), **known, line=number, extra=extra)
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
 def _joined(parts: Iterable[Any]) -> str:
     """Return the texts of one document, each on lines of its own."""
     found = [part for part in parts if isinstance(part, str)]
@@ -521,55 +566,33 @@ def _listed(value: Any) -> str:
     return "; ".join(_plain(item) or "" for item in values)
 
 
-def _line_documents(source: _Source) -> Iterator[Document]:
-    """Yield every line as a document; a blank one is an empty document."""
-    for number, line in source.lines():
-        yield Document(line, line=number)
+def _json_records(source: _Source) -> Iterator[Record]:
+    """Yield the objects of a file with one in every line."""
+    return _all_named(source, json_objects(source.lines(), source.bad))
 
 
-def _json_documents(source: _Source) -> Iterator[Document]:
-    """Yield the documents of a file with one JSON object per line."""
-    yield from _of_records(
-        source, json_objects(source.lines(), source.bad), "in every line"
-    )
-
-
-def _of_records(
-    source: _Source, records: Iterable[tuple[int, dict[str, Any]]], where: str
-) -> Iterator[Document]:
-    """Yield the documents of numbered objects."""
+def _all_named(source: _Source, records: Iterable[Record]) -> Iterator[Record]:
+    """Yield objects; at the end, a field that was named and that none has is told."""
     seen: dict[str, None] = {}
-    record = None
     for number, record in records:
         if len(seen) < 1000:
             seen.update(dict.fromkeys(record))
-        problem = source.text_problem(record)
-        if not problem:
-            yield from source.documents(record, number)
-            continue
-        source.bad.report(
-            number,
-            f'{problem} Write {{"text": "..."}} {where}, or name the field with '
-            "text='...'.",
-        )
+        yield number, record
     for field, names in source.stated.items():
         for name in names:
-            if record is not None and name not in seen:
+            if seen and name not in seen:
                 raise source.missing(field, name, list(seen))
 
 
-def _whole_json_documents(source: _Source) -> Iterator[Document]:
-    """Yield the documents of one JSON value: a list, or a table by columns."""
+def _whole_json_records(source: _Source) -> Iterator[Record]:
+    """Yield the objects of one JSON value: a list, or a table by columns."""
     lines = [line for _, line in source.lines()]
     try:
         value = json.loads("\n".join(lines))
     except (ValueError, RecursionError) as error:
         # Many a file of JSON lines is called .json.
         if lines and lines[0].lstrip().startswith("{"):
-            yield from _of_records(
-                source, json_objects(enumerate(lines, 1), source.bad), "in every line"
-            )
-            return
+            return _all_named(source, json_objects(enumerate(lines, 1), source.bad))
         raise DataError(f"{source.path} is not valid JSON ({error}).") from error
     if isinstance(value, dict) and len(value) == 1:  # such as {"documents": [...]}
         only = next(iter(value.values()))
@@ -584,7 +607,7 @@ def _whole_json_documents(source: _Source) -> Iterator[Document]:
             '[{"text": "..."}, ...].'
         )
     records = ({"text": item} if isinstance(item, str) else item for item in value)
-    yield from _of_records(source, enumerate(records, 1), "in every object")
+    return _all_named(source, enumerate(records, 1))
 
 
 def _is_records(values: Any) -> bool:
@@ -606,21 +629,20 @@ def _rows_of(table: dict[str, Any], path: Path) -> Any:
     return None
 
 
-def _sheet_documents(source: _Source) -> Iterator[Document]:
+def _sheet_records(source: _Source) -> Iterator[Record]:
     """Yield the rows of the first sheet of an Excel file."""
-    try:
-        from openpyxl import load_workbook
-    except ImportError as error:
-        raise MissingDependencyError(
-            ".xlsx files need openpyxl. Install it with pip install 'topicfold[xlsx]', "
-            "or save the sheet as .csv."
-        ) from error
+    openpyxl = optional(
+        "openpyxl",
+        ".xlsx files need openpyxl",
+        "'topicfold[xlsx]'",
+        "or save the sheet as .csv",
+    )
 
     def rows() -> Generator[tuple[int, tuple[Any, ...]]]:
         try:
             with source.path.open("rb") as raw:
                 check_unpacked(raw)
-                book = load_workbook(raw, read_only=True, data_only=True)
+                book = openpyxl.load_workbook(raw, read_only=True, data_only=True)
                 sheet = book.worksheets[0].iter_rows(values_only=True)
                 for number, row in enumerate(sheet, 1):
                     if any(value is not None for value in row):
@@ -643,14 +665,10 @@ def _sheet_documents(source: _Source) -> Iterator[Document]:
             for name in texts:  # a title of a number is a text all the same
                 if isinstance(record[name], int | float):
                     record[name] = str(record[name])
-            problem = source.text_problem(record)
-            if problem:
-                source.bad.report(number, problem)
-            else:
-                yield from source.documents(record, number)
+            yield number, record
 
 
-def _table_documents(source: _Source) -> Iterator[Document]:
+def _table_records(source: _Source) -> Iterator[Record]:
     """Yield the rows of a CSV or TSV file; the first line has the names."""
     path, bad = source.path, source.bad
     # The module's own limit is below the length of many a document.
@@ -664,8 +682,7 @@ def _table_documents(source: _Source) -> Iterator[Document]:
     delimiter = next((mark for mark in marks if mark in header_line), marks[0])
     rows = csv.reader(chain([header_line], place), delimiter=delimiter, strict=True)
     header: list[str] | None = None
-    columns: dict[str, tuple[int, ...]] = {}
-    numbered = [name for names in source.stated.values() for name in names]
+    wanted: dict[str, int] = {}
     while True:
         start = place.number + (header is not None)
         place.size = 0
@@ -682,17 +699,12 @@ def _table_documents(source: _Source) -> Iterator[Document]:
             bad.report(start, f"no valid row ({error}).")
             continue
         if header is None:
-            header = [name.strip() for name in row]
-            nameless = bool(numbered) and not any(
-                name in header or not name.isdecimal() for name in numbered
-            )
-            if nameless:
-                header = [str(number) for number in range(1, len(row) + 1)]
-            columns = _places(source, header)
-            if not nameless:
+            header, named = _header(source, row)
+            wanted = _places(source, header)
+            if named:
                 continue
         if len(row) == len(header):
-            yield _row_document(row, columns, start)
+            yield start, {name: row[place] for name, place in wanted.items()}
         elif row and any(row):
             bad.report(
                 start,
@@ -701,26 +713,26 @@ def _table_documents(source: _Source) -> Iterator[Document]:
             )
 
 
-def _places(source: _Source, header: list[str]) -> dict[str, tuple[int, ...]]:
-    """Return the places of the columns of every field in a table."""
-    columns = source.check_columns(header)
-    for name in (name for names in columns.values() for name in names):
-        if header.count(name) > 1:
-            raise DataError(
-                f"{source.path} has {header.count(name)} columns named {name!r}. "
-                "Rename all but one."
-            )
-    return {f: tuple(header.index(name) for name in n) for f, n in columns.items()}
+def _header(source: _Source, row: list[str]) -> tuple[list[str], bool]:
+    """Return the names of columns, and whether the first row has them."""
+    header = [name.strip() for name in row]
+    asked = [name for names in source.stated.values() for name in names]
+    if not asked or any(name in header or not name.isdecimal() for name in asked):
+        return header, True
+    return [str(number) for number in range(1, len(row) + 1)], False
 
 
-def _row_document(
-    row: list[str], columns: dict[str, tuple[int, ...]], line: int
-) -> Document:
-    """Return the document of a row of a table."""
-    values: dict[str, Any] = {f: row[places[0]] for f, places in columns.items()}
-    values["text"] = _joined(row[place] for place in columns["text"])
-    values[_EXTRA] = tuple(row[place] for place in columns.get(_EXTRA, ()))
-    return Document(**values, line=line)
+def _places(source: _Source, header: list[str]) -> dict[str, int]:
+    """Return the places of the columns to read, each of which is there once."""
+    names = chain.from_iterable(source.check_columns(header).values())
+    places = {name: header.index(name) for name in names}
+    twice = next((name for name in places if header.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(
+            f"{source.path} has {header.count(twice)} columns named {twice!r}. Rename "
+            "all but one."
+        )
+    return places
 
 
 class _Place:
@@ -739,34 +751,26 @@ class _Place:
             yield f"{line}\n"
 
 
-def _parquet_documents(source: _Source) -> Iterator[Document]:
+def _parquet_records(source: _Source) -> Iterator[Record]:
     """Yield the rows of a Parquet file."""
+    parquet = optional(
+        "pyarrow.parquet", "Parquet files need pyarrow", "'topicfold[parquet]'"
+    )
+    damage = (optional("pyarrow", "", "").ArrowException, *DAMAGE)
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet files need pyarrow. Install it with pip install "
-            "'topicfold[parquet]'."
-        ) from error
-    try:
-        with ParquetFile(source.path) as file:
+        with parquet.ParquetFile(source.path) as file:
             names = source.check_columns(file.schema_arrow.names)
             wanted = [name for found in names.values() for name in found]
             number = 0
             for batch in file.iter_batches(10_000, columns=wanted):
                 for record in batch.to_pylist():
                     number += 1
-                    problem = source.text_problem(record)
-                    if problem:
-                        source.bad.report(number, problem)
-                    else:
-                        yield from source.documents(record, number)
+                    yield number, record
                 if source.progress is not None:
                     source.progress(number, file.metadata.num_rows)
     except DataError:
         raise
-    except (ArrowException, *DAMAGE) as error:
+    except damage as error:
         reason = str(error).rstrip(".")
         raise DataError(
             f"{source.path} cannot be read as Parquet: {reason}."
@@ -837,13 +841,11 @@ def _plain(value: Any) -> str | None:
     return None
 
 
-_READERS: dict[str, Callable[[_Source], Iterator[Document]]] = {
-    "files": _file_documents,
-    "lines": _line_documents,
-    "csv": _table_documents,
-    "tsv": _table_documents,
-    "json": _whole_json_documents,
-    "jsonl": _json_documents,
-    "parquet": _parquet_documents,
-    "xlsx": _sheet_documents,
+_RECORDS: dict[str, Callable[[_Source], Iterator[Record]]] = {
+    "csv": _table_records,
+    "tsv": _table_records,
+    "json": _whole_json_records,
+    "jsonl": _json_records,
+    "parquet": _parquet_records,
+    "xlsx": _sheet_records,
 }

@@ -24,7 +24,8 @@ from functools import lru_cache
 from itertools import chain, groupby
 from typing import Any
 
-from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.core.lazy import optional
+from topicfold.exceptions import DataError
 
 # How to cut: a name, or a function from a text to its words.
 Tokens = str | Callable[[str], Iterable[str]]
@@ -236,16 +237,16 @@ def _of_language(name: str) -> list[str]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return list(ENGLISH_STOP_WORDS)
-    try:
-        from stop_words import LANGUAGE_MAPPING, get_stop_words
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"stop_words={name!r}: languages other than English need the package "
-            "stop-words. Install it with pip install 'topicfold[languages]', or give "
-            "a list of words."
-        ) from error
-    language = LANGUAGE_MAPPING.get(language, language)
-    known = sorted(LANGUAGE_MAPPING.values())
+    package = optional(
+        "stop_words",
+        f"stop_words={name!r}: languages other than English need the package "
+        "stop-words",
+        "'topicfold[languages]'",
+        "or give a list of words",
+    )
+    languages = package.LANGUAGE_MAPPING
+    language = languages.get(language, language)
+    known = sorted(languages.values())
     if language not in known:
         near = difflib.get_close_matches(language, known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -253,19 +254,16 @@ def _of_language(name: str) -> list[str]:
             f"stop_words={name!r} is no language with stop words.{hint} Give one of "
             f"{', '.join(known)}, a list of words or None."
         )
-    return list(get_stop_words(language))
+    return list(package.get_stop_words(language))
 
 
 def stemmer(language: str | None) -> Callable[[str], str] | None:
     """Return the function from a word to its stem, of Snowball's stemmers."""
     if language is None:
         return None
-    try:
-        import snowballstemmer
-    except ImportError as error:
-        raise MissingDependencyError(
-            "stem needs snowballstemmer. Install it with pip install snowballstemmer."
-        ) from error
+    snowballstemmer = optional(
+        "snowballstemmer", "stem needs snowballstemmer", "snowballstemmer"
+    )
     known = sorted(snowballstemmer.algorithms())
     if language not in known:
         raise DataError(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from topicfold.corpus.block_corpus import Tally
 from topicfold.corpus.scripts import warn_unspaced
 from topicfold.corpus.tokens import (
     Tokens,
@@ -29,11 +30,8 @@ from topicfold.corpus.tokens import (
     runs,
     stemmer,
     stop_word_list,
-    words_of,
 )
 from topicfold.exceptions import DataError
-
-__all__ = ["saved_options", "vectorize", "vectorize_known", "words_of"]
 
 TEXT_OPTIONS = {
     "min_df": (int, float),
@@ -370,26 +368,6 @@ class WordCounter:
             shifted = [words[start:] for start in range(length)]
             terms += map(" ".join, zip(*shifted, strict=False))
         return terms
-
-
-class Tally:
-    """Documents and occurrences of every word so far."""
-
-    def __init__(self) -> None:
-        self.n_documents = 0
-        self.frequencies = np.zeros(1024, np.int64)
-        self.totals = np.zeros(1024)
-
-    def add(self, block: Any) -> None:
-        """Add the words of a block."""
-        width = block.shape[1]
-        if width > len(self.frequencies):
-            more = max(width, 2 * len(self.frequencies)) - len(self.frequencies)
-            self.frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
-            self.totals = np.append(self.totals, np.zeros(more))
-        self.n_documents += block.shape[0]
-        self.frequencies[:width] += np.bincount(block.indices, minlength=width)
-        self.totals[:width] += np.bincount(block.indices, block.data, width)
 
 
 @dataclass(frozen=True)

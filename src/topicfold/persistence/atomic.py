@@ -40,8 +40,7 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
         # safetensors may write for the owner only: keep what the umask gave.
         mode = stat.S_IMODE((file if file.exists() else temporary).stat().st_mode)
         write(temporary)
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
+        flush(temporary)
         temporary.chmod(mode)
         temporary.replace(file)
     except BaseException:
@@ -53,14 +52,19 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush the folder's entry for a new name, where the system can."""
-    if os.name != "posix":
-        return
     with contextlib.suppress(OSError):  # some network file systems refuse it
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        flush(folder)
+
+
+def flush(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # folders cannot be opened there
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def is_temporary(path: Path) -> bool:
@@ -79,16 +83,29 @@ def remove_leftovers(folder: Path) -> None:
 def _in_use(path: Path) -> bool:
     host, _, rest = path.name.removeprefix(_PREFIX).partition("-")
     process = rest.partition("-")[0]
-    if os.name == "posix" and host == _host() and process.isdecimal():
-        try:
-            os.kill(int(process), 0)  # signal 0 asks only whether the process exists
-        except ProcessLookupError:
-            return False
-        except (OSError, OverflowError):
-            return True
-        return True
+    if host == _host() and process.isdecimal():
+        return is_running(int(process), path)
     # Another machine's, or another version's: an old one has no writer any more.
-    return time.time() - path.stat().st_mtime < _DAY
+    return _is_recent(path)
+
+
+def is_running(process: int, path: Path) -> bool:
+    """Tell whether the process that writes to a path may still run."""
+    if os.name == "nt":  # no harmless way to ask
+        return _is_recent(path)
+    try:
+        os.kill(process, 0)  # signal 0 asks only whether the process exists
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_recent(path: Path) -> bool:
+    with contextlib.suppress(OSError):  # somebody else may have removed it
+        return time.time() - path.stat().st_mtime < _DAY
+    return False
 
 
 def _host() -> str:

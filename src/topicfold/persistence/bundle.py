@@ -32,6 +32,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from topicfold._version import __version__
+from topicfold.core.counts import checked_csr
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.atomic import write_atomically
 
@@ -44,6 +45,7 @@ MAX_HEADER_BYTES = 100_000_008
 MAX_JSON_CHARS = 40_000_000
 MAX_DEPTH = 200
 _CHUNK = 2**22
+_CSR = ("data", "indices", "indptr")
 _BAD_JSON = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -362,6 +364,19 @@ def _read_tensors(stream: Any, checksums: dict[str, Any]) -> dict[str, NDArray[A
     if wrong:
         raise ValueError(f"wrong checksum of {', '.join(wrong[:5])}")
     return tensors
+
+
+def pack_counts(counts: Any, name: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a CSR matrix, as they are in files."""
+    return {f"{name}_{part}": getattr(counts, part) for part in _CSR}
+
+
+def unpack_counts(arrays: Mapping[str, NDArray[Any]], name: str, width: int) -> Any:
+    """Undo `pack_counts`, with all of it checked; None if there are no such arrays."""
+    if any(f"{name}_{part}" not in arrays for part in _CSR):
+        return None
+    data, indices, indptr = (np.asarray(arrays[f"{name}_{part}"]) for part in _CSR)
+    return checked_csr(data, indices, indptr, (len(indptr) - 1, width), name)
 
 
 # The header

@@ -13,26 +13,28 @@ model takes the place, so that a page never shows topics that are gone.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy import sparse
 
-from topicfold.core.counts import checked_csr
 from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.atomic import is_temporary, remove_leftovers
-from topicfold.persistence.bundle import bundle_file, is_bundle
+from topicfold.persistence.bundle import (
+    bundle_file,
+    is_bundle,
+    pack_counts,
+    unpack_counts,
+)
 from topicfold.persistence.estimators import read_estimator, save_estimator
 
 if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
-_COUNTS = ("counts_data", "counts_indices", "counts_indptr")
 _REPORT_NAME = "report.html"
 _REPORT_MARK = b'name="generator" content="topicfold '
 
@@ -89,19 +91,7 @@ class ModelFolder:
         )
 
 
-def save_model_folder(
-    model: Any,
-    path: str | os.PathLike[str],
-    *,
-    vocabulary: Sequence[str] | None = None,
-    labels: Sequence[str | None] | None = None,
-    doc_ids: Sequence[str] | None = None,
-    texts: Sequence[str] | None = None,
-    times: Sequence[Any] | None = None,
-    text: Mapping[str, Any] | None = None,
-    counts: Any = None,
-    corpus: str = "",
-) -> Path:
+def save_model_folder(model: Any, path: str | os.PathLike[str], **known: Any) -> Path:
     """Save a fitted model and what is needed to read it and to apply it to text.
 
     Parameters
@@ -110,10 +100,10 @@ def save_model_folder(
         A fitted model of topicfold.
     path : str or path
         The folder; a name ending in ``.safetensors`` is the file itself.
-    vocabulary, labels, doc_ids, texts, times, text, counts, corpus
-        See `ModelFolder`. A label may be None if unknown. Times may be numbers,
-        ``datetime64`` or strings; NaN, NaT, None and ``""`` are unknown. The default
-        of the vocabulary is the feature names that the model saw in `fit`.
+    **known
+        The attributes of `ModelFolder`. A label may be None if unknown. Times may be
+        numbers, ``datetime64`` or strings; NaN, NaT, None and ``""`` are unknown. The
+        default of the vocabulary is the feature names that the model saw in `fit`.
 
     Returns
     -------
@@ -130,21 +120,29 @@ def save_model_folder(
     ...     load_model_folder(folder).topic_data()
     TopicData(n_topics=2, n_terms=3, n_documents=2)
     """
-    if vocabulary is None:
-        vocabulary = words_of_model(model)
-    given = {
-        "vocabulary": None if vocabulary is None else list(map(str, vocabulary)),
-        "labels": None if labels is None else [_label_text(x) for x in labels],
-        "doc_ids": doc_ids,
-        "texts": texts,
-        "times": None if times is None else [_time_text(time) for time in times],
+    return save_folder(ModelFolder(model=model, **known), path)
+
+
+def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
+    """Save a `ModelFolder`."""
+    model, counts = folder.model, folder.counts
+    given: dict[str, Any] = {
+        name: getattr(folder, name) for name in ("vocabulary", *_PER_DOCUMENT)
     }
-    _check_lengths(model, {**given, "counts": counts})
-    arrays = {}
-    if counts is not None:
-        rows = sparse.csr_matrix(counts)
-        parts = (rows.data, rows.indices, rows.indptr)
-        arrays = dict(zip(_COUNTS, parts, strict=True))
+    if given["vocabulary"] is None:
+        given["vocabulary"] = words_of_model(model)
+    given = {name: list(values) for name, values in given.items() if values is not None}
+    for name, convert in (("vocabulary", str), ("labels", _label), ("times", _time)):
+        if name in given:
+            given[name] = [convert(value) for value in given[name]]
+    wrong = _wrong_length(model, given | {"counts": counts})
+    if wrong is not None:
+        name, found, size = wrong
+        raise ModelFileError(
+            f"{name} has {found:,} entries, and the model has {size:,}. Give what "
+            "belongs to the documents and words of its fit."
+        )
+    arrays = {} if counts is None else pack_counts(sparse.csr_matrix(counts), "counts")
     page = report_file(path)
     if is_report(page):
         page.unlink()
@@ -152,8 +150,8 @@ def save_model_folder(
         model,
         path,
         extra_arrays=arrays,
-        extra_strings={k: v for k, v in given.items() if v is not None},
-        extra_meta={"text": text_to_save(text), "corpus": corpus},
+        extra_strings=given,
+        extra_meta={"text": text_to_save(folder.text), "corpus": folder.corpus},
     )
 
 
@@ -194,30 +192,20 @@ def text_to_save(text: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return options
 
 
-def _check_lengths(model: Any, given: Mapping[str, Any]) -> None:
-    """Refuse what does not fit the model, before anything is written."""
-    known = {
-        n: v.shape[0] if n == "counts" else len(v)
-        for n, v in given.items()
-        if v is not None
-    }
-    sizes = {"vocabulary": getattr(model, "n_features_in_", None)}
-    theta = getattr(model, "doc_topics_", None)
-    for name in ("counts", *_PER_DOCUMENT):
-        sizes[name] = None if theta is None else len(theta)
+def _wrong_length(model: Any, given: Mapping[str, Any]) -> tuple[str, int, int] | None:
+    """Return what does not fit the model, its length and the one needed."""
+    sizes = {}
+    if hasattr(model, "components_"):
+        sizes["vocabulary"] = model.components_.shape[1]
+    if hasattr(model, "doc_topics_"):
+        sizes |= dict.fromkeys(("counts", *_PER_DOCUMENT), len(model.doc_topics_))
     for name, size in sizes.items():
-        if size is not None and known.get(name, size) != size:
-            raise ModelFileError(
-                f"{name} has {known[name]:,} entries, and the model has {size:,}. Give "
-                "what belongs to the documents and words of its fit."
-            )
-
-
-def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
-    """Save a `ModelFolder` as it is."""
-    rest = {item.name: getattr(folder, item.name) for item in fields(folder)}
-    del rest["topicfold_version"]
-    return save_model_folder(rest.pop("model"), path, **rest)
+        value = given.get(name)
+        if value is not None:
+            found = value.shape[0] if name == "counts" else len(value)
+            if found != size:
+                return name, found, size
+    return None
 
 
 def load_model_folder(
@@ -246,49 +234,31 @@ def load_model_folder(
         )
     text, corpus = saved.meta.get("text"), saved.meta.get("corpus", "")
     if not isinstance(text, dict | None) or not isinstance(corpus, str):
-        raise ModelFileError(
-            f"{Path(path)} is damaged: its text options make no sense. Save the model "
-            "again."
-        )
-    lengths = {"vocabulary": model.components_.shape[1]}
-    if hasattr(model, "doc_topics_"):
-        lengths |= dict.fromkeys(_PER_DOCUMENT, len(model.doc_topics_))
-    for name, length in lengths.items():
-        values = saved.strings.get(name)
-        if values is not None and len(values) != length:
-            raise ModelFileError(
-                f"{Path(path)} is damaged: {name} has {len(values)} entries for "
-                f"{length}. Save the model again."
-            )
+        raise _damaged(path, "its text options make no sense")
+    try:
+        counts = unpack_counts(saved.arrays, "counts", model.components_.shape[1])
+    except ValueError as error:
+        raise _damaged(path, error) from error
     known = {name: saved.strings.get(name) for name in ("vocabulary", *_PER_DOCUMENT)}
+    wrong = _wrong_length(model, known | {"counts": counts})
+    if wrong is not None:
+        name, found, size = wrong
+        raise _damaged(path, f"{name} has {found} entries for {size}")
     if known["vocabulary"] is None:
         known["vocabulary"] = words_of_model(model)
+    version = saved.topicfold_version
     return ModelFolder(
         model=model,
         text=text,
-        counts=_saved_counts(saved.arrays, model, Path(path)),
+        counts=counts,
         corpus=corpus,
-        topicfold_version=saved.topicfold_version,
+        topicfold_version=version,
         **known,
     )
 
 
-def _saved_counts(arrays: Mapping[str, Any], model: Any, path: Path) -> Any:
-    """Return the counts of a file, checked; None if it has none."""
-    if not all(name in arrays for name in _COUNTS):
-        return None
-    theta = getattr(model, "doc_topics_", None)
-    n_documents = len(arrays["counts_indptr"]) - 1
-    try:
-        if theta is not None and len(theta) != n_documents:
-            raise ValueError(f"counts of {n_documents} documents")  # noqa: TRY301
-        shape = (n_documents, model.components_.shape[1])
-        data, indices, indptr = (np.asarray(arrays[name]) for name in _COUNTS)
-        return checked_csr(data, indices, indptr, shape, "counts")
-    except ValueError as error:
-        raise ModelFileError(
-            f"{path} is damaged: {error}. Save the model again."
-        ) from error
+def _damaged(path: str | os.PathLike[str], problem: object) -> ModelFileError:
+    return ModelFileError(f"{Path(path)} is damaged: {problem}. Save the model again.")
 
 
 def report_file(path: str | os.PathLike[str]) -> Path:
@@ -346,7 +316,7 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
         )
 
 
-def _label_text(label: Any) -> str:
+def _label(label: Any) -> str:
     if label is not None and not isinstance(label, str):
         raise ModelFileError(
             f"A label is {label!r}, of type {type(label).__name__}. Give strings, or "
@@ -355,6 +325,6 @@ def _label_text(label: Any) -> str:
     return str(label or "")
 
 
-def _time_text(time: Any) -> str:
+def _time(time: Any) -> str:
     text = "" if time is None else str(time).strip()
     return "" if text in ("NaT", "nan") else text

@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import checked_csr
 from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
+from topicfold.persistence.bundle import pack_counts, unpack_counts
 from topicfold.persistence.model_folder import text_to_save
 from topicfold.search.documents import DocumentStore
 from topicfold.search.lexical import LEXICAL, LexicalScores, mixed
@@ -37,8 +37,6 @@ from topicfold.search.queries import (
     find_word,
 )
 from topicfold.search.ranking import Hits, exact_scores, find_best
-
-_COUNTS = ("index_counts_data", "index_counts_indices", "index_counts_indptr")
 
 
 class TopicIndex:
@@ -303,10 +301,7 @@ class TopicIndex:
         arrays: dict[str, Any]
         arrays = {"index_vectors": documents.vectors, "index_mass": documents.mass}
         if documents.keeps_counts and len(documents):
-            counts = documents.counts
-            arrays |= dict(
-                zip(_COUNTS, (counts.data, counts.indices, counts.indptr), strict=True)
-            )
+            arrays |= pack_counts(documents.counts, "index_counts")
         strings = {"vocabulary": self.vocabulary, "index_ids": documents.ids}
         return save_estimator(
             self.model,
@@ -369,11 +364,7 @@ class TopicIndex:
         self.documents.check_vectors(mass[None])
         if not len(vectors):
             return
-        counts = None
-        if all(name in saved.arrays for name in _COUNTS):
-            data, indices, indptr = (saved.arrays[name] for name in _COUNTS)
-            shape = (len(vectors), self.n_terms)
-            counts = checked_csr(data, indices, indptr, shape, "index_counts")
+        counts = unpack_counts(saved.arrays, "index_counts", self.n_terms)
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         self.documents.append(vectors, mass, saved.strings.get("index_ids"), counts)
 

@@ -63,12 +63,6 @@ def snippet(text: str, words: Sequence[str], length: int = _LENGTH) -> str:
     return f"… {part}" if start else part
 
 
-def _variety(places: list[re.Match[str]], first: re.Match[str], length: int) -> int:
-    """Return the number of different words from one place on."""
-    ahead = (m for m in places if 0 <= m.start() - first.start() < length)
-    return len({found.group().lower() for found in ahead})
-
-
 def marked(text: str, words: Sequence[str]) -> Html:
     """Return a snippet as HTML, with the words marked."""
     pattern = words_pattern(words)

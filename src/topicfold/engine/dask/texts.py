@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from topicfold.corpus.vectorizing import vectorize, words_of
+from topicfold.corpus.tokens import words_of
+from topicfold.corpus.vectorizing import vectorize
 from topicfold.engine.dask.tasks import submit_all, sum_on_workers
 from topicfold.exceptions import DataError
 
