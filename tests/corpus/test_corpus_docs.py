@@ -124,7 +124,8 @@ def test_damaged_cache_is_rebuilt(quick_build, tmp_path, monkeypatch, caplog, da
     elif damage == "other":
         write_bundle(file, kind="docs", strings={"ids": ["a"], "vocabulary": []})
     else:
-        np.savez(file.open("wb"), json=np.array([{"a": 1}], dtype=object))
+        np.savez(tmp_path / "x.npz", json=np.array([{"a": 1}], dtype=object))
+        (tmp_path / "x.npz").rename(file)
     with caplog.at_level(logging.WARNING):
         assert_same(load_docs(min_df=1), good)
     assert "damaged" in caplog.text

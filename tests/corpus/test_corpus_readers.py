@@ -327,7 +327,7 @@ def test_any_bytes_give_documents_or_our_error(tmp_path_factory, name, data):
             assert str(file) in str(error)  # noqa: PT017
             return
     assert found.texts
-    for values in found[1:]:
+    for values in found[1:4]:
         assert values is None or len(values) == len(found.texts)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.papers.experiments.baselines import kmeans_clusters
+from benchmarks.papers.experiments.cells import Cell, Row
 from benchmarks.papers.experiments.inputs import Task, check_task, class_counts
 from benchmarks.papers.experiments.methods import (
     check_methods,
@@ -20,7 +21,6 @@ from benchmarks.papers.experiments.methods import (
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.cells import Cell, Row
 from topicfold.choosing.evaluation import check_sizes
 from topicfold.exceptions import DataError
 from topicfold.metrics import clustering_accuracy, clustering_nmi

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.papers.experiments.cells import Cell, Row
 from benchmarks.papers.experiments.inputs import (
     Task,
     check_task,
@@ -30,8 +31,8 @@ from benchmarks.papers.experiments.methods import (
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
 from topicfold.choosing.candidates import powered
-from topicfold.choosing.cells import Cell, Row, data_fingerprint
 from topicfold.choosing.evaluation import check_sizes, linear_svm
+from topicfold.choosing.measuring import data_fingerprint
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborGraph
 

@@ -18,8 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from topicfold.choosing import cells as store_of_cells
-from topicfold.choosing.cells import Cell, Measure, Row, cell_key, describe, run_cell
+from benchmarks.papers.experiments import cells as store_of_cells
+from benchmarks.papers.experiments.cells import (
+    Cell,
+    Measure,
+    Row,
+    cell_key,
+    describe,
+    run_cell,
+)
 from topicfold.persistence.atomic import write_atomically
 
 COLUMNS = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.papers.experiments.cells import Cell, Row
 from benchmarks.papers.experiments.inputs import check_task
 from benchmarks.papers.experiments.methods import (
     check_methods,
@@ -18,8 +19,8 @@ from benchmarks.papers.experiments.methods import (
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.cells import Cell, Row, data_fingerprint
 from topicfold.choosing.evaluation import check_sizes, read_counts
+from topicfold.choosing.measuring import data_fingerprint
 from topicfold.exceptions import DataError
 
 DEFAULT_MODELS = ("PLSA", "LDA", "FSTM", "PLSA^c", "LDA^c", "FSTM^c")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from benchmarks.papers.experiments.cells import Cell, Row
 from benchmarks.papers.experiments.inputs import check_task
 from benchmarks.papers.experiments.methods import (
     Method,
@@ -26,7 +27,6 @@ from benchmarks.papers.experiments.methods import (
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
 from topicfold.choosing.candidates import capped, powered
-from topicfold.choosing.cells import Cell, Row, data_fingerprint
 from topicfold.choosing.evaluation import (
     COSTS,
     check_sizes,
@@ -34,6 +34,7 @@ from topicfold.choosing.evaluation import (
     linear_svm,
     read_counts,
 )
+from topicfold.choosing.measuring import data_fingerprint
 from topicfold.exceptions import DataError
 
 DEFAULT_MODELS = ("tf-idf", "PLSA", "LDA", "FSTM", "DTM", "PLSA^c", "LDA^c", "FSTM^c")

@@ -15,15 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.choosing.candidates import candidates, capped, make_candidate, powered
-from topicfold.choosing.cells import (
-    Cell,
-    ResultFile,
-    cell_key,
-    data_fingerprint,
-    describe,
-    quiet,
-    run_cell,
-)
 from topicfold.choosing.evaluation import (
     COSTS,
     check_sizes,
@@ -33,6 +24,13 @@ from topicfold.choosing.evaluation import (
     read_counts,
     read_labels,
     topic_scores,
+)
+from topicfold.choosing.measuring import (
+    ScoreFile,
+    data_fingerprint,
+    quiet,
+    settings_key,
+    with_memory,
 )
 from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
@@ -66,6 +64,8 @@ _RANKED = (
     ("stability", True),
 )
 Progress = Callable[[str, int, int, float], None]
+# The settings of one fit.
+Run = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -189,10 +189,10 @@ class Comparison:
 
 def load_figure() -> Any:
     """Return matplotlib's Figure, which needs no display and shows in notebooks."""
-    optional("matplotlib", "a picture needs matplotlib", "'topicfold[plot]'")
-    from matplotlib.figure import Figure
+    need, install = "a picture needs matplotlib", "'topicfold[plot]'"
+    base: Any = optional("matplotlib.figure", need, install).Figure
 
-    class ShownFigure(Figure):
+    class ShownFigure(base):
         """A figure that a notebook shows, with or without pyplot."""
 
         def _repr_png_(self) -> bytes:
@@ -278,28 +278,25 @@ def compare(
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
     name, X, y = _read(corpus)
     train = _training_part(X.shape[0], y, test_size, random_state)
-    if models is None:
-        models = UNLABELLED_MODELS if y is None else LABELLED_MODELS
     chosen, left_out = _chosen(models, y)
     k = n_components
     if k is None:
         k = int(np.clip(round(np.sqrt(X.shape[0] / 2)), 10, 100))
     shared = {
-        "protocol": "compare",
         "corpus": name,
         "seed": int(random_state),
         "data": data_fingerprint(X, *(() if y is None else (y,)), train),
         "n_jobs": n_jobs,
         "n_components": check_sizes(k, "n_components")[0],
     }
-    store = results if isinstance(results, ResultFile) else ResultFile(results)
+    store = ScoreFile(results)
     scores = []
     for number, candidate in enumerate(chosen, 1):
         started = time.monotonic()
         left = time_budget - (started - began)
-        score, reason = _scored(candidate, (X, y, train), shared, store, left)
-        if score is None:
-            left_out.append(reason)
+        score = _scored(candidate, (X, y, train), shared, store, left)
+        if isinstance(score, str):
+            left_out.append(f"{candidate.shown}: {score}")
             continue
         scores.append(score)
         if on_progress is not None:
@@ -315,29 +312,25 @@ def compare(
     return Comparison(tuple(scores), sentence, tuple(left_out), int((~train).sum()))
 
 
-def measure(data: Any, cell: Cell) -> list[dict[str, Any]]:
+def measure(data: Any, run: Run) -> dict[str, float]:
     """Fit one model (without labels twice), and score it in every way there is."""
     X, y, train = data
-    candidate = find_model(cell["model"], candidates())
-    model, seconds = _fit(
-        candidate, X[train], None if y is None else y[train], cell, cell["seed"]
-    )
-    scores: dict[str, float] = {}
+    candidate = find_model(run["model"], candidates())
+    labels = None if y is None else y[train]
+    model, seconds = _fit(candidate, X[train], labels, run, run["seed"])
+    scores = {"seconds": seconds}
     if candidate.has_topics:
-        scores = topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
+        scores |= topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
         scores["copies"] = _copies(model.components_)
         if y is None:
             from topicfold.metrics import topic_stability
 
-            again, _ = _fit(candidate, X[train], None, cell, cell["seed"] + 1)
+            again, _ = _fit(candidate, X[train], None, run, run["seed"] + 1)
             runs = [model.components_, again.components_]
             scores["stability"] = topic_stability(runs)
     if y is not None:
         scores["accuracy"] = _accuracy(candidate, model, X, y, train)
-    return [
-        {"metric": name, "value": value, "seconds": seconds}
-        for name, value in scores.items()
-    ]
+    return scores
 
 
 def recommend(scores: Sequence[ModelScore], n_test: int | None) -> str:
@@ -446,42 +439,38 @@ def _by_ranks(scores: Sequence[ModelScore]) -> str:
 
 
 def _scored(
-    candidate: ModelEntry, data: Any, shared: Cell, store: ResultFile, left: float
-) -> tuple[ModelScore | None, str]:
-    """Return the score of a model, or None and the reason why it is left out."""
-    cell = {**shared, "model": candidate.shown}
+    candidate: ModelEntry, data: Any, shared: Run, store: ScoreFile, left: float
+) -> ModelScore | str:
+    """Return the score of a model, or the reason why it is left out."""
+    run = {**shared, "model": candidate.shown}
     if not candidate.sized:
-        cell["n_components"] = None
-    key = cell_key(cell)
-    rows = store.get(key)
-    if rows is None:
-        expected = _expected_seconds(data, cell) if left > 0 else np.inf
+        run["n_components"] = None
+    key = settings_key(run)
+    if key not in store.scores:
+        expected = _expected_seconds(data, run) if left > 0 else np.inf
         if expected > left:
             need = "" if expected == np.inf else f" (about {expected:.0f} s)"
-            return None, f"{candidate.shown}: no time left for it{need}"
-        found, error = run_cell(cell, measure, data)
-        if error is not None:
-            logger.warning("%s failed: %s", describe(cell), error)
-            return None, f"{describe(cell)}: {error}"
-        rows = store.add(key, found)
-    values = {row["metric"]: row["value"] for row in rows}
-    memory = rows[0]["peak_memory_mb"]
-    return ModelScore(
-        model=rows[0]["model"],
-        n_components=rows[0]["n_components"],
-        seconds=rows[0]["seconds"],
-        memory_mb=float("nan") if memory is None else memory,
-        **{name: float(values.get(name, np.nan)) for name in METRICS},
-    ), ""
+            return f"no time left for it{need}"
+        try:
+            with quiet():
+                found, memory = with_memory(lambda: measure(data, run))
+        except Exception as error:
+            logger.warning("%s failed: %s", candidate.shown, error)
+            logger.debug("the error:", exc_info=True)
+            return f"{type(error).__name__}: {error}"
+        unknown = dict.fromkeys((*METRICS, "memory_mb"), float("nan"))
+        peak = {} if memory is None else {"memory_mb": memory}
+        store.add(key, unknown | found | peak)
+    return ModelScore(candidate.shown, run["n_components"], **store.scores[key])
 
 
 def _fit(
-    candidate: ModelEntry, X: Any, y: NDArray[np.int64] | None, cell: Cell, seed: int
+    candidate: ModelEntry, X: Any, y: NDArray[np.int64] | None, run: Run, seed: int
 ) -> tuple[Any, float]:
     options = candidate.options if candidate.classifies else {}
-    n_components = capped(cell["n_components"], X, candidate)
+    n_components = capped(run["n_components"], X, candidate)
     model = make_candidate(
-        candidate, n_components, seed, n_jobs=cell["n_jobs"], **options
+        candidate, n_components, seed, n_jobs=run["n_jobs"], **options
     )
     began = time.perf_counter()
     model = model.fit(X, y) if candidate.labels == "must" else model.fit(X)
@@ -534,6 +523,8 @@ def _read(corpus: Any) -> tuple[str, Any, NDArray[np.int64] | None]:
 
 def _chosen(names: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
     """Return the candidates, and the reasons for those that cannot be scored."""
+    if names is None:
+        names = UNLABELLED_MODELS if y is None else LABELLED_MODELS
     names = [names] if isinstance(names, str) else names
     chosen = [find_model(name, candidates()) for name in names]
     if not chosen:
@@ -570,8 +561,8 @@ def _training_part(
     return train
 
 
-def _expected_seconds(data: Any, cell: Cell) -> float:
-    """Return how long a cell will take, from fits on a few documents.
+def _expected_seconds(data: Any, run: Run) -> float:
+    """Return how long a run will take, from fits on a few documents.
 
     They are also where kernels are compiled, which is no part of a model's seconds.
     """
@@ -583,10 +574,10 @@ def _expected_seconds(data: Any, cell: Cell) -> float:
     labels = None if y is None else y[few]
     if labels is not None and len(np.unique(labels[labels >= 0])) < 2:
         return 0.0
-    candidate = find_model(cell["model"], candidates())
-    small = dict(cell)
+    candidate = find_model(run["model"], candidates())
+    small = dict(run)
     if candidate.sized:
-        small["n_components"] = max(1, min(cell["n_components"], n_few // 3))
+        small["n_components"] = max(1, min(run["n_components"], n_few // 3))
     try:
         with quiet():
             for _ in range(2 if judged else 1):

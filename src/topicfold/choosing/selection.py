@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from topicfold.choosing.cells import quiet
 from topicfold.choosing.comparison import load_figure
 from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
+from topicfold.choosing.measuring import quiet
 from topicfold.core.counts import check_counts
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table

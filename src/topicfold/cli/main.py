@@ -60,17 +60,14 @@ def _start(
         typer.echo(context.get_help())
 
 
-def _models() -> str:
-    """Return a line for every model, those that other packages registered too."""
-    return "\n".join(f"  {entry.name:<15}{entry.title}" for entry in models())
-
-
 def _help(command: Callable[..., None]) -> str:
     """Return the docstring of a command, with paragraphs that flow as they may.
 
     Those with indented lines are kept as they are, by a backspace before them.
     """
-    text = (inspect.getdoc(command) or "").replace("{models}", _models())
+    # A line for every model, also of those that other packages registered.
+    lines = "\n".join(f"  {entry.name:<15}{entry.title}" for entry in models())
+    text = (inspect.getdoc(command) or "").replace("{models}", lines)
     parts = text.split("\n\n")
     return "\n\n".join(
         f"\b\n{part}" if "  " in part else part.replace("\n", " ") for part in parts

@@ -88,15 +88,11 @@ class MessageGroup(TyperGroup):
 def tell(kind: str, text: object) -> None:
     """Write ``kind: text`` to standard error, in one line."""
     # Not typer.echo, which would write into the middle of a progress bar.
-    sys.stderr.write(f"{kind}: {printable(in_flags(one_line(str(text))))}\n")
-    sys.stderr.flush()
-
-
-def in_flags(text: str) -> str:
-    """Return the library's advice in the words of the command line."""
+    line = one_line(str(text))
     for of_library, of_command in _FLAGS.items():
-        text = text.replace(of_library, of_command)
-    return text
+        line = line.replace(of_library, of_command)
+    sys.stderr.write(f"{kind}: {printable(line)}\n")
+    sys.stderr.flush()
 
 
 def one_line(text: str) -> str:

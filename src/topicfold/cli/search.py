@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -122,20 +122,13 @@ def search(
     if wanted is None:
         wanted = DEFAULT_MIX if index.lexical else 0.0
     hits = index.query(**given, n=number, mix=wanted)
-    if known.texts is not None:
+    if known is not None and known.texts is not None:
         hits = with_texts(hits, known.texts, query or word)
     rows = hits.records()
-    for row, place in zip(rows, hits.rows.tolist(), strict=True):
-        if known.labels is not None:
+    if known is not None and known.labels is not None:
+        for row, place in zip(rows, hits.rows.tolist(), strict=True):
             row["label"] = known.labels[place]
     _write(rows, format, hits.words)
-
-
-class _Known(NamedTuple):
-    """What is known of the documents of an index."""
-
-    labels: list[str] | None = None
-    texts: list[str] | None = None
 
 
 def _open_index(
@@ -145,11 +138,11 @@ def _open_index(
     documents: str | None,
     mix: float | None,
     options: inputs.TextOptions,
-) -> tuple[TopicIndex, _Known]:
+) -> tuple[TopicIndex, Any]:
     """Return the saved index, or one of the model's or the given documents.
 
-    With it come the labels and texts of its documents, where they are known. It has
-    scores by words if `mix` is not 0, or None and the words are known.
+    With it comes what has the labels and texts of its documents, None for a saved one.
+    It has scores by words if `mix` is not 0, or None and the words are known.
     """
     from topicfold.persistence import read_estimator
     from topicfold.persistence.model_folder import load_model_folder
@@ -164,7 +157,7 @@ def _open_index(
                 f"{folder} holds an index with its own settings; {' and '.join(wrong)} "
                 "applies to a new one. Leave it out, or give --documents."
             )
-        return TopicIndex.load(folder, n_jobs=-1), _Known()
+        return TopicIndex.load(folder, n_jobs=-1), None
     saved = load_model_folder(folder)
     with_words = saved.counts is not None or documents is not None
     if mix and not with_words:
@@ -182,13 +175,13 @@ def _open_index(
     )
     if documents is not None:
         counts, new = count_new_documents(documents, saved, options)
-        return index.add(counts, ids=new.ids), _Known(new.labels, new.texts)
+        return index.add(counts, ids=new.ids), new
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
             f"the model in {folder} keeps no documents. Give some with --documents."
         )
     index.add(saved.counts, vectors=saved.model.doc_topics_, ids=saved.doc_ids)
-    return index, _Known(saved.labels, saved.texts)
+    return index, saved
 
 
 def _write(rows: list[dict[str, Any]], format: Format, words: Sequence[str]) -> None:
@@ -236,10 +229,6 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         justify: Any = "right" if name in ("rank", "score") else "left"
         table.add_column(name, justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
+        cells = (f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values())
+        table.add_row(*(Text(printable(one_line(cell))) for cell in cells))
     stdout_console().print(table)
-
-
-def _cell(value: Any) -> str:
-    text = f"{value:.4f}" if isinstance(value, float) else one_line(str(value))
-    return printable(text)

@@ -59,7 +59,8 @@ def transform(
             f"--output is {output!r}. Give a name ending in .csv, .parquet or .npz."
         )
     if suffix == ".parquet":
-        _parquet()  # before the work
+        need, install = "Parquet needs pyarrow", "'topicfold[parquet]'"
+        optional("pyarrow", need, install, "or write .csv")  # before the work
 
     from topicfold.cli.inputs import count_new_documents
     from topicfold.models.base import topic_columns
@@ -92,11 +93,6 @@ def transform(
         write_atomically(Path(output), lambda to: _write(to, suffix, *table))
 
 
-def _parquet() -> Any:
-    need, install = "Parquet needs pyarrow", "'topicfold[parquet]'"
-    return optional("pyarrow.parquet", need, install, "or write .csv")
-
-
 def _write_csv(
     stream: TextIO, names: Sequence[str], columns: Sequence[str], mixtures: Any
 ) -> None:
@@ -118,8 +114,8 @@ def _write(
         with file.open("wb") as stream:
             np.savez_compressed(stream, ids=np.array(names, str), doc_topics=mixtures)
     else:
-        import pyarrow
+        import pyarrow.parquet
 
         values = dict(zip(columns, mixtures.T, strict=True))
         table = pyarrow.table({"id": list(names), **values})
-        _parquet().write_table(table, file)
+        pyarrow.parquet.write_table(table, file)

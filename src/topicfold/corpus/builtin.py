@@ -20,6 +20,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import resources
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -96,56 +97,10 @@ _SIGNATURE = re.compile(r"\A[\w.]+\(.*\)(?: ->.*)?\n+")
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n+")
 _ROLE = re.compile(r":(?:\w+:)?\w+:(?=`)")
 
-# English function words, and words any text about any subject has.
-_PLAIN_WORDS = """
-about above according after again against all allow allowed allows along already also
-although always among an and another any anything appropriate are around as at available
-away be because been before being below best better between both but by call called
-calling calls can cannot case cases certain change common commonly consider contain
-containing contains convenience correct corresponding could current currently defined
-defines depending depends described describes description desired detail details did
-different do documentation does doing done due during each effectively either else
-ensure equivalent etc even every example examples except expected explicit explicitly
-few first following follows for form found from full further general generally get give
-given gives giving had has have having hence here how however if implementation
-implemented implements important in include included includes including indicate
-indicates instead into is it its itself just keep kept known larger last later least
-less let like list lists made mainly make makes making many may mean meaning means might
-more most much must necessary need needed needs neither never new next no non nor not
-note notes nothing now occur of off often old on once one only or other others otherwise
-our out over own particular pass passed passing per perform performed performs please
-possible preferred present previous previously produce produced provide provided
-provides providing rather really recommended refer related required requires
-respectively same second section see seen several shall should show shown shows similar
-similarly simple simply since so some something sometimes specific specified specifies
-specify still such suitable supported supports sure take taken takes than that the their
-them then there therefore these they this those though three through throughout thus to
-together too two type types typically under unless unlike until up upon us use used
-useful user uses using usual usually value values various very via want was way we well
-were what when where whereas whether which while who whole whose why will with within
-without would yes yet you your
-"""
-# Words of docstrings about docstrings, types and calls.
-_DOCSTRING_WORDS = """
-added additional alias api applied apply arg args argument arguments array arrays
-assumed attribute attributes backward based behavior bool boolean calculate calculated
-calculates callable class classes code compatibility compute computed computes converted
-copy corresponds create created creates default defaults deprecated determine determined
-determines dict dictionary directly docstring dtype elements entry equal error estimator
-exception false field fields find fit float floats function functions guide ignored
-import information inplace input inputs instance instances int integer integers
-interface ints item items iterable keyword keywords kind kwarg kwargs ldots len method
-methods module name named names ndarray ndarrays none np npt null num number numbers
-numpy obj object objects omitted option optional options original output outputs package
-param parameter parameters params print private property public python raise raised
-raises read ref reference references remain represent representation represented
-representing represents result resulting results return returned returning returns
-routine scalar scalars scikit scipy self sequence sequences set sets setting shape
-shapes size sizes sklearn sp specifically str string strings subclass support treated
-true tuple tuples typeerror unchanged valid valueerror var variable variables version
-versionadded versionchanged warning warnings warns wise xp
-"""
-STOP_WORDS = frozenset(f"{_PLAIN_WORDS} {_DOCSTRING_WORDS}".split())
+_LISTED = (resources.files("topicfold.corpus") / "docs_stop_words.txt").read_text(
+    "utf-8"
+)
+STOP_WORDS = frozenset(re.sub("#.*", "", _LISTED).split())
 
 
 def load_docs(

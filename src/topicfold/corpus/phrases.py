@@ -89,8 +89,3 @@ def segmented(documents: Iterable[Words], phrases: Iterable[str]) -> list[list[s
             place += size
         found.append(terms)
     return found
-
-
-def split_terms(text: str) -> list[str]:
-    """Return the terms of a document that was joined by `BETWEEN`."""
-    return [term for term in text.split(BETWEEN) if term]

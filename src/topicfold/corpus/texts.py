@@ -753,12 +753,12 @@ class _Place:
 
 def _parquet_records(source: _Source) -> Iterator[Record]:
     """Yield the rows of a Parquet file."""
-    parquet = optional(
-        "pyarrow.parquet", "Parquet files need pyarrow", "'topicfold[parquet]'"
-    )
-    damage = (optional("pyarrow", "", "").ArrowException, *DAMAGE)
+    need, install = "Parquet files need pyarrow", "'topicfold[parquet]'"
+    pyarrow = optional("pyarrow", need, install)
+    from pyarrow.parquet import ParquetFile
+
     try:
-        with parquet.ParquetFile(source.path) as file:
+        with ParquetFile(source.path) as file:
             names = source.check_columns(file.schema_arrow.names)
             wanted = [name for found in names.values() for name in found]
             number = 0
@@ -770,7 +770,7 @@ def _parquet_records(source: _Source) -> Iterator[Record]:
                     source.progress(number, file.metadata.num_rows)
     except DataError:
         raise
-    except damage as error:
+    except (pyarrow.ArrowException, *DAMAGE) as error:
         reason = str(error).rstrip(".")
         raise DataError(
             f"{source.path} cannot be read as Parquet: {reason}."

@@ -12,6 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import ne
 from typing import Any
@@ -211,7 +212,10 @@ def _with_phrases(
     else:
         known = {term for term in vocabulary if " " in term}
     found = (phrases.BETWEEN.join(row) for row in phrases.segmented(lists, known))
-    return found, {"tokens": phrases.split_terms, "stop_words": None}
+    return found, {
+        "tokens": partial(str.split, sep=phrases.BETWEEN),
+        "stop_words": None,
+    }
 
 
 def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:

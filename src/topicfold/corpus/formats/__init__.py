@@ -58,10 +58,6 @@ class MatrixFormat(NamedTuple):
     write: Callable[[Corpus, Path], dict[str, list[str]]]
 
 
-def _read_npz(path: Path) -> Parts:
-    return Parts(load_counts(path))
-
-
 def _write_npz(corpus: Corpus, path: Path) -> dict[str, list[str]]:
     with path.open("wb") as stream:
         sparse.save_npz(stream, corpus.counts)
@@ -77,7 +73,13 @@ FORMATS = {
         ("mm", "MatrixMarket", (".mtx", ".mm"), read_mm, write_mm),
         ("svmlight", "SVMlight, LIBSVM", _SVMLIGHT, read_svmlight, write_svmlight),
         ("mallet", "MALLET's text form", (".mallet",), read_mallet, write_mallet),
-        ("npz", "SciPy's sparse matrix", (".npz",), _read_npz, _write_npz),
+        (
+            "npz",
+            "SciPy's sparse matrix",
+            (".npz",),
+            lambda path: Parts(load_counts(path)),
+            _write_npz,
+        ),
     )
 }
 _UCI = re.compile(r"docword\..*txt", re.IGNORECASE)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Formats with one entry per line: UCI bag of words and MatrixMarket.
 
-SciPy reads and writes the numbers. Its reader stops silently at the first character
-that is no digit ("3.5" in a file of integers is 3) and ignores what follows on a line,
-so every line is held against a regular expression on its way there.
+NumPy reads the numbers and SciPy writes them. Readers of numbers stop at the first
+character that is none, so every line is held against a regular expression before.
 """
 
 from __future__ import annotations
@@ -138,57 +137,43 @@ def _whole(text: str) -> Any:
 
 def _entries(stream: BinaryIO, head: _Head, field: str, sizes: list[int]) -> Any:
     """Return the matrix of lines "row column value", which count from one."""
-    path = head.path
-    source = _Checked(_good_lines(stream, head, field), head.number, field, sizes)
-    try:
-        found = scipy_io.mmread(source)
-    except (ValueError, OverflowError, MemoryError) as error:
-        if source.error is not None:
-            raise source.error from None
-        line, _, reason = str(error).rpartition(": ")
-        where = f"{path}, {line.lower()}" if line.startswith("Line") else str(path)
-        raise DataError(
-            f"{where}: {reason.rstrip('.').lower() or 'too large'}. The file says that "
-            f"it has {sizes[0]:,} documents, {sizes[1]:,} words and {sizes[2]:,} "
-            "entries, which count from 1."
-        ) from error
-    # SciPy may have had all entries before it came to a bad line, or to the end.
-    while rest := source.read():
-        if rest.strip():
-            raise DataError(f"{path} has more than {sizes[2]:,} entries.")
-    if source.error is not None:
-        raise source.error
-    values = found.data.astype(np.int64) if field == "pattern" else found.data
-    return matrix_of(found.row, found.col, values, (sizes[0], sizes[1]), path)
+    path, n_entries = head.path, sizes[2]
+    says = (
+        f"The file says that it has {sizes[0]:,} documents, {sizes[1]:,} words and "
+        f"{n_entries:,} entries, which count from 1."
+    )
+    kind, width = np.float64 if field == "real" else np.int64, 3 - (field == "pattern")
+    parts, found = [np.empty((0, width), kind)], 0
+    for number, lines in _good_lines(stream, head, field):
+        if lines.isspace():  # NumPy would make a zero of it
+            continue
+        part = np.fromstring(lines, kind, sep=" ").reshape(-1, width)
+        outside = ((part[:, :2] < 1) | (part[:, :2] > sizes[:2])).any(axis=1)
+        if outside.any():
+            full = [
+                (n, x) for n, x in enumerate(lines.split(b"\n"), number) if x.strip()
+            ]
+            line, text = full[int(outside.argmax())]
+            raise DataError(
+                f"{path}, line {line}: {text.decode().strip()!r} is outside of the "
+                f"matrix. {says}"
+            )
+        parts.append(part)
+        found += len(part)
+        if found > n_entries:
+            raise DataError(f"{path} has more than {n_entries:,} entries.")
+    if found < n_entries:
+        raise DataError(f"{path} is truncated: it has {found:,} entries. {says}")
+    entries = np.concatenate(parts)
+    rows, columns = entries[:, :2].astype(np.int64).T - 1
+    values = entries[:, 2] if width == 3 else np.ones(found, np.int64)
+    return matrix_of(rows, columns, values, (sizes[0], sizes[1]), path)
 
 
-class _Checked:
-    """A stream for SciPy: a head of as many lines as before, then checked lines."""
-
-    def __init__(
-        self, lines: Iterator[bytes], number: int, field: str, sizes: list[int]
-    ) -> None:
-        banner = f"{_BANNER} {field} general\n" + "%\n" * (number - 2)
-        self._ready = banner.encode() + b"%d %d %d\n" % tuple(sizes)
-        self.lines = lines
-        self.error: DataError | None = None
-
-    def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes; an error of a line is kept and ends the file."""
-        try:
-            while not self._ready and self.error is None:
-                self._ready = next(self.lines)
-        except StopIteration:
-            return b""
-        except DataError as error:
-            self.error = error
-        size = len(self._ready) if size < 0 else size
-        found, self._ready = self._ready[:size], self._ready[size:]
-        return found
-
-
-def _good_lines(stream: BinaryIO, head: _Head, field: str) -> Iterator[bytes]:
-    """Yield whole lines of the form that a field has, many at a time."""
+def _good_lines(
+    stream: BinaryIO, head: _Head, field: str
+) -> Iterator[tuple[int, bytes]]:
+    """Yield whole lines of the form that a field has, and the first one's number."""
     number, rest = head.number + 1, b""
     while True:
         chunk = stream.read(CHUNK)
@@ -203,8 +188,8 @@ def _good_lines(stream: BinaryIO, head: _Head, field: str) -> Iterator[bytes]:
             raise DataError(
                 f"{head.path}, line {number}: {line[:60]!r} is not {_FORMS[field]}."
             )
-        number += lines.count(b"\n")
         if lines:
-            yield lines
+            yield number, lines
+        number += lines.count(b"\n")
         if not chunk:
             return

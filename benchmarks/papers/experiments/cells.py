@@ -6,26 +6,17 @@ Such a run is a cell; the settings of a cell name it in the file.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import logging
 import math
 import os
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from topicfold.exceptions import (
-    DataError,
-    EmptyDocumentWarning,
-    FitInterruptedWarning,
-    UnsettledWarning,
-)
+from topicfold.choosing.measuring import quiet, settings_key, with_memory
+from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
 
 logger = logging.getLogger(__name__)
@@ -110,13 +101,10 @@ class ResultFile:
 
 def run_cell(cell: Cell, measure: Measure, data: Any) -> tuple[list[Row], str | None]:
     """Return the rows of ``measure(data, cell)``, or what went wrong in words."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # a new peak, where Linux can
-    before = _memory("VmRSS")
     began = time.perf_counter()
     try:
         with quiet():
-            found = measure(data, cell)
+            found, memory = with_memory(lambda: measure(data, cell))
     except Exception as error:
         logger.debug("cell failed", exc_info=True)
         return [], f"{type(error).__name__}: {error}"
@@ -125,8 +113,7 @@ def run_cell(cell: Cell, measure: Measure, data: Any) -> tuple[list[Row], str | 
         cell.get("settings") or {}, sort_keys=True, default=str
     )
     shared["seconds"] = time.perf_counter() - began
-    peak = _memory("VmHWM")
-    shared["peak_memory_mb"] = round(max(peak - before, 0.0), 1) if peak else None
+    shared["peak_memory_mb"] = memory
     return [{**shared, **row} for row in found], None
 
 
@@ -138,57 +125,7 @@ def describe(cell: Mapping[str, Any]) -> str:
     return ", ".join(str(part) for part in parts if part)
 
 
-def cell_key(cell: Mapping[str, Any]) -> str:
-    """Return a short name for a cell: the same settings, the same name."""
-    text = json.dumps(cell, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def data_fingerprint(*arrays: Any) -> str:
-    """Return a short name for data: other documents are another experiment."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        parts = [array]
-        if hasattr(array, "indptr"):
-            parts = [np.asarray(array.shape), array.indptr, array.indices, array.data]
-        for part in parts:
-            values = np.ascontiguousarray(part)
-            if values.dtype.kind == "O":
-                values = values.astype(str)
-            # Neither the width of integers nor that of floats is another corpus.
-            wide = {"i": np.int64, "u": np.int64, "f": np.float64}
-            values = values.astype(wide.get(values.dtype.kind, values.dtype))
-            digest.update(str(values.shape).encode())
-            digest.update(values.tobytes())
-    return digest.hexdigest()[:12]
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Leave out warnings that a table of hundreds of fits cannot use.
-
-    Ctrl-C in a fit, of which a model would only warn and go on with what it has, ends
-    the run: half a fit must not be a result.
-    """
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FitInterruptedWarning)
-        for category in (ConvergenceWarning, EmptyDocumentWarning, UnsettledWarning):
-            warnings.simplefilter("ignore", category)
-        try:
-            yield
-        except FitInterruptedWarning:
-            raise KeyboardInterrupt from None
-
-
-def _memory(field: str) -> float:
-    """Return a size of this process in MB from Linux's account of it, else 0."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) / 1024
-    return 0.0
+cell_key = settings_key
 
 
 def _lines(rows: Iterable[Row]) -> bytes:
