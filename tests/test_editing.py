@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 import topicfold
-from topicfold import FSTM, LDA, PLSA, TwoPhase
+from topicfold import FSTM, LDA, PLSA, AuthorTopics, TwoPhase
 from topicfold.editing import (
     apply_edits,
     drop_topics,
@@ -14,7 +14,7 @@ from topicfold.editing import (
     rename_topics,
     split_topic,
 )
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +180,23 @@ def test_a_model_with_labels_is_refused(X):
     labelled = TwoPhase(PLSA(4, random_state=0, max_iter=5)).fit(X, np.arange(80) % 4)
     with pytest.raises(DataError, match="Edit the base model"):
         drop_topics(labelled, [0])
+
+
+def test_edited_topics_are_not_those_that_sides_learned_of(tmp_path):
+    X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [3, 0, 3, 4]] * 2)
+    authors = [["Ann"], ["Ann", "Bob"], ["Cid"], ["Bob", "Cid"]] * 2
+    model = AuthorTopics(3, random_state=0, max_iter=5).fit(X, authors=authors)
+    assert rename_topics(model, {0: "a"}).similar_authors("Ann")
+    for edit in (
+        lambda: drop_topics(model, [1]),
+        lambda: merge_topics(model, [0, 1]),
+        lambda: split_topic(model, 0, X),
+    ):
+        with pytest.warns(DataWarning, match="Authors learned of"):
+            edited = edit()
+        assert edited.topic_data().sides == ()
+        edited.save(tmp_path / "edited")
+        back = topicfold.load(tmp_path / "edited")
+        np.testing.assert_allclose(back.transform(X).sum(axis=1), 1, atol=1e-5)
+        with pytest.raises(DataError, match="edited"):
+            back.similar_authors("Ann")

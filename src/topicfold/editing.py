@@ -10,6 +10,7 @@ of the fit.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 # Fitted attributes with one entry per topic.
 _PER_TOPIC = ("topic_totals_", "doc_topic_prior_")
@@ -190,6 +191,7 @@ def split_topic(
     within = np.full((counts.shape[0], n_topics), 1.0 / n_topics)
     within[has_words] = inner.fit(counts[has_words]).doc_topics_
     edited = _copy(model)
+    _forget_sides(edited)
     dtype = edited.components_.dtype
     share = edited.doc_topics_[:, [topic]] * within
     edited.components_ = _spread(edited.components_, topic, inner.components_, dtype)
@@ -308,7 +310,22 @@ def _per_topic(model: Any) -> list[str]:
     return [a for a, shape in shapes.items() if shape == (n_topics,)]
 
 
+def _forget_sides(model: Any) -> None:
+    """Leave out what sides have learned of the topics before an edit."""
+    if getattr(model, "sides_", None):
+        names = ", ".join(type(side).__name__ for side in model.sides_)
+        warnings.warn(
+            f"The edited topics are not those that {names} learned of: the edited "
+            "model answers for words alone. Keep the model before the edit for the "
+            "rest.",
+            DataWarning,
+            stacklevel=4,
+        )
+        model.sides_ = []
+
+
 def _remove(model: Any, topics: list[int]) -> None:
+    _forget_sides(model)
     attributes = _per_topic(model)
     keep = np.setdiff1d(np.arange(len(model.components_)), topics)
     model.components_ = model.components_[keep]

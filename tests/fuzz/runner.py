@@ -33,7 +33,8 @@ from typing import Any
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
-from fuzz.targets import TARGETS, MisreadError, Target  # noqa: E402
+from fuzz.models import MisreadError  # noqa: E402
+from fuzz.targets import TARGETS, Target  # noqa: E402
 from sklearn.exceptions import NotFittedError  # noqa: E402
 
 from topicfold.cli.messages import CommandError  # noqa: E402
@@ -98,7 +99,7 @@ def try_input(target: Target, folder: Path, seed: int) -> tuple[str, str]:
         return "foreign", f"{type(error).__name__}: {str(error)[:200]} ({where})"
     if found is None:
         return "read", ""
-    if target.name in SIGNED:
+    if target.name.startswith(SIGNED):
         if sound is None:
             return "read", ""
         with warnings.catch_warnings():

@@ -23,24 +23,21 @@ from typing import Any
 import numpy as np
 import openpyxl
 import scipy.io
+from fuzz import handed_in
 from fuzz import mutations as m
+from fuzz.models import MODELS, MisreadError, fitted, small_corpus, use_model
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 import topicfold
 from topicfold import corpus as tf_corpus
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.editing import apply_edits
 from topicfold.learn import Resume
-from topicfold.persistence import load_estimator
 from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.report import report_html
 from topicfold.search import TopicIndex
 
 Spoil = Callable[[bytes, Random], bytes]
-
-
-class MisreadError(Exception):
-    """A file was read without a word, and its content is not what it says."""
 
 
 @dataclass(frozen=True)
@@ -105,20 +102,8 @@ class Target:
 # What is written
 
 
-def _corpus() -> Any:
-    rng = np.random.default_rng(0)
-    counts = sparse.csr_matrix(rng.poisson(0.4, (12, 9)))
-    words = [f"word{i}" for i in range(8)] + ["φίλος"]
-    return tf_corpus.Corpus(
-        counts,
-        words,
-        labels=[f"c{d % 2}" for d in range(12)],
-        ids=[f"d{d}" for d in range(12)],
-    )
-
-
 def _write_corpus(suffix: str) -> Callable[[Path], None]:
-    return lambda path: (tf_corpus.write(_corpus(), path, format=suffix), None)[1]
+    return lambda path: (tf_corpus.write(small_corpus(), path, format=suffix), None)[1]
 
 
 def _write_rows(text: str) -> Callable[[Path], None]:
@@ -154,6 +139,30 @@ def _write_sheet(path: Path) -> None:
     book.save(path)
 
 
+def _write_sides(path: Path) -> None:
+    rows = [handed_in.SIDE_HEAD, *handed_in.SIDE_ROWS]
+    match path.suffix:
+        case ".csv":
+            with path.open("w", encoding="utf-8", newline="") as stream:
+                csv.writer(stream).writerows(rows)
+        case ".jsonl":
+            lines = [
+                json.dumps(dict(zip(rows[0], row, strict=True))) for row in rows[1:]
+            ]
+            path.write_text("\n".join(lines), encoding="utf-8")
+        case _:
+            book = openpyxl.Workbook()
+            for row in rows:
+                book.active.append(row)
+            book.save(path)
+
+
+def _write_data(path: Path) -> None:
+    data = small_corpus()
+    known = {"labels": data.labels, "doc_ids": data.ids}
+    fitted("lda").topic_data(data.vocabulary, **known).save(path)
+
+
 def _write_model(make: Callable[[], Any]) -> Callable[[Path], None]:
     def write(path: Path) -> None:
         model = make()
@@ -162,52 +171,32 @@ def _write_model(make: Callable[[], Any]) -> Callable[[Path], None]:
     return write
 
 
-def _fitted(name: str) -> Any:
-    X, y = _corpus().counts, np.arange(12) % 2
-    few: dict[str, Any] = {"max_iter": 3, "random_state": 0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        match name:
-            case "plsa":
-                return topicfold.PLSA(3, **few).fit(X)
-            case "lda":
-                return topicfold.LDA(3, **few).fit(X)
-            case "gibbs":
-                return topicfold.GibbsLDA(3, **few).fit(X)
-            case "fstm":
-                return topicfold.FSTM(3, **few).fit(X)
-            case "lsi":
-                return topicfold.LSI(3, random_state=0).fit(X)
-            case "ltm":
-                model = topicfold.LocallyConsistentPLSA(
-                    3, transform_neighbors=True, **few
-                )
-                return model.fit(X)
-            case "medlda":
-                return topicfold.MedLDA(3, **few).fit(X, y)
-            case "classifier":
-                base = topicfold.PLSA(3, **few)
-                return topicfold.TopicClassifier(base).fit(X, y)
-    raise ValueError(name)
-
-
 def _write_index(path: Path) -> None:
-    data = _corpus()
-    index = TopicIndex(_fitted("plsa"), vocabulary=data.vocabulary, lexical="bm25")
+    data = small_corpus()
+    index = TopicIndex(fitted("plsa"), vocabulary=data.vocabulary, lexical="bm25")
     index.add(data.counts, ids=data.ids).save(path)
 
 
 def _write_blocks(path: Path) -> None:
-    BlockMatrix.write(path, _corpus().counts.astype(np.float64), block_size=5)
+    BlockMatrix.write(path, small_corpus().counts.astype(np.float64), block_size=5)
+
+
+RESUMED: dict[str, Callable[[], Any]] = {
+    "state": lambda: topicfold.PLSA(3),
+    "state-orthogonal": lambda: topicfold.OrthogonalPLSA(3),
+    "state-lda": lambda: topicfold.LDA(3),
+    "state-variational": lambda: topicfold.LDA(3, algorithm="variational"),
+    "state-batches": lambda: topicfold.LDA(3, batch_size=5),
+    "state-fstm": lambda: topicfold.FSTM(3),
+}
 
 
 def _resume_fit(path: Path, max_iter: int) -> Any:
+    model = RESUMED[path.name]()
+    model.set_params(max_iter=max_iter, random_state=0, tol=0, callbacks=[Resume(path)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = topicfold.PLSA(
-            3, max_iter=max_iter, random_state=0, tol=0, callbacks=[Resume(path)]
-        )
-        return model.fit(_corpus().counts)
+        return model.fit(small_corpus().counts)
 
 
 EDITS = [
@@ -297,21 +286,6 @@ def _use_texts(kind: str | None) -> Callable[[Path], Any]:
     return use
 
 
-def _use_model(path: Path) -> None:
-    model = load_estimator(path)
-    X = _corpus().counts
-    if isinstance(model, topicfold.TopicClassifier):
-        model.predict(X)
-        return
-    mixtures = np.asarray(model.transform(X))
-    if not np.isfinite(mixtures).all():
-        raise MisreadError("a loaded model gives NaN")
-    if not isinstance(model, topicfold.LSI):
-        sums = mixtures.sum(axis=1)
-        if (mixtures < 0).any() or not np.allclose(sums, 1, atol=1e-3):
-            raise MisreadError("a loaded model gives rows off the simplex")
-
-
 def _use_index(path: Path) -> Any:
     index = TopicIndex.load(path)
     index.query("word1 word2", n=3)
@@ -327,17 +301,16 @@ def _use_blocks(path: Path) -> Any:
 
 
 def _use_state(path: Path) -> Any:
-    return _resume_fit(path, 5).components_.tolist()
+    model = _resume_fit(path, 5)
+    if not np.isfinite(model.components_).all():
+        raise MisreadError("NaN in topics")
+    return model.components_.tolist()
 
 
-def _use_edits(path: Path) -> Any:
-    from topicfold.cli.edit import read_edits
-
-    edits = read_edits(path)
-    X = _corpus().counts
-    edited = apply_edits(_fitted("plsa"), edits, X=X)
-    edited.transform(X)
-    return None
+def _use_data(path: Path) -> None:
+    data = topicfold.TopicData.load(path)
+    data.records()
+    report_html(data)
 
 
 # The same by another way
@@ -415,7 +388,6 @@ def _json_by_hand(path: Path) -> Any:
 
 TEXT = (m.spoil_text, m.spoil_text, m.spoil_text, m.spoil_bytes)
 BUNDLE = (spoil_bundle, spoil_bundle, spoil_bundle, m.spoil_bytes)
-MODELS = ("plsa", "lda", "gibbs", "fstm", "lsi", "ltm", "medlda", "classifier")
 TARGETS = {
     target.name: target
     for target in (
@@ -502,18 +474,67 @@ TARGETS = {
         *(
             Target(
                 f"model-{name}.safetensors",
-                _write_model(lambda name=name: _fitted(name)),
+                _write_model(lambda name=name: fitted(name)),
                 BUNDLE,
-                _use_model,
+                use_model,
             )
             for name in MODELS
         ),
         Target("index.safetensors", _write_index, BUNDLE, _use_index),
         Target(
-            "state",
-            lambda path: (_resume_fit(path, 3), None)[1],
-            (*BUNDLE, m.spoil_json_text),
-            _use_state,
+            "topics.safetensors", handed_in.write_topics, BUNDLE, handed_in.use_topics
+        ),
+        Target(
+            "data.safetensors",
+            _write_data,
+            BUNDLE,
+            _use_data,
+        ),
+        *(
+            Target(
+                name,
+                lambda path: (_resume_fit(path, 3), None)[1],
+                (*BUNDLE, m.spoil_json_text),
+                _use_state,
+            )
+            for name in RESUMED
+        ),
+        Target(
+            "links.txt",
+            _write_rows(handed_in.LINKS),
+            TEXT,
+            handed_in.use_links,
+            handed_in.links_by_hand,
+        ),
+        Target(
+            "weighted.txt",
+            _write_rows(handed_in.WEIGHTED),
+            TEXT,
+            handed_in.use_links,
+            handed_in.links_by_hand,
+        ),
+        Target("seeds.txt", _write_rows(handed_in.SEEDS), TEXT, handed_in.use_seeds),
+        Target(
+            "answers.csv", _write_rows(handed_in.ANSWERS), TEXT, handed_in.use_answers
+        ),
+        Target(
+            "results.jsonl",
+            handed_in.write_results,
+            (m.spoil_json_lines, *TEXT),
+            handed_in.use_results,
+        ),
+        Target("sides.csv", _write_sides, TEXT, handed_in.use_sides("csv")),
+        Target(
+            "sides.jsonl",
+            _write_sides,
+            (m.spoil_json_lines, *TEXT),
+            handed_in.use_sides("jsonl"),
+        ),
+        Target(
+            "sides.xlsx",
+            _write_sides,
+            (m.spoil_zip, m.spoil_zip, m.spoil_bytes),
+            handed_in.use_sides("xlsx"),
         ),
         Target(
             "edits.json",
@@ -521,7 +542,7 @@ TARGETS = {
                 json.dumps({"format": "topicfold-edits", "version": 1, "edits": EDITS})
             ),
             (m.spoil_json_text, m.spoil_text),
-            _use_edits,
+            handed_in.use_edits,
         ),
     )
 }

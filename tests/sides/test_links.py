@@ -178,6 +178,8 @@ def test_links_of_a_document_to_itself_are_dropped(caplog):
         ([[0.5, 1]], "document numbers"),
         (np.ones((20, 20)), "20 nodes but there are 30 documents"),
         ("citations", "is not understood"),
+        ([[0, 10**400]], "is not understood"),
+        ([[0, 1, 1e9]], "largest weight of links is 1e"),
         (sparse.csr_matrix((30, 20)), "not square"),
     ],
 )

@@ -121,8 +121,8 @@ def edit(
 def read_edits(path: Path) -> list[dict[str, Any]]:
     """Read a file of edits, as the report exports it."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
+        content = json.loads(inputs.file_text(path))
+    except (ValueError, RecursionError) as error:
         raise CommandError(f"{path} is not JSON ({error}).") from error
     if not isinstance(content, dict) or content.get("format") != EDITS_FORMAT:
         raise CommandError(

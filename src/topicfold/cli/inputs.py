@@ -519,6 +519,27 @@ def fitted_folder(
     return ModelFolder(model=model, **known)
 
 
+def file_text(path: Path) -> str:
+    """Return the text of a small file that a flag names, its lines ended by one sign.
+
+    It is UTF-8, or else Western European, which is said.
+    """
+    from topicfold.corpus.lines import LONGEST_LINE, decode_whole, open_bytes
+
+    with open_bytes(path) as stream:
+        raw = stream.read(LONGEST_LINE + 1)
+    if len(raw) > LONGEST_LINE:
+        raise CommandError(f"{path} has more than {LONGEST_LINE >> 20} MiB.")
+    try:
+        text, guessed = decode_whole(raw, path, None)
+    except DataError as error:
+        problem = str(error).partition(". ")[0]
+        raise CommandError(f"{problem}. Save it as text in UTF-8.") from error
+    if guessed:
+        tell("note", f"{path} is not UTF-8; read as Western European (cp1252)")
+    return text
+
+
 def read_links(path: Path, flag: str = "--graph") -> Any:
     """Read an edge list: two document numbers per line, and perhaps a weight."""
     import numpy as np
@@ -528,21 +549,27 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
             f"there is no file {path}. {flag} names a file of links: two document "
             "numbers per line, from 0, and a weight if you like."
         )
-    rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    rows: list[tuple[float, ...]] = []
+    for number, line in enumerate(file_text(path).split("\n"), 1):
         fields = line.replace(",", " ").split()
         if not fields or fields[0].startswith("#"):
             continue
+        whole = len(fields) > 1 and fields[0].isdecimal() and fields[1].isdecimal()
         try:
-            first, second = int(fields[0]), int(fields[1])
-            rows.append((first, second, *(float(field) for field in fields[2:])))
-        except (ValueError, IndexError):
+            rows.append(tuple(float(field) for field in fields if whole))
+        except (ValueError, OverflowError):
+            whole = False
+        if not whole or "_" in line:
             raise CommandError(
-                f"{path}, line {number}: {line.strip()!r} is not a link. Give two "
+                f"{path}, line {number}: {line.strip()[:80]!r} is not a link. Give two "
                 "document numbers, from 0, and a weight if you like."
-            ) from None
+            )
+    if not rows:
+        raise CommandError(f"{path} has no links.")
     if len({len(row) for row in rows}) != 1 or len(rows[0]) > 3:
         raise CommandError(f"{path}: give every link a weight, or none of them.")
+    if len(rows) == len(rows[0]):  # never to be taken for a matrix of all documents
+        rows.append(rows[-1])
     return np.array(rows)
 
 
@@ -554,7 +581,7 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
             "topic, such as space: orbit, launch, moon."
         )
     seeds: dict[str, list[str]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(file_text(path).split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         name, _, rest = line.partition(":")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,11 +98,24 @@ def with_answers(
     if not file.exists():
         return known
     place = {name: number for number, name in enumerate(names)}
-    with file.open(encoding="utf-8", newline="") as stream:
-        rows = csv.DictReader(stream)
-        if tuple(rows.fieldnames or ())[:2] != _HEAD:
-            raise CommandError(f"{file} does not begin with the columns id,label.")
-        answers = [(row["id"], (row["label"] or "").strip()) for row in rows]
+    rows = csv.reader(io.StringIO(inputs.file_text(file)), strict=True)
+    try:
+        head, *answers = [row for row in rows if row] or [[]]
+    except csv.Error as error:
+        raise CommandError(
+            f"{file}, line {rows.line_num}: {error}. Correct the line."
+        ) from error
+    if tuple(head) != _HEAD:
+        raise CommandError(
+            f"{file} does not begin with the columns id,label. Give the file that "
+            "topicfold label wrote."
+        )
+    odd = [row for row in answers if len(row) != len(_HEAD)]
+    if odd:
+        raise CommandError(
+            f"{file} has the line {','.join(odd[0])[:80]!r}, which is not an id and a "
+            "label. Correct it."
+        )
     strange = [name for name, _ in answers if name not in place]
     if strange:
         raise CommandError(
@@ -109,7 +123,7 @@ def with_answers(
             f"does not have (first: {strange[0]!r}). Give the input it was made with."
         )
     for name, answer in answers:
-        known[place[name]] = answer
+        known[place[name]] = answer.strip()
     return known
 
 

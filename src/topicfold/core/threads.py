@@ -25,12 +25,18 @@ from threadpoolctl import ThreadpoolController
 from topicfold.exceptions import DataError
 
 RANGES_PER_THREAD = 8
-# More than any machine has cores; a pool of millions would bring the machine down.
+# More than any machine has cores: a number that was not meant, or a hostile file.
 MAX_THREADS = 1024
+# So many can be started anywhere; more than four per core do nothing but wait.
+FEW_THREADS, THREADS_PER_CORE = 32, 4
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads for scikit-learn's `n_jobs` (None means 1)."""
+    """Return the number of threads for scikit-learn's `n_jobs` (None means 1).
+
+    At most four per core, or 32: the result is the same, and a process may not be
+    allowed to start more.
+    """
     if n_jobs == 0:
         raise DataError("n_jobs == 0 has no meaning. Use None, 1 or -1.")
     if n_jobs is None or n_jobs > 0:
@@ -39,7 +45,7 @@ def n_threads(n_jobs: int | None) -> int:
                 f"n_jobs={n_jobs} is more than {MAX_THREADS} threads. Use -1 for one "
                 "thread per core."
             )
-        return n_jobs or 1
+        return min(n_jobs or 1, max(FEW_THREADS, THREADS_PER_CORE * cpu_count()))
     # Not joblib's effective_n_jobs: it means processes, and allows a worker process
     # only one, with a warning.
     return int(max(1, cpu_count() + 1 + n_jobs))

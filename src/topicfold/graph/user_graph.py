@@ -69,7 +69,7 @@ def check_graph(graph: Any, n_documents: int) -> sp.csr_array:
 def _to_array(graph: Any) -> NDArray[np.float64]:
     try:
         return np.asarray(graph, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"graph of type {type(graph).__name__} is not understood ({error}). Give a "
             "sparse matrix, a square array, a networkx graph or an edge list."

@@ -161,7 +161,7 @@ class TopicModel(
 
     def _completed(self, X: Any, seed: int, infer: Callable[[Any], Array]) -> float:
         """Return the perplexity by document completion, mixtures being inferred so."""
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, ["components_", "word_frequencies_"])
         return document_completion(
             self._seen(self._counts(X)),
             self.components_,
@@ -382,6 +382,13 @@ class TopicModel(
             value = getattr(self, name, 1.0)
             if not isinstance(value, Real) or not float(value) >= 0:
                 problems.append(f"{name} is {value!r}, not a positive number")
+        kinds = {"objective_history_": Real, "topic_names_": str, "edits_": dict}
+        for name, kind in kinds.items():
+            values = getattr(self, name, None) or []
+            if not isinstance(values, list) or any(
+                not isinstance(value, kind) for value in values
+            ):
+                problems.append(f"{name} is not a list of {kind.__name__}")
         if problems:
             raise ValueError("; ".join(problems))
 

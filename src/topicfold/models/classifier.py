@@ -717,12 +717,15 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("its topics and its words do not fit together")
         scales = getattr(self, "scales_", [1.0, 0.0])
         n_embeddings = getattr(self, "n_embeddings_", 0)
+        n_right, n_checked = (getattr(self, n, 0) for n in ("n_right_", "n_checked_"))
         fine = isinstance(scales, list) and len(scales) == 2
         if not (
             fine
             and all(_at_least_zero(scale) for scale in scales)
             and type(n_embeddings) is int
             and n_embeddings >= 0
+            and type(n_right) is type(n_checked) is int
+            and 0 <= n_right <= n_checked
             and _at_least_zero(getattr(self, "temperature_", 1.0))
             and _at_least_zero(self.abstain)
             and (self.n_jobs is None or type(self.n_jobs) is int)

@@ -59,6 +59,8 @@ class LinearRule(BaseEstimator):
         n_classes = 2 if n_rows == 1 else n_rows
         if self.intercept_.shape != (n_rows,) or self.classes_.shape != (n_classes,):
             raise ValueError("coef_, intercept_ and classes_ do not fit together")
+        if len(set(self.classes_.tolist())) < n_classes:
+            raise ValueError("classes_ has a class twice")
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.models.lda import SidedLDA
-from topicfold.sides.base import Side
+from topicfold.sides.base import Side, is_text
 from topicfold.sides.matrices import OtherCounts
 
 
@@ -154,6 +154,18 @@ class MultimodalLDA(SidedLDA):
         n_others = len(self.group_names_) - 1
         sides = getattr(self, "sides_", [])[:n_others]
         return [side for side in sides if isinstance(side, OtherCounts)]
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose matrices are not those of its sides."""
+        super()._check_loaded()
+        if not hasattr(self, "components_"):
+            return
+        others = [s.name for s in self.sides_ if isinstance(s, OtherCounts)]
+        names, weight = self.group_names_, self.first_weight_
+        if not is_text(names) or (self.sides_ and names[1:] != others):
+            raise ValueError("group_names_ are not those of its sides")
+        if not isinstance(weight, float) or not 0 < weight < np.inf:
+            raise ValueError(f"first_weight_ is {weight!r}")
 
     def _named(self, X: Any, *, fitting: bool) -> dict[str, Any]:
         """Return the matrices by name."""

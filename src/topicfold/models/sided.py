@@ -173,7 +173,13 @@ class SidedModel(LearnedModel):
     def _side(self, kind: type[AnySide]) -> AnySide:
         """Return the fitted side of a class."""
         check_is_fitted(self, "components_")
-        return next(side for side in self.sides_ if isinstance(side, kind))
+        for side in self.sides_:
+            if isinstance(side, kind):
+                return side
+        raise DataError(
+            f"this {type(self).__name__} knows nothing of {kind.data} any more: its "
+            "topics were edited. Ask the model before the edits."
+        )
 
     def _side_context(self, X: Any, **more: Any) -> SideContext:
         names = getattr(self, "feature_names_in_", None)
@@ -185,6 +191,16 @@ class SidedModel(LearnedModel):
             n_jobs=self.n_jobs,
             **more,
         )
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose sides are not those of its topics."""
+        super()._check_loaded()
+        sides = getattr(self, "sides_", [])
+        if not isinstance(sides, list):
+            raise ValueError("sides_ is no list")  # noqa: TRY004
+        check_together(sides)
+        for side in sides:
+            side._check_fitted(len(self.components_), self.n_features_in_)
 
     # ---- fitting
 

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from topicfold.core.counts import canonical, check_structure
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides.base import Side, SideContext
+from topicfold.sides.base import Side, SideContext, is_text
 
 
 class Authors(Side):
@@ -56,6 +56,7 @@ class Authors(Side):
 
     data = "authors"
     hook = "mixing"
+    _simplex = ("entity_topics_",)
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
         self.names = names
@@ -169,12 +170,13 @@ class Authors(Side):
         order = np.argsort(-likeness, kind="stable")[: min(n, len(likeness) - 1)]
         return [(str(self.names_[i]), float(likeness[i])) for i in order]
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved side whose arrays do not fit together."""
-        if hasattr(self, "entity_topics_") and len(self.entity_topics_) != len(
-            self.names_
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        super()._check_fitted(n_topics, n_terms)
+        if (
+            not is_text(self.names_)
+            or self.names_.shape != self.entity_topics_.shape[:1]
         ):
-            raise ValueError("entity_topics_ and names_ have different lengths")
+            raise ValueError("names_ are not the names of entity_topics_")
 
 
 def _is_missing(value: Any) -> bool:

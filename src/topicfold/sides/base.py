@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core.simplex import simplex_problems
 from topicfold.core.typing import Array
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]
@@ -116,6 +117,12 @@ class TopicWeights(NamedTuple):
     groups: NDArray[np.integer] | None = None
 
 
+def is_text(names: Any) -> bool:
+    """Tell whether something is an array or a list of text."""
+    flat = isinstance(names, list | np.ndarray) and np.ndim(names) == 1
+    return flat and all(isinstance(name, str) for name in names)
+
+
 class Side(BaseEstimator):
     """Base of all sides; see the module for how to write one.
 
@@ -138,6 +145,11 @@ class Side(BaseEstimator):
     hook: ClassVar[Hook]
     required: ClassVar[bool] = True
     known_later: ClassVar[bool] = True
+    # What a fitted side must have, and a loaded one is held to: arrays whose last axis
+    # is the topics, those of them with rows on the simplex, and finite numbers.
+    _per_topic: ClassVar[tuple[str, ...]] = ()
+    _simplex: ClassVar[tuple[str, ...]] = ()
+    _numbers: ClassVar[tuple[str, ...]] = ()
 
     @property
     def keyword(self) -> str | None:
@@ -181,6 +193,25 @@ class Side(BaseEstimator):
     def start(self, topics: Array, context: SideContext) -> Array:
         """Return where the topics (K, n_terms) start; `topics` is what `init` made."""
         return topics
+
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        """Refuse a loaded side that is not that of a model of this size."""
+        own = type(self).__name__
+        for name in (*self._per_topic, *self._simplex):
+            array = getattr(self, name, None)
+            if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+                raise ValueError(f"{name} of {own} is no array of numbers")
+            if array.shape[-1:] != (n_topics,):
+                raise ValueError(
+                    f"{name} of {own} has shape {array.shape} for {n_topics} topics"
+                )
+            problems = simplex_problems(name, array) if name in self._simplex else ()
+            for problem in problems:
+                raise ValueError(f"{problem} ({own})")
+        for name in self._numbers:
+            value = getattr(self, name, None)
+            if not isinstance(value, float | int | np.number) or not np.isfinite(value):
+                raise ValueError(f"{name} of {own} is {value!r}, not a finite number")
 
     # ---- one of these for each hook
 

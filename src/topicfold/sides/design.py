@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.interpolate import BSpline
 
 from topicfold.exceptions import DataError, DataWarning
+from topicfold.sides.base import is_text
 
 # Columns up to which each is held against all others.
 MOST_COMPARED = 500
@@ -99,6 +100,26 @@ def design_names(columns: Sequence[Column]) -> list[str]:
         else:
             names += [f"{name}[{j}]" for j in range(column["width"])]
     return names
+
+
+def check_columns(columns: Any) -> None:
+    """Refuse columns from a file that `learn_columns` cannot have made."""
+    for column in columns:
+        name, kind = column["name"], column["kind"]
+        if kind == "category":
+            fine = is_text(column["levels"])
+        elif kind == "number":
+            mean, scale = float(column["mean"]), float(column["scale"])
+            fine = np.isfinite(mean) and 0 < scale < np.inf
+        elif kind == "spline":
+            knots = np.asarray(column["knots"], dtype=np.float64)
+            rising = bool(np.isfinite(knots).all() and (np.diff(knots) >= 0).all())
+            fine = rising and knots.shape == (column["width"] + DEGREE + 1,)
+            fine = fine and knots[DEGREE] < knots[-DEGREE - 1]
+        else:
+            fine = kind == "matrix" and type(column["width"]) is int
+        if not fine or not isinstance(name, str):
+            raise ValueError(f"the feature {name!r} makes no sense")
 
 
 def design_units(columns: Sequence[Column]) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.design import (
     Column,
+    check_columns,
     design_names,
     design_units,
     encode,
@@ -176,6 +177,8 @@ class Features(Side):
 
     data = "features"
     hook = "prior"
+    _per_topic = ("effects_", "errors_", "prior_")
+    _numbers = ("scale_",)
     required = False
 
     def __init__(
@@ -311,15 +314,14 @@ class Features(Side):
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved side whose arrays do not fit together."""
-        if not hasattr(self, "effects_"):
-            return
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        super()._check_fitted(n_topics, n_terms)
+        check_columns(self.columns_)
         names = design_names(self.columns_)
-        shape = len(names), self.effects_.shape[1]
+        shape = len(names), n_topics
         if self.feature_names_ != names or self.effects_.shape != shape:
             raise ValueError("effects_ has another shape than its columns")
         if self.errors_.shape != shape or self.prior_.shape != shape[1:]:
             raise ValueError("errors_ or prior_ has another shape than effects_")
-        if not (np.isfinite(self.effects_).all() and (self.prior_ > 0).all()):
-            raise ValueError("effects_ or prior_ has values that make no sense")
+        if not ((self.prior_ > 0).all() and self.scale_ > 0):
+            raise ValueError("prior_ or scale_ is not above 0")

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from topicfold.core.labels import class_numbers, indicator_members
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides.base import Side, SideContext
+from topicfold.sides.base import Side, SideContext, is_text
 
 _LISTS = list | tuple | set | frozenset | np.ndarray
 # Documents, and pairs of a document and a label, that say how large the share of a
@@ -211,16 +211,19 @@ class Labels(Side):
         several[np.arange(len(found)), best] = 1
         return several
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved side whose parts do not fit together."""
-        if not hasattr(self, "topic_names_"):
-            return
-        n_topics = len(self.classes_) * self.topics_per_label + self.n_background
-        if len(self.topic_names_) != n_topics:
-            raise ValueError("topic_names_ has another length than its labels")
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        per_label, background = self.topics_per_label, self.n_background
+        for value, least in ((per_label, 1), (background, 0)):
+            if type(value) is not int or value < least:
+                raise ValueError(f"{value!r} is no number of topics")
+        size = len(self.classes_) * per_label + background
+        if self.classes_.ndim != 1 or size != n_topics:
+            raise ValueError("classes_ are not those of its topics")
+        if not is_text(self.topic_names_) or len(self.topic_names_) != n_topics:
+            raise ValueError("topic_names_ are not those of its topics")
         curve = getattr(self, "curve_", np.zeros(2))
-        if curve.shape != (2,) or not np.isfinite(curve).all():
-            raise ValueError("curve_ makes no sense")
+        if type(self.several_) is not bool or curve.shape != (2,):
+            raise ValueError("several_ or curve_ makes no sense")
 
 
 def read_labels(

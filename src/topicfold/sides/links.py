@@ -38,6 +38,8 @@ from topicfold.sides.response import assignments_of
 
 # Pairs drawn at random for each link.
 PAIRS_PER_LINK = 5
+# A heavier link leaves nothing of the others, nor of the penalties.
+LARGEST_WEIGHT = 1e6
 # Documents that a held-out link is ranked among.
 RIVALS = 200
 # Penalty of the squares of coefficients, besides that of their differences.
@@ -138,6 +140,9 @@ class Links(Side):
 
     data = "links"
     hook = "evidence"
+    _per_topic = ("coef_", "std_errors_")
+    _simplex = ("link_topics_",)
+    _numbers = ("intercept_", "weight_", "n_links_")
     known_later = False
 
     def __init__(
@@ -175,6 +180,12 @@ class Links(Side):
             if self.weight is None
             else float(self.weight)
         )
+        largest = float(graph.data.max(initial=0.0))
+        if largest > LARGEST_WEIGHT:
+            raise DataError(
+                f"the largest weight of links is {largest:g}. Give weights up to "
+                f"{LARGEST_WEIGHT:g}; a link without a weight has 1."
+            )
         self.n_links_ = graph.nnz // 2
         graph, held_out = self._parted(graph, context)
         others = context.rng.randint(size, size=(PAIRS_PER_LINK * graph.nnz // 2, 2))
@@ -336,11 +347,10 @@ class Links(Side):
             chances, order, 1
         )
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved side whose arrays do not fit together."""
-        coef = getattr(self, "coef_", np.zeros(1))
-        if coef.ndim != 1 or not np.isfinite(coef).all():
-            raise ValueError(f"coef_ of links has shape {coef.shape}, or is not finite")
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        super()._check_fitted(n_topics, n_terms)
+        if self.coef_.ndim != 1 or self.std_errors_.ndim != 1:
+            raise ValueError(f"coef_ of links has shape {self.coef_.shape}")
 
 
 def _with_neighbors(own: Matrix, sums: Matrix, degrees: Matrix) -> Matrix:

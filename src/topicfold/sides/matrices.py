@@ -11,8 +11,9 @@ from sklearn.utils.validation import _get_feature_names
 
 from topicfold.core.counts import bad_values, canonical, check_structure, check_words
 from topicfold.core.ranking import best_places
+from topicfold.core.simplex import simplex_problems
 from topicfold.exceptions import DataError
-from topicfold.sides.base import Side, SideContext
+from topicfold.sides.base import Side, SideContext, is_text
 
 
 class OtherCounts(Side):
@@ -133,15 +134,15 @@ class OtherCounts(Side):
         best = [best_places(topic, n) for topic in self.components_]
         return [[str(words[w]) for w in places] for places in best]
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved side whose arrays do not fit together."""
-        topics = getattr(self, "components_", None)
-        if topics is None:
-            return
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        for problem in simplex_problems("components_", self.components_):
+            raise ValueError(problem)
         words = getattr(self, "feature_names_in_", None)
-        sizes = {topics.shape[1], self.n_columns_ if words is None else len(words)}
-        if sizes != {self.n_columns_}:
-            raise ValueError("its topics, words and columns are not equally many")
+        shape = n_topics, self.n_columns_ if words is None else len(words)
+        if {self.components_.shape, shape} != {(n_topics, self.n_columns_)}:
+            raise ValueError("components_, its words and columns are not equally many")
+        if words is not None and not is_text(words):
+            raise ValueError("feature_names_in_ are no words")
 
 
 def _words_and_counts(data: Any) -> tuple[Any, Any]:

@@ -131,6 +131,8 @@ class Response(Side):
 
     data = "response"
     hook = "evidence"
+    _per_topic = ("coef_", "std_errors_")
+    _numbers = ("weight_", "mean_", "scale_")
     known_later = False
 
     def __init__(
@@ -367,16 +369,16 @@ class Response(Side):
         rest = best - log_likelihoods(self.kind, targets, left).sum()
         return float(1.0 - rest / total) if total > 0 else float(rest <= 0)
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved side whose arrays do not fit together."""
-        if not hasattr(self, "coef_"):
-            return
-        rows = len(self.classes_) if self.kind == "classes" else None
-        ndim = 1 if rows is None else 2
-        if self.coef_.ndim != ndim or (rows is not None and len(self.coef_) != rows):
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        self._check_parameters()
+        super()._check_fitted(n_topics, n_terms)
+        rows = (len(self.classes_),) if self.kind == "classes" else ()
+        if {self.coef_.shape, self.std_errors_.shape} != {(*rows, n_topics)}:
             raise ValueError(f"coef_ of a response has shape {self.coef_.shape}")
-        if not np.isfinite(self.coef_).all() or not self.scale_ > 0:
-            raise ValueError("coef_ of a response is not finite, or its scale is 0")
+        if rows and self.classes_.shape != rows:
+            raise ValueError(f"classes_ has shape {self.classes_.shape}")
+        if not self.scale_ > 0:
+            raise ValueError("scale_ of a response is not above 0")
 
 
 def assignments_of(counts: Array, context: SideContext) -> Matrix:

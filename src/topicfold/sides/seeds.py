@@ -210,13 +210,13 @@ class Seeds(Side):
         floor[groups[shut], shut_topics] = 0.0
         return TopicWeights(weights, scale, floor, groups)
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved side whose parts do not fit together."""
-        if not hasattr(self, "seed_words_"):
-            return
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
         names = list(self.seed_words_)
-        if self.topic_names_[: len(names)] != names:
+        if self.topic_names_ != [*names, *[""] * (n_topics - len(names))]:
             raise ValueError("topic_names_ are not those of seed_words_")
+        for name, columns in self.seed_words_.items():
+            if not all(type(w) is int and 0 <= w < n_terms for w in columns):
+                raise ValueError(f"the seed words of {name!r} are no columns")
 
 
 class _Finder:

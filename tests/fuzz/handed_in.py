@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files that a person hands in beside documents: how they are read and used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fuzz.models import FEW, MisreadError, fitted, small_corpus
+
+import topicfold
+from topicfold import corpus as tf_corpus
+from topicfold.choosing.cells import ResultFile
+from topicfold.cli.edit import read_edits
+from topicfold.cli.inputs import read_links, read_seeds
+from topicfold.cli.label import with_answers
+from topicfold.cli.sides import SideOptions
+from topicfold.editing import apply_edits
+from topicfold.topics import Topics
+
+LINKS = "# cites\n0 1\n2,3\n4 5\n\n6 11\n"
+WEIGHTED = "0 1 0.5\n2 3 1\n4 5 2\n"
+SEEDS = "# guided\nred: word1, word2\nsky: word3\n"
+ANSWERS = 'id,label\nd1,work\nd2,"a, b"\nd1,home\n'
+SIDE_HEAD = ("text", "label", "author", "stars", "kind", "year")
+SIDE_ROWS = [
+    (f"word{d % 3} word{d % 5} more text {d}", "ab"[d % 2], "Ann; Bob", d, "xy"[d % 2],
+     2000 + d)
+    for d in range(8)
+]  # fmt: skip
+
+
+def use_links(path: Path) -> Any:
+    """Read links and fit a relational model and one with a graph to them."""
+    links = read_links(path, "--links")
+    X = small_corpus().counts
+    model = topicfold.RelationalLDA(2, weight=1.0, **FEW).fit(X, links=links)
+    _check(model.predict_links([[0, 1]]), model.components_)
+    smooth = topicfold.LaplacianPLSA(2, graph=links, **FEW).fit(X)
+    _check(smooth.doc_topics_)
+    return sorted({tuple(sorted(map(int, row[:2]))) for row in links})
+
+
+def links_by_hand(path: Path) -> Any:
+    """Return the links in lines that are surely links."""
+    found = set()
+    for line in path.read_bytes().decode("ascii").split("\n"):
+        if line.strip() and not line.strip().startswith("#"):
+            cells = line.replace(",", " ").split(" ")
+            first, second = [cell for cell in cells if cell][:2]
+            if not (first.isdigit() and second.isdigit()):
+                raise ValueError("another form of number")
+            found.add(tuple(sorted((int(first), int(second)))))
+    return sorted(found)
+
+
+def use_seeds(path: Path) -> Any:
+    """Read seed words and fit to them."""
+    seeds = read_seeds(path)
+    data = small_corpus()
+    model = topicfold.SeededLDA(seeds=seeds, vocabulary=data.vocabulary, **FEW)
+    _check(model.fit(data.counts).components_)
+    return seeds
+
+
+def use_answers(path: Path) -> Any:
+    """Read answers of ``topicfold label``; return the labels of documents."""
+    data = small_corpus()
+    labels = with_answers(data.labels, path, data.ids or [])
+    if len(labels) != data.n_documents or not all(isinstance(x, str) for x in labels):
+        raise MisreadError("labels are not one text per document")
+    return labels
+
+
+def use_edits(path: Path) -> None:
+    """Read edits and apply them."""
+    X = small_corpus().counts
+    apply_edits(fitted("plsa"), read_edits(path), X=X).transform(X)
+
+
+def use_results(path: Path) -> None:
+    """Go on with the scores of a comparison, of which some are there."""
+    found = topicfold.compare(
+        small_corpus(),
+        ["plsa", "tf-idf"],
+        n_components=2,
+        time_budget=5,
+        random_state=0,
+        results=path,
+    )
+    found.to_markdown()
+
+
+def write_results(path: Path) -> None:
+    """Write the scores of a comparison."""
+    use_results(path)
+    if not ResultFile(path)._cells:
+        raise MisreadError("a comparison kept nothing")
+
+
+def use_sides(kind: str) -> Any:
+    """Return a reader of a table with columns of sides, which fits a model to them."""
+
+    def use(path: Path) -> None:
+        options = SideOptions(
+            authors="author", response="stars", features=["kind", "year"]
+        )
+        data = tf_corpus.read(
+            path, format=kind, extra=options.columns(), min_df=1, max_df=1.0
+        )
+        for names in (["authors", "response"], ["features", "response"]):
+            own = SideOptions(**{name: getattr(options, name) for name in names})
+            model = topicfold.LDA(2, **FEW)
+            known = own.data(data)
+            own.take(model, known)
+            model.fit(data.counts, **known)
+            _check(model.components_, model.doc_topics_)
+
+    return use
+
+
+TEXTS = [f"word{d % 4} word{d % 3} some more text of {d}" for d in range(12)]
+
+
+def write_topics(path: Path) -> None:
+    """Save what a person has: topics, texts, labels, times."""
+    rows = {
+        "text": TEXTS,
+        "label": ["a", "b", ""] * 4,
+        "time": [f"20{d:02d}-01-05" for d in range(12)],
+        "id": [f"d{d}" for d in range(12)],
+    }
+    import pandas as pd
+
+    model = topicfold.LDA(3, **FEW)
+    Topics(3, model, min_df=1, max_df=1.0, n_jobs=1).fit(pd.DataFrame(rows)).save(path)
+
+
+def use_topics(path: Path) -> None:
+    """Load topics and look at them, search, edit, apply, update."""
+    topics = Topics.load(path)
+    repr(topics)
+    topics._repr_html_()
+    topics.words(0)
+    topics.search("word1 text", n=3)
+    if topics.data_.doc_topics is not None and topics.data_.n_documents:
+        topics.documents(0)
+        for table in (topics.over_time, topics.by_class):
+            try:
+                table()
+            except topicfold.exceptions.DataError:
+                continue  # without dates or labels there is nothing to show
+    _check(topics.transform(["word1 and text"]))
+    topics.rename(0, "first").merge([0, 1])
+    topics.update(["word2 is more text"])
+    _check(topics.data_.topics, topics.data_.doc_topics)
+    topics.explore()
+
+
+def _check(*arrays: Any) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise MisreadError("NaN or infinity")

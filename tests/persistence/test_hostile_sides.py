@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A saved model whose sides were tampered with is refused; the error names the part."""
+
+import copy
+
+import numpy as np
+import pytest
+from fuzz.models import fitted
+
+from topicfold.exceptions import ModelFileError
+from topicfold.models.linear_rule import LinearRule
+from topicfold.persistence import load_estimator, save_estimator
+
+
+def two_columns(side):
+    side.columns_ = [dict(column) for column in side.columns_]
+    return side.columns_
+
+
+# Of each model: what is changed in its side, and the part that the error names.
+CHANGES = {
+    "authors": [
+        (lambda s: setattr(s, "entity_topics_", s.entity_topics_[:, :2]), "shape"),
+        (lambda s: setattr(s, "entity_topics_", s.entity_topics_ * 2), "sum to 1"),
+        (lambda s: setattr(s, "names_", s.names_[:1]), "names_"),
+    ],
+    "multimodal": [
+        (lambda s: setattr(s, "components_", s.components_[:, :2]), "components_"),
+        (lambda s: setattr(s, "name", "other"), "group_names_"),
+    ],
+    "response": [
+        (lambda s: setattr(s, "coef_", s.coef_[:1]), "coef_"),
+        (lambda s: setattr(s, "scale_", 0.0), "scale_"),
+        (lambda s: setattr(s, "kind", "magic"), "kind"),
+    ],
+    "classes": [
+        (lambda s: setattr(s, "classes_", s.classes_[:1]), "coef_"),
+        (lambda s: delattr(s, "std_errors_"), "std_errors_"),
+    ],
+    "links": [
+        (lambda s: setattr(s, "link_topics_", -s.link_topics_), "negative"),
+        (lambda s: setattr(s, "intercept_", "high"), "intercept_"),
+    ],
+    "features": [
+        (lambda s: two_columns(s)[1].update(knots=np.zeros(4)), "year"),
+        (lambda s: two_columns(s)[0].update(levels=[1, 2]), "source"),
+        (lambda s: setattr(s, "prior_", -s.prior_), "prior_"),
+    ],
+    "labels": [
+        (lambda s: setattr(s, "n_background", 7), "classes_"),
+        (lambda s: setattr(s, "topic_names_", [1, 2, 3]), "topic_names_"),
+    ],
+    "seeds": [
+        (lambda s: setattr(s, "seed_words_", {"a": [99], "b": [2]}), "seed words"),
+        (lambda s: setattr(s, "topic_names_", ["a"]), "topic_names_"),
+    ],
+}
+CASES = [(name, *case) for name, cases in CHANGES.items() for case in cases]
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {name: fitted(name) for name in CHANGES}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"), CASES, ids=[f"{n}-{s}" for n, _, s in CASES]
+)
+def test_sides_that_do_not_fit_are_refused(models, tmp_path, name, change, said):
+    model = copy.deepcopy(models[name])
+    change(model.sides_[0])
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=said):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_sound_ones_are_taken(models, tmp_path, name):
+    save_estimator(models[name], tmp_path)
+    back = load_estimator(tmp_path)
+    np.testing.assert_array_equal(back.components_, models[name].components_)
+
+
+@pytest.mark.parametrize("sides", [3, {}, [3], ["Authors"]], ids=repr)
+def test_sides_that_are_none_are_refused(models, tmp_path, sides):
+    model = copy.deepcopy(models["authors"])
+    model.sides_ = sides
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="sides"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("objective_history_", 3), ("edits_", [1]), ("topic_names_", [1, 2, 3])],
+)
+def test_lists_of_other_things_are_refused(tmp_path, attribute, value):
+    model = fitted("plsa")
+    setattr(model, attribute, value)
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=attribute):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize(("right", "checked"), [(9, 8), (1, 2.5), ("1", 2)])
+def test_an_impossible_accuracy_is_refused(tmp_path, right, checked):
+    model = fitted("classifier")
+    model.n_right_, model.n_checked_ = right, checked
+    model.save(tmp_path)
+    with pytest.raises(ModelFileError, match="numbers make no sense"):
+        load_estimator(tmp_path)
+
+
+def test_a_class_that_comes_twice_is_refused(tmp_path):
+    model = fitted("classifier")
+    model.classifier_ = LinearRule.of(model.classifier_)
+    model.classifier_.classes_ = np.array([1, 1])
+    model.save(tmp_path)
+    with pytest.raises(ModelFileError, match="twice"):
+        load_estimator(tmp_path)
