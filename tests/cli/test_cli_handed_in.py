@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Small files that a person hands in: links, seeds, answers, edits."""
 
+import json
+
 import numpy as np
 import pytest
 
-from topicfold.choosing.cells import ResultFile
+from topicfold import compare
+from topicfold.choosing.measuring import ScoreFile
 from topicfold.cli.edit import read_edits
 from topicfold.cli.inputs import read_links, read_seeds
 from topicfold.cli.label import with_answers
@@ -85,22 +88,27 @@ def test_files_that_are_no_edits(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"value": []}, {"metric": 3}, {"seconds": "long"}, {"model": None}],
-    ids=repr,
+    "scores",
+    ["[]", "3", '{"seconds": []}', '{"seconds": "long"}', '{"seconds": 1e999999}']
+    + [f'{{"seconds": {"[" * 100_000}}}', f'{{"seconds": {"9" * 400}}}'],
+    ids=range(7),
 )
-def test_rows_without_sense_are_done_again(tmp_path, change):
+def test_scores_without_sense_are_done_again(tmp_path, scores):
     file = tmp_path / "scores.jsonl"
-    row = {
-        "model": "lda",
-        "metric": "coherence",
-        "value": 0.5,
-        "seconds": 1.0,
-        "n_components": 3,
-        "peak_memory_mb": None,
-    }
-    ResultFile(file).add("sound", [row])
-    ResultFile(file).add("odd", [{**row, **change}])
-    again = ResultFile(file)
-    assert again.get("sound")[0]["value"] == 0.5
-    assert again.get("odd") is None
+    ScoreFile(file).add("sound", {"seconds": 0.5})
+    with file.open("a") as stream:
+        stream.write(f'{{"settings": "sound", "scores": {scores}}}\n')
+    found = ScoreFile(file).scores["sound"]["seconds"]
+    assert found in (0.5, np.inf)
+
+
+def test_scores_of_other_columns_are_measured_again(tmp_path):
+    file = tmp_path / "scores.jsonl"
+    X = np.random.default_rng(0).poisson(1.0, (30, 12))
+    options = {"n_components": 2, "random_state": 0, "results": file}
+    first = compare(X, ["plsa"], **options).scores[0]
+    row = json.loads(file.read_text().strip())
+    row["scores"] = {"magic": 1.0}
+    file.write_text(json.dumps(row))
+    again = compare(X, ["plsa"], **options).scores[0]
+    assert again.perplexity == first.perplexity

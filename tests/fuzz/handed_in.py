@@ -11,7 +11,7 @@ from fuzz.models import FEW, MisreadError, fitted, small_corpus
 
 import topicfold
 from topicfold import corpus as tf_corpus
-from topicfold.choosing.cells import ResultFile
+from topicfold.choosing.measuring import ScoreFile
 from topicfold.cli.edit import read_edits
 from topicfold.cli.inputs import read_links, read_seeds
 from topicfold.cli.label import with_answers
@@ -95,7 +95,7 @@ def use_results(path: Path) -> None:
 def write_results(path: Path) -> None:
     """Write the scores of a comparison."""
     use_results(path)
-    if not ResultFile(path)._cells:
+    if not ScoreFile(path).scores:
         raise MisreadError("a comparison kept nothing")
 
 

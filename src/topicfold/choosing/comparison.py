@@ -446,7 +446,8 @@ def _scored(
     if not candidate.sized:
         run["n_components"] = None
     key = settings_key(run)
-    if key not in store.scores:
+    unknown = dict.fromkeys((*METRICS, "memory_mb"), float("nan"))
+    if store.scores.get(key, {}).keys() != unknown.keys():  # a file may say anything
         expected = _expected_seconds(data, run) if left > 0 else np.inf
         if expected > left:
             need = "" if expected == np.inf else f" (about {expected:.0f} s)"
@@ -458,7 +459,6 @@ def _scored(
             logger.warning("%s failed: %s", candidate.shown, error)
             logger.debug("the error:", exc_info=True)
             return f"{type(error).__name__}: {error}"
-        unknown = dict.fromkeys((*METRICS, "memory_mb"), float("nan"))
         peak = {} if memory is None else {"memory_mb": memory}
         store.add(key, unknown | found | peak)
     return ModelScore(candidate.shown, run["n_components"], **store.scores[key])

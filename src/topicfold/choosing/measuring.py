@@ -45,10 +45,12 @@ class ScoreFile:
                 f"{self.path} is not a file of results. Give another file, or remove "
                 "it."
             )
+        nonsense = (ValueError, LookupError, TypeError, AttributeError)
         for line in content.splitlines():
-            with contextlib.suppress(ValueError, LookupError, TypeError):
+            with contextlib.suppress(*nonsense, OverflowError, RecursionError):
                 row = json.loads(line)
-                self.scores[row["settings"]] = dict(row["scores"])
+                scores = {name: float(value) for name, value in row["scores"].items()}
+                self.scores[row["settings"]] = scores
 
     def add(self, settings: str, scores: dict[str, Any]) -> None:
         """Keep scores, on the disk before this returns."""
