@@ -89,8 +89,15 @@ def test_files_that_are_no_edits(tmp_path, content):
 
 @pytest.mark.parametrize(
     "scores",
-    ["[]", "3", '{"seconds": []}', '{"seconds": "long"}', '{"seconds": 1e999999}']
-    + [f'{{"seconds": {"[" * 100_000}}}', f'{{"seconds": {"9" * 400}}}'],
+    [
+        "[]",
+        "3",
+        '{"seconds": []}',
+        '{"seconds": "long"}',
+        '{"seconds": 1e999999}',
+        f'{{"seconds": {"[" * 100_000}}}',
+        f'{{"seconds": {"9" * 400}}}',
+    ],
     ids=range(7),
 )
 def test_scores_without_sense_are_done_again(tmp_path, scores):

@@ -446,7 +446,7 @@ def _scored(
     if not candidate.sized:
         run["n_components"] = None
     key = settings_key(run)
-    unknown = dict.fromkeys((*METRICS, "memory_mb"), float("nan"))
+    unknown = dict.fromkeys((*METRICS, "seconds", "memory_mb"), float("nan"))
     if store.scores.get(key, {}).keys() != unknown.keys():  # a file may say anything
         expected = _expected_seconds(data, run) if left > 0 else np.inf
         if expected > left:
