@@ -527,9 +527,9 @@ def _pack(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pack_side(
     number: int, side: SideTable, arrays: dict[str, Any], strings: dict[str, Any]
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Put the parts of a side table among arrays and strings; return its head."""
-    for part in ("values", "errors", "pairs"):
+    for part in ("values", "errors", "pairs", "sizes"):
         if getattr(side, part) is not None:
             arrays[f"side{number}_{part}"] = getattr(side, part)
     if side.rows:
@@ -537,8 +537,9 @@ def _pack_side(
     if side.terms:
         strings[f"side{number}_terms"] = [t for words in side.terms for t in words]
         sizes = [len(words) for words in side.terms]
-        arrays[f"side{number}_sizes"] = np.array(sizes, dtype=np.int64)
-    return {"name": side.name, "kind": side.kind}
+        arrays[f"side{number}_lengths"] = np.array(sizes, dtype=np.int64)
+    head = {name: getattr(side, name) for name in ("name", "kind", "note", "middle")}
+    return {name: value for name, value in head.items() if value}
 
 
 def _unpack_side(number: int, head: Any, content: dict[str, Any]) -> SideTable:
@@ -548,12 +549,20 @@ def _unpack_side(number: int, head: Any, content: dict[str, Any]) -> SideTable:
         name: content.pop(name) for name in list(content) if name.startswith(start)
     }
     parts = {name.removeprefix(start): value for name, value in found.items()}
-    if "sizes" in parts:
-        ends = np.cumsum(parts.pop("sizes")).tolist()
+    # Files of earlier versions call the lengths of lists of words their sizes.
+    lengths = "lengths" if "lengths" in parts else "sizes"
+    if lengths in parts and head["kind"] == "terms":
+        ends = np.cumsum(parts.pop(lengths)).tolist()
         words = parts.pop("terms", ())
         pairs = zip([0, *ends], ends, strict=False)
         parts["terms"] = [words[begin:end] for begin, end in pairs]
-    return SideTable(name=str(head["name"]), kind=head["kind"], **parts)
+    return SideTable(
+        name=str(head["name"]),
+        kind=head["kind"],
+        note=str(head.get("note", "")),
+        middle=float(head.get("middle", 0.0)),
+        **parts,
+    )
 
 
 def _unpack(bundle: Bundle) -> dict[str, Any]:

@@ -44,7 +44,24 @@ def fit(cli, labelled, tmp_path):
 
 @pytest.mark.parametrize("entry", models(), ids=lambda entry: entry.name)
 def test_every_model(fit, tmp_path, entry):
-    result = fit("--model", entry.name, **{} if entry.sized else {"size": ()})
+    (tmp_path / "links").write_text("0 2\n2 4\n1 3\n")
+    (tmp_path / "seeds").write_text("land: fox, wolf\n")
+    needs = {
+        "authors": ("--authors", "label"),
+        "features": ("--features", "time"),
+        "rtm": ("--links", tmp_path / "links"),
+        "multimodal": ("--language", "label"),
+        "seeded": ("--seeds", tmp_path / "seeds"),
+    }
+    size = {} if entry.sized else {"size": ()}
+    if entry.name in needs:
+        flags = needs[entry.name]
+        result = fit("--model", entry.name, **size)
+        assert result.exit_code == 2
+        assert f"needs {flags[0]}" in result.stderr
+    else:
+        flags = ()
+    result = fit("--model", entry.name, *flags, **size)
     assert result.exit_code == 0, result.stderr
     model = topicfold.load(tmp_path / "model")
     assert type(model).__name__ == entry.class_name

@@ -2,6 +2,8 @@
 """What else is known of documents, from the columns of a table to a fitted model."""
 
 import csv
+import io
+import json
 import random
 
 import numpy as np
@@ -12,6 +14,8 @@ from topicfold.persistence.model_folder import load_model_folder
 
 NATURE = "fox wolf bear deer hare forest tree leaf river hill".split()  # noqa: SIM905
 MONEY = "bank loan tax price stock bond fund debt credit market".split()  # noqa: SIM905
+NATUR = "fuchs wolf hirsch hase wald baum blatt fluss".split()  # noqa: SIM905
+GELD = "kredit steuer preis aktie fonds schuld markt zins".split()  # noqa: SIM905
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +25,15 @@ def table(tmp_path_factory):
     file = tmp_path_factory.mktemp("sides") / "papers.csv"
     with file.open("w", newline="") as stream:
         rows = csv.writer(stream)
-        rows.writerow(["text", "author", "stars", "year", "label"])
+        rows.writerow(["text", "author", "stars", "year", "label", "de"])
         for i in range(60):
             k = i % 2
             words = " ".join(draw.choices(NATURE if k else MONEY, k=12))
             who = "Ann; Bob" if k else "" if i == 0 else "Cid"
             stars = "" if i == 2 else f"{1 + 3 * k + draw.random():.2f}"
             label = "nature" if k else "money; law"
-            rows.writerow([words, who, stars, 1990 + 10 * k, label])
+            german = " ".join(draw.choices(NATUR if k else GELD, k=8))
+            rows.writerow([words, who, stars, 1990 + 10 * k, label, f"und {german}"])
     return file
 
 
@@ -116,3 +121,111 @@ def test_a_side_that_the_model_has_not(cli, table, tmp_path, fitted, check_error
     fitted()
     result = cli("transform", tmp_path / "m", table, "--authors", "author")
     check_error(result, "fitted without --authors")
+
+
+def test_languages_have_words_of_their_own(cli, table, tmp_path, fitted):
+    model = fitted("--language", "de=german")
+    assert isinstance(model, topicfold.MultimodalLDA)
+    assert model.group_names_ == ["text", "de"]
+    words = model.sides_[0].feature_names_in_.tolist()
+    assert words == sorted(GELD + NATUR)  # "und" is a stop word
+    result = cli("topics", tmp_path / "m", "--format", "json", "-n", 4)
+    rows = json.loads(result.stdout)
+    for row in rows:
+        pair = (NATURE, NATUR) if row["words"][0] in NATURE else (MONEY, GELD)
+        assert {*row["words"]} <= {*pair[0]}
+        assert {*row["words de"]} <= {*pair[1]}
+    shown = cli("topics", tmp_path / "m").stdout
+    assert "text" in shown
+    assert "de" in shown
+    table_rows = list(csv.DictReader(io.StringIO(
+        cli("topics", tmp_path / "m", "-f", "csv", "-n", 2).stdout)))  # fmt: skip
+    assert len(table_rows[0]["words de"].split()) == 2
+
+
+def test_new_documents_in_any_language(cli, table, tmp_path, fitted):
+    fitted("--language", "de")
+
+    def mixtures(source, *flags):
+        result = cli("transform", tmp_path / "m", source, *flags)
+        assert result.exit_code == 0, result.output
+        rows = list(csv.reader(io.StringIO(result.stdout)))[1:]
+        return np.array([row[1:] for row in rows], float)
+
+    first = mixtures(table, "--text", "text")
+    german = mixtures(table, "--language", "de")
+    both = mixtures(table, "--text", "text", "--language", "de")
+    assert (first.argmax(1) == german.argmax(1)).all()
+    assert not np.allclose(first, german)
+    assert (both.max(1) >= german.max(1) - 1e-6).all()
+    (tmp_path / "neu.txt").write_text("fuchs wald baum\nsteuer preis zins\n")
+    lines = mixtures(tmp_path / "neu.txt", "--language", "de")
+    assert lines.argmax(1).tolist() == german[[1, 0]].argmax(1).tolist()
+
+
+def test_languages_go_with_other_sides(fitted, tmp_path):
+    model = fitted("--language", "de", "--authors", "author")
+    assert isinstance(model, topicfold.AuthorTopics)
+    assert [type(side).__name__ for side in model.sides_] == ["Authors", "OtherCounts"]
+    data = load_model_folder(tmp_path / "m").topic_data()
+    assert [side.name for side in data.sides] == ["authors", "de"]
+    assert data.settings["language"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (("--language", "fr"), ("no language 'fr'", "de")),
+        (("--language", "text"), ("no language 'text'", "--text")),
+        (("--language", "de=german"), ("stop words are those of the fit",)),
+    ],
+)
+def test_mistakes_with_languages(
+    cli, table, tmp_path, fitted, check_error, flags, parts
+):
+    fitted("--language", "de")
+    check_error(cli("transform", tmp_path / "m", table, *flags), *parts)
+
+
+def test_each_kind_of_knowledge_has_its_model(fitted, tmp_path):
+    (tmp_path / "links").write_text("0 2\n1 3\n2 4\n3 5\n")
+    for flags, name in [
+        (("--response", "stars"), "SupervisedLDA"),
+        (("--authors", "author"), "AuthorTopics"),
+        (("--features", "year"), "FeatureLDA"),
+        (("--links", tmp_path / "links"), "RelationalLDA"),
+    ]:
+        model = fitted(*flags, "--force", "--max-iter", 5)
+        assert type(model).__name__ == name
+        assert len(model.sides_) == 1
+    pairs = [s.pairs for s in model.topic_data().sides if s.kind == "links"]
+    assert pairs[0].tolist() == [[0, 2], [1, 3], [2, 4], [3, 5]]
+
+
+def test_the_kind_of_a_response_can_be_said(fitted, cli, table, tmp_path, check_error):
+    said = ("--response", "year", "--force", "--response-kind")
+    assert fitted(*said, "classes").classes_.tolist() == ["1990", "2000"]
+    assert fitted(*said, "counts").kind == "counts"
+    place = ("fit", table, "-o", tmp_path / "other", "--response")
+    check_error(cli(*place, "stars", "--response-kind", "number"), "real, classes")
+    check_error(
+        cli(*place, "author", "--response-kind", "real"), "'Ann; Bob'", "no num"
+    )
+    check_error(
+        cli("fit", table, "-o", tmp_path / "x", "--response-kind", "real"),
+        "needs --response",
+    )
+
+
+def test_why_a_seed_word_is_not_there(cli, table, tmp_path):
+    (tmp_path / "seeds").write_text("animals: fox, wolf, zebra\n")
+    (tmp_path / "stop").write_text("wolf\n")
+    result = cli(
+        "fit", table, "-o", tmp_path / "m", "-k", 2, "--seeds", tmp_path / "seeds",
+        "--stop-words", tmp_path / "stop", "--max-iter", 3, "--no-report",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    told = " ".join(result.stderr.split())
+    assert "left out, 'wolf' is in" in told
+    assert "of 60 documents. --max-df" in told
+    assert "'zebra' of 'animals'" in told

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from topicfold.core.side_table import SideTable
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence import read_bundle, write_bundle
-from topicfold.topic_data import TopicData
+from topicfold.topic_data import TopicData, _unpack_side
 
 GOLDEN = Path(__file__).parent / "golden" / "topic_data_v1.safetensors"
 
@@ -93,6 +93,7 @@ def side_tables():
             kind="shares",
             rows=["Ann", "Bob"],
             values=[[0.9, 0.1], [0.2, 0.8]],
+            sizes=[7, 3],
         ),
         SideTable(
             name="year",
@@ -100,6 +101,8 @@ def side_tables():
             rows=["year"],
             values=[[1.5, -2.0]],
             errors=[[0.5, 0.1]],
+            note="what it means",
+            middle=0.5,
         ),
         SideTable(name="seed words", kind="terms", terms=[["a", "b c"], []]),
         SideTable(name="links", kind="links", pairs=[[0, 2], [1, 0]]),
@@ -116,11 +119,28 @@ def test_round_trip_of_side_tables(tmp_path):
             wanted.rows,
             wanted.terms,
         )
-        for part in ("values", "errors", "pairs"):
+        assert (side.note, side.middle) == (wanted.note, wanted.middle)
+        for part in ("values", "errors", "pairs", "sizes"):
             found, expected = getattr(side, part), getattr(wanted, part)
             assert (found is None) == (expected is None)
             if found is not None:
                 np.testing.assert_array_equal(found, expected)
+
+
+def test_side_tables_of_earlier_files():
+    """The lengths of lists of words were called sizes."""
+    content = {"side0_terms": ["a", "b", "c"], "side0_sizes": np.array([2, 0, 1])}
+    head = {"name": "seed words", "kind": "terms"}
+    side = _unpack_side(0, head, content)
+    assert side.terms == (("a", "b"), (), ("c",))
+    assert content == {}
+
+
+def test_a_side_table_has_a_size_per_row():
+    with pytest.raises(DataError, match="sizes of the side table 'authors'"):
+        SideTable(
+            name="authors", kind="shares", rows=["Ann"], values=[[1.0]], sizes=[1, 2]
+        )
 
 
 @pytest.mark.parametrize(

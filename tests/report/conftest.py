@@ -86,21 +86,37 @@ def sided(small):
     shares = rng.dirichlet([0.3] * 4, size=3)
     return dataclasses.replace(
         small,
+        settings={**small.settings, "language": "en"},
         sides=[
             SideTable(
-                name="authors", kind="shares", rows=["Ann", "Bob", "Cid"], values=shares
+                name="authors",
+                kind="shares",
+                rows=["Ann", "Bob", "Cid"],
+                values=shares,
+                sizes=[3, 9, 1],
             ),
             SideTable(
                 name="features",
                 kind="effects",
-                rows=["year"],
-                values=[[1.5, -2.0, 0.25, 0.0]],
-                errors=[[0.5, 0.1, 0.2, 0.3]],
+                rows=["year", "place"],
+                values=[[1.5, -2.0, 0.25, 0.0], [0.0, 1.0, 2.0, 3.0]],
+                errors=[[0.5, 0.1, 0.2, 0.3]] * 2,
+                note="What a year more does.",
+            ),
+            SideTable(
+                name="response",
+                kind="effects",
+                rows=["response"],
+                values=[[4.0, 3.0, 2.0, 1.0]],
+                middle=2.5,
             ),
             SideTable(
                 name="seed words", kind="terms", terms=[["fox", "wolf"], [], [], []]
             ),
             SideTable(name="links", kind="links", pairs=[[0, 7], [9, 0], [3, 3]]),
+            SideTable(
+                name="de", kind="terms", terms=[["fuchs", "wolf"], ["meer"], [], []]
+            ),
         ],
     )
 

@@ -17,6 +17,7 @@ from tests_browser import figures_are_drawn, until
 from topicfold import PLSA, TopicData
 from topicfold.editing import apply_edits
 from topicfold.report import write_report
+from topicfold.sides import SideTable
 
 VIEWS = (
     "topics", "map", "classes", "time", "similarity", "compare", "slides", "fit",
@@ -432,39 +433,123 @@ def test_two_classes_side_by_side(open_report, small, file):
     until(page, "decodeURIComponent(location.hash).startsWith('#compare=time 2003')")
 
 
-def test_what_a_model_learned_besides_is_shown(open_report, sided):
+def test_authors_by_topics(open_report, sided):
     page = open_report(sided, "#side=authors")
     authors = sided.sides[0]
     assert "More" in page.locator("#tabs a").all_text_contents()
-    assert page.locator(".document-title").all_text_contents() == list(authors.rows)
-    page.locator(".find").fill("bo")
-    assert page.locator(".document-title").all_text_contents() == ["Bob"]
-    page.locator(".document-link").first.click()
+    kinds = page.locator(".kinds a").all_text_contents()
+    assert kinds == ["Authors", "Features", "Response", "Languages"]
+    order = ["Bob", "Ann", "Cid"]  # most documents first
+    assert page.locator(".heat tbody th").all_text_contents() == order
+    by_size = np.argsort(-sided.topic_sizes(), kind="stable")
+    shown = page.locator(".heat tbody tr").first.locator("td").all_text_contents()
+    shares = 100 * authors.values[1][by_size]
+    assert shown == [f"{x:.0f}" if x >= 1 else "" for x in shares]
+    page.locator(".heat tbody th a").first.click()
     page.wait_for_selector(".mixture")
     best = page.locator(".mixture li").first.get_attribute("data-topic")
     assert best == str(authors.values[1].argmax())
+    assert "9 documents" in page.locator("#view").inner_text()
+    go(page, "#topic=0")
+    block = page.locator("section", has=page.locator("h3", has_text="Authors"))
+    amounts = authors.values[:, 0] * authors.sizes
+    first = authors.rows[int(amounts.argmax())]
+    figures_are_drawn(page)
+    assert block.locator(".bar-label").first.text_content() == first
+    page.locator("#merge").select_option("1")
+    until(page, "document.querySelectorAll('.topic-item').length === 3")
+    go(page, "#side=authors&row=Ann")
+    shares = page.locator(".mixture .note").all_text_contents()
+    assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(
+        100, abs=2
+    )
+
+
+def test_many_authors_can_be_searched(open_report, small):
+    rng = np.random.default_rng(0)
+    names = [f"author {i}" for i in range(100)]
+    shares = rng.dirichlet([0.3] * 4, size=100)
+    many = SideTable(name="authors", kind="shares", rows=names, values=shares)
+    page = open_report(dataclasses.replace(small, sides=[many]), "#side=authors")
+    assert "Authors" in page.locator("#tabs a").all_text_contents()
+    assert page.locator(".heat tbody tr").count() == 40
+    page.locator("text=Show more (60 left)").click()
+    assert page.locator(".heat tbody tr").count() == 80
+    page.locator(".find").fill("AUTHOR 7")
+    until(page, "document.querySelectorAll('.heat tbody tr').length === 11")
+    page.locator(".find").fill("nobody")
+    until(page, "!document.querySelector('.heat')")
+    assert "None of the authors" in page.locator("#view").inner_text()
+    page.locator(".find").fill("")
+    _, content = saved(page, page.locator(".block button", has_text="CSV").click)
+    rows = table(content)
+    assert len(rows) == 100
+    assert float(rows[3]["topic1"]) == pytest.approx(shares[3, 1], abs=1e-6)
+
+
+def test_effects_have_intervals(open_report, sided):
+    page = open_report(sided, "#side=features")
+    figures_are_drawn(page)
+    assert page.locator(".effects li").count() == 2
+    assert "What a year more does." in page.locator("#view").inner_text()
     go(page, "#side=features&row=year")
+    figures_are_drawn(page)
     labels = page.locator(".chart .bar-label").all_text_contents()
     assert [int(label.split()[0]) for label in labels] == [0, 2, 3, 1]
     assert page.locator(".interval").count() == 4
+    # 0.25 ± 0.39 and 0 ± 0.59 have zero inside.
+    assert page.locator(".unsure").count() == 2
     go(page, "#topic=0")
+    figures_are_drawn(page)
+    assert page.locator(".detail .interval").count() == 2
+    page.locator("#merge").select_option("1")
+    until(page, "document.querySelectorAll('.topic-item').length === 3")
+    assert page.locator(".detail .interval").count() == 0
+
+
+def test_one_response_is_shown_at_once_around_its_mean(open_report, sided):
+    page = open_report(sided, "#side=response")
+    figures_are_drawn(page)
+    assert page.locator(".chart .bar-label").count() == 4
+    assert page.locator(".back").count() == 0
+    line = float(page.locator(".zero").get_attribute("x1"))
+    dots = page.locator(".chart circle").evaluate_all(
+        "all => all.map(dot => Number(dot.getAttribute('cx')))"
+    )
+    assert line == pytest.approx(np.mean(dots))
+
+
+def test_languages_are_side_by_side(open_report, sided):
+    page = open_report(sided, "#side=languages")
+    heads = page.locator(".languages th").all_text_contents()
+    assert heads == ["Topic", "en", "de"]
+    rows = page.locator(".languages tbody tr")
+    place = list(np.argsort(-sided.topic_sizes(), kind="stable")).index(0)
+    cells = rows.nth(place).locator("td").all_text_contents()
+    assert cells[1].split(", ") == list(sided.top_terms(8)[0])
+    assert cells[2] == "fuchs, wolf"
+    go(page, "#topic=0")
+    columns = page.locator(".language-columns > div")
+    assert columns.nth(0).locator("li").all_text_contents() == list(
+        sided.top_terms(10)[0]
+    )
+    assert columns.nth(1).locator("li").all_text_contents() == ["fuchs", "wolf"]
+    page.set_viewport_size({"width": 390, "height": 800})
+    go(page, "#side=languages")
+    width = "document.documentElement.scrollWidth"
+    assert page.evaluate(width) <= 390
+
+
+def test_seeds_are_marked_and_links_are_listed(open_report, sided):
+    page = open_report(sided, "#topic=0")
+    figures_are_drawn(page)
     assert {"★ fox", "★ wolf"} <= set(page.locator(".bar-label").all_text_contents())
-    assert page.locator(".detail .interval").count() == 1
     go(page, "#doc=0")
     links = page.locator("section", has=page.locator("h3", has_text="Links"))
     shown = links.locator("a").evaluate_all("all => all.map(a => a.hash)")
     assert shown == ["#doc=7", "#doc=9"]
     go(page, "#doc=3")
     assert page.locator("h3", has_text="Links").count() == 0
-    go(page, "#topic=0")
-    page.locator("#merge").select_option("1")
-    until(page, "document.querySelectorAll('.topic-item').length === 3")
-    assert page.locator(".detail .interval").count() == 0
-    go(page, "#side=authors&row=Ann")
-    shares = page.locator(".mixture .note").all_text_contents()
-    assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(
-        100, abs=2
-    )
 
 
 def test_slides_step_by_keys(open_report, small, file):

@@ -6,7 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from topicfold import AuthorTopics, FeatureLDA, SeededLDA, SupervisedLDA
+from topicfold import (
+    AuthorTopics,
+    FeatureLDA,
+    MultimodalLDA,
+    RelationalLDA,
+    SeededLDA,
+    SupervisedLDA,
+)
+from topicfold.corpus import Corpus
 from topicfold.sides.tables import side_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::topicfold.exceptions.UnsettledWarning")
@@ -21,6 +29,7 @@ def test_authors_are_in_the_record_of_a_model():
     assert (table.name, table.kind) == ("authors", "shares")
     assert table.rows == ("Ann", "Bob", "Cid")
     assert table.values == pytest.approx(model.author_topics_, abs=1e-6)
+    assert table.sizes.tolist() == [10, 10, 10]
 
 
 def test_features_come_without_the_intercept():
@@ -44,6 +53,8 @@ def test_responses_have_a_row_each(kind):
     (side,) = model.sides_
     assert table.values == pytest.approx(np.atleast_2d(side.coef_), rel=1e-5)
     assert table.errors.shape == table.values.shape
+    assert table.middle == pytest.approx(2.375 if kind == "real" else 0)
+    assert "wholly of a topic" in table.note
 
 
 def test_seeds_are_words_of_the_first_topics():
@@ -51,6 +62,24 @@ def test_seeds_are_words_of_the_first_topics():
     (table,) = model.topic_data(["cat", "dog", "tax", "law"]).sides
     assert set(table.terms[0]) == {"cat", "dog"}
     assert table.terms[1:] == ((), ())
+
+
+def test_links_are_those_of_the_training_documents():
+    model = RelationalLDA(2, **OPTIONS).fit(X, links=[[0, 1], [3, 2], [2, 3]])
+    effects, links = model.topic_data().sides
+    assert (effects.kind, links.kind) == ("effects", "links")
+    assert links.pairs.tolist() == [[0, 1], [2, 3]]
+    assert [side.kind for side in model.topic_data(X=X[:2]).sides] == ["effects"]
+
+
+def test_languages_are_words_and_the_first_is_named():
+    other = Corpus(X[:, ::-1], ["Abt", "Bär", "Chor", "Dach"])
+    model = MultimodalLDA(2, **OPTIONS).fit({"en": X, "de": other})
+    data = model.topic_data()
+    (table,) = data.sides
+    assert (table.name, table.kind) == ("de", "terms")
+    assert set(table.terms[0]) <= {"Abt", "Bär", "Chor", "Dach"}
+    assert data.settings["language"] == "en"
 
 
 def test_tables_about_other_topics_are_left_out():

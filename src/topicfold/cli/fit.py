@@ -17,7 +17,7 @@ from topicfold.cli import inputs
 from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.registry import make_model
-from topicfold.cli.sides import SideOptions
+from topicfold.cli.sides import SideOptions, count_languages, explain_seeds
 from topicfold.registry import ModelEntry, find_model, model_names
 
 DEFAULT_TOPICS = 50
@@ -131,7 +131,8 @@ def fit(
       topicfold fit mails.csv --text body --label folder -m fstm-c -o mails-model
       topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
       topicfold fit reviews.txt --seeds seeds.txt -k 30 -o guided-model
-      topicfold fit papers.csv --authors author --features year -o papers-model
+      topicfold fit papers.csv --authors author --response citations -o papers-model
+      topicfold fit laws.csv --text en --language de=german -o laws-model
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -144,13 +145,16 @@ def fit(
     from topicfold.persistence.model_folder import check_output_folder
 
     check_output_folder(output, replace=force)
-    if model == "lda" and (seeds is not None or sides.label_topics):
-        model = "seeded" if seeds is not None else "labeled"
+    sides.check()
+    if model == "lda":
+        model = "seeded" if seeds is not None else sides.model_name()
     entry = find_model(model)
+    _check_known(entry, sides, seeds)
+    wanted = None if seeds is None else inputs.read_seeds(seeds)
     if report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
     estimator = make_model(
-        model,
+        entry.name,
         {
             "n_components": topics or (DEFAULT_TOPICS if entry.sized else None),
             "random_state": seed,
@@ -163,7 +167,7 @@ def fit(
             "similarity": similarity,
             "weight": weight,
             "graph": None if graph is None else inputs.read_links(graph),
-            "seeds": None if seeds is None else inputs.read_seeds(seeds),
+            "seeds": wanted,
         },
     )
     check_saveable(estimator)
@@ -172,10 +176,16 @@ def fit(
     if not quiet:
         show_corpus(corpus)
         _advise_short(corpus, entry)
+    if wanted is not None:
+        explain_seeds(wanted, corpus)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
-    done = _learn(estimator, corpus, entry, use_labels, sides, quiet=quiet)
-    saved = inputs.fitted_folder(estimator, corpus, text, documents=keep_documents)
+    first = " ".join(options.text or ["text"])
+    spoken, cutting = count_languages(sides, corpus, text, first)
+    done = _learn(estimator, corpus, entry, use_labels, sides, spoken, quiet=quiet)
+    saved = inputs.fitted_folder(
+        estimator, corpus, text, languages=cutting, documents=keep_documents
+    )
     advice = "" if done.ended else ", the most allowed (--max-iter for more)"
     save_and_report(
         saved,
@@ -196,26 +206,54 @@ def _learn(
     entry: ModelEntry,
     use_labels: bool | None,
     sides: SideOptions,
+    languages: Mapping[str, Any],
     *,
     quiet: bool,
 ) -> FitReport:
-    """Fit a model to the words, labels and sides of a corpus."""
+    """Fit a model to the words, labels and sides of a corpus.
+
+    `languages` are all of its texts, those of the corpus first; empty if it has one.
+    """
     import numpy as np
 
     if "vocabulary" in estimator.get_params(deep=False):
         estimator.set_params(vocabulary=list(corpus.vocabulary))
-    known = sides.data(corpus)
+    known, X = sides.data(corpus), corpus.counts
+    if entry.name == "multimodal":
+        X = languages
+    else:
+        known |= dict(list(languages.items())[1:])
     given = not known.keys().isdisjoint(("labels", "response"))
     y = None if given else _labels_to_use(corpus, entry, use_labels)
     if y is not None and "graph" in estimator.get_params(deep=False):
         _join_classes(estimator, corpus.counts, y)
     if sides.given():
         sides.take(estimator, known)
-    done = fit_model(estimator, corpus.counts, y, known, quiet=quiet)
+    done = fit_model(estimator, X, y, known, quiet=quiet)
     if y is not None and hasattr(estimator, "classes_"):
         names, numbers = corpus.encoded_labels()[1], estimator.classes_
         estimator.classes_ = np.array(names)[np.asarray(numbers, dtype=int)]
     return done
+
+
+# Models that learn from what a flag names, and only from that.
+_NEEDS = {
+    "authors": "authors",
+    "features": "features",
+    "rtm": "links",
+    "multimodal": "language",
+}
+
+
+def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> None:
+    """Refuse a model without what it is to learn from."""
+    needed = _NEEDS.get(entry.name)
+    if needed is not None and not getattr(sides, needed):
+        raise CommandError(
+            f"The model {entry.name} needs --{needed}: see topicfold fit --help."
+        )
+    if entry.name == "seeded" and seeds is None:
+        raise CommandError("The model seeded needs --seeds, a file of seed words.")
 
 
 def _advise_short(corpus: Any, entry: Any) -> None:
@@ -270,7 +308,11 @@ def fit_model(
     seconds = time.perf_counter() - began
     if has_callbacks:
         inner.set_params(callbacks=None)
-    summary = f"{type(model).__name__}, {counted(len(model.components_), 'topic')}: "
+    more = [str(side.keyword) for side in getattr(model, "sides", None) or ()]
+    besides = f" with {', '.join(more)}" if more else ""
+    summary = (
+        f"{type(model).__name__}{besides}, {counted(len(model.components_), 'topic')}: "
+    )
     if getattr(model, "n_iter_", None) is not None:
         summary += f"{counted(model.n_iter_, 'iteration')} in "
     return FitReport(

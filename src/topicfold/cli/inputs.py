@@ -214,7 +214,7 @@ class TextOptions:
             "phrases": self.phrases or None,
         }
         chosen = {name: value for name, value in options.items() if value is not None}
-        stop_words = _stop_words(self.stop_words, self.tokens)
+        stop_words = stop_words_of(self.stop_words, self.tokens)
         return {**self.frequency_bounds(), **chosen, "stop_words": stop_words}
 
     def text_format(self, source: str) -> str | None:
@@ -335,7 +335,8 @@ def _lengths(text: str) -> list[int]:
     return lengths
 
 
-def _stop_words(value: str | None, tokens: str | None) -> str | list[str] | None:
+def stop_words_of(value: str | None, tokens: str | None) -> str | list[str] | None:
+    """Return the stop words that a flag names: a language, a file, or none."""
     if value is None or value.lower() == "english":
         return "english"
     if value.lower() == "none":
@@ -437,8 +438,11 @@ def count_new_documents(
     extra: Sequence[str] = (),
     *,
     unknown: str = "and are ignored",
+    words: bool = True,
 ) -> tuple[Any, Any]:
     """Read documents in the columns of a saved model; return counts and the rest.
+
+    Without `words`, texts are not counted: all counts are zero.
 
     The rest has texts, labels, ids, times and extra. Words of raw text that the model
     does not know are left out, with one note on standard error that ends in `unknown`.
@@ -456,7 +460,14 @@ def count_new_documents(
     how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source) as progress:
         known = read_texts(source, progress=progress, **how)
-    return _count_known(known.texts, saved, options, unknown), known
+    if not words:
+        from scipy import sparse
+
+        shape = len(known.texts), int(saved.model.n_features_in_)
+        return sparse.csr_matrix(shape), known
+    vocabulary, cutting = saved.vocabulary, saved.text
+    counts = count_known(known.texts, vocabulary, cutting, options, unknown=unknown)
+    return counts, known
 
 
 def is_built_in(source: str, options: TextOptions) -> bool:
@@ -498,7 +509,12 @@ def check_topics(n_topics: int, n_documents: int) -> None:
 
 
 def fitted_folder(
-    model: Any, corpus: Any, text: dict[str, Any] | None, *, documents: bool = False
+    model: Any,
+    corpus: Any,
+    text: dict[str, Any] | None,
+    *,
+    languages: dict[str, Any] | None = None,
+    documents: bool = False,
 ) -> ModelFolder:
     """Return a fitted model with what is known of its documents, to save it.
 
@@ -516,7 +532,7 @@ def fitted_folder(
         )
     if not documents or size > _MOST_TEXT:
         known = {k: v for k, v in known.items() if k not in ("texts", "counts")}
-    return ModelFolder(model=model, **known)
+    return ModelFolder(model=model, languages=languages, **known)
 
 
 def file_text(path: Path) -> str:
@@ -618,27 +634,33 @@ def reading_progress(source: str, *, quiet: bool = False) -> Iterator[Progress |
         yield show
 
 
-def _count_known(
-    texts: list[str], saved: ModelFolder, options: TextOptions, unknown: str
+def count_known(
+    texts: list[str],
+    vocabulary: list[str] | None,
+    cutting: dict[str, Any] | None,
+    options: TextOptions,
+    language: str = "",
+    unknown: str = "and are ignored",
 ) -> Any:
     """Count the model's words in raw texts; say how many other words there are."""
     from topicfold.corpus.vectorizing import saved_options, vectorize_known
 
-    if saved.vocabulary is None:
+    if vocabulary is None:
         raise CommandError(
             "the model was saved without its vocabulary, so it cannot read raw text. "
             "Save it with topicfold fit, or in Python with model.save(folder, "
             "vocabulary=words)."
         )
     names = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
-    own = saved_options(saved.text)
-    cutting = {name: own[name] for name in names if own.get(name) is not None}
-    cutting = _with_own_function(cutting, options.tokens)
-    counts, counter = vectorize_known(texts, saved.vocabulary, **cutting)
+    own = saved_options(cutting)
+    how = {name: own[name] for name in names if own.get(name) is not None}
+    how = _with_own_function(how, options.tokens)
+    counts, counter = vectorize_known(texts, vocabulary, **how)
     if counter.n_unknown:
+        where = f" of {language}" if language else ""
         tell(
             "note",
-            f"{counter.n_unknown:,} of {counter.n_words:,} words "
+            f"{counter.n_unknown:,} of {counter.n_words:,} words{where} "
             f"({counter.n_different_unknown:,} different) are not in the model's "
             f"vocabulary {unknown}",
         )

@@ -11,12 +11,23 @@ from typing import Annotated, Any
 
 import typer
 
-from topicfold.cli.messages import CommandError
+from topicfold.cli.messages import CommandError, tell
+from topicfold.exceptions import DataError
 
 _side = functools.partial(typer.Option, rich_help_panel="What else is known")
 _column = functools.partial(_side, metavar="COLUMN")
 # How a column holds several names.
 _BETWEEN = ";"
+# The model whose business a side is, the first one that was asked for.
+_MODELS = {
+    "label_topics": "labeled",
+    "response": "slda",
+    "links": "rtm",
+    "features": "features",
+    "authors": "authors",
+    "language": "multimodal",
+}
+_KINDS = ("real", "classes", "counts")
 
 
 @dataclass(kw_only=True)
@@ -31,6 +42,14 @@ class SideOptions:
         str | None,
         _column(help="Column with what topics are to predict: numbers, else classes."),
     ] = None
+    response_kind: Annotated[
+        str | None,
+        _side(
+            metavar="KIND",
+            help="What the response is: real, classes or counts.",
+            show_default="real if all are numbers, else classes",
+        ),
+    ] = None
     features: Annotated[
         list[str] | None,
         _column(help="Column that says which topics to expect; give it several times."),
@@ -43,6 +62,15 @@ class SideOptions:
         _side(metavar="FILE", help="Links of documents: two numbers per line, from 0."),
     ] = None
 
+    language: Annotated[
+        list[str] | None,
+        _column(
+            help="Column with the text in another language, or with tags, which has "
+            "words of its own; give it several times. COLUMN=german leaves out the "
+            "stop words of a language."
+        ),
+    ] = None
+
     def given(self) -> list[str]:
         """Return the flags that were given."""
         names = [item.name for item in fields(self) if getattr(self, item.name)]
@@ -50,18 +78,50 @@ class SideOptions:
 
     def columns(self) -> list[str]:
         """Return the columns to read beside the text, each once."""
-        named = [self.authors, self.response, *(self.features or ())]
+        named = [self.authors, self.response, *(self.features or ()), *self.languages()]
         return list(dict.fromkeys(name for name in named if name is not None))
 
+    def languages(self) -> dict[str, str | None]:
+        """Return the columns of other languages, each with what its stop words are."""
+        pairs = (text.partition("=") for text in self.language or ())
+        return {column: words or None for column, _, words in pairs}
+
+    def model_name(self) -> str:
+        """Return the model for what is known; LDA if it is nothing."""
+        asked = (name for flag, name in _MODELS.items() if getattr(self, flag))
+        return next(asked, "lda")
+
+    def check(self) -> None:
+        """Refuse flags that make no sense, before anything is read."""
+        if self.response_kind is not None and self.response is None:
+            raise CommandError("--response-kind needs --response, the column.")
+        if self.response_kind not in (None, *_KINDS):
+            raise CommandError(
+                f"--response-kind is {self.response_kind!r}. Give one of "
+                f"{', '.join(_KINDS)}."
+            )
+        wrong = {"X", "y"} & self.languages().keys()
+        if wrong:
+            raise CommandError(
+                f"--language {min(wrong)}: X and y are the names of the counts and the "
+                "labels. Give the column another name."
+            )
+
     def data(self, corpus: Any) -> dict[str, Any]:
-        """Return what `fit` and `transform` take, by keyword."""
+        """Return what `fit` and `transform` take, by keyword; without languages."""
         extra = _columns_of(corpus, self.columns())
         found: dict[str, Any] = {}
         if self.authors is not None:
             found["authors"] = [_names(value) for value in extra[self.authors]]
         if self.response is not None:
             texts = extra[self.response]
-            found["response"] = _numbers(texts) or [text or None for text in texts]
+            numbers = None if self.response_kind == "classes" else _numbers(texts)
+            if numbers is None and self.response_kind not in (None, "classes"):
+                raise CommandError(
+                    f"--response-kind is {self.response_kind}, but the column "
+                    f"{self.response!r} has {_first_text(texts)!r}, which is no number."
+                )
+            found["response"] = numbers or [text or None for text in texts]
         if self.features:
             found["features"] = {
                 name: _numbers(extra[name]) or extra[name] for name in self.features
@@ -86,30 +146,126 @@ class SideOptions:
                 " Use the model lda."
             )
         if "response" in data and "kind" in model.get_params(deep=False):
-            model.set_params(kind=_response_kind(data["response"]))
+            model.set_params(kind=self._kind(data))
         own = {type(side) for side in model._own_sides()}
-        added = [side for side in _sides(data) if type(side) not in own]
+        added = [side for side in self._sides(data) if type(side) not in own]
         model.set_params(sides=added or None)
 
+    def _kind(self, data: Mapping[str, Any]) -> Any:
+        numbers = isinstance(data["response"][0], float)
+        return self.response_kind or ("real" if numbers else "classes")
 
-def _sides(data: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield a side for each kind of data."""
-    from topicfold import sides
+    def _sides(self, data: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield a side for each kind of data."""
+        from topicfold import sides
 
-    if "authors" in data:
-        yield sides.Authors()
-    if "response" in data:
-        yield sides.Response(_response_kind(data["response"]))
-    if "features" in data:
-        yield sides.Features()
-    if "labels" in data:
-        yield sides.Labels()
-    if "links" in data:
-        yield sides.Links()
+        if "authors" in data:
+            yield sides.Authors()
+        if "response" in data:
+            yield sides.Response(self._kind(data))
+        if "features" in data:
+            yield sides.Features()
+        if "labels" in data:
+            yield sides.Labels()
+        if "links" in data:
+            yield sides.Links()
+        for name in filter(data.__contains__, self.languages()):
+            yield sides.OtherCounts(name)
 
 
-def _response_kind(values: Sequence[Any]) -> Any:
-    return "real" if isinstance(values[0], float) else "classes"
+def count_languages(
+    sides: SideOptions, corpus: Any, text: Mapping[str, Any] | None, first: str
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return the counts of every language, and how the texts of each were cut.
+
+    The corpus itself is the first; nothing and None if there are no others.
+    """
+    from topicfold.cli.inputs import stop_words_of, with_function
+    from topicfold.corpus import Corpus
+
+    wanted = sides.languages()
+    if not wanted:
+        return {}, None
+    extra = _columns_of(corpus, list(wanted))
+    found: dict[str, Any] = {first: corpus}
+    cutting: dict[str, Any] = {first: text}
+    for name, words in wanted.items():
+        if name == first:
+            raise CommandError(f"--language {name}: that is the column of --text.")
+        own = {key: value for key, value in (text or {}).items() if key != "stem"}
+        own["stop_words"] = stop_words_of(words or "none", own.get("tokens"))
+        try:
+            found[name] = Corpus.from_texts(extra[name], **with_function(own))
+        except DataError as error:
+            raise CommandError(f"--language {name}: {error}") from error
+        cutting[name] = own
+    return found, cutting
+
+
+def _languages_of(model: Any) -> dict[str, list[str]]:
+    """Return the words of every language of a model but its first."""
+    return {
+        side.name: list(side.feature_names_in_)
+        for side in getattr(model, "sides_", ())
+        if hasattr(side, "top_words") and hasattr(side, "feature_names_in_")
+    }
+
+
+def check_languages(sides: SideOptions, saved: Any) -> None:
+    """Refuse languages that a saved model does not have."""
+    own = _languages_of(saved.model)
+    for name, words in sides.languages().items():
+        if name not in own:
+            first = next(iter(saved.languages or ()), None)
+            hint = f" {first!r} is its first: name it with --text." if first else ""
+            raise CommandError(
+                f"the model has no language {name!r} besides its first; it has "
+                f"{', '.join(own) or 'none'}.{hint}"
+            )
+        if words is not None:
+            raise CommandError(
+                f"--language {name}={words}: the stop words are those of the fit. "
+                "Give the column alone."
+            )
+
+
+def known_languages(
+    sides: SideOptions, texts: Mapping[str, list[str]], saved: Any, options: Any
+) -> dict[str, Any]:
+    """Return the counts of new texts in the words of a saved model's languages."""
+    from topicfold.cli.inputs import count_known
+
+    own, cutting = _languages_of(saved.model), saved.languages or {}
+    return {
+        name: count_known(texts[name], own[name], cutting.get(name), options, name)
+        for name in sides.languages()
+    }
+
+
+def explain_seeds(seeds: Mapping[str, list[str]], corpus: Any) -> None:
+    """Say of seed words that the texts have, but not the vocabulary, why."""
+    words = {word for own in seeds.values() for word in own} - {*corpus.vocabulary}
+    texts = getattr(corpus, "texts", None)
+    if not words or not texts:
+        return
+    from topicfold.corpus import words_of
+
+    held = dict.fromkeys(sorted(words), 0)
+    for text in texts:
+        for word in words.intersection(words_of(text)):
+            held[word] += 1
+    told = [f"{word!r} is in {n:,} of {len(texts):,}" for word, n in held.items() if n]
+    if told:
+        tell(
+            "note",
+            f"of the seed words that are left out, {', '.join(told)} documents. "
+            "--max-df 1.0 keeps frequent words, --min-df 1 rare ones, --stop-words "
+            "none all others.",
+        )
+
+
+def _first_text(values: Sequence[str]) -> str:
+    return next(value for value in values if _numbers([value]) is None)
 
 
 def _columns_of(corpus: Any, names: Sequence[str]) -> Mapping[str, list[str]]:

@@ -83,13 +83,34 @@ def topics(
             data.topics, counts, n_words=min(max(words, 2), data.n_terms)
         ).tolist()
     rows = topic_rows(data, n_words=words, relevance=relevance, coherence=scores)
+    rows = _with_languages(rows, saved.model, words)
     if format is Format.csv:
-        records = [r | {"words": " ".join(r["words"])} for r in topic_records(rows)]
+        records = [
+            {k: " ".join(v) if isinstance(v, list) else v for k, v in r.items()}
+            for r in topic_records(rows)
+        ]
         typer.echo(csv_table(records), nl=False)
     elif format is Format.json:
         typer.echo(topics_as_json(rows), nl=False)
     else:
-        stdout_console().print(topic_table(rows))
+        stdout_console().print(
+            topic_table(rows, first=data.settings.get("language", "words"))
+        )
+
+
+def _with_languages(
+    rows: list[dict[str, Any]], model: Any, n_words: int
+) -> list[dict[str, Any]]:
+    """Return the rows with the words of topics in other languages, if there are any."""
+    found = {
+        f"words {side.name}": side.top_words(n_words)
+        for side in getattr(model, "sides_", ())
+        if hasattr(side, "top_words")
+    }
+    return [
+        row | {name: tuple(words[row["topic"]]) for name, words in found.items()}
+        for row in rows
+    ]
 
 
 def topic_rows(
@@ -119,19 +140,26 @@ def topic_rows(
     return rows
 
 
-def topic_table(rows: Sequence[dict[str, Any]], *, title: str | None = None) -> Table:
-    """Return the table for people."""
+def topic_table(
+    rows: Sequence[dict[str, Any]], *, title: str | None = None, first: str = "words"
+) -> Table:
+    """Return the table for people; `first` is the head of the words."""
     from rich.text import Text
 
     right: dict[str, Any] = {"justify": "right", "no_wrap": True}
     fold: dict[str, Any] = {"overflow": "fold"}
     cyan: dict[str, Any] = {"style": "cyan"}
-    columns = (
+    columns: tuple[tuple[str, str, Any, dict[str, Any]], ...] = (
         ("topic", "topic", str, {"style": "bold", **right}),
         ("share", "tokens", "{:.1%}".format, right),
         ("coherence", "NPMI", "{:.2f}".format, right),
         ("name", "name", lambda name: name or "", {"style": "bold", **fold}),
-        ("words", "words", " ".join, {"ratio": 1, **fold}),
+        ("words", first, " ".join, {"ratio": 1, **fold}),
+        *(
+            (name, name.removeprefix("words "), " ".join, {"ratio": 1, **fold})
+            for name in rows[0]
+            if name.startswith("words ")
+        ),
         ("label", "main class", str, {"no_wrap": True, **fold, **cyan}),
         ("label_share", "", "{:.0%}".format, {**right, **cyan}),
     )

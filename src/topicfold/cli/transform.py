@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -13,7 +14,7 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.messages import CommandError
-from topicfold.cli.sides import SideOptions
+from topicfold.cli.sides import SideOptions, check_languages, known_languages
 from topicfold.core.lazy import optional
 
 STDOUT = "-"
@@ -45,6 +46,10 @@ def transform(
     as column, others are topic0, topic1, …. Words that the model does not know are
     ignored; a document without any known word gets the same share of every topic.
 
+    What else is known is named as in topicfold fit. Of a model of several languages,
+    --language names those to read, and --text the first if it is to be read too; a file
+    without columns has one language.
+
     [bold]Examples[/bold]
       topicfold transform reviews-model new.txt > mixtures.csv
       topicfold transform reviews-model new.jsonl -o mixtures.parquet
@@ -62,7 +67,6 @@ def transform(
         need, install = "Parquet needs pyarrow", "'topicfold[parquet]'"
         optional("pyarrow", need, install, "or write .csv")  # before the work
 
-    from topicfold.cli.inputs import count_new_documents
     from topicfold.models.base import topic_columns
     from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
@@ -73,8 +77,8 @@ def transform(
             f"{folder} holds {type(saved.model).__name__}, which tells classes, not "
             f"topic mixtures. Use topicfold classify {folder} {source}."
         )
-    counts, found = count_new_documents(source, saved, options, sides.columns())
-    known = sides.data(found)
+    counts, found, languages = _read(source, saved, options, sides)
+    known = {**sides.data(found), **languages}
     taken = {side.keyword for side in getattr(saved.model, "sides_", ())}
     strange = [f"--{name}" for name in known if name not in taken]
     if strange:
@@ -91,6 +95,34 @@ def transform(
         _write_csv(sys.stdout, *table)
     else:
         write_atomically(Path(output), lambda to: _write(to, suffix, *table))
+
+
+def _read(
+    source: str, saved: Any, options: inputs.TextOptions, sides: SideOptions
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Return the counts of new documents, what is known of them, and languages."""
+    wanted, extra = list(sides.languages()), sides.columns()
+    if not wanted:
+        return (*inputs.count_new_documents(source, saved, options, extra), {})
+    check_languages(sides, saved)
+    kind = options.text_format(source)
+    if kind is None:
+        raise CommandError(
+            f"{source} holds counts, which have no languages. Give texts."
+        )
+    if kind in ("files", "lines"):
+        if len(extra) > 1 or options.text:
+            raise CommandError(f"{source} has no columns: name one --language alone.")
+        counts, found = inputs.count_new_documents(source, saved, options, words=False)
+        found = found._replace(extra={wanted[0]: found.texts})
+    else:
+        first = bool(options.text)
+        if not first:  # no column of it is needed then
+            options = replace(options, text=wanted[:1])
+        counts, found = inputs.count_new_documents(
+            source, saved, options, extra, words=first
+        )
+    return counts, found, known_languages(sides, found.extra, saved, options)
 
 
 def _write_csv(

@@ -34,6 +34,12 @@ class SideTable:
         Words of every topic.
     pairs : array of int of shape (n_pairs, 2), optional
         Numbers of documents that belong together.
+    sizes : array of int of shape (n_rows,), optional
+        Documents of every row.
+    note : str, default=""
+        What the numbers mean, in a sentence.
+    middle : float, default=0.0
+        The effect that says nothing.
 
     Raises
     ------
@@ -56,6 +62,9 @@ class SideTable:
     errors: NDArray[Any] | None = None
     terms: tuple[tuple[str, ...], ...] = ()
     pairs: NDArray[np.int64] | None = None
+    sizes: NDArray[np.int64] | None = None
+    note: str = ""
+    middle: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -74,6 +83,14 @@ class SideTable:
                 self._check_numbers(name, array)
         if self.kind in ("shares", "effects") and self.values is None:
             raise DataError(f"The side table {self.name!r} lacks its values.")
+        if self.sizes is not None:
+            sizes = np.array(self.sizes, dtype=np.int64)
+            put(self, "sizes", sizes)
+            if sizes.shape != (len(self.rows),):
+                raise DataError(
+                    f"sizes of the side table {self.name!r} have the shape "
+                    f"{sizes.shape}, but there are {len(self.rows)} rows."
+                )
         if self.kind == "links":
             pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
             put(self, "pairs", pairs)

@@ -226,11 +226,15 @@ class TopicModel(
             for name, value in self.get_params(deep=False).items()
             if value is None or isinstance(value, bool | int | float | str)
         }
+        if hasattr(self, "group_names_"):
+            settings["language"] = self.group_names_[0]
         if getattr(self, "edits_", None):
             settings["edits"] = [dict(edit) for edit in self.edits_]
         documents.setdefault("topic_names", getattr(self, "topic_names_", None))
         learned = getattr(self, "sides_", ())
         sides = side_tables(learned, vocabulary, len(self.components_))
+        if X is not None:  # links are those of the training documents
+            sides = [side for side in sides if side.kind != "links"]
         documents.setdefault("sides", sides)
         return TopicData(
             topics=self.components_,

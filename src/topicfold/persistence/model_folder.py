@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,9 @@ class ModelFolder:
         Options of `topicfold.corpus.vectorize` that made the training counts.
     counts : CSR matrix or None
         Counts of the training documents, for search and for more documents.
+    languages : dict or None
+        The same options for every language of the documents, by its name; those of X
+        are first.
     corpus : str
         Name of the training corpus.
     topicfold_version : str
@@ -70,6 +73,7 @@ class ModelFolder:
     times: list[str] | None = None
     text: dict[str, Any] | None = None
     counts: Any = None
+    languages: dict[str, Any] | None = None
     corpus: str = ""
     topicfold_version: str = ""
 
@@ -82,13 +86,17 @@ class ModelFolder:
         if not hasattr(self.model, "doc_topics_"):
             return self.model.topic_data(self.vocabulary)
         known = [label.strip() or None for label in self.labels or ()]
-        return self.model.topic_data(
+        data = self.model.topic_data(
             self.vocabulary,
             labels=None if self.labels is None else known,
             doc_ids=self.doc_ids,
             texts=self.texts,
             times=parse_times(self.times),
         )
+        if not self.languages:
+            return data
+        first = {"language": next(iter(self.languages))}
+        return replace(data, settings={**data.settings, **first})
 
 
 def save_model_folder(model: Any, path: str | os.PathLike[str], **known: Any) -> Path:
@@ -146,12 +154,16 @@ def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
     page = report_file(path)
     if is_report(page):
         page.unlink()
+    meta = {"text": text_to_save(folder.text), "corpus": folder.corpus}
+    if folder.languages:
+        own = {name: text_to_save(how) for name, how in folder.languages.items()}
+        meta["languages"] = own
     return save_estimator(
         model,
         path,
         extra_arrays=arrays,
         extra_strings=given,
-        extra_meta={"text": text_to_save(folder.text), "corpus": folder.corpus},
+        extra_meta=meta,
     )
 
 
@@ -233,7 +245,9 @@ def load_model_folder(
             "model before you save it."
         )
     text, corpus = saved.meta.get("text"), saved.meta.get("corpus", "")
-    if not isinstance(text, dict | None) or not isinstance(corpus, str):
+    languages = saved.meta.get("languages")
+    sound = isinstance(text, dict | None) and isinstance(corpus, str)
+    if not sound or not isinstance(languages, dict | None):
         raise _damaged(path, "its text options make no sense")
     try:
         counts = unpack_counts(saved.arrays, "counts", model.components_.shape[1])
@@ -251,6 +265,7 @@ def load_model_folder(
         model=model,
         text=text,
         counts=counts,
+        languages=languages,
         corpus=corpus,
         topicfold_version=version,
         **known,

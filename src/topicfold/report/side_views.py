@@ -47,6 +47,9 @@ def _content(
         content["values"] = pack_array(side.values[:n_rows])
         if side.errors is not None:
             content["errors"] = pack_array(side.errors[:n_rows])
+        if side.sizes is not None:
+            content["sizes"] = pack_array(side.sizes[:n_rows].astype(np.uint32))
+        content |= {"note": clean(side.note), "middle": side.middle}
     return content
 
 

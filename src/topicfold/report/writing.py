@@ -236,9 +236,9 @@ class _Texts:
             )
         elif n_cut:
             notes.append(
-                f"{n_cut:,} texts are cut to about {length:,} letters (typical "
-                f"documents: {max(length, _LONGEST_TYPICAL):,}), to keep the file "
-                "small."
+                f"{n_cut:,} text{'s are' if n_cut > 1 else ' is'} cut to about "
+                f"{length:,} letters (typical documents: "
+                f"{max(length, _LONGEST_TYPICAL):,}), to keep the file small."
             )
         return packed
 

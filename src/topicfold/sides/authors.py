@@ -42,6 +42,8 @@ class Authors(Side):
         Names of the entities.
     entity_topics_ : ndarray of shape (n_entities, n_topics)
         Their mixtures.
+    sizes_ : ndarray of int of shape (n_entities,)
+        How many documents of the fit each has.
 
     Examples
     --------
@@ -93,7 +95,7 @@ class Authors(Side):
         indptr = np.r_[0, np.cumsum(sizes)]
         M = sparse.csr_matrix((weights, np.array(indices, int), indptr), shape=shape)
         M.sum_duplicates()
-        return M
+        return self._counted(M, context)
 
     def _lists(self, data: Any, context: SideContext) -> list[list[str]]:
         """Return the names of each document's authors, each once."""
@@ -136,6 +138,11 @@ class Authors(Side):
         M = canonical(sparse.csr_matrix(scale @ M.astype(np.float64)))
         if not context.fitting:
             M.resize(M.shape[0], M.shape[1] + 1)  # of authors who are not known
+        return self._counted(M, context)
+
+    def _counted(self, M: sparse.csr_matrix, context: SideContext) -> sparse.csr_matrix:
+        if context.fitting:
+            self.sizes_ = np.bincount(M.indices, minlength=M.shape[1])
         return M
 
     def mixing(self, data: sparse.csr_matrix, context: SideContext) -> Any:

@@ -113,6 +113,8 @@ class Links(Side):
         ν, for links among all pairs of documents.
     weight_ : float
         w in use.
+    pairs_ : ndarray of shape (n_links, 2)
+        Documents of the fit that are linked, each pair once.
     n_links_ : int
         Links of the fit, without repeats and links of a document to itself.
     held_out_ranks_ : ndarray
@@ -186,6 +188,8 @@ class Links(Side):
                 f"the largest weight of links is {largest:g}. Give weights up to "
                 f"{LARGEST_WEIGHT:g}; a link without a weight has 1."
             )
+        edges = sparse.triu(graph).tocoo()
+        self.pairs_ = np.stack([edges.row, edges.col], axis=1).astype(np.int64)
         self.n_links_ = graph.nnz // 2
         graph, held_out = self._parted(graph, context)
         others = context.rng.randint(size, size=(PAIRS_PER_LINK * graph.nnz // 2, 2))

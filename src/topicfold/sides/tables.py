@@ -29,7 +29,11 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
     name = str(getattr(side, "keyword", None) or type(side).__name__.lower())
     if hasattr(side, "entity_topics_"):
         yield SideTable(
-            name=name, kind="shares", rows=side.names_, values=side.entity_topics_
+            name=name,
+            kind="shares",
+            rows=side.names_,
+            values=side.entity_topics_,
+            sizes=getattr(side, "sizes_", None),
         )
     elif hasattr(side, "effects_") and hasattr(side, "feature_names_"):
         # The first row is the intercept: how common topics are, not an effect.
@@ -40,19 +44,11 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
             rows=side.feature_names_[1:],
             values=side.effects_[1:],
             errors=None if errors is None else errors[1:],
+            note="Change of the log of what is expected of a topic, per unit of the "
+            "feature: 0.7 doubles it.",
         )
     elif hasattr(side, "coef_"):
-        values = np.atleast_2d(side.coef_)
-        errors = getattr(side, "std_errors_", None)
-        classes = getattr(side, "classes_", None)
-        rows = tuple(map(str, () if classes is None else classes))
-        yield SideTable(
-            name=name,
-            kind="effects",
-            rows=rows if len(rows) == len(values) else (name,),
-            values=values,
-            errors=None if errors is None else np.atleast_2d(errors),
-        )
+        yield _coefficients(side, name)
     elif hasattr(side, "seed_words_"):
         found = side.seed_words_.values()
         words = [tuple(vocabulary[word] for word in own) for own in found]
@@ -60,3 +56,35 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
         yield SideTable(name="seed words", kind="terms", terms=tuple(words))
     elif hasattr(side, "top_words"):
         yield SideTable(name=name, kind="terms", terms=side.top_words())
+    if hasattr(side, "pairs_"):
+        yield SideTable(name=name, kind="links", pairs=side.pairs_)
+
+
+# What coefficients of topics mean, by the kind of the response.
+_MEANINGS = {
+    "real": "Response of a document that is wholly of a topic; the line is the mean.",
+    "counts": "Log of the count of a document that is wholly of a topic; the line is "
+    "that of the mean.",
+    "classes": "Score of a class for a document that is wholly of a topic: one more "
+    "makes it 2.7 times as likely.",
+    None: "How much more likely a link is between two documents that share a topic "
+    "(log odds).",
+}
+
+
+def _coefficients(side: Any, name: str) -> SideTable:
+    """Return the table of what topics say of a response or of links."""
+    values = np.atleast_2d(side.coef_)
+    errors = getattr(side, "std_errors_", None)
+    classes = getattr(side, "classes_", None)
+    rows = tuple(map(str, () if classes is None else classes))
+    kind = getattr(side, "kind", None)
+    return SideTable(
+        name=name,
+        kind="effects",
+        rows=rows if len(rows) == len(values) else (name,),
+        values=values,
+        errors=None if errors is None else np.atleast_2d(errors),
+        note=_MEANINGS.get(kind, ""),
+        middle=getattr(side, "mean_", 0.0) if kind in ("real", "counts") else 0.0,
+    )

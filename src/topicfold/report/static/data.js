@@ -38,7 +38,7 @@ async function unpackDocuments(packed, n) {
 }
 
 async function unpackSide(side) {
-  for (const name of ["rows", "values", "errors", "counts", "others"]) {
+  for (const name of ["rows", "values", "errors", "counts", "others", "sizes"]) {
     if (side[name]) side[name] = await unpack(side[name]);
   }
   if (!side.counts) return;

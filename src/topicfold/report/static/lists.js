@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Links to topics, documents and classes, as every view shows them.
 
-import { h, link, percent, plural } from "./dom.js";
+import { count, h, link, percent, plural } from "./dom.js";
 import { topicColor } from "./theme.js";
 
 // The number of a topic on its colour: the number tells it, the colour only helps.
@@ -48,15 +48,16 @@ export function shareOf(report, place, topic) {
 }
 
 // A list that shows more when asked.
-export function growing(items, make, step = 25) {
-  const list = h("ul", { class: "documents" });
+export function growing(items, make, step = 25, { list: name = "documents", noun = "document" } = {}) {
+  const list = h("ul", { class: name });
   const more = h("button", { type: "button", class: "small more" });
   let shown = 0;
   const grow = () => {
     list.append(...items.slice(shown, shown + step).map(make));
     shown = Math.min(items.length, shown + step);
     more.hidden = shown >= items.length;
-    more.textContent = `Show more (${plural(items.length - shown, "document")} left)`;
+    const left = items.length - shown;
+    more.textContent = `Show more (${noun ? plural(left, noun) : count(left)} left)`;
   };
   more.addEventListener("click", grow);
   grow();

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the model learned besides topics: mixtures of authors, effects, words, links.
 
-import { h, hideTip, link, percent, s, short, showTip } from "./dom.js";
+import { count, h, hideTip, link, percent, plural, s, short, showTip } from "./dom.js";
 import { topicColor } from "./theme.js";
 import { barChart, responsive, section } from "./charts.js";
-import { documentItem, growing, topicTable } from "./lists.js";
+import { documentItem, growing, topicLink, topicTable } from "./lists.js";
+import { heatFigure, heatTable } from "./matrix.js";
 
 const INTERVAL = 1.96;
 const MOST_ROWS = 12;
+const STEP = 40; // rows of the table of shares at a time
+const ENDS = 4; // topics at each end of a small chart of effects
 
 function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+const LANGUAGES = "languages";
+
+// Words of topics in other languages; seed words are another matter.
+function languages(report) {
+  return report.page.sides.filter((side) => side.kind === "terms" && !side.name.startsWith("seed"));
+}
+
 export function sideNames(report) {
-  return report.page.sides.filter((side) => side.rows).map((side) => side.name);
+  const names = report.page.sides.filter((side) => side.rows).map((side) => side.name);
+  return languages(report).length ? [...names, LANGUAGES] : names;
 }
 
 export function sideTitle(report) {
@@ -27,6 +38,10 @@ function sideValue(report, side, row, topic) {
   return side.values[row * report.fitted.length + topic];
 }
 
+function sideError(report, side, row, topic) {
+  return side.errors?.[row * report.fitted.length + topic] ?? 0;
+}
+
 // An effect has a number for a topic as it was fitted, not for a merged one.
 function unmerged(report, topic) {
   return report.members.get(topic)?.length === 1;
@@ -36,27 +51,29 @@ function brief3(value) {
   return Number(value.toPrecision(3)).toString().replace("-", "−");
 }
 
-// Dots with intervals around a line at zero: rows of [{label, href, value, error, color}].
-function effectChart(rows, width, describe) {
+// Dots with intervals around a line: rows of [{label, href, value, error, color}].
+function effectChart(rows, width, { middle, describe }) {
   const step = 26;
   const labels = Math.min(220, width * 0.4);
   const ends = rows.flatMap((row) => [row.value - INTERVAL * row.error, row.value + INTERVAL * row.error]);
-  const low = Math.min(0, ...ends);
-  const high = Math.max(0, ...ends);
+  const low = Math.min(middle, ...ends);
+  const high = Math.max(middle, ...ends);
   const x = (value) => labels + 8 + ((value - low) / (high - low || 1)) * (width - labels - 76);
   const height = rows.length * step + 4;
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": describe },
-    s("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: height }));
+    s("line", { class: "zero", x1: x(middle), x2: x(middle), y1: 0, y2: height }));
   rows.forEach((row, place) => {
     const y = place * step + 15;
+    const [from, to] = [row.value - INTERVAL * row.error, row.value + INTERVAL * row.error];
     const lines = [row.label, brief3(row.value)];
-    if (row.error) lines.push(`95% interval ${brief3(row.value - INTERVAL * row.error)} to ${brief3(row.value + INTERVAL * row.error)}`);
+    if (row.error) lines.push(`95% interval ${brief3(from)} to ${brief3(to)}`);
+    const sure = !row.error || from > middle || to < middle;
     const group = s("g", { class: "bar-row" }, s("rect", { x: 0, y: y - 13, width, height: step, class: "bar-hit" }),
       s("a", { href: row.href, "aria-label": lines.join(", ") }, s("text", { x: labels - 6, y: y + 4, "text-anchor": "end",
-        class: "bar-label" }, short(row.label, Math.floor((labels - 10) / 7.4)))),
-      row.error ? s("line", { class: "interval", stroke: row.color, x1: x(row.value - INTERVAL * row.error),
-        x2: x(row.value + INTERVAL * row.error), y1: y, y2: y }) : null,
-      s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color }),
+        class: "bar-label" }, short(row.label, Math.floor((labels - 10) / 8.2)))),
+      row.error ? s("line", { class: "interval", stroke: row.color, x1: x(from), x2: x(to), y1: y, y2: y }) : null,
+      // A hollow dot: the interval has the line in it.
+      s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color, stroke: row.color, ...(sure ? {} : { class: "unsure" }) }),
       s("text", { class: "bar-value", x: width - 4, y: y + 4, "text-anchor": "end" }, brief3(row.value)));
     group.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines));
     group.addEventListener("pointerleave", hideTip);
@@ -65,31 +82,54 @@ function effectChart(rows, width, describe) {
   return svg;
 }
 
+function effectHint(side) {
+  return [side.note, side.errors ? "With 95% intervals; a hollow dot's has the line in it." : ""].filter(Boolean).join(" ");
+}
+
+// Words of a topic in every language, side by side; the first are the model's own.
+function wordColumns(report, topic, number) {
+  const first = report.page.fit.settings.find(([name]) => name === "language")?.[1] ?? "text";
+  return [[first, report.topTerms(topic, 1, number).map((item) => item.name)], ...languages(report).map((side) =>
+    [side.name, report.members.get(topic).flatMap((part) => side.terms[part].slice(0, number))])];
+}
+
+function languageBlock(report, topic) {
+  if (!languages(report).length) return null;
+  return section("Languages", h("div", { class: "language-columns" }, wordColumns(report, topic.id, 10).map(([name, words]) =>
+    h("div", {}, h("h4", {}, name), h("ol", {}, words.map((word) => h("li", {}, word)))))),
+  { hint: "The most probable words of the topic in each language." });
+}
+
 // Blocks for the page of a topic.
 export function sideBlocks(report, topic) {
-  return report.page.sides.map((side) => {
-    const name = capital(side.name);
-    if (side.kind === "terms") {
-      const words = report.members.get(topic.id).flatMap((part) => side.terms[part]);
-      return words.length ? section(name, h("ul", { class: "words" }, words.map((word) => h("li", {},
-        h("a", { href: link({ term: word }) }, word))))) : null;
-    }
-    if (!side.rows) return null;
-    const rows = side.rows.map((row, at) => ({ label: row, href: link({ side: side.name, row }),
-      value: sideValue(report, side, at, topic.id), error: side.errors?.[at * report.fitted.length + topic.id] ?? 0,
-      color: topicColor(topic) }));
-    if (side.kind === "shares") {
-      const best = rows.sort((a, b) => b.value - a.value).slice(0, MOST_ROWS).filter((row) => row.value > 0.001)
-        .map((row) => ({ ...row, text: percent(row.value) }));
-      const figure = responsive((width) => barChart(best, width, { labelWidth: 190, describe: `${name} with the most of topic ${topic.id}` }));
-      return section(name, figure, { hint: "Those whose own mixture has most of this topic." });
-    }
-    if (!unmerged(report, topic.id)) return null;
-    // The surest first: far from zero for its error.
-    const best = rows.sort((a, b) => Math.abs(b.value) / (b.error || 1) - Math.abs(a.value) / (a.error || 1)).slice(0, MOST_ROWS);
-    const figure = responsive((width) => effectChart(best, width, `${name} and topic ${topic.id}`));
-    return section(name, figure, { hint: side.errors ? "Effect on this topic, with 95% intervals." : "Effect on this topic." });
-  });
+  return [...report.page.sides.map((side) => topicBlock(report, side, topic)), languageBlock(report, topic)];
+}
+
+function topicBlock(report, side, topic) {
+  const name = capital(side.name);
+  if (side.kind === "terms") {
+    const words = side.name.startsWith("seed") ? report.members.get(topic.id).flatMap((part) => side.terms[part]) : [];
+    return words.length ? section(name, h("ul", { class: "words" }, words.map((word) => h("li", {},
+      h("a", { href: link({ term: word }) }, word))))) : null;
+  }
+  if (!side.rows) return null;
+  const rows = side.rows.map((row, at) => ({ label: row, href: link({ side: side.name, row }),
+    value: sideValue(report, side, at, topic.id) * (side.kind === "shares" ? side.sizes?.[at] ?? 1 : 1),
+    error: sideError(report, side, at, topic.id), share: sideValue(report, side, at, topic.id), color: topicColor(topic) }));
+  if (side.kind === "shares") {
+    const text = (row) => (side.sizes ? brief3(Number(row.value.toFixed(1))) : percent(row.share));
+    const best = rows.sort((a, b) => b.value - a.value).slice(0, MOST_ROWS).filter((row) => row.share > 0.001)
+      .map((row) => ({ ...row, text: text(row), tip: [row.label, `${percent(row.share)} of the mixture is this topic`] }));
+    const figure = responsive((width) => barChart(best, width, { labelWidth: 190, describe: `${name} with the most of topic ${topic.id}` }));
+    return section(name, figure, { hint: side.sizes ? "Those with the most of this topic: their documents, times its share in their mixture."
+      : "Those whose own mixture has most of this topic." });
+  }
+  if (!unmerged(report, topic.id)) return null;
+  // The surest first: far from the middle for its error.
+  const far = (row) => Math.abs(row.value - side.middle) / (row.error || 1);
+  const best = rows.sort((a, b) => far(b) - far(a)).slice(0, MOST_ROWS);
+  const figure = responsive((width) => effectChart(best, width, { middle: side.middle, describe: `${name} and topic ${topic.id}` }));
+  return section(name, figure, { hint: effectHint(side) });
 }
 
 export function seedWords(report, topic) {
@@ -100,25 +140,32 @@ export function seedWords(report, topic) {
 export function linkBlock(report, place) {
   return report.page.sides.filter((side) => side.kind === "links").map((side) => {
     const others = Array.from(side.others.subarray(side.starts[place], side.starts[place + 1]));
-    return others.length ? section(capital(side.name), growing(others, (other) => documentItem(report, other), 8)) : null;
+    return others.length ? section(capital(side.name), growing(others, (other) => documentItem(report, other), 8),
+      { hint: `${plural(others.length, "document")} that this one is linked with.` }) : null;
   });
 }
 
+function effectRows(report, side, at) {
+  return report.bySize.filter((topic) => unmerged(report, topic.id)).map((topic) => ({
+    label: `${topic.id} ${report.name(topic.id)}`, href: link({ topic: topic.id }), color: topicColor(topic),
+    value: sideValue(report, side, at, topic.id), error: sideError(report, side, at, topic.id) }))
+    .sort((a, b) => b.value - a.value);
+}
+
 function rowBlock(report, side, at) {
-  const csv = () => [["topic", "name", side.name], report.bySize.map((topic) =>
-    [topic.id, report.name(topic.id), sideValue(report, side, at, topic.id)])];
+  const csv = () => [["topic", "name", side.name, ...(side.errors ? ["standard error"] : [])], report.bySize.map((topic) =>
+    [topic.id, report.name(topic.id), sideValue(report, side, at, topic.id),
+      ...(side.errors ? [sideError(report, side, at, topic.id)] : [])])];
   if (side.kind === "shares") {
     const items = report.bySize.map((topic) => ({ topic: topic.id, share: sideValue(report, side, at, topic.id) }))
       .sort((a, b) => b.share - a.share).slice(0, 15).filter((item) => item.share > 0.005);
     return section("Topics", topicTable(report, items, `Topics of ${side.rows[at]}`), { name: side.name, exports: { csv } });
   }
-  const rows = report.bySize.filter((topic) => unmerged(report, topic.id)).map((topic) => ({
-    label: `${topic.id} ${report.name(topic.id)}`, href: link({ topic: topic.id }), color: topicColor(topic),
-    value: sideValue(report, side, at, topic.id), error: side.errors?.[at * report.fitted.length + topic.id] ?? 0 }))
-    .sort((a, b) => b.value - a.value);
-  const figure = responsive((width) => effectChart(rows, Math.min(width, 860), `Effect of ${side.rows[at]} on topics`));
-  return section("Effect on topics", figure, { name: side.name, exports: { csv, figure: () => figure.querySelector("svg") },
-    hint: side.errors ? "Largest first, with 95% intervals." : "Largest first." });
+  const rows = effectRows(report, side, at);
+  const figure = responsive((width) => effectChart(rows, Math.min(width, 860), { middle: side.middle,
+    describe: `${side.rows[at]} and topics` }));
+  return section("Topics", figure, { name: side.name, exports: { csv, figure: () => figure.querySelector("svg") },
+    hint: effectHint(side) });
 }
 
 function similarRows(report, side, at) {
@@ -133,41 +180,108 @@ function similarRows(report, side, at) {
     h("a", { href: link({ side: side.name, row }) }, row), h("span", { class: "note" }, score.toFixed(2))))));
 }
 
+// Rows × topics in shades of their shares.
+function shareTable(report, side, places) {
+  const topics = report.bySize;
+  const shares = places.map((place) => topics.map((topic) => sideValue(report, side, place, topic.id)));
+  const about = (place) => (side.sizes ? ` (${plural(side.sizes[place], "document")})` : "");
+  return {
+    rows: places.map((place) => ({ label: side.rows[place], href: link({ side: side.name, row: side.rows[place] }),
+      tip: side.rows[place] + about(place) })),
+    columns: topics.map((topic) => ({ label: `${topic.id} ${report.name(topic.id)}`, href: link({ topic: topic.id }),
+      tip: `${topic.id} ${report.name(topic.id)}` })),
+    value: (r, c) => shares[r][c],
+    // The square root shows small shares too.
+    strength: (value) => Math.sqrt(value) * (value >= 0.005),
+    text: (value) => (value >= 0.01 ? String(Math.round(100 * value)) : ""),
+    exact: (value) => percent(value),
+    caption: `Share of every topic in the mixtures of ${side.name}, in percent`,
+    corner: capital(side.name),
+  };
+}
+
+function shareView(report, side, places) {
+  const csv = () => [[side.name, ...(side.sizes ? ["documents"] : []), ...report.bySize.map((topic) => `topic${topic.id}`)],
+    side.rows.map((row, place) => [row, ...(side.sizes ? [side.sizes[place]] : []),
+      ...report.bySize.map((topic) => sideValue(report, side, place, topic.id))])];
+  let shown = STEP;
+  const body = h("div");
+  const draw = () => {
+    const more = places.length - shown;
+    body.replaceChildren(heatTable(shareTable(report, side, places.slice(0, shown))), more > 0
+      ? h("button", { type: "button", class: "small more", onclick: () => { shown += STEP; draw(); } },
+        `Show more (${count(more)} left)`) : "");
+  };
+  draw();
+  return section(`${capital(side.name)} × topics`, body, { name: side.name,
+    exports: { csv, figure: () => heatFigure(shareTable(report, side, places.slice(0, shown))) },
+    hint: `Share of a topic in the mixture, in percent.${side.sizes ? " Those with the most documents first." : ""}` });
+}
+
+// A small chart for every row: the topics at both ends.
+function effectView(report, side, places) {
+  const card = (place) => {
+    const all = effectRows(report, side, place);
+    const rows = all.length > 2 * ENDS ? [...all.slice(0, ENDS), ...all.slice(-ENDS)] : all;
+    const figure = responsive((width) => effectChart(rows, width, { middle: side.middle, describe: `${side.rows[place]} and topics` }));
+    return h("li", {}, h("h3", {}, h("a", { href: link({ side: side.name, row: side.rows[place] }) }, side.rows[place])), figure);
+  };
+  const cut = report.bySize.length > 2 * ENDS ? ` The ${ENDS} topics at either end are shown; a name leads to all.` : "";
+  return section(`${capital(side.name)} and topics`, growing(places, card, MOST_ROWS, { list: "effects", noun: "" }),
+    { hint: effectHint(side) + cut });
+}
+
+function languageView(report, box) {
+  const rows = report.bySize.map((topic) => wordColumns(report, topic.id, 8));
+  const csv = () => [["topic", ...rows[0].map(([name]) => name)], report.bySize.map((topic) =>
+    [topic.id, ...wordColumns(report, topic.id, 10).map(([, words]) => words.join(" "))])];
+  box.append(section("Topics in every language", h("table", { class: "table languages" },
+    h("thead", {}, h("tr", {}, h("th", {}, "Topic"), rows[0].map(([name]) => h("th", {}, name)))),
+    h("tbody", {}, report.bySize.map((topic, place) => h("tr", {}, h("td", {}, topicLink(report, topic.id)),
+      rows[place].map(([name, words]) => h("td", { "data-language": name }, words.join(", "))))))),
+  { name: LANGUAGES, exports: { csv }, hint: "The most probable words of every topic, largest topic first." }));
+}
+
+function showRow(report, box, side, at) {
+  const many = side.rows.length > 1;
+  box.append(many ? h("div", { class: "detail-nav" }, h("a", { class: "back", href: link({ side: side.name }) }, `All ${side.name}`),
+    side.kind === "shares" ? h("a", { class: "button small", href: link({ compare: `${side.name} ${side.rows[at]}`, with: "all" }) },
+      "Compare") : null) : "",
+  h("h2", {}, many ? side.rows[at] : capital(side.rows[at])),
+  side.sizes ? h("p", { class: "hint" }, plural(side.sizes[at], "document")) : "",
+  h("div", { class: side.kind === "shares" ? "columns" : "" }, rowBlock(report, side, at), similarRows(report, side, at)));
+  return side.rows[at];
+}
+
 // #side=authors shows the rows, #side=authors&row=Ann one of them.
 export function showSide(report, box, parameters) {
-  const tables = report.page.sides.filter((side) => side.rows);
-  const side = tables.find(({ name }) => name === parameters.get("side")) ?? tables[0];
-  const at = side.rows.indexOf(parameters.get("row"));
-  if (at >= 0) {
-    box.append(h("div", { class: "detail-nav" }, h("a", { class: "back", href: link({ side: side.name }) }, `All ${side.name}`),
-      side.kind === "shares" ? h("a", { class: "button small", href: link({ compare: `${side.name} ${side.rows[at]}`, with: "all" }) },
-        "Compare") : null),
-    h("h2", {}, side.rows[at]), h("div", { class: "columns" }, rowBlock(report, side, at), similarRows(report, side, at)));
-    return side.rows[at];
+  const names = sideNames(report);
+  const name = names.includes(parameters.get("side")) ? parameters.get("side") : names[0];
+  if (names.length > 1) {
+    box.append(h("nav", { class: "steps kinds", "aria-label": "What the model learned besides topics" }, names.map((other) => h("a", { class: "button small", href: link({ side: other }),
+      ...(other === name ? { "aria-current": "page" } : {}) }, capital(other)))));
   }
-  const best = (row) => {
-    const found = report.bySize.map((topic) => ({ topic: topic.id, value: sideValue(report, side, row, topic.id) }));
-    return found.reduce((most, item) => (item.value > most.value ? item : most));
-  };
-  const list = side.rows.map((row, place) => ({ row, place }));
-  const input = h("input", { type: "search", placeholder: `Find among ${side.rows.length} ${side.name}`, class: "find",
+  if (name === LANGUAGES) {
+    box.append(h("h2", {}, capital(name)));
+    languageView(report, box);
+    return capital(name);
+  }
+  const side = report.page.sides.find((table) => table.rows && table.name === name);
+  const at = side.rows.length === 1 ? 0 : side.rows.indexOf(parameters.get("row"));
+  if (at >= 0) return showRow(report, box, side, at);
+  const places = side.rows.map((_, place) => place);
+  if (side.sizes) places.sort((a, b) => side.sizes[b] - side.sizes[a] || a - b);
+  const input = h("input", { type: "search", placeholder: `Find among ${count(side.rows.length)} ${side.name}`, class: "find",
     "aria-label": `Find among the ${side.name}` });
   const rest = h("div");
-  const item = ({ row, place }) => {
-    const { topic, value } = best(place);
-    const note = side.kind === "shares" ? percent(value) : brief3(value);
-    return h("li", {}, h("a", { class: "document-link", href: link({ side: side.name, row }) },
-      h("span", { class: "document-title" }, row), h("span", { class: "note" }, note),
-      h("span", { class: "document-about" }, `mostly ${topic} ${report.name(topic)}`)));
-  };
   const draw = () => {
     const wanted = input.value.trim().toLowerCase();
-    rest.replaceChildren(growing(list.filter(({ row }) => row.toLowerCase().includes(wanted)), item, 40));
+    const found = places.filter((place) => side.rows[place].toLowerCase().includes(wanted));
+    const view = side.kind === "shares" ? shareView : effectView;
+    rest.replaceChildren(found.length ? view(report, side, found) : h("p", {}, `None of the ${side.name} has “${input.value}” in its name.`));
   };
   input.addEventListener("input", draw);
   draw();
-  box.append(h("h2", {}, capital(side.name)), tables.length > 1 ? h("p", { class: "steps" }, tables.map(({ name }) =>
-    h("a", { class: "button small", href: link({ side: name }) }, capital(name)))) : "",
-  h("div", { class: "toolbar" }, input), rest);
+  box.append(h("h2", {}, capital(side.name)), side.rows.length > MOST_ROWS ? h("div", { class: "toolbar" }, input) : "", rest);
   return capital(side.name);
 }
