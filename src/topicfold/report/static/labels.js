@@ -12,6 +12,10 @@ const ANGLES = 16;
 const FAR = 220; // so many pixels are as bad as to cover everything
 // A name covers points only where it must, and less and less of them.
 const MOST_COVERED = 0.3;
+// Names take at most this share of the whole map: the largest topics first, more by zoom.
+const MOST_NAMES = 0.2;
+// Pixels between names beside and above each other, so that they spread over the map.
+const GAPS = [24, 14];
 const LEVELS = 3; // steps between one zoom and its double
 
 export class Labels {
@@ -70,6 +74,10 @@ export class Labels {
     const down = (scatter.down / scatter.scale) * scale;
     const mark = 3.2 * scatter.radiusAt(scale) ** 2;
     const found = [];
+    // Closest by, every topic has its name: there is room for all.
+    const close = scale > 24;
+    const [beside, above] = close ? [4, 2] : GAPS;
+    let room = MOST_NAMES * across * down;
     // At the first sight nothing hangs over the edge.
     const edge = scale < 1.2 ? [(scatter.width - across) / 2, (scatter.height - down) / 2] : null;
     for (const topic of this.topics) {
@@ -89,8 +97,8 @@ export class Labels {
           const [cx, cy] = [x + dx, y + dy];
           if (edge && (cx - half < -edge[0] || cx + half > across + edge[0]
             || cy - high < -edge[1] || cy + high > down + edge[1])) continue;
-          if (found.some((box) => Math.abs(box.cx - cx) < box.half + half + 4
-            && Math.abs(box.cy - cy) < box.high + high + 2)) continue;
+          if (found.some((box) => Math.abs(box.cx - cx) < box.half + half + beside
+            && Math.abs(box.cy - cy) < box.high + high + above)) continue;
           const points = this.count((cx - half) / across, (cy - high) / down, (cx + half) / across, (cy + high) / down);
           const covered = 1 - Math.exp((-points * mark) / (4 * half * high));
           const cost = covered + radius / FAR;
@@ -98,9 +106,10 @@ export class Labels {
         }
         if (best && best.cost < RINGS[ring] / FAR) break;
       }
-      // Closest by, every topic has its name: there is room for all.
-      const least = scale > 24 ? 1.1 : MOST_COVERED;
-      if (best && best.covered <= least) found.push({ topic, lines, half, high, ...best });
+      if (!best || (best.covered > MOST_COVERED && !close)) continue;
+      found.push({ topic, lines, half, high, ...best });
+      room -= 4 * half * high;
+      if (room < 0) break;
     }
     return found;
   }
