@@ -94,6 +94,8 @@ def test_pairs_of_gensim():
         ([], "there are no documents"),
         ({"a": 1}, "there are no documents in a dict"),
         ("a whole text", "Texts are given as a list"),
+        ("a whole text\n" * 99, "Texts are given as a list"),
+        ("word " * 999, "Texts are given as a list"),
         (np.eye(3), r"4 topics are more than the 3 documents.*Topics\(1\)"),
     ],
 )
@@ -121,8 +123,8 @@ def test_columns_that_are_wrong(topics):
         Topics(2).fit(pandas.DataFrame({"text": ["fox", None]}))
     with pytest.raises(DataError, match=r"A topic is a whole number. Got '3'"):
         topics.words("3")
-    frame = pandas.DataFrame({"body": TEXTS})
-    with pytest.raises(DataError, match=r"no column 'text'.*It has 'body'"):
+    frame = pandas.DataFrame({"words": TEXTS})
+    with pytest.raises(DataError, match=r"no column 'text'.*It has 'words'"):
         Topics(2).fit(frame)
     with pytest.raises(DataError, match="no file or data frame"):
         Topics(2).fit(TEXTS, label="kind")
@@ -151,6 +153,11 @@ def test_documents_of_a_topic_are_in_the_order_of_their_shares(topics):
     assert found[0]["title"].split()[0] in ("Land", "Sea")
     with pytest.raises(DataError, match="There is no topic 7; topics are 0 to 1"):
         topics.documents(7)
+
+
+def test_topics_to_merge_are_a_list(topics):
+    with pytest.raises(DataError, match=r"as a list, such as \[1, 4\]"):
+        topics.merge(0, 1)
 
 
 def test_search(topics):
@@ -351,6 +358,8 @@ def test_other_parameters_get_the_right_name(name, hint):
         ("get_topic_info", r"table\(\)"),
         ("get_document_topics", r"transform\(texts\)"),
         ("visualize_documents", r"map\(\), or plot\('map'\)"),
+        ("topics_", r"data_\.main_topics\(\)"),
+        ("num_topics", r"data_\.n_topics"),
         ("nonsense", "$"),
     ],
 )

@@ -91,7 +91,11 @@ def _refused(named: Mapping[str, Any], found: Any) -> Any:
 
 def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
     place = Path(path)
-    if not place.exists():
+    try:
+        there = place.exists()
+    except OSError:  # a whole text is longer than a name may be
+        there = False
+    if not there:
         raise DataError(
             f"there is no file or folder {str(path)[:80]!r}. Texts are given as a "
             "list, one string per document."

@@ -368,6 +368,8 @@ class Topics(TransformerMixin, BaseEstimator):
         """Make one topic of several; topics behind the others move up."""
         from topicfold.editing import merge_topics
 
+        if isinstance(topics, int | np.integer):
+            raise DataError("topics to merge are given as a list, such as [1, 4].")
         return self._edited(merge_topics(self._saved().model, topics, name=name))
 
     def drop(self, topics: Sequence[int] | int) -> Self:
