@@ -35,12 +35,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold import LDA, PLSA, TopicData, corpus
+from topicfold.choosing.measuring import ScoreFile
+from topicfold.cli.label import with_answers
 from topicfold.cli.main import app
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import TopicfoldError
 from topicfold.learn import Checkpoint, Resume
 from topicfold.persistence.model_folder import load_model_folder, report_file
 from topicfold.search import TopicIndex
+from topicfold.topics import Topics
 
 KILLED = 77
 FAILED = 78
@@ -358,8 +361,102 @@ def _fit(*options: Any, name: str = "model") -> Callable[[Path], None]:
     return act
 
 
+def _label(place: Path) -> None:
+    """Give one answer, if it is not there."""
+    file = place / "labels.csv"
+    if "fish" not in _labels(place):
+        sys.stdin = io.StringIO("+fish\n")
+        words = ("--min-df", 1, "--max-df", "1.0", "--jobs", 1)
+        command("label", place / "old.txt", file, "-n", 1, *words)
+
+
+def _labels(place: Path) -> list[str]:
+    names = [str(d) for d in range(len(OLD_LINES))]
+    return sorted(with_answers(None, place / "labels.csv", names))
+
+
+def _answered(place: Path) -> None:
+    _lines(place)
+    (place / "labels.csv").write_text("id,label\n0,land\n")
+
+
+def _update(place: Path) -> None:
+    """Add documents, if they are not there; else only the report may be missing."""
+    saved = load_model_folder(place / "model")
+    if saved.counts.shape[0] == len(OLD_LINES):
+        command("update", place / "model", place / "new.txt", "--quiet")
+    else:
+        command("report", place / "model")
+
+
+def _authors(place: Path) -> None:
+    for name, lines in (("old.csv", OLD_LINES), ("new.csv", NEW_LINES)):
+        rows = [f'"{text}",{text.split()[0]};Bob' for text in lines]
+        (place / name).write_text("text,author\n" + "\n".join(rows) + "\n")
+    _fit_authors(place, "old.csv")
+
+
+def _fit_authors(place: Path, name: str) -> None:
+    flags = ("--authors", "author", "--force", *SMALL)
+    command("fit", place / name, "-k", 2, "-o", place / "model", *flags)
+
+
+def _authors_of(place: Path) -> Any:
+    side = load_model_folder(place / "model").model.sides_[0]
+    return _model(place), side.names_.tolist(), _arrays(side.entity_topics_)
+
+
+def _topics(place: Path, lines: list[str]) -> None:
+    model = LDA(2, max_iter=2, random_state=0)
+    topics = Topics(2, model, min_df=1, max_df=1.0).fit(lines)
+    topics.save(place / "model")
+    topics.report(place / "model" / "report.html")
+
+
+def _ten(place: Path) -> None:
+    _lines(place, "ten.txt", [*OLD_LINES, *NEW_LINES] * 2)
+
+
+def _compare(place: Path) -> None:
+    words = ("--min-df", 1, "--max-df", "1.0", "--jobs", 1, "--quiet", "-k", 2)
+    file = place / "scores.jsonl"
+    command("compare", place / "ten.txt", "--models", "plsa", "-o", file, *words)
+
+
+def _choose(place: Path) -> None:
+    words = ("--min-df", 1, "--max-df", "1.0", "--quiet", "--restarts", 1)
+    picture = ("--plot", place / "k.png", "--topics", "2,3")
+    command("choose-k", place / "ten.txt", *picture, *words)
+
+
+def _classify(place: Path) -> None:
+    command("classify", place / "model", place / "new.jsonl", "-o", place / "out.csv")
+
+
 SCENARIOS: dict[str, Scenario] = {
     "fit": Scenario(_both, _fit(), _model),
+    "fit --authors": Scenario(
+        _authors, lambda place: _fit_authors(place, "new.csv"), _authors_of
+    ),
+    "label": Scenario(_answered, _label, _labels),
+    "label, first answer": Scenario(_lines, _label, _labels),
+    "update": Scenario(_fitted, _update, _model),
+    "Topics.save": Scenario(
+        lambda place: _topics(place, OLD_LINES),
+        lambda place: _topics(place, NEW_LINES),
+        _model,
+    ),
+    "compare -o": Scenario(
+        _ten,
+        _compare,
+        lambda place: sorted(ScoreFile(place / "scores.jsonl").scores),
+    ),
+    "choose-k --plot": Scenario(
+        _ten, _choose, lambda place: _arrays(_bytes(place / "k.png"))
+    ),
+    "classify -o": Scenario(
+        _fitted_classifier, _classify, lambda place: _arrays(_bytes(place / "out.csv"))
+    ),
     "fit --force": Scenario(_fitted, _fit(), _model),
     "fit --force --no-report": Scenario(_fitted, _fit("--no-report"), _model),
     "fit --force, one file": Scenario(

@@ -13,6 +13,8 @@ RUNNER = Path(__file__).parent / "crash_points.py"
 CHEAP = [
     "fit --force",
     "edit --force",
+    "label",
+    "update",
     "report",
     "transform -o .csv",
     "convert to out.mtx",

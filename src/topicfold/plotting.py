@@ -221,7 +221,7 @@ def plot(data: TopicData, kind: str = "words", path: Any = None, **options: Any)
         )
     figure = _KINDS[kind](data, **options)
     if path is not None:
-        figure.savefig(path)
+        figure.write(path)
     return figure
 
 

@@ -355,3 +355,11 @@ def test_a_close_decision_says_so():
     assert "too close to tell apart" in recommend([a, b], None)
     clear = score("PLSA", perplexity=95.0, coherence=0.2, stability=0.8)
     assert "too close" not in recommend([a, clear], None)
+
+
+def test_a_picture_of_another_kind_is_refused(tmp_path, corpus):
+    pytest.importorskip("matplotlib")
+    found = compare(corpus, ["PLSA"], n_components=3)
+    with pytest.raises(DataError, match=r"ending in \.png"):
+        found.plot(tmp_path / "scores.docx")
+    assert not list(tmp_path.iterdir())

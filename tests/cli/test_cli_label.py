@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import csv
+import json
 
 import pytest
 
@@ -110,3 +111,26 @@ def test_documents_without_texts_are_shown_by_words(
     assert "1/2" in result.stdout
     assert any(word in result.stdout for word in ("fox sky", "sea sky", "fox sea"))
     assert len(read(tmp_path / "labels.csv")) == 1
+
+
+@pytest.mark.parametrize("left", ["", "id,label", "id,label\r\n5,land"])
+def test_a_file_that_a_killed_command_or_an_editor_left(
+    cli, mails, answers, tmp_path, left
+):
+    file = tmp_path / "labels.csv"
+    file.write_bytes(left.encode())
+    answers("land")
+    result = cli("label", mails, file, "--classes", "land,sea", *OPTIONS)
+    if not left:
+        assert "does not begin with the columns id,label" in result.stderr
+        return
+    assert result.exit_code == 0, result.stderr
+    assert [row["label"] for row in read(file)] == ["land"] * (1 + left.count("land"))
+
+
+def test_ids_that_a_file_cannot_hold(cli, check_error, tmp_path):
+    rows = [{"id": f"a{i}\ud800", "text": "red fox"} for i in range(3)]
+    file = tmp_path / "odd.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    words = ("--min-df", 1, "--max-df", "1.0")
+    check_error(cli("label", file, tmp_path / "labels.csv", *words), "Name another")

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from topicfold.choosing.measuring import (
 from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
+from topicfold.persistence.atomic import write_atomically
 from topicfold.registry import ModelEntry, find_model
 
 __all__ = ["Comparison", "ModelScore", "compare", "format_score", "recommend"]
@@ -183,7 +185,7 @@ class Comparison:
             less = name in ("perplexity", "copies", "seconds")
             axes.set_title(name + " (less is better)" * less, fontsize=9)
         if path is not None:
-            figure.savefig(path)
+            figure.write(path)
         return figure
 
 
@@ -199,6 +201,17 @@ def load_figure() -> Any:
             stream = io.BytesIO()
             self.savefig(stream, format="png", dpi=100)
             return stream.getvalue()
+
+        def write(self, path: Any) -> None:
+            """Save it to a file, whole or not at all."""
+            file = Path(path)
+            kind = file.suffix.lower().removeprefix(".")
+            if kind not in ("png", "svg", "pdf"):
+                raise DataError(
+                    f"{file} is not the name of a picture. Give one ending in .png, "
+                    ".svg or .pdf."
+                )
+            write_atomically(file, lambda to: self.savefig(to, format=kind))
 
     return ShownFigure
 

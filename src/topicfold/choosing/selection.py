@@ -145,7 +145,7 @@ class Selection:
             axes.axvline(self.suggested(), color="0.8", zorder=0)
             axes.set(xlabel="topics", title=title)
         if path is not None:
-            figure.savefig(path)
+            figure.write(path)
         return figure
 
     def _used(self) -> list[tuple[str, str]]:

@@ -57,6 +57,12 @@ def label(
     """
     found, _ = inputs.read_corpus(source, options)
     corpus = inputs.in_memory(found, source)
+    for name in document_names(corpus):
+        if name != printable(name):  # the file would not give it back
+            raise CommandError(
+                f"the id {name!r} has signs that a line of a file cannot hold. Name "
+                "another column with --id."
+            )
     labels = with_answers(corpus.labels, file, document_names(corpus))
     names = [name.strip() for name in classes.split(",") if name.strip()]
     names = list(dict.fromkeys([*names, *sorted(set(labels) - {""})]))
@@ -128,13 +134,14 @@ def with_answers(
 
 
 def _append(file: Path, name: str, answer: str) -> None:
-    """Save one answer at the end of the file."""
-    new = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        if new:
-            writer.writerow(_HEAD)
-        writer.writerow((name, answer))
+    """Save one answer at the end of the file, which is there whole at any time."""
+    from topicfold.persistence.atomic import write_atomically
+
+    old = inputs.file_text(file).rstrip("\n") if file.exists() else ",".join(_HEAD)
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerow((name, answer))
+    content = f"{old}\n{stream.getvalue()}".encode()
+    write_atomically(file, lambda to: to.write_bytes(content))
 
 
 def _next_documents(
