@@ -60,7 +60,7 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
 
     Its word distribution is their mean, weighted by their sizes; its share of every
     document is the sum of theirs. It takes the place of the first of them; topics
-    behind the others move up.
+    after the others move up.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def drop_topics(model: Any, topics: Iterable[int]) -> Any:
     """Remove topics; what is left of every mixture is scaled to sum 1.
 
     A document that had nothing but the dropped topics gets the uniform mixture. The
-    topics behind a dropped one move up.
+    topics after a dropped one move up.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def split_topic(
 
     The counts that belong to the topic, ``X_dw p(k|d,w)``, are a corpus of their own;
     PLSA finds `n_topics` topics in it. The first takes the topic's number, the others
-    follow behind the last; all other topics stay as they are.
+    come after the last topic; all other topics stay as they are.
 
     Parameters
     ----------

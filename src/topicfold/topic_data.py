@@ -242,7 +242,7 @@ class TopicData:
         """Return the topic's own name, or the three terms that mark it most.
 
         Terms are ranked with a relevance of 0.6 (see `top_terms`), so that words
-        common to all topics do not stand in every name.
+        common to all topics are not in every name.
         """
         if not isinstance(topic, int | np.integer) or isinstance(topic, bool):
             raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
@@ -495,7 +495,7 @@ def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
             and pairs.size
             and not 0 <= pairs.min() <= pairs.max() < most
         ):
-            yield f"the side table {side.name!r} links documents that there are not"
+            yield f"the side table {side.name!r} links documents that do not exist"
     lengths, times = usable.get("doc_lengths"), usable.get("times")
     if lengths is not None and not (np.isfinite(lengths) & (lengths >= 0)).all():
         yield "doc_lengths must be finite and not negative"

@@ -51,7 +51,7 @@ def test_existing_output(cli, check_error, docs, tmp_path):
     out = tmp_path / "out.mtx"
     out.write_text("mine")
     convert = ("convert", tmp_path / "in.ldac", out)
-    check_error(cli(*convert), "is there already", "--force")
+    check_error(cli(*convert), "already exists", "--force")
     assert out.read_text() == "mine"
     assert cli(*convert, "--force").exit_code == 0
     same(docs, corpus.read(out))

@@ -96,7 +96,7 @@ def test_corpora_path(tmp_path, monkeypatch):
     monkeypatch.setenv("TOPICFOLD_CORPORA", str(tmp_path))
     assert corpora_path() == tmp_path
     monkeypatch.setenv("TOPICFOLD_CORPORA", str(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match="is no folder"):
+    with pytest.raises(DataError, match="is not a folder"):
         corpora_path()
 
 

@@ -187,8 +187,8 @@ REAL = MM.replace("integer", "real")
         ("t.ldac", "1 999999999999:1\n", "would have 1,000,000,000,000 words"),
         ("t.ldac", "2 0:999999999999999999 0:1", None),
         ("t.ldac", "20" + " 0:999999999999999999" * 20, "too large to add up"),
-        ("t.uci", "2\nx\n", "line 2: 'x' is no size"),
-        ("t.uci", "2\n", "is no size"),
+        ("t.uci", "2\nx\n", "line 2: 'x' is not a size"),
+        ("t.uci", "2\n", "is not a size"),
         (
             "t.uci",
             "1\n1\n2\n1 1 1\n",
@@ -289,7 +289,7 @@ def test_full_disk_leaves_nothing(tiny, tmp_path, monkeypatch):
 
 def test_replacing(tiny, tmp_path):
     file = write(tiny, tmp_path / "t.mtx")
-    with pytest.raises(DataError, match=r"t.mtx is there already.*replace=True\."):
+    with pytest.raises(DataError, match=r"t.mtx already exists.*replace=True\."):
         write(tiny, file)
     plain = dataclasses.replace(tiny, labels=None, ids=None)
     write(plain, file, replace=True)
@@ -299,7 +299,7 @@ def test_replacing(tiny, tmp_path):
     write(plain, folder, replace=True)
     same(plain, read(folder))
     (tmp_path / "photos").mkdir()
-    with pytest.raises(DataError, match="is there already"):
+    with pytest.raises(DataError, match="already exists"):
         write(tiny, tmp_path / "photos", format="folder", replace=True)
 
 

@@ -209,7 +209,7 @@ def test_bad_lines_are_skipped_when_asked(tmp_path, name, content, texts):
 def test_bad_files_are_skipped_when_asked(tmp_path):
     write(tmp_path / "a.txt", "fine")
     write(tmp_path / "b.txt", b"PK\x03\x04\0\0")
-    with pytest.raises(DataError, match=r"b.txt is no text: it is a ZIP archive"):
+    with pytest.raises(DataError, match=r"b.txt is not text: it is a ZIP archive"):
         read_texts(tmp_path)
     with pytest.warns(DataWarning, match="1 bad files"):
         assert read_texts(tmp_path, skip_bad_lines=True).texts == ["fine"]
@@ -237,7 +237,7 @@ def test_bad_files_are_skipped_when_asked(tmp_path):
         ),
         ("a.csv", "text,text\nx,y\n", "2 columns named 'text'"),
         ("a.csv", 'text,label\nx,y\n"open,y\nmore,z\n', "line 3: a quote is opened"),
-        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "is no text: it is a binary file"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "is not text: it is a binary file"),
         ("a.txt", b"%PDF-1.4\n%\xe2\xe3", "is a PDF file"),
         ("a.docx", b"PK", "suffix '.docx'"),
         ("a.jsonl.gz", b"no gzip", "cannot be read"),
@@ -273,7 +273,7 @@ def test_options_that_do_not_fit(tmp_path):
         read_texts(lines, label="class")
     with pytest.raises(DataError, match=r"no column 'clas'. Did you mean 'class'"):
         read_texts(records, label="clas")
-    with pytest.raises(DataError, match="no format of texts"):
+    with pytest.raises(DataError, match="not a text format"):
         read_texts(lines, format="docx")
     with pytest.raises(DataError, match="is a file, which does not fit"):
         read_texts(lines, format="files")
@@ -362,7 +362,7 @@ def test_tables_come_back_as_they_were_written(tmp_path_factory, rows, kind):
 
 def test_a_zero_byte_far_behind_is_no_text(tmp_path):
     file = write(tmp_path / "a.txt", b"red fox\n" * 200_000 + b"\0\0\n")
-    with pytest.raises(DataError, match="is no text: it is a binary file"):
+    with pytest.raises(DataError, match="is not text: it is a binary file"):
         read_texts(file)
 
 

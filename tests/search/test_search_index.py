@@ -323,9 +323,9 @@ def test_bad_indexes():
     named = TopicIndex(model).add(COUNTS, ids=IDS)
     with pytest.raises(DataError, match="Give ids"):
         named.add(COUNTS)
-    with pytest.raises(DataError, match="'d0' is there twice"):
+    with pytest.raises(DataError, match="'d0' occurs twice"):
         named.add(COUNTS[:1], ids=["d0"])
-    with pytest.raises(DataError, match="'x' is there twice"):
+    with pytest.raises(DataError, match="'x' occurs twice"):
         named.add(COUNTS[:2], ids=["x", "x"])
     with pytest.raises(DataError, match="1 names for 2"):
         named.add(COUNTS[:2], ids=["x"])

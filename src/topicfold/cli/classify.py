@@ -237,7 +237,7 @@ def _checked_labels(labels: Sequence[str | None] | None) -> Any:
 
 
 class _Asked(NamedTuple):
-    """What to write of each document beside its class."""
+    """What to write about each document besides its class."""
 
     n_words: int
     proba: bool

@@ -55,7 +55,7 @@ def convert(
       npz       SciPy's sparse matrix (.npz)
       folder    counts.npz, vocab.txt and more (a name without suffix)
 
-    Words, labels and ids that a format has no place for are written beside it, one per
+    Words, labels and ids that a format cannot hold are written beside it, one per
     line: OUT.vocab, OUT.labels, OUT.ids. Texts can also become jsonl, and blocks: a
     matrix on disk for texts larger than memory, which topicfold fit reads.
 

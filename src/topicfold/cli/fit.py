@@ -119,7 +119,7 @@ def fit(
     INPUT is a folder of .txt files (sub-folders are labels), a .txt file with one
     document per line, a .csv, .tsv, .json, .jsonl, .xlsx or .parquet file with a column
     "text", counts in any format of topicfold convert, or the word docs: the built-in
-    corpus. A column "title" stands above the text; a column of dates is the time.
+    corpus. A column "title" is put above the text; a column of dates is the time.
 
     [bold]Models[/bold]
     {models}

@@ -159,8 +159,8 @@ class TextOptions:
         bool,
         _words(
             "--phrases",
-            help="Count words that stand together more often than chance as one term, "
-            'such as "neural network".',
+            help="Count words that occur together more often than by chance as one "
+            'term, such as "neural network".',
         ),
     ] = False
     stem: Annotated[
@@ -233,7 +233,7 @@ class TextOptions:
 WORD_OPTIONS = (
     *("min_df", "max_df", "max_features", "stop_words", "ngrams", "phrases", "stem"),
 )
-# Where documents are no more than an option of a command: what it does without.
+# What a command goes without where documents are only an option of it.
 BESIDE = ("format", "label", "time", *WORD_OPTIONS)
 
 
@@ -367,7 +367,7 @@ def read_corpus(
     extra: Sequence[str] = (),
     quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
-    """Read the documents to fit, and columns beside; return also how text was cut."""
+    """Read the documents to fit, with extra columns; return also how text was cut."""
     from topicfold.corpus.files import count_texts
     from topicfold.corpus.texts import read_texts
 

@@ -459,7 +459,7 @@ def _unreadable(path: str, error: BaseException) -> DataError:
 def _checked_index(
     arrays: dict[str, Any], dtype: Any, source: Path
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an index, or say which of them cannot be."""
+    """Return the arrays of an index, or say which of them is impossible."""
     # Version 0.1.0 wrote no checksums.
     found = {"block_checksums": np.full(len(arrays.get("block_rows", ())), -1)} | arrays
     for names in (_PER_BLOCK, ("document_frequencies", "term_totals")):

@@ -125,8 +125,8 @@ def load_docs(
         Only these classes, in the order of the corpus. The name of a package
         (``"sklearn"``) means all classes below it and itself.
     min_df, max_df : int or float, default=3 and 0.3
-        Keep words that occur in at least and at most so many documents (of the
-        subset); a float is a share of the documents.
+        Keep words that occur in at least `min_df` and at most `max_df` documents (of
+        the subset); a float is a share of the documents.
     cached : bool, default=True
         Read and write the user's cache folder (see `cache_path`): the first call
         takes some seconds, later ones a fraction of one.
@@ -312,7 +312,7 @@ def _rows_of(labels: list[str], subset: str | Iterable[str]) -> list[int]:
         if not found:
             near = difflib.get_close_matches(name, classes) or classes
             raise DataError(
-                f"subset has {name!r}, which is no class of the built-in corpus. "
+                f"subset has {name!r}, which is not a class of the built-in corpus. "
                 f"Did you mean {', '.join(near)}?"
             )
         wanted |= found

@@ -107,8 +107,8 @@ def vectorize_file(
     reading = taken(options, ("format", *READING_OPTIONS))
     if reading.get("extra"):
         raise DataError(
-            "blocks on disk keep no extra columns. Read them beside, with "
-            "read_texts(..., extra=...)."
+            "blocks on disk keep no extra columns. Read them with "
+            "read_texts(..., extra=...) instead."
         )
     known = Known(place, own_ids=reading.get("id") is not None)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -198,7 +198,7 @@ def open_disk_corpus(path: str | os.PathLike[str], *, name: str = "") -> DiskCor
 def open_corpus(
     path: str | os.PathLike[str], *, format: str | None = None, **options: Any
 ) -> Corpus | DiskCorpus:
-    """Open whatever is there: a folder of blocks, or all that `read` reads."""
+    """Open a folder of blocks, or anything that `read` reads."""
     if format == BLOCKS or (format is None and is_block_folder(path)):
         return open_disk_corpus(path)
     return read(path, format=format, **options)

@@ -160,7 +160,7 @@ def write(
     if not corpus.n_documents or not corpus.n_terms:
         raise DataError(
             f"the corpus has {corpus.n_documents} documents and {corpus.n_terms} "
-            "words; there is nothing to write."
+            "words, so there is nothing to write."
         )
     if place.suffix.lower() == ".zst" or (kind == "npz" and place.suffix == ".gz"):
         raise DataError(f"{place} cannot be compressed like that. Change its suffix.")
@@ -184,7 +184,7 @@ def format_of(path: Path, *, written: bool = False) -> str:
         if path.suffix == "":
             return FOLDER
         raise DataError(
-            f"{path.name!r} does not show a format to write. Say which with "
+            f"{path.name!r} does not show the format to write. Say which with "
             f"format=...: one of {', '.join(WRITTEN)}."
         )
     return text_format(path)
@@ -209,7 +209,7 @@ def check_free(path: Path, *, replace: bool) -> None:
     taken = [file for file in every if file.exists()]
     if taken and not replace:
         raise DataError(
-            f"{taken[0]} is there already. Choose another name, or replace it with "
+            f"{taken[0]} already exists. Choose another name, or replace it with "
             "replace=True."
         )
 
@@ -254,7 +254,7 @@ def _write_matrix(
 ) -> dict[str, list[str]]:
     side = format.write(corpus, draft)
     side["vocab"] = corpus.vocabulary
-    # Labels and ids that stand in the file itself are not written twice.
+    # Labels and ids that are in the file itself are not written twice.
     inside = {"svmlight": ("labels",), "mallet": ("labels", "ids")}
     for name in SIDES[1:]:
         values = getattr(corpus, name)

@@ -63,8 +63,8 @@ def corpora_path() -> Path | None:
     path = Path(named).expanduser()
     if not path.is_dir():
         raise DataError(
-            f"TOPICFOLD_CORPORA names {path}, which is no folder. Set it to the folder "
-            "that holds one folder per corpus, or unset it."
+            f"TOPICFOLD_CORPORA names {path}, which is not a folder. Set it to the "
+            "folder that holds one folder per corpus, or unset it."
         )
     return path
 
@@ -100,7 +100,7 @@ def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
     for required in ("counts.npz", "vocab.txt"):
         if not (folder / required).is_file():
             raise DataError(
-                f"{folder} is no corpus folder: it has no {required}. It needs "
+                f"{folder} is not a corpus folder: it has no {required}. It needs "
                 "counts.npz and vocab.txt."
             )
     counts = load_counts(folder / "counts.npz")
@@ -147,7 +147,7 @@ def save_folder(
     folder = Path(path)
     if folder.exists() and not (replace and (folder / "counts.npz").is_file()):
         raise DataError(
-            f"{folder} is there already. Choose another name; a corpus folder is "
+            f"{folder} already exists. Choose another name; a corpus folder is "
             "replaced with replace=True."
         )
     try:
@@ -202,7 +202,7 @@ def _load_texts(file: Path, n_documents: int) -> dict[str, list[str]]:
     check_length(file, records, n_documents, _ROWS)
     for number, record in records:
         if not isinstance(record.get("text"), str):
-            raise DataError(f'{file}, line {number}: the field "text" is no string.')
+            raise DataError(f'{file}, line {number}: the field "text" is not a string.')
     fields = {"texts": [record["text"] for _, record in records]}
     if all("id" in record for _, record in records):
         fields["ids"] = [str(record["id"]) for _, record in records]

@@ -83,8 +83,8 @@ def _refused(named: Mapping[str, Any], found: Any) -> Any:
     """Refuse columns where there are none."""
     if named:
         raise DataError(
-            f"{', '.join(named)} names a column, and the documents are no file or data "
-            "frame. Leave it out; labels are the second argument of fit."
+            f"{', '.join(named)} names a column, but the documents are not a file or "
+            "data frame. Leave it out; labels are the second argument of fit."
         )
     return found
 

@@ -107,7 +107,7 @@ def detect_encoding(path: Path) -> str:
     """Return the encoding of a text file, from all of its bytes.
 
     A guess other than UTF-8 or that of a byte order mark is said in a warning; a file
-    that is no text is an error.
+    that is not text is an error.
     """
     if not path.is_file():  # a pipe can be read only once
         return UTF8
@@ -246,12 +246,12 @@ def _encoding_of_mark(raw: bytes) -> str | None:
 
 
 def _check_is_text(raw: bytes, path: Path) -> None:
-    """Refuse what is no text: a file with zero bytes, or of a kind that is known."""
+    """Refuse what is not text: a file with zero bytes, or of a known binary kind."""
     kind = next((k for mark, k in _NO_TEXT.items() if raw.startswith(mark)), None)
     if kind is None and b"\0" in raw:
         kind = "a binary file, or UTF-16 text without its mark (encoding='utf-16-le')"
     if kind is not None:
-        raise DataError(f"{path} is no text: it is {kind}. Export it as text first.")
+        raise DataError(f"{path} is not text: it is {kind}. Export it as text first.")
 
 
 def warn_fallback(what: str) -> None:

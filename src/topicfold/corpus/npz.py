@@ -35,7 +35,7 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-# Above this size a file may unpack to at most so many times its own size.
+# Above this size a file may unpack to at most this many times its own size.
 _ALWAYS_FINE = 2**30
 _MOST_PACKED = 200
 # Above this size a matrix must be as large as its entries suggest, so that one wrong
@@ -75,7 +75,7 @@ def load_counts(path: Path) -> sparse.csr_matrix:
     except DataError:
         raise
     except DAMAGE as error:
-        # NumPy's own words advise to unpickle what is no matrix.
+        # NumPy's own message advises to unpickle what is not a matrix.
         reason = "" if "allow_pickle=" in str(error) else f" ({str(error).rstrip('.')})"
         raise DataError(f"{path} is not a sparse matrix{reason}. {advice}") from error
     data, indices, indptr, shape = parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Phrases: words that stand together more often than chance, counted as one term.
+"""Phrases: words that occur together more often than by chance, counted as one term.
 
 After ToPMine (El-Kishky, Song, Wang, Voss & Han 2014, doi:10.14778/2735508.2735519):
 groups of words that follow each other grow while they are frequent and significant.
@@ -13,8 +13,8 @@ from itertools import pairwise
 
 Words = Sequence[str]
 
-# A phrase occurs at least so often, and exceeds what chance expects by so many standard
-# deviations; it has at most so many words.
+# The least count of a phrase, by how many standard deviations it must exceed what
+# chance expects, and the most words that it may have.
 MIN_COUNT = 5
 SIGNIFICANCE = 3.0
 LONGEST = 4

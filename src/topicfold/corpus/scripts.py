@@ -20,7 +20,7 @@ _CUTTERS = {
     "Thai or Lao": "pythainlp.word_tokenize",
     "Burmese or Khmer": "pyidaungsu.tokenize or khmernltk.word_tokenize",
 }
-# Words looked at, and their mean length above which they are no words.
+# How many words are looked at, and the mean length above which they are phrases.
 _LOOKED_AT = 2000
 _LONGEST_WORD = 4.5
 

@@ -70,7 +70,7 @@ _USUAL = {
         "created_at",
     ),
 }
-# A title that stands before the text, if no column of text is named.
+# A title that comes before the text, if no column of text is named.
 _TITLE = "title"
 _EXTRA = "extra"
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
@@ -321,7 +321,7 @@ def text_format(path: Path, format: str | None = None) -> str:
     """Return what kind of text a place holds, from its name."""
     if format is not None and format not in TEXT_FORMATS:
         raise DataError(
-            f"format={format!r} is no format of texts. Give one of "
+            f"format={format!r} is not a text format. Give one of "
             f"{', '.join(TEXT_FORMATS)}."
         )
     if not path.exists():
@@ -348,7 +348,7 @@ def plain_suffix(path: Path) -> str:
 
 
 class Known:
-    """What is known of documents beside their text, gathered and checked."""
+    """What is known of documents apart from their text, gathered and checked."""
 
     def __init__(self, path: Path, own_ids: bool) -> None:
         self.path = path
@@ -561,7 +561,7 @@ def _joined(parts: Iterable[Any]) -> str:
 
 
 def _listed(value: Any) -> str:
-    """Return a value of another column as text, those of a list behind each other."""
+    """Return a value of another column as text; items of a list are joined."""
     values = value if isinstance(value, list) else [value]
     return "; ".join(_plain(item) or "" for item in values)
 
@@ -590,7 +590,7 @@ def _whole_json_records(source: _Source) -> Iterator[Record]:
     try:
         value = json.loads("\n".join(lines))
     except (ValueError, RecursionError) as error:
-        # Many a file of JSON lines is called .json.
+        # Many files of JSON lines are called .json.
         if lines and lines[0].lstrip().startswith("{"):
             return _all_named(source, json_objects(enumerate(lines, 1), source.bad))
         raise DataError(f"{source.path} is not valid JSON ({error}).") from error
@@ -671,7 +671,7 @@ def _sheet_records(source: _Source) -> Iterator[Record]:
 def _table_records(source: _Source) -> Iterator[Record]:
     """Yield the rows of a CSV or TSV file; the first line has the names."""
     path, bad = source.path, source.bad
-    # The module's own limit is below the length of many a document.
+    # Many documents are longer than the module's own limit.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     place = _Place(source)
     header_line = next((line for line in place if line.strip()), None)

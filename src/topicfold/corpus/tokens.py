@@ -226,7 +226,7 @@ def stop_word_list(stop_words: Any) -> list[str]:
             f"stop_words is of type {type(stop_words).__name__}. Give a list of words."
         ) from error
     if not all(isinstance(word, str) for word in words):
-        raise DataError("stop_words has something that is no string. Give words.")
+        raise DataError("stop_words holds something that is not a string. Give words.")
     return words
 
 
@@ -251,7 +251,7 @@ def _of_language(name: str) -> list[str]:
         near = difflib.get_close_matches(language, known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise DataError(
-            f"stop_words={name!r} is no language with stop words.{hint} Give one of "
+            f"stop_words={name!r} is not a language with stop words.{hint} Give one of "
             f"{', '.join(known)}, a list of words or None."
         )
     return list(package.get_stop_words(language))
@@ -267,7 +267,7 @@ def stemmer(language: str | None) -> Callable[[str], str] | None:
     known = sorted(snowballstemmer.algorithms())
     if language not in known:
         raise DataError(
-            f"stem={language!r} is no language that can be stemmed. Give one of "
+            f"stem={language!r} is not a language that can be stemmed. Give one of "
             f"{', '.join(known)}."
         )
     stem: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord

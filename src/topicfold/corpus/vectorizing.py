@@ -84,10 +84,10 @@ def vectorize(
     texts : iterable of str
         One string per document; an empty one gives an empty row.
     min_df, max_df : int or float, default=2 and 0.5
-        Keep words that occur in at least and at most so many documents; a float is a
-        share of the documents.
+        Keep words that occur in at least `min_df` and at most `max_df` documents; a
+        float is a share of the documents.
     max_features : int, optional
-        Keep only so many words, the most frequent.
+        Keep at most this many words, the most frequent ones.
     stop_words : str, iterable of str or None, default="english"
         Words to leave out: a language, such as "german" or "de" (all but English need
         ``pip install 'topicfold[languages]'``), or the words, which are cut and
@@ -100,10 +100,10 @@ def vectorize(
         "german". The vocabulary has the most frequent word of each stem. Needs
         ``pip install snowballstemmer``.
     tokens : {"words", "spaces"} or callable, default="words"
-        How to cut: "words" as `words_of`; "spaces" takes what stands between white
+        How to cut: "words" as `words_of`; "spaces" takes what is between white
         space as it is; a function takes a text and returns its words.
     phrases : bool, default=False
-        Count words that stand together more often than chance, such as "neural
+        Count words that occur together more often than by chance, such as "neural
         network", as one term (`topicfold.corpus.phrases`); up to four words, which
         are not counted singly there. The words of all texts are kept in memory.
     vocabulary : sequence of str, optional
@@ -305,7 +305,7 @@ class WordCounter:
             if known is None:
                 self._spellings = Counter()
             for word, number in list((known or {}).items()):
-                # Terms are words that stand for their stem.
+                # Terms are words that represent their stem.
                 known.setdefault(" ".join(map(stem_of, word.split(" "))), number)  # type: ignore[union-attr]
         if self._longest == 1:
             self._numbers = _Numbers(read, known)
@@ -321,7 +321,7 @@ class WordCounter:
         if self._spellings is None:
             return words
         shown: dict[str, str] = {}
-        # Of spellings as frequent, the one that sorts first.
+        # Of equally frequent spellings, the one that sorts first.
         for run, _ in sorted(self._spellings.items(), key=lambda x: (-x[1], x[0])):
             stem, word = self._read(run), self._read_word(run)
             if stem is not None and word is not None:
@@ -393,7 +393,7 @@ class Bounds:
                 )
         most = self.max_features
         if most is not None and not (_is_whole(most) and most >= 1):
-            raise DataError(f"max_features={most!r} is no whole number above 0.")
+            raise DataError(f"max_features={most!r} is not a whole number above 0.")
 
     def limits(self, n_documents: int) -> tuple[float, float]:
         """Return the fewest and the most documents that a word may be in."""
@@ -489,7 +489,7 @@ def text_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 def _numbered(vocabulary: Sequence[str]) -> dict[str, int]:
     words = list(vocabulary)
     if not all(isinstance(word, str) for word in words):
-        raise DataError("vocabulary has something that is no string. Give words.")
+        raise DataError("vocabulary holds something that is not a string. Give words.")
     twice = repeated(words)
     if not words or twice is not None:
         problem = "is empty" if not words else f"has {twice!r} twice"
@@ -514,8 +514,8 @@ def _checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
         shortest = longest = 0
     if not (_is_whole(shortest) and _is_whole(longest) and 1 <= shortest <= longest):
         raise DataError(
-            f"ngram_range={ngram_range!r} is no pair of a shortest and a longest run "
-            "of words, such as (1, 2)."
+            f"ngram_range={ngram_range!r} is not a pair of a shortest and a longest "
+            "run of words, such as (1, 2)."
         )
     return int(shortest), int(longest)
 

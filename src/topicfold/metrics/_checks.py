@@ -41,7 +41,7 @@ def checked_rows(values: ArrayLike, name: str) -> NDArray[np.floating]:
     bad = np.flatnonzero((np.abs(sums - 1) > _SUM_TOLERANCE) | (array.min(axis=1) < 0))
     if len(bad):
         raise DataError(
-            f"{name} has {len(bad)} rows that are no distributions (first: row "
+            f"{name} has {len(bad)} rows that are not distributions (first: row "
             f"{bad[0]}, sum {sums[bad[0]]:.6g}, least entry {array[bad[0]].min():.6g})."
             f" Divide each row by its sum."
         )
@@ -49,7 +49,7 @@ def checked_rows(values: ArrayLike, name: str) -> NDArray[np.floating]:
 
 
 def check_at_least(value: Any, name: str, least: int = 1) -> None:
-    """Refuse what is no whole number, or too small."""
+    """Refuse what is not a whole number, or is too small."""
     if not isinstance(value, int | np.integer) or value < least:
         raise DataError(f"{name}={value!r} must be an integer, {least} or more.")
 

@@ -149,8 +149,8 @@ def topic_intrusion(
     n_topics : int, default=3
         Top topics shown of a document.
     n_items : int, default=10
-        Documents to ask about, drawn at random; fewer where too few have so many topics
-        above the least.
+        Documents to ask about, drawn at random; fewer where too few documents have
+        that many topics.
     random_state : int, RandomState or None, default=None
         Seed.
 

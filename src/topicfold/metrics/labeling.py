@@ -44,7 +44,7 @@ def topic_labels(
     texts : sequence of str or of tokens, optional
         The documents; default: those of `data`.
     n_labels : int, default=3
-        Phrases of a topic, best first; fewer where there are not so many.
+        Phrases per topic, best first; fewer where there are not that many.
     min_count : int, default=5
         Least number of documents that have a phrase.
     max_candidates : int, default=2000

@@ -518,7 +518,7 @@ def _trusted_names(trusted: Iterable[str | type]) -> frozenset[str]:
 
 
 def _check_attribute(name: str, value: Any) -> None:
-    """Refuse what is no fitted attribute, or can only give NaN or overflow."""
+    """Refuse what is not a fitted attribute, or can only give NaN or overflow."""
     if not _is_state(name):
         raise ValueError(f"it has no fitted attribute {name!r}")
     values = value.data if sparse.issparse(value) else value

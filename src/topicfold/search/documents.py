@@ -130,7 +130,7 @@ class DocumentStore:
             raise DataError(f"ids has {len(names)} names for {new} documents.")
         for name, times in Counter(names).items():
             if times > 1 or name in self._rows:
-                raise DataError(f"the name {name!r} is there twice. Names must differ.")
+                raise DataError(f"the name {name!r} occurs twice. Names must differ.")
         return names
 
     def _new_counts(self, counts: Any, new: int) -> sparse.csr_matrix:

@@ -14,7 +14,7 @@ mallet      MALLET's import-file text form: one document  .mallet
 npz         SciPy's sparse matrix                         .npz
 ==========  ============================================  =============================
 
-What a format has no place for is beside the file, one line per word or document:
+What a format cannot hold is written beside the file, one line per word or document:
 ``FILE.vocab``, ``FILE.labels``, ``FILE.ids``, ``FILE.times``, ``FILE.split``. With
 these a corpus comes back as it was: shape, counts, words and what is known of
 documents (texts and links are not written). Whole counts come back as int32 (int64

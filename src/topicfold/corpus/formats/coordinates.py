@@ -2,7 +2,7 @@
 """Formats with one entry per line: UCI bag of words and MatrixMarket.
 
 NumPy reads the numbers and SciPy writes them. Readers of numbers stop at the first
-character that is none, so every line is held against a regular expression before.
+character that is not one, so a regular expression checks every line first.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def read_uci(path: Path) -> Parts:
             sizes.append(_whole(text))
             if sizes[-1] is None:
                 raise DataError(
-                    f"{path}, line {head.number}: {text[:60]!r} is no size. A UCI bag "
-                    "of words begins with three lines: documents, words, entries."
+                    f"{path}, line {head.number}: {text[:60]!r} is not a size. A UCI "
+                    "bag of words begins with three lines: documents, words, entries."
                 )
         return Parts(_entries(stream, head, "integer", sizes))
 

@@ -80,7 +80,7 @@ def whole_counts(corpus: Corpus, title: str) -> Any:
     if odd.any():
         raise DataError(
             f"{title} holds whole counts only, and {counts.data[odd.argmax()]:g} is "
-            "none. Write mm, svmlight or npz instead."
+            "not one. Write mm, svmlight or npz instead."
         )
     return counts.astype(np.int64)
 

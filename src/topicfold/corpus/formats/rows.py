@@ -102,7 +102,7 @@ def read_svmlight(path: Path) -> Parts:
 
 
 def write_svmlight(corpus: Corpus, path: Path) -> dict[str, list[str]]:
-    """Write SVMlight, words from 1; labels that are no numbers get some."""
+    """Write SVMlight, words from 1; labels that are not numbers get numbers."""
     if corpus.counts.dtype.kind != "f" and corpus.counts.max() >= 2**53:
         raise DataError(
             "SVMlight's readers take numbers for floats, which do not hold "
