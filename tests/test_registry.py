@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import topicfold
 from topicfold import compare
 from topicfold.choosing.candidates import candidates
+from topicfold.cli.fit import make_model
 from topicfold.cli.main import app
-from topicfold.cli.registry import make_model
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.registry import ModelEntry, find_model, models, register
 

@@ -21,6 +21,7 @@ from topicfold.choosing.comparison import (
     ModelScore,
     recommend,
 )
+from topicfold.choosing.measuring import ScoreFile
 from topicfold.exceptions import (
     DataError,
     FitInterruptedWarning,
@@ -133,6 +134,23 @@ def test_what_is_known_takes_no_time(corpus, monkeypatch, tmp_path):
     np.testing.assert_equal(
         dataclasses.asdict(again.scores[0]), dataclasses.asdict(first.scores[0])
     )
+
+
+def test_a_line_that_was_cut_counts_for_nothing(tmp_path):
+    file = tmp_path / "new" / "r.jsonl"
+    ScoreFile(file).add("a", {"accuracy": 0.5, "perplexity": NAN})
+    file.write_bytes(file.read_bytes() + b'{"settings": "b", "scores": {"accu')
+    again = ScoreFile(file)
+    assert list(again.scores) == ["a"]
+    again.add("c", {"accuracy": 0.7})
+    found = ScoreFile(file).scores
+    assert list(found) == ["a", "c"]
+    assert np.isnan(found["a"]["perplexity"])
+    file.write_text("Dear diary,\n")
+    with pytest.raises(DataError, match="is not a file of results"):
+        ScoreFile(file)
+    with pytest.raises(DataError, match="is a folder"):
+        ScoreFile(tmp_path)
 
 
 def test_a_model_that_fails_on_a_few_documents_is_told_too(monkeypatch):

@@ -14,7 +14,7 @@ from topicfold.persistence.model_folder import (
     save_model_folder,
 )
 from topicfold.search import TopicIndex
-from topicfold.search.lexical import DEFAULT_MIX
+from topicfold.search.words import DEFAULT_MIX
 
 TEXTS = [
     "car motor wheel",

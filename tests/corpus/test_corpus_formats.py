@@ -267,7 +267,7 @@ def test_indices_out_of_bounds_are_no_matrix(tmp_path):
         ({"ids": ["\ud800", "b", "c"]}, "t.mtx", "half a character"),
         ({"ids": ["\ud800", "b", "c"]}, "t.mallet", "half a character"),
         ({}, "t.jsonl", "no texts"),
-        ({}, "t.xyz", "does not show a format"),
+        ({}, "t.xyz", "does not show the format"),
         ({}, "t.mtx.zst", "cannot be compressed"),
     ],
 )
@@ -543,3 +543,14 @@ def test_every_cut_and_flip_of_an_npz_is_our_error_or_the_matrix(tmp_path):
         file.write_bytes(raw)
         with contextlib.suppress(DataError):
             assert_array_equal(read(file).counts.toarray(), good)
+
+
+def test_blank_lines_between_entries_are_no_entries(tmp_path, monkeypatch):
+    monkeypatch.setattr("topicfold.corpus.formats.coordinates.CHUNK", 8)
+    file = tmp_path / "t.mtx"
+    file.write_text(MM + "2 2 2\n" + "\n" * 30 + "1 1 3\n" + " \n" * 9 + "2 2 1\n\n\n")
+    with pytest.warns(DataWarning, match="no vocabulary"):
+        assert read(file).counts.toarray().tolist() == [[3, 0], [0, 1]]
+    file.write_text(MM + "2 2 2\n1 1 3\n" + "\n" * 9 + "2 3 1\n")
+    with pytest.raises(DataError, match="line 13: '2 3 1' is outside of the matrix"):
+        read(file)

@@ -428,6 +428,18 @@ def test_several_columns_of_text_are_joined(tmp_path):
         read_texts(file, text=["title", "bodi"])
 
 
+def test_other_columns_come_along(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"text": "a", "by": ["Ann", "Bo"]}\n{"text": "b", "by": null}\n')
+    found = read_texts(file, extra=["by"])
+    assert found.extra == {"by": ["Ann; Bo", ""]}
+    assert found.columns == {"text": "text", "extra": "by"}
+    assert [document.extra for document in iter_texts(file, extra=["by"])] == [
+        ("Ann; Bo",),
+        ("",),
+    ]
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "parquet", "xlsx"])
 def test_title_and_date_are_recognised_in_every_kind_of_table(tmp_path, kind):
     pandas = pytest.importorskip("pandas")

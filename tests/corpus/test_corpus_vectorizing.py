@@ -246,10 +246,10 @@ def test_unknown_words_are_counted():
         ({"ngram_range": (2, 1)}, r"ngram_range=\(2, 1\)"),
         ({"ngram_range": 2}, "ngram_range=2"),
         ({"stop_words": 3}, "stop_words is of type int"),
-        ({"stop_words": [3]}, "stop_words has something"),
+        ({"stop_words": [3]}, "stop_words holds something"),
         ({"vocabulary": []}, "vocabulary is empty"),
         ({"vocabulary": ["a", "b", "b"]}, "'b' twice"),
-        ({"vocabulary": [1]}, "vocabulary has something"),
+        ({"vocabulary": [1]}, "vocabulary holds something"),
     ],
 )
 def test_bad_options_are_named(options, message):

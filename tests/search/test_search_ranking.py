@@ -5,10 +5,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from topicfold.core.ranking import best_places
-from topicfold.search.lexical import LexicalScores, mixed
+from topicfold.corpus.vectorizing import cutting_options
 from topicfold.search.measures import latent_form, query_form, stored_form
-from topicfold.search.queries import count_text, cutting_options
 from topicfold.search.ranking import exact_scores, find_best
+from topicfold.search.words import LexicalScores, count_text, mixed
 
 
 @pytest.fixture(autouse=True)

@@ -126,7 +126,7 @@ def test_columns_that_are_wrong(topics):
     frame = pandas.DataFrame({"words": TEXTS})
     with pytest.raises(DataError, match=r"no column 'text'.*It has 'words'"):
         Topics(2).fit(frame)
-    with pytest.raises(DataError, match="no file or data frame"):
+    with pytest.raises(DataError, match="not a file or data frame"):
         Topics(2).fit(TEXTS, label="kind")
     with pytest.raises(DataError, match="2 labels for 8 documents"):
         Topics(2).fit(TEXTS, ["a", "b"])

@@ -77,7 +77,7 @@ def choose_k(
     """
     from topicfold.choosing import select_n_components
     from topicfold.choosing.comparison import load_figure
-    from topicfold.cli.registry import make_model
+    from topicfold.cli.fit import make_model
 
     sizes = None if topics is None else _numbers(topics)
     estimator = make_model(model, {"random_state": seed, "n_jobs": jobs})

@@ -106,8 +106,7 @@ def _fit_one(
     name: str, train: Corpus, test: Corpus, folder: Path, n_topics: int, seed: int
 ) -> tuple[list[str], ModelFolder]:
     """Return the scores of a model, as cells of a table, and the model."""
-    from topicfold.cli.fit import fit_model
-    from topicfold.cli.registry import make_model
+    from topicfold.cli.fit import fit_model, make_model
     from topicfold.metrics import npmi_coherence, topic_diversity
     from topicfold.persistence.model_folder import save_folder
 

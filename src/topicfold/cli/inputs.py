@@ -643,7 +643,7 @@ def count_known(
     unknown: str = "and are ignored",
 ) -> Any:
     """Count the model's words in raw texts; say how many other words there are."""
-    from topicfold.corpus.vectorizing import saved_options, vectorize_known
+    from topicfold.corpus.vectorizing import vectorize_known
 
     if vocabulary is None:
         raise CommandError(
@@ -651,10 +651,7 @@ def count_known(
             "Save it with topicfold fit, or in Python with model.save(folder, "
             "vocabulary=words)."
         )
-    names = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
-    own = saved_options(cutting)
-    how = {name: own[name] for name in names if own.get(name) is not None}
-    how = _with_own_function(how, options.tokens)
+    how = _cutting(cutting or {}, options.tokens)
     counts, counter = vectorize_known(texts, vocabulary, **how)
     if counter.n_unknown:
         where = f" of {language}" if language else ""
@@ -667,22 +664,22 @@ def count_known(
     return counts
 
 
-def _with_own_function(cutting: dict[str, Any], given: str | None) -> dict[str, Any]:
-    """Return the options with the user's function, never one that a file names."""
-    tokens = cutting.get("tokens", "words")
-    if ":" not in tokens:
-        if given not in (None, tokens):
-            raise CommandError(
-                f"the model's texts were cut with --tokens {tokens}, so new ones "
-                f"cannot be cut with {given}. Leave --tokens out."
-            )
-        return cutting
-    if given != tokens:
+def _cutting(text: Mapping[str, Any], given: str | None) -> dict[str, Any]:
+    """Return how to cut new texts: a function only if the user names it here too."""
+    from topicfold.corpus.vectorizing import cutting_options, saved_options
+
+    tokens = saved_options(text).get("tokens") or "words"
+    if ":" in tokens and given != tokens:
         raise CommandError(
             f"the model's texts were cut by the function {tokens}. It is called only "
             f"if you say so: add --tokens {tokens}."
         )
-    return with_function(cutting)
+    if given not in (None, tokens):
+        raise CommandError(
+            f"the model's texts were cut with --tokens {tokens}, so new ones cannot be "
+            f"cut with {given}. Leave --tokens out."
+        )
+    return cutting_options(with_function(dict(text)))
 
 
 def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None:

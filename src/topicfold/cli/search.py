@@ -94,8 +94,8 @@ def search(
       from topicfold import Topics
       Topics.load("reviews-model").search("broken zip")
     """
-    from topicfold.search.lexical import DEFAULT_MIX
     from topicfold.search.snippets import with_texts
+    from topicfold.search.words import DEFAULT_MIX
 
     asked = {"query": query, "topic": topic, "document": like, "word": word}
     given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}

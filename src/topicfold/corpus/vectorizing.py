@@ -22,7 +22,6 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from topicfold.corpus.block_corpus import Tally
-from topicfold.corpus.scripts import warn_unspaced
 from topicfold.corpus.tokens import (
     Tokens,
     clean,
@@ -31,6 +30,7 @@ from topicfold.corpus.tokens import (
     runs,
     stemmer,
     stop_word_list,
+    warn_unspaced,
 )
 from topicfold.exceptions import DataError
 
@@ -44,6 +44,8 @@ TEXT_OPTIONS = {
     "tokens": (str,),
     "phrases": (bool,),
 }
+# Those that say how a text is cut into words.
+_CUTTING = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
 # A smaller share of texts with HTML or links is not worth a word.
 CLEANED_SHARE = 0.05
 _logger = logging.getLogger("topicfold")
@@ -231,6 +233,21 @@ def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
             raise DataError(
                 f"the model is damaged: its option {name!r} of text is {value!r}."
             )
+    return options
+
+
+def cutting_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return those options of `vectorize` that say how a text is cut into words."""
+    given = dict(text or {})
+    own = {"tokens": given.pop("tokens")} if callable(given.get("tokens")) else {}
+    known = saved_options(given) | own
+    options = {name: known[name] for name in _CUTTING if known.get(name) is not None}
+    if isinstance(options.get("tokens"), str) and ":" in options["tokens"]:
+        # A file must not decide which function is called.
+        raise DataError(
+            f"the model's texts were cut by the function {options['tokens']}. Give it "
+            "as text={'tokens': function}."
+        )
     return options
 
 

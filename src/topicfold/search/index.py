@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
+from topicfold.corpus.vectorizing import cutting_options
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.persistence.bundle import pack_counts, unpack_counts
 from topicfold.persistence.model_folder import text_to_save
 from topicfold.search.documents import DocumentStore
-from topicfold.search.lexical import LEXICAL, LexicalScores, mixed
 from topicfold.search.measures import (
     check_measure,
     joint_shares,
@@ -30,13 +30,15 @@ from topicfold.search.measures import (
     stored_form,
     term_vectors,
 )
-from topicfold.search.queries import (
+from topicfold.search.ranking import Hits, exact_scores, find_best
+from topicfold.search.words import (
+    LEXICAL,
+    LexicalScores,
     check_counts_row,
     count_text,
-    cutting_options,
     find_word,
+    mixed,
 )
-from topicfold.search.ranking import Hits, exact_scores, find_best
 
 
 class TopicIndex:

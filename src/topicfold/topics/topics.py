@@ -502,7 +502,7 @@ class Topics(TransformerMixin, BaseEstimator):
 
     def _cutting(self) -> dict[str, Any]:
         """Return how new texts are cut: as those of the fit."""
-        from topicfold.search.queries import cutting_options
+        from topicfold.corpus.vectorizing import cutting_options
 
         text = dict(self._saved().text or {})
         if callable(self.tokens):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From what a user asks to counts of the model's words."""
+"""The words of a query: their counts, and scores of documents that share them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,17 @@ import numpy as np
 from scipy import sparse
 
 from topicfold.core.counts import check_counts
+from topicfold.core.typing import Doubles
 from topicfold.corpus import words_of
-from topicfold.corpus.vectorizing import saved_options, vectorize_known
+from topicfold.corpus.vectorizing import vectorize_known
 from topicfold.exceptions import DataError
 
+LEXICAL = ("bm25", "tfidf")
+# Weight of the words where nothing else is asked; see benchmarks/results/search_mix.md.
+DEFAULT_MIX = 0.5
+# The usual choice: saturation of counts, and how far length is discounted.
+K1, B = 1.2, 0.75
 _MOST_NAMED = 3
-_CUTTING = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
-
-
-def cutting_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return those options of `vectorize` that say how a text is cut into words."""
-    given = dict(text or {})
-    own = {"tokens": given.pop("tokens")} if callable(given.get("tokens")) else {}
-    known = saved_options(given) | own
-    options = {name: known[name] for name in _CUTTING if known.get(name) is not None}
-    if isinstance(options.get("tokens"), str) and ":" in options["tokens"]:
-        # A file must not decide which function is called.
-        raise DataError(
-            f"the model's texts were cut by the function {options['tokens']}. Give it "
-            "as text={'tokens': function}."
-        )
-    return options
 
 
 def count_text(
@@ -106,3 +96,49 @@ def _hint(words: Sequence[str], columns: Mapping[str, int]) -> str:
     if not near:
         return " Use words of the model's vocabulary."
     return f" Did you mean {', '.join(repr(word) for word in near)}?"
+
+
+class LexicalScores:
+    """Postings of the documents, weighted for one kind of score.
+
+    BM25 (Robertson & Zaragoza 2009) has ``k1 = 1.2``, ``b = 0.75`` and
+    ``idf = ln(1 + (D - df + 1/2) / (df + 1/2))``; tf-idf is the cosine of vectors with
+    ``idf = ln((1 + D) / (1 + df)) + 1``.
+    """
+
+    def __init__(self, counts: sparse.csr_matrix, kind: str) -> None:
+        self.kind = kind
+        n_documents, n_terms = counts.shape
+        frequency = np.bincount(counts.indices, minlength=n_terms)
+        rows = np.repeat(np.arange(n_documents), np.diff(counts.indptr))
+        if kind == "bm25":
+            self.idf = np.log1p((n_documents - frequency + 0.5) / (frequency + 0.5))
+            lengths = np.bincount(rows, counts.data, n_documents)
+            mean = max(float(lengths.mean()), np.finfo(float).tiny)
+            damping = K1 * (1 - B + B * lengths / mean)
+            values = counts.data.astype(np.float64)
+            values = values * (K1 + 1) / (values + damping[rows])
+        else:
+            self.idf = np.log((1 + n_documents) / (1 + frequency)) + 1
+            values = counts.data * self.idf[counts.indices]
+            values = values / np.sqrt(np.bincount(rows, values**2))[rows]
+        self.postings = sparse.csr_matrix(
+            (values.astype(np.float32), counts.indices, counts.indptr), counts.shape
+        ).tocsc()
+
+    def score(self, query: sparse.csr_matrix) -> Doubles:
+        """Return the score of every document for one row of counts."""
+        weights = query.data * self.idf[query.indices]
+        if self.kind == "tfidf":
+            weights = weights / np.sqrt((weights**2).sum())
+        return np.asarray(self.postings[:, query.indices] @ weights)
+
+
+def mixed(latent: Doubles, lexical: Doubles, weight: float) -> Doubles:
+    """Return ``(1 - weight)·latent + weight·lexical``, both scaled to [0, 1]."""
+    return (1 - weight) * _scaled(latent) + weight * _scaled(lexical)
+
+
+def _scaled(scores: Doubles) -> Doubles:
+    low, high = float(scores.min()), float(scores.max())
+    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
