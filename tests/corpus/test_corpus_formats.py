@@ -393,7 +393,7 @@ def test_empty_lines_of_a_mallet_file(tmp_path):
 
 
 def test_nothing_is_not_written(tiny, tmp_path):
-    with pytest.raises(DataError, match="0 documents and 3 words; there is nothing"):
+    with pytest.raises(DataError, match="0 documents and 3 words, so there is nothing"):
         write(tiny.select([]), tmp_path / "t.mtx")
     assert list(tmp_path.iterdir()) == []
 
