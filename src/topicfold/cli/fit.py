@@ -139,7 +139,7 @@ def fit(
       topicfold fit mails.csv --text body --label folder -m fstm-c -o mails-model
       topicfold fit papers.jsonl --model laplacian --graph citations.txt -o model
       topicfold fit reviews.txt --seeds seeds.txt -k 30 -o guided-model
-      topicfold fit papers.csv --authors author --response citations -o papers-model
+      topicfold fit papers.csv --authors author --response citations -o model
       topicfold fit laws.csv --text en --language de=german -o laws-model
 
     [bold]In Python[/bold]
