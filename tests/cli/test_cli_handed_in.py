@@ -119,3 +119,15 @@ def test_scores_of_other_columns_are_measured_again(tmp_path):
     file.write_text(json.dumps(row))
     again = compare(X, ["plsa"], **options).scores[0]
     assert again.perplexity == first.perplexity
+
+
+def test_seeds_may_be_json(tmp_path):
+    file = tmp_path / "seeds.json"
+    file.write_text('{"water": ["Sea", "fish"], "land": ["fox"]}')
+    assert read_seeds(file) == {"water": ["sea", "fish"], "land": ["fox"]}
+    file.write_text('{"water": "sea"}')
+    with pytest.raises(CommandError, match="'water' needs a list of words"):
+        read_seeds(file)
+    file.write_text('{"water": ')
+    with pytest.raises(CommandError, match="is not valid JSON"):
+        read_seeds(file)

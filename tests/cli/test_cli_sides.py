@@ -50,6 +50,21 @@ def fitted(cli, table, tmp_path):
     return fit
 
 
+@pytest.mark.parametrize("flags", [("--authors", "author"), ("--response", "stars")])
+def test_more_documents_leave_what_sides_have_learned(
+    cli, table, tmp_path, fitted, flags
+):
+    before = fitted(*flags)
+    new = tmp_path / "new.csv"
+    new.write_text("text\nriver unheard\nunheard bank money\n", encoding="utf-8")
+    done = cli("update", tmp_path / "m", new)
+    assert done.exit_code == 0, done.output
+    assert "to learn them, fit the model again" in done.stderr
+    after = load_model_folder(tmp_path / "m").model
+    np.testing.assert_array_equal(after.components_, before.components_)
+    assert len(after.doc_topics_) == len(before.doc_topics_) + 2
+
+
 def test_authors(cli, table, tmp_path, fitted):
     side = fitted("--authors", "author").sides_[0]
     assert side.names_.tolist() == ["Ann", "Bob", "Cid"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -401,6 +402,8 @@ def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
         shown["time"] += f" ({first} to {last})"
     if "extra" in shown:
         shown["also"] = shown.pop("extra")
+    if "not used" in shown:
+        shown["not used"] = shown.pop("not used")  # last
     return "; ".join(f"{field}: {names}" for field, names in shown.items())
 
 
@@ -590,14 +593,17 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
 
 
 def read_seeds(path: Path) -> dict[str, list[str]]:
-    """Read seed words: a line for each topic, ``name: word, word``."""
+    """Read seed words: a line for each topic, ``name: word, word``, or JSON."""
     if not path.is_file():
         raise CommandError(
             f"there is no file {path}. --seeds names a file with a line for each "
             "topic, such as space: orbit, launch, moon."
         )
+    text = file_text(path)
+    if text.lstrip().startswith("{"):
+        return _json_seeds(path, text)
     seeds: dict[str, list[str]] = {}
-    for number, line in enumerate(file_text(path).split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         name, _, rest = line.partition(":")
@@ -612,6 +618,22 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
     if not seeds:
         raise CommandError(f"{path} has no seed words.")
     return seeds
+
+
+def _json_seeds(path: Path, text: str) -> dict[str, list[str]]:
+    """Return the seed words of ``{"space": ["orbit", "moon"]}``."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise CommandError(f"{path} is not valid JSON: {error}.") from None
+    for name, words in found.items():
+        right = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        if not right or not words:
+            raise CommandError(
+                f'{path}: the topic {name!r} needs a list of words, such as ["orbit", '
+                '"moon"].'
+            )
+    return {name: [word.lower() for word in words] for name, words in found.items()}
 
 
 @contextlib.contextmanager

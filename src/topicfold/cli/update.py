@@ -38,8 +38,9 @@ def update(
 
     The topics go on learning from the old and the new documents, from where they are.
     They learn new words too, if as many documents have them as --min-df asked for when
-    the model was fitted. A model that cannot start from given topics (one of classes,
-    FSTM) keeps its topics and words; the new documents are only added.
+    the model was fitted. A model that cannot start from given topics, or that learned
+    from more than words (classes, authors, links), keeps its topics and words; the new
+    documents are only added.
 
     [bold]Examples[/bold]
       topicfold update reviews-model reviews-of-may.csv

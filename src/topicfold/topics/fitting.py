@@ -112,8 +112,15 @@ def updated(
 
 
 def learns_on(model: Any) -> bool:
-    """Tell whether a fitted model can start from its own topics."""
-    return "init" in model.get_params(deep=False) and not hasattr(model, "classes_")
+    """Tell whether a fitted model can start from its own topics, and needs only counts.
+
+    A model of classes, authors, responses, features or links would have to be told
+    these of all documents again.
+    """
+    if hasattr(model, "classes_"):
+        return False
+    told = any(side.keyword for side in getattr(model, "sides_", ()))
+    return "init" in model.get_params(deep=False) and not told
 
 
 def _with_new_words(

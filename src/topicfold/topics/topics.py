@@ -198,8 +198,9 @@ class Topics(TransformerMixin, BaseEstimator):
 
         The topics go on learning from the old and the new documents, from where they
         are, and they learn the new words that a fit on all documents would count. A
-        model that cannot start from given topics (one of classes, FSTM) keeps its
-        topics and words, and only the documents are added.
+        model that cannot start from given topics, or that learned from more than
+        words (classes, authors, links, …), keeps its topics and words, and only the
+        documents are added.
 
         Parameters
         ----------
