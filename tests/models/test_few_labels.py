@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
 
 import topicfold
 from topicfold import TopicClassifier
@@ -14,6 +15,8 @@ from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.classifier import default_topics
 from topicfold.models.few_labels import (
     RECIPES,
+    Views,
+    WordRule,
     best_temperature,
     choose_recipe,
     decisions,
@@ -32,7 +35,9 @@ def corpus():
     topics = rng.dirichlet(np.full(150, 0.08), size=4)
     y = np.arange(400) % 4
     theta = 0.45 * np.eye(4)[y] + 0.55 * rng.dirichlet(np.ones(4), size=400)
-    X = sparse.csr_matrix([rng.multinomial(40, row) for row in theta @ topics])
+    X = sparse.csr_matrix(
+        [rng.multinomial(40, row) for row in theta @ topics], dtype=np.float64
+    )
     given = np.full(400, -1)
     given[:24] = y[:24]
     return X, y, given
@@ -77,7 +82,9 @@ def test_probabilities_sum_to_one_and_tell_the_class(corpus, fitted):
 def test_neighbours_have_half_of_the_word(corpus, fitted):
     X, _, _ = corpus
     features, edges = fitted._features(X[:6], None)
-    own = probabilities(decisions(fitted.classifier_, features, fitted.classes_), 1.0)
+    linear = decisions(fitted.classifier_, features, fitted.classes_)
+    linear += fitted._word_rule().values(fitted._words(X[:6]))
+    own = probabilities(linear, 1.0)
     near = edges @ fitted.neighbor_shares_
     mixed = np.log(0.5 * own + 0.5 * near)
     np.testing.assert_allclose(fitted.decision_function(X[:6]), mixed)
@@ -107,6 +114,7 @@ def test_explanations_add_up(corpus, fitted):
         found = fitted.explain(X[[d]], n=10_000)
         features, _ = fitted._features(X[[d]], None)
         values = fitted.classifier_.decision_function(features)[0]
+        values += fitted._word_rule().values(fitted._words(X[[d]]))[0]
         assert found.label == fitted.predict(X[[d]])[0]
         assert found.decision == pytest.approx(values[found.label], rel=1e-6)
         every = [t.contribution for t in found.topics]
@@ -243,18 +251,26 @@ def test_one_label_per_class_chooses_nothing(corpus):
 
 
 def test_choice_follows_the_labels():
-    rng = np.random.default_rng(0)
+    """A graph that joins other classes is left; directions count as they tell."""
+    rng = np.random.default_rng(1)
     y = np.arange(80) % 2
-    telling = np.eye(2)[y] + rng.normal(0, 0.2, (80, 2))
-    noise = rng.normal(size=(80, 2))
+    telling = np.eye(2)[y] + rng.normal(0, 0.3, (80, 2))
+    noise = 3 * rng.normal(size=(80, 2))
     codes = np.where(np.arange(80) < 40, y, -1)
     parts = deal_documents(codes, 5)
-    graph = sparse.csr_array((80, 80))
-    by_topics, _ = choose_recipe(RECIPES, telling, 3 * noise, codes, parts, graph)
-    alone, found = choose_recipe(RECIPES, 3 * noise, telling, codes, parts, graph)
-    assert by_topics is RECIPES[0]
-    assert alone is RECIPES[2]
-    assert found.right.mean() > 0.9
+    same = (y[:, None] == y) & (rng.random((80, 80)) < 0.1)
+    good, bad = (
+        normalize(sparse.csr_array(edges, dtype=np.float64), norm="l1")
+        for edges in (same | same.T, np.roll(same | same.T, 1, axis=1))
+    )
+    for recipe, views in (
+        (RECIPES[0], Views(telling, noise, None, good)),
+        (RECIPES[1], Views(noise, telling, None, good)),
+        (RECIPES[2], Views(telling, telling, None, bad)),
+    ):
+        chosen, found = choose_recipe(RECIPES, views, codes, parts)
+        assert chosen is recipe
+        assert found.right.mean() > 0.9
 
 
 @pytest.mark.parametrize(
@@ -281,3 +297,30 @@ def test_a_class_with_one_label_and_all_labelled(corpus):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TopicClassifier().fit(X, y).predict(X[:5])
+
+
+def test_naive_bayes_by_hand():
+    words = sparse.csr_matrix([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0.6, 0, 0.8, 0]])
+    found = np.array([[1.0, 0], [0, 1.0], [0.5, 0.5]])
+    rule = WordRule.taught(words, found)
+    sums = np.array([[1.3, 0, 0.4, 0], [0.3, 1.0, 0.4, 0]])
+    mixed = 0.5 * sums / [[1.7], [1.7]] + 0.5 * sums.sum(axis=0) / 3.4
+    ratio = np.log(mixed[0, :3] / mixed[1, :3])
+    np.testing.assert_allclose(rule.weights[0] - rule.weights[1], [*ratio, 0])
+    np.testing.assert_allclose(rule.weights.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(rule.intercepts, np.log([0.5, 0.5]))
+    said = rule.values(words)
+    np.testing.assert_allclose(said[2, 0] - said[2, 1], 0.6 * ratio[0] + 0.8 * ratio[2])
+
+
+def test_words_that_no_label_has_tell_of_its_class(corpus):
+    """Naive Bayes learns from documents without a label."""
+    X, y, given = corpus
+    model = TopicClassifier().fit(X, given)
+    seen = np.unique(X[given >= 0].indices)
+    others = np.setdiff1d(np.arange(X.shape[1]), seen)
+    assert len(others)
+    by_class = np.stack([np.asarray(X[y == c].sum(axis=0)).ravel() for c in range(4)])
+    frequent = others[by_class[:, others].sum(axis=0) >= 10]
+    told = model.word_weights_[:, frequent].argmax(axis=0)
+    assert (told == by_class[:, frequent].argmax(axis=0)).mean() > 0.8

@@ -40,6 +40,8 @@ from topicfold.models.few_labels import (
     RECIPES,
     CrossFit,
     Recipe,
+    Views,
+    WordRule,
     best_temperature,
     choose_recipe,
     decisions,
@@ -96,8 +98,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     square roots of the mixtures, whose distances are those of distributions
     (Hellinger). Documents without a label take part in the topics. With few labels the
     topics are three starts of a graph model; latent directions of the words (LSA) stand
-    beside them as far as the labels say that it helps, and the rule learns once more
-    from the documents it is surest of.
+    beside them as far as the labels say that it helps, the rule learns once more from
+    the documents it is surest of, and naive Bayes on the words from all of them.
 
     Parameters
     ----------
@@ -140,6 +142,10 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     neighbor_shares_ : ndarray of shape (n_documents, n_classes) or None
         Class probabilities of the training documents, half of what is said of new
         documents near them.
+    word_weights_ : ndarray of shape (n_classes, n_terms) or None
+        What naive Bayes says of a class by a word, learned from all documents.
+    word_intercepts_ : ndarray of shape (n_classes,) or None
+        What it says of a class before it sees a word.
 
     Examples
     --------
@@ -160,6 +166,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     lsi_: Any
     neighbor_shares_: Array | None
+    word_weights_: Array | None
+    word_intercepts_: Array | None
     _training: tuple[Array, NDArray[np.int64], Array]
 
     def __init__(
@@ -273,25 +281,26 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         if size > 0:
             lsi = LSI(size, weighting="tfidf", tol=1e-2, random_state=0)
             self.lsi_ = lsi.set_params(n_jobs=self._threads()).fit(_unit_logs(X))
-        directions = self._directions(X, given)
-        first, graph = self.model_.models_[0], None
+        directions, graph = self._directions(X, given), None
+        first = self.model_.models_[0]
         if isinstance(first, GraphPLSA):
             graph = normalize(first.graph_, norm="l1")
+        words = None if self.lsi_ is None else self._words(X)
+        views = Views(roots, directions, words, graph)
         recipes = RECIPES if directions is not None else RECIPES[:1]
         recipe, found = recipes[0], None
         if cv:
             parts = deal_documents(codes, cv)
-            recipe, found = choose_recipe(
-                recipes, roots, directions, codes, parts, graph
-            )
+            recipe, found = choose_recipe(recipes, views, codes, parts)
         self._set_recipe(recipe)
-        features = recipe.features(roots, directions)
-        graph = graph if recipe.self_taught else None
-        rule = teach(features, codes, graph)
+        features, views = recipe.of(views)
+        rule = teach(features, codes, views.graph)
         n_classes = len(self.classes_)
-        values, shares = judged(rule, features, codes, n_classes, graph)
-        if graph is not None and self.model_.sees_neighbors:
+        values, shares, by_words = judged(rule, features, codes, n_classes, views)
+        if views.graph is not None and self.model_.sees_neighbors:
             self.neighbor_shares_ = shares
+        if by_words is not None:
+            self.word_weights_, self.word_intercepts_ = by_words
         rule.classes_ = self.classes_[rule.classes_]
         self.classifier_ = rule
         return features, values, found
@@ -391,6 +400,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         n_classes = len(self.classes_)
         check_two_classes(codes, n_classes, "a classifier", self.unknown_label)
         self.lsi_, self.neighbor_shares_ = None, None
+        self.word_weights_, self.word_intercepts_ = None, None
         if self.model is not None:
             self.model_ = clone(self.model)
         else:
@@ -427,6 +437,19 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             blocks.insert(0, normalize(self.lsi_.transform(_unit_logs(X))))
         return np.hstack(blocks) if blocks else None
 
+    def _words(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Return unit rows of tf-idf."""
+        logs = _unit_logs(X)
+        logs.data *= self.lsi_.term_weights_[logs.indices]
+        return normalize(logs)
+
+    def _word_rule(self) -> WordRule | None:
+        weights = getattr(self, "word_weights_", None)  # files of version 0.2 lack it
+        intercepts = getattr(self, "word_intercepts_", None)
+        if weights is None or intercepts is None:
+            return None
+        return WordRule(weights, intercepts)
+
     def _embedded(
         self, embeddings: Any, n_documents: int, *, reset: bool = False
     ) -> Array | None:
@@ -451,11 +474,9 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         return None if rows is None else normalize(rows)
 
     def _features(
-        self, X: Any, embeddings: Any
+        self, X: sparse.csr_matrix, embeddings: Any
     ) -> tuple[Array, sparse.csr_array | None]:
         """Return features of documents, and edges to training documents if used."""
-        check_is_fitted(self, "classifier_")
-        X = check_counts(self, X, reset=False, allow_empty=True)
         given = self._embedded(embeddings, X.shape[0])
         recipe, model, edges = self._recipe, self.model_, None
         with already_warned():
@@ -468,12 +489,17 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
                 edges = normalize(edges, norm="l1")
             else:
                 theta = model.transform(X)
-        return recipe.features(np.sqrt(theta), self._directions(X, given)), edges
+            directions = self._directions(X, given)
+        return recipe.features(np.sqrt(theta), directions), edges
 
     def _judged(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
         """Return features of documents, and values of which the largest decides."""
+        check_is_fitted(self, "classifier_")
+        X = check_counts(self, X, reset=False, allow_empty=True)
         features, edges = self._features(X, embeddings)
-        values = self._values(self.classifier_, features)
+        values, by_words = self._values(self.classifier_, features), self._word_rule()
+        if by_words is not None:
+            values = values + by_words.values(self._words(X))
         shares = getattr(self, "neighbor_shares_", None)
         if shares is not None and edges is not None:
             values = smoothed(probabilities(values, 1.0), edges, shares)
@@ -545,7 +571,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             If `fit` had them.
         """
         features, values = self._judged(X, embeddings)
-        if getattr(self, "neighbor_shares_", None) is None:
+        if getattr(self, "neighbor_shares_", None) is None and not self._word_rule():
             plain: Array = self.classifier_.decision_function(features)
             return plain
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
@@ -590,8 +616,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         The rule's decision is linear in √θ, so every topic has its part of it (what
         training documents near it say of a class is not in it). A topic's
         part is shared among the words of the document by how many of their
-        occurrences are the topic's, ``X_dw p(k|d,w)``. Latent directions are linear in
-        the words, so each word has its part of those too.
+        occurrences are the topic's, ``X_dw p(k|d,w)``. Latent directions and naive
+        Bayes are linear in the words, so each word has its part of those too.
 
         Experimental: how a topic's part is shared among words may change.
 
@@ -618,6 +644,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         with already_warned():
             theta = self.model_.transform(X)[0].astype(np.float64)
         slope, intercept = self._linear_part(label)
+        by_word, base = self._word_part(X, label)
         n_topics = len(theta) if recipe.topics else 0
         parts = np.zeros(len(theta))
         parts[:n_topics] = slope[:n_topics] * recipe.topics * np.sqrt(theta[:n_topics])
@@ -625,13 +652,13 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         topics = self.model_.components_[:, X.indices].astype(np.float64)
         return explanation(
             label,
-            intercept,
-            float(rest @ features[0, n_topics:]),
+            intercept + base,
+            float(rest @ features[0, n_topics:] + by_word.sum()),
             X,
             theta,
             parts,
             word_shares(self._seen_counts(X), topics, theta),
-            self._direct_words(X, rest),
+            self._direct_words(X, rest) + by_word,
             getattr(self, "feature_names_in_", None),
             n,
         )
@@ -660,6 +687,16 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         length = max(float(np.linalg.norm(rows.sum(axis=1))), 1e-300)
         parts: Array = self._recipe.directions * (slope[: len(rows)] @ rows) / length
         return parts
+
+    def _word_part(self, X: sparse.csr_matrix, label: Any) -> tuple[Array, float]:
+        """Return what naive Bayes says of a class, by each word and before any."""
+        by_words = self._word_rule()
+        if by_words is None:
+            return np.zeros(X.nnz), 0.0
+        own = self.classes_ == label
+        signs = own.astype(float) if len(own) > 2 else np.where(own, 1.0, -1.0)
+        slope: Array = (signs @ by_words.weights)[X.indices]
+        return slope * self._words(X).data, float(signs @ by_words.intercepts)
 
     def _linear_part(self, label: Any) -> tuple[Array, float]:
         """Return the slope and intercept of the decision for a class."""
@@ -744,6 +781,13 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             or not set(rule.classes_.tolist()) <= set(classes.tolist())
         ):
             raise ValueError("its classes and its rule do not fit together")
+        by_words = self._word_rule()
+        if by_words is not None and (
+            lsi is None
+            or np.shape(by_words.weights) != (len(classes), n_terms)
+            or np.shape(by_words.intercepts) != (len(classes),)
+        ):
+            raise ValueError("its classes and its words do not fit together")
         if shares is not None and not (
             isinstance(shares, np.ndarray)
             and shares.shape == (len(model.doc_topics_), len(classes))

@@ -68,11 +68,11 @@ class Explanation:
     intercept : float
         What the classifier says of any document.
     direct : float
-        What latent directions of the words, and embeddings, added past the topics.
+        What words and embeddings added past the topics.
     topics : tuple of TopicReason
         The topics that spoke for the class most, strongest first.
     words : tuple of WordReason
-        The words that did, through topics and directions together.
+        The words that did, through topics and past them together.
     """
 
     label: Any

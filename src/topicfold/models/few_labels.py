@@ -4,14 +4,15 @@
 Features are the square roots of topic mixtures and, beside them, latent directions of
 the words (LSA, embeddings), unit rows times a scale. A rule may teach itself: its
 probabilities are averaged over the document graph, the surest documents of each class
-count as labelled, and it is learned again. Which recipe suits the corpus is decided by
-the labels: each is classified by rules that have not seen it.
+count as labelled, and it is learned again. Then naive Bayes on the words learns from
+the probabilities of all documents, and adds its word to the rule's. Which recipe suits
+the corpus is decided by the labels: each is classified by rules that have not seen it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ Codes = NDArray[np.int64]
 SURE_SHARE = 0.3  # of the documents of a class that the rule learns from, at most …
 SURE_MOST, SURE_TOTAL = 100, 1000  # … and documents of a class, and of all classes
 SMOOTHING, SMOOTHINGS = 0.5, 2  # the neighbours' share in a probability; how often
+COMMON_WORDS = 0.5  # the corpus's share in the words of a class
+WORD_ROUNDS = 2  # how often naive Bayes learns from what it helped to find
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,27 @@ class Recipe:
         used = [scale * block for scale, block in blocks if scale and block is not None]
         return np.hstack(used)
 
+    def of(self, views: Views) -> tuple[Array, Views]:
+        """Return the features of documents, and what is seen of them beside those."""
+        features = self.features(views.roots, views.directions)
+        return features, views if self.self_taught else views._replace(graph=None)
+
 
 # The first is taken where labels cannot tell; benchmarks/results/few_labels.md.
 RECIPES = (
     Recipe("topics with half as much of latent directions, self-taught", 1.0, 0.5),
-    Recipe("topics and latent directions, self-taught", 1.0, 1.0),
-    Recipe("latent directions alone", 0.0, 1.0, self_taught=False),
+    Recipe("topics with twice as much of latent directions, self-taught", 1.0, 2.0),
+    Recipe("topics and latent directions, without neighbours", 1.0, 1.0, False),
 )
+
+
+class Views(NamedTuple):
+    """The documents of a corpus, as a rule sees them."""
+
+    roots: Array  # √θ
+    directions: Array | None = None  # unit rows
+    words: sparse.csr_matrix | None = None  # unit rows of tf-idf
+    graph: sparse.csr_array | None = None  # rows sum to 1, or 0
 
 
 def teach(features: Array, codes: Codes, graph: sparse.csr_array | None = None) -> Any:
@@ -106,23 +123,59 @@ def smoothed(found: Array, edges: sparse.csr_array, neighbors: Array) -> Array:
     return logs
 
 
-def judged(
-    rule: Any,
-    features: Array,
-    codes: Codes,
-    n_classes: int,
-    graph: sparse.csr_array | None,
-) -> tuple[Array, Array]:
-    """Return values (D, C) of all documents, and probabilities with known labels.
+class WordRule(NamedTuple):
+    """Naive Bayes on unit rows of tf-idf: weights (C, V) and an intercept per class."""
 
-    Values are those of the rule, or with `graph` logarithms of smoothed probabilities.
+    weights: Array
+    intercepts: Array
+
+    @classmethod
+    def taught(cls, words: sparse.csr_matrix, found: Array) -> WordRule:
+        """Return the rule of documents with class probabilities (D, C).
+
+        ``log(½ p(w|c) + ½ p(w))``, less its mean over classes, which decides nothing.
+        """
+        sums = np.asarray(found.T @ words)
+        common = sums.sum(axis=0) / sums.sum()
+        own = sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300)
+        mixed = (1.0 - COMMON_WORDS) * own + COMMON_WORDS * common
+        logs = np.log(np.maximum(mixed, 1e-300))
+        shares = np.log(np.maximum(found.mean(axis=0), 1e-12))
+        return cls(logs - logs.mean(axis=0), shares)
+
+    def values(self, words: sparse.csr_matrix) -> Array:
+        """Return what the words of documents say of each class (D, C)."""
+        said: Array = words @ self.weights.T + self.intercepts
+        return said
+
+
+def judged(
+    rule: Any, features: Array, codes: Codes, n_classes: int, views: Views
+) -> tuple[Array, Array, WordRule | None]:
+    """Return values (D, C), probabilities with known labels, and the rule of words.
+
+    Values are those of the rule or, in views with a graph, logarithms of probabilities
+    by features and words, averaged with the neighbours'.
     """
-    classes = np.arange(n_classes)
-    values = decisions(rule, features, classes)
-    found = probabilities(values, 1.0)
     known = np.flatnonzero(codes >= 0)
-    found[known] = np.eye(len(classes))[codes[known]]
-    return values if graph is None else smoothed(found, graph, found), found
+    fixed = np.eye(n_classes)[codes[known]]
+
+    def labelled(values: Array) -> Array:
+        found = probabilities(values, 1.0)
+        found[known] = fixed
+        return found
+
+    linear = decisions(rule, features, np.arange(n_classes))
+    found, by_words = labelled(linear), None
+    if views.graph is None:
+        return linear, found, None
+    values = smoothed(found, views.graph, found)
+    if views.words is not None:
+        for _ in range(WORD_ROUNDS):
+            by_words = WordRule.taught(views.words, labelled(values))
+            found = labelled(linear + by_words.values(views.words))
+            values = smoothed(found, views.graph, found)
+    return values, found, by_words
 
 
 def best_temperature(values: Array, codes: Codes) -> float:
@@ -167,12 +220,7 @@ class CrossFit:
 
 
 def choose_recipe(
-    recipes: tuple[Recipe, ...],
-    roots: Array,
-    directions: Array | None,
-    codes: Codes,
-    parts: Codes,
-    graph: sparse.csr_array | None,
+    recipes: tuple[Recipe, ...], views: Views, codes: Codes, parts: Codes
 ) -> tuple[Recipe, CrossFit | None]:
     """Return the recipe with the least log-loss on labels that its rules did not see.
 
@@ -181,11 +229,7 @@ def choose_recipe(
     and the first recipe, if no class has two labels.
     """
     n_classes = int(codes.max()) + 1
-    found = []
-    for recipe in recipes:
-        features = recipe.features(roots, directions)
-        own_graph = graph if recipe.self_taught else None
-        found.append(_hidden_values(features, codes, parts, own_graph))
+    found = [_hidden_values(recipe, views, codes, parts) for recipe in recipes]
     told = np.isfinite(found[0]).all(axis=1)  # their class is known without them too
     if not told.any():
         return recipes[0], None
@@ -202,10 +246,9 @@ def choose_recipe(
     return recipes[int(np.argmin(losses))], CrossFit(rows, own, honest)
 
 
-def _hidden_values(
-    features: Array, codes: Codes, parts: Codes, graph: sparse.csr_array | None
-) -> Array:
+def _hidden_values(recipe: Recipe, views: Views, codes: Codes, parts: Codes) -> Array:
     """Return decision values of labelled documents by rules without them; else NaN."""
+    features, views = recipe.of(views)
     n_classes = int(codes.max()) + 1
     values = np.full((len(codes), n_classes), np.nan)
     for part in range(int(parts.max()) + 1):
@@ -215,8 +258,8 @@ def _hidden_values(
         rows = np.flatnonzero(hidden & np.isin(codes, left))
         if len(left) < 2 or not len(rows):
             continue
-        rule = teach(features, seen, graph)
-        values[rows] = judged(rule, features, seen, n_classes, graph)[0][rows]
+        rule = teach(features, seen, views.graph)
+        values[rows] = judged(rule, features, seen, n_classes, views)[0][rows]
     return values
 
 
