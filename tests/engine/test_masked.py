@@ -14,13 +14,18 @@ from topicfold.engine.reference import ReferenceEngine
 K, V, D = 11, 40, 25
 
 
-@pytest.fixture(scope="module")
-def case():
+@pytest.fixture(scope="module", params=["most words", "few words"])
+def case(request):
+    """Topics that have most words or few; one has no document."""
     rng = np.random.default_rng(0)
-    X = sparse.csr_matrix(rng.poisson(0.6, (D, V)).astype(float))
+    often = 0.6 if request.param == "most words" else 0.05
+    X = sparse.csr_matrix(rng.poisson(often, (D, V)).astype(float))
     mask = rng.random((D, K)) < 0.3
     mask[:, 0] = True
-    mask[3] = True  # labels not known
+    if often == 0.6:
+        mask[3] = True  # labels not known
+    else:
+        mask[:, 5] = False
     phi = rng.dirichlet(np.full(V, 0.3), K)
     scale = np.where(mask, rng.uniform(0.5, 1.0, (D, K)), 0.0)
     floor = scale * rng.uniform(0.05, 0.3, (D, K))
@@ -84,7 +89,7 @@ def test_topics_and_sums_are_those_of_the_reference(case):
     X, allowed, phi, _, floor = case
     masked = MaskedEngine(X, K, allowed, dtype=np.float64)
     reference = ReferenceEngine(X, K, dtype=np.float64)
-    counts = 10 * phi
+    counts = 10 * phi * (allowed.T @ X > 0).toarray()
     counts[2] = 0.0
     for prior in (0.1, 0.0, -0.05):
         topics = []
@@ -94,8 +99,9 @@ def test_topics_and_sums_are_those_of_the_reference(case):
                 engine.normalize_topics(packed, prior, packed)
             topics.append(engine.unpack_topics(packed))
         if prior <= 0:  # a topic without words is even; the reference has no rule
-            np.testing.assert_allclose(topics[0][2], 1 / V)
-            topics = [np.delete(t, 2, axis=0) for t in topics]
+            empty = np.maximum(counts + prior, 0).sum(axis=1) == 0
+            np.testing.assert_allclose(topics[0][empty], 1 / V)
+            topics = [topic[~empty] for topic in topics]
         np.testing.assert_allclose(topics[0], topics[1])
     packed = masked.pack_topics(counts)
     np.testing.assert_allclose(masked.topic_totals(packed), counts.sum(axis=1))
@@ -108,10 +114,21 @@ def test_topics_and_sums_are_those_of_the_reference(case):
     np.testing.assert_allclose(theta, floor / floor.sum(axis=1, keepdims=True))
 
 
-def test_its_documents_take_as_much_room_as_they_use(case):
+def test_its_arrays_take_as_much_room_as_is_used(case):
     X, allowed, phi, *_ = case
-    engine = make_engine(X, K, allowed=allowed)
+    engine = MaskedEngine(X, K, allowed)
     packed = engine.pack_documents(np.broadcast_to(1.0, (D, K)))
     assert packed.shape == (allowed.nnz,)
+    words = (allowed.T @ X).nnz  # of every topic
+    assert engine.pack_topics(phi).shape == (1, words + K)
     with pytest.raises(ValueError, match="digamma"):
         engine.document_pass(packed, engine.pack_topics(phi), link="digamma")
+
+
+def test_it_is_chosen_where_documents_use_few_topics():
+    X = sparse.csr_matrix(np.ones((6, 9)))
+    for n_topics, n_own, chosen in ((16, 2, True), (16, 3, False), (2000, 65, False)):
+        allowed = np.zeros((6, n_topics))
+        allowed[:, :n_own] = 1.0
+        engine = make_engine(X, n_topics, allowed=sparse.csr_matrix(allowed))
+        assert engine.packs_allowed is chosen

@@ -8,8 +8,9 @@ from scipy import sparse
 
 import topicfold
 from topicfold import LDA, LabeledLDA
+from topicfold.engine import masked
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides import Labels, SideContext
+from topicfold.sides import Labels, OtherCounts, Seeds, SideContext
 
 NAMES = ["ant", "bee", "cow", "dog"]
 FEW = {"random_state": 0, "max_iter": 40, "tol": 0}
@@ -164,3 +165,26 @@ def test_allowed_topics_are_those_of_the_labels():
     assert side.n_topics(data, context) == 5
     expected = [[0, 0, 1, 1, 1], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1], [0, 0, 0, 0, 1]]
     np.testing.assert_array_equal(side.allowed(data, context).toarray(), expected)
+
+
+@pytest.mark.parametrize("beside", ["nothing", "tags", "seeds"])
+def test_many_labels_are_fitted_as_with_zeros_elsewhere(monkeypatch, beside):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(rng.poisson(0.1, (80, 60)).astype(float))
+    labels = [[f"l{c}" for c in rng.choice(30, 2, replace=False)] for _ in range(80)]
+    data = {"labels": labels}
+    sides = [Labels(n_background=1)]
+    if beside == "tags":
+        sides.append(OtherCounts("tags"))
+        data["tags"] = rng.poisson(0.3, (80, 12))
+    elif beside == "seeds":
+        sides.append(Seeds({"l0": [0, 1, 2], "l1": [3, 59]}))
+    fits = []
+    for chosen in (True, False):
+        monkeypatch.setattr(masked, "pays", lambda *_, chosen=chosen: chosen)
+        model = LDA(31, sides=sides, random_state=0, max_iter=4, tol=0.0)
+        fits.append(model.fit(X, **data))
+    one, other = fits
+    np.testing.assert_allclose(one.doc_topics_, other.doc_topics_, atol=1e-9)
+    np.testing.assert_allclose(one.components_, other.components_, atol=1e-9)
+    np.testing.assert_allclose(one.objective_history_, other.objective_history_)

@@ -5,8 +5,10 @@ The result is that of the dense engine with zeros at the topics that a document 
 use; time and memory of the documents are in proportion to the topics they may use.
 
 Packed documents are vectors, one entry for each pair of a document and a topic that it
-may use, document by document. Packed topics have the shape (V, K) of every engine and
-are topic-major inside.
+may use, document by document. Packed topics are one row of stretches, one for each
+topic, with places for the words of the documents that may use it. No document reads
+the others: their counts are zero, and the weight that they have in common is kept at
+the end of the row, by topic.
 """
 
 from __future__ import annotations
@@ -33,12 +35,23 @@ from topicfold.engine.protocol import (
     check_collapsed,
 )
 
+# Documents that may use more of the topics than one in so many, or more than so many of
+# them, on average, are faster, or take less room, with zeros at the others.
+ONE_IN, MOST = 8, 64
+
+
+def pays(X: sparse.csr_matrix, allowed: sparse.csr_matrix) -> bool:
+    """Whether documents are allowed few enough topics for an engine of their own."""
+    pairs = float(np.diff(X.indptr) @ np.diff(allowed.indptr))
+    return pairs <= X.nnz * min(allowed.shape[1] / ONE_IN, MOST)
+
 
 class MaskedEngine(Engine):
     """Expected counts of a corpus whose documents may use the topics in `allowed`.
 
-    Time O(Σ_d nnz_d K_d + V·K) per pass with K_d topics of document d. The same bits
-    for any number of threads. The digamma link is not known here.
+    Time and memory O(Σ_d nnz_d K_d) with K_d topics of document d: `pays` says whether
+    that is better than zeros. The same bits for any number of threads. The digamma
+    link is not known here.
 
     Parameters
     ----------
@@ -72,22 +85,20 @@ class MaskedEngine(Engine):
         self._layout = document_layout(X, self.dtype, word_order)
         # Without a sign the compiled code need not ask for it.
         kind = {4: np.uint32, 8: np.uint64}[self._layout.indices.itemsize]
-        self._words = self._layout.indices.view(kind)
-        self._ratio = np.empty(X.nnz, self.dtype)
-        self._own: Array | None = None
+        words = self._layout.indices.view(kind)
+        self._corpus = self._layout.indptr, words, self._layout.counts
         self._offsets = allowed.indptr.astype(np.int64)
         self._topics = allowed.indices.astype(np.int32)
+        self._lengths = np.diff(self._layout.indptr)
+        work = self._lengths * np.diff(self._offsets)
         ranges = RANGES_PER_THREAD * threads
-        self._ranges = balanced_ranges(self._work_of_documents(), ranges)
-        self._last: tuple[Any, ...] = ()
-
-    def _work_of_documents(self) -> NDArray[np.int64]:
-        work = np.diff(self._layout.indptr) * np.diff(self._offsets)
-        return np.r_[0, np.cumsum(work)]
+        self._ranges = balanced_ranges(np.r_[0, np.cumsum(work)], ranges)
+        self._place_words()
+        self._shares = np.empty(len(self._places), self.dtype)
 
     @property
     def word_order(self) -> NDArray[np.integer]:
-        """Column of X of each row of packed topics."""
+        """Column of X of each word in its order here."""
         return self._layout.word_order
 
     @cached_property
@@ -95,19 +106,29 @@ class MaskedEngine(Engine):
         """Document of each entry."""
         return np.repeat(np.arange(self.n_documents), np.diff(self._offsets))
 
-    @cached_property
-    def _by_topic(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Where the documents of each topic begin, the documents, their entries."""
+    def _place_words(self) -> None:
+        """Give every topic a stretch, and every entry the places of its words in it."""
         entries = np.argsort(self._topics, kind="stable")
-        sizes = np.bincount(self._topics, minlength=self.n_topics)
-        return np.r_[0, np.cumsum(sizes)], self._rows[entries], entries
-
-    @cached_property
-    def _topic_ranges(self) -> list[tuple[int, int]]:
-        pointer, documents, _ = self._by_topic
-        work = np.r_[0, np.cumsum(np.diff(self._layout.indptr)[documents])][pointer]
-        work += self.n_terms * np.arange(self.n_topics + 1)
-        return balanced_ranges(work, RANGES_PER_THREAD * self.threads)
+        topic_ptr = _cumulated(np.bincount(self._topics, minlength=self.n_topics))
+        by_topic = topic_ptr, self._rows[entries], entries
+        pointer = _cumulated(self._lengths[self._rows[entries]])
+        firsts = np.empty(len(entries), np.int64)
+        firsts[entries] = pointer[:-1]
+        self._listed = pointer[topic_ptr]
+        most = np.minimum(np.diff(self._listed), self.n_terms)
+        work = self._listed + self.n_terms * np.arange(self.n_topics + 1)
+        self._topic_ranges = balanced_ranges(work, RANGES_PER_THREAD * self.threads)
+        kind = np.uint16 if most.max(initial=0) <= 2**16 else np.uint32
+        self._places = np.empty(self._listed[-1], kind)
+        starts, self._sizes = _cumulated(most), np.empty(self.n_topics, np.int64)
+        words = np.empty(starts[-1], np.int32)
+        out = starts, words, self._sizes, self._places
+        arguments = (by_topic, *self._corpus[:2], self.n_terms, firsts, out)
+        self._run(kernels.find_places, arguments, self._topic_ranges)
+        self._pointer = _cumulated(self._sizes)
+        self._entries = self._offsets, self._topics, firsts, self._places, self._pointer
+        pairs = zip(starts, self._sizes, strict=False)
+        self._words_of = [words[start : start + size].copy() for start, size in pairs]
 
     def pack_documents(self, theta: Array) -> Array:
         """Return the entries of a (D, K) array at the topics in use."""
@@ -123,16 +144,31 @@ class MaskedEngine(Engine):
         """Return the (D, K) array, rows on the simplex."""
         return normalize_rows(self.unpack_documents(packed))
 
+    def _stretches(self, packed: Array) -> list[Array]:
+        """Return the stretch of every topic of packed topics, without the rest."""
+        return np.split(packed[0, : self._pointer[-1]], self._pointer[1:-1])
+
+    def _rest(self, packed: Array) -> Array:
+        """Return what the words have that a topic has no place for, by topic."""
+        return packed[0, self._pointer[-1] :]
+
     def pack_topics(self, phi: Array) -> Array:
-        """Copy (K, V) topics in the order of frequency."""
-        packed = np.empty((self.n_topics, self.n_terms), self.dtype)
-        np.take(phi, self._layout.word_order, axis=1, out=packed, mode="clip")
-        return packed.T
+        """Copy (K, V) topics; of words without a place, the least value is kept."""
+        packed = np.empty((1, self._pointer[-1] + self.n_topics), self.dtype)
+        rest = self._rest(packed)
+        for k, stretch in enumerate(self._stretches(packed)):
+            row = np.asarray(phi[k])[self._layout.word_order]
+            stretch[:] = row[self._words_of[k]]
+            others = np.delete(row, self._words_of[k])
+            rest[k] = others.min() if len(others) else 0.0
+        return packed
 
     def unpack_topics(self, packed: Array) -> Array:
         """Return (K, V) topics in X's order of words."""
         phi = np.empty((self.n_topics, self.n_terms), self.dtype)
-        phi[:, self._layout.word_order] = packed.T
+        phi[:] = self._rest(packed)[:, None]
+        for k, stretch in enumerate(self._stretches(packed)):
+            phi[k, self._layout.word_order[self._words_of[k]]] = stretch
         return phi
 
     def pack_prior(self, prior: Array | float) -> Array:
@@ -163,36 +199,27 @@ class MaskedEngine(Engine):
         counts = np.empty_like(parameters) if out is None else out
         loglik = np.empty(self.n_documents)
         updates = np.zeros(self.n_documents, np.int32)
-        layout = self._layout
         arguments: tuple[Any, ...]
-        corpus = (layout.indptr, self._words, layout.counts)
-        entries = (self._offsets, self._topics, parameters, weights.T)
-        floors = (documents.floor, documents.scale)
+        inputs = self._corpus, self._entries, parameters, weights[0]
+        floors = documents.floor, documents.scale
         if link == "collapsed":
             _, own = check_collapsed(documents.floor, own, max_updates)
-            if self._own is None:
-                self._own = np.empty_like(self._ratio)
-            outputs = (counts, self._own, self._ratio, loglik)
-            shares = np.atleast_2d(own.scale), np.atleast_2d(own.floor), own.groups
-            arguments = (*corpus, *entries, *floors, *shares, *outputs)
+            parts = tuple(map(np.atleast_2d, own[:2]))
+            outputs: tuple[Any, ...] = (counts, self._shares, loglik)
+            arguments = (*inputs, floors, parts, own.groups, outputs)
             kernel = kernels.masked_collapsed_document_rows
         else:
-            self._own = None
-            shares = parameters[:0, None], parameters[:0, None], None  # not read
-            outputs = (counts, self._ratio, loglik, updates)
-            arguments = (*corpus, *entries, *floors, max_updates, float(tol), *outputs)
+            outputs = (counts, self._shares, loglik, updates)
+            arguments = (*inputs, floors, max_updates, float(tol), outputs)
             kernel = kernels.masked_document_rows
         self._run(kernel, arguments, self._ranges)
-        self._last = (*floors, *shares)
         return DocumentPass(counts, float(loglik.sum()), updates)
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass, written to `out`."""
-        layout = self._layout
-        lists = (*self._by_topic, layout.indptr, self._words)
-        numbers = (*self._last, self._own, self._ratio)
-        arguments = (*lists, parameters, weights.T, *numbers, out.T)
+        arguments = (self._listed, self._places, self._shares, self._pointer, out[0])
         self._run(kernels.masked_word_rows, arguments, self._topic_ranges)
+        self._rest(out)[:] = 0
         return out
 
     def _run(
@@ -214,18 +241,22 @@ class MaskedEngine(Engine):
 
     def _positive_totals(self, counts: Array, prior: float) -> NDArray[np.float64]:
         totals = np.empty(self.n_topics)
-        arguments = (counts.T, float(prior), totals)
+        arguments = (self._pointer, counts[0], float(prior), totals)
         self._run(kernels.topic_sums, arguments, self._topic_ranges)
-        return totals
+        rest = np.maximum(self._rest(counts).astype(np.float64) + prior, 0.0)
+        return totals + rest * (self.n_terms - self._sizes)
 
     def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
         """Topics on the simplex from counts; `out` may be `counts`."""
         totals = self._positive_totals(counts, prior)
         empty = totals <= 0
         scale = 1.0 / np.where(empty, 1.0, totals)
-        arguments = (counts.T, float(prior), scale, out.T)
+        arguments = (self._pointer, counts[0], float(prior), scale, out[0])
         self._run(kernels.scale_topics, arguments, self._topic_ranges)
-        out[:, empty] = 1.0 / self.n_terms
+        self._rest(out)[:] = np.maximum(self._rest(counts) + prior, 0.0) * scale
+        for k in np.flatnonzero(empty):
+            out[0, self._pointer[k] : self._pointer[k + 1]] = 1.0 / self.n_terms
+            self._rest(out)[k] = 1.0 / self.n_terms
         return out
 
     def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
@@ -251,5 +282,12 @@ class MaskedEngine(Engine):
             values = function(array + shared[self._topics])
             sums = np.bincount(self._topics, values, minlength=self.n_topics)
             return sums.astype(np.float64)
-        columns = zip(array.T, shared, strict=True)
-        return np.array([function(row + p).sum(dtype=np.float64) for row, p in columns])
+        rows = zip(self._stretches(array), shared, strict=True)
+        sums = np.array([function(row + p).sum(dtype=np.float64) for row, p in rows])
+        rest = function(self._rest(array) + shared)
+        return np.asarray(sums + rest * (self.n_terms - self._sizes))
+
+
+def _cumulated(sizes: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return where stretches of these sizes begin, and where the last one ends."""
+    return np.r_[0, np.cumsum(sizes, dtype=np.int64)]

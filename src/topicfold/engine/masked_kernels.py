@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Expected counts where each document has a few topics of its own.
 
-A document's values are a stretch of a vector, one for each topic it may use. Topic
-weights are topic-major: the words of a document, listed by frequency, lie close to each
-other in the row of a topic. Each kernel names the dense one it equals.
+A document's values are a stretch of a vector, one for each topic it may use. So are
+the weights of a topic, one for each word of its documents. An entry, a document and one
+of its topics, has a list of the places of its words in the topic's stretch,
+``places[firsts[e]:]``, and there its shares of the counts are left for the word pass.
+Entries are listed topic by topic. Each kernel names the dense one it equals.
 """
 
 from __future__ import annotations
@@ -18,17 +20,43 @@ from topicfold.engine.special import log_scalar
 LINE = 16  # numbers of four bytes in a cache line
 
 
-@part
-def gather(a, weights, topics, words, out_b, out_s):
-    """Write ``b = weights[topics][:, words]`` and ``s_i = Σ_t a_t b_ti``."""
-    for i in range(words.shape[0]):
-        out_s[i] = a.dtype.type(0)
-    for t in range(topics.shape[0]):
-        row, weight = weights[topics[t]], a[t]
-        for i in range(words.shape[0]):
-            b = row[words[i]]
-            out_b[t, i] = b
-            out_s[i] += weight * b
+@kernel
+def find_places(start, stop, by_topic, indptr, words, n_terms, firsts, out):
+    """Number the words of topics ``start..stop``, and list them.
+
+    Those in most documents of a topic are first, then by document: so the places of a
+    document's words lie close to each other. ``out[1]`` has the words of topic k from
+    ``out[0][k]`` on, ``out[2]`` how many there are.
+    """
+    topic_ptr, topic_documents, topic_entries = by_topic
+    starts, out_words, out_sizes, out_places = out
+    known = np.empty(n_terms, np.int64)
+    rank = np.zeros(n_terms, np.int64)
+    for k in range(start, stop):
+        size = 0
+        at = np.zeros(topic_ptr[k + 1] - topic_ptr[k] + 1, np.int64)
+        for j in range(topic_ptr[k], topic_ptr[k + 1]):
+            d = topic_documents[j]
+            for i in range(indptr[d], indptr[d + 1]):
+                w = words[i]
+                if rank[w] == 0:
+                    known[size] = w
+                    size += 1
+                at[rank[w]] += 1  # words in more documents than so many
+                rank[w] += 1
+        for j in range(size):
+            w = known[j]
+            place = at[rank[w]]
+            at[rank[w]] += 1
+            rank[w] = place
+            out_words[starts[k] + place] = w
+        for j in range(topic_ptr[k], topic_ptr[k + 1]):
+            d, first = topic_documents[j], firsts[topic_entries[j]]
+            for i in range(indptr[d], indptr[d + 1]):
+                out_places[first + i - indptr[d]] = rank[words[i]]
+        for j in range(size):
+            rank[known[j]] = 0
+        out_sizes[k] = size
 
 
 @part
@@ -40,6 +68,29 @@ def word_sums(a, b, n_words, out_s):
         weight = a[t]
         for i in range(n_words):
             out_s[i] += weight * b[t, i]
+
+
+@part
+def gather(d, n_words, entries, parameters, weights, out_b, out_s):
+    """Write the weights of a document's words by topic, and ``s_i = Σ_t a_t b_ti``."""
+    offsets, topics, firsts, places, pointer = entries
+    for e in range(offsets[d], offsets[d + 1]):
+        row = weights[pointer[topics[e]] : pointer[topics[e] + 1]]
+        own, b = places[firsts[e] : firsts[e] + n_words], out_b[e - offsets[d]]
+        for i in range(n_words):
+            b[i] = row[own[i]]
+    word_sums(parameters[offsets[d] : offsets[d + 1]], out_b, n_words, out_s)
+
+
+@part
+def prefetch_entries(d, indptr, entries, shares):
+    """Ask for the places of a document's words, and for where their shares go."""
+    offsets, _, firsts, places, _ = entries
+    n_words = indptr[d + 1] - indptr[d]
+    for e in range(offsets[d], offsets[d + 1]):
+        for i in range(firsts[e], firsts[e] + n_words, LINE):
+            prefetch_row(places, i)
+            prefetch_row(shares, i)
 
 
 @part
@@ -95,41 +146,33 @@ def widest(start, stop, pointers):
     return most
 
 
+@part
+def write_shares(factor, row, ratio, n_words, out):
+    """Write ``factor ratio_i row_i``."""
+    for i in range(n_words):
+        out[i] = factor * (ratio[i] * row[i])
+
+
 @kernel
 def masked_document_rows(
-    start,
-    stop,
-    indptr,
-    indices,
-    counts,
-    offsets,
-    topics,
-    parameters,
-    weights,
-    prior,
-    tilt,
-    max_updates,
-    tol,
-    out_counts,
-    out_ratio,
-    out_loglik,
-    out_updates,
+    start, stop, corpus, entries, parameters, weights, floors, max_updates, tol, out
 ):
     """``kernels.document_rows`` over the topics that each document may use."""
+    indptr, _, counts = corpus
+    offsets, firsts, (prior, tilt) = entries[0], entries[2], floors
+    out_counts, out_shares, out_loglik, out_updates = out
     real = parameters.dtype.type
     least = real(FLOOR)
     n_scratch = widest(start, stop, indptr) + SPACE
     work_b = np.empty((widest(start, stop, offsets), n_scratch), parameters.dtype)
     work_s = np.empty(n_scratch, parameters.dtype)
+    ratio = np.empty(n_scratch, parameters.dtype)
     for d in range(start, stop):
-        lo, hi = indptr[d], indptr[d + 1]
         first, last = offsets[d], offsets[d + 1]
-        n_words = hi - lo
-        a = parameters[first:last]
-        found = out_counts[first:last]
-        ratio = out_ratio[lo:hi]
-        x = counts[lo:hi]
-        gather(a, weights, topics[first:last], indices[lo:hi], work_b, work_s)
+        x = counts[indptr[d] : indptr[d + 1]]
+        n_words = x.shape[0]
+        a, found = parameters[first:last], out_counts[first:last]
+        gather(d, n_words, entries, parameters, weights, work_b, work_s)
         out_updates[d] = 0
         change = tol + 1.0
         while True:
@@ -143,14 +186,18 @@ def masked_document_rows(
             out_updates[d] += 1
             word_sums(a, work_b, n_words, work_s)
         out_loglik[d] = log_likelihood(a, x, work_s)
+        for t in range(last - first):
+            shares = out_shares[firsts[first + t] : firsts[first + t] + n_words]
+            write_shares(a[t], work_b[t], ratio, n_words, shares)
 
 
 @part
-def token_shares(a, b, own, prior, tilt, k, words, scale, floor, groups, out_q):
+def token_shares(a, b, own, prior, tilt, k, words, parts, groups, out_q):
     """Write the weights of topic k for a document's words, their own shares left out.
 
-    `scale` and `floor` have one row, or those of the words' `groups`.
+    Scale and floor have one row, or those of the words' groups.
     """
+    scale, floor = parts
     if groups is None:
         c, f = scale[0, k], floor[0, k]
         for i in range(words.shape[0]):
@@ -163,42 +210,28 @@ def token_shares(a, b, own, prior, tilt, k, words, scale, floor, groups, out_q):
 
 @kernel
 def masked_collapsed_document_rows(
-    start,
-    stop,
-    indptr,
-    indices,
-    counts,
-    offsets,
-    topics,
-    parameters,
-    weights,
-    prior,
-    tilt,
-    scale,
-    floor,
-    groups,
-    out_counts,
-    out_own,
-    out_ratio,
-    out_loglik,
+    start, stop, corpus, entries, parameters, weights, floors, parts, groups, out
 ):
     """``kernels.collapsed_document_rows`` over the topics each document may use."""
+    indptr, indices, counts = corpus
+    offsets, topics, firsts = entries[:3]
+    prior, tilt = floors
+    out_counts, out_shares, out_loglik = out
     real = parameters.dtype.type
     least, one = real(FLOOR), real(1)
     n_scratch = widest(start, stop, indptr) + SPACE
     work_b = np.empty((widest(start, stop, offsets), n_scratch), parameters.dtype)
     work_q = np.empty_like(work_b)
     work_s = np.empty(n_scratch, parameters.dtype)
+    own, ratio = np.empty_like(work_s), np.empty_like(work_s)
     for d in range(start, stop):
-        lo, hi = indptr[d], indptr[d + 1]
         first, last = offsets[d], offsets[d + 1]
-        n_words = hi - lo
-        words = indices[lo:hi]
-        x = counts[lo:hi]
-        own, ratio = out_own[lo:hi], out_ratio[lo:hi]
-        a = parameters[first:last]
-        gather(a, weights, topics[first:last], words, work_b, work_s)
-        out_loglik[d] = log_likelihood(a, x, work_s)
+        words = indices[indptr[d] : indptr[d + 1]]
+        x = counts[indptr[d] : indptr[d + 1]]
+        n_words = x.shape[0]
+        gather(d, n_words, entries, parameters, weights, work_b, work_s)
+        prefetch_entries(min(d + 1, stop - 1), indptr, entries, out_shares)
+        out_loglik[d] = log_likelihood(parameters[first:last], x, work_s)
         for i in range(n_words):
             own[i] = min(real(x[i]), one) / max(work_s[i], least)
             work_s[i] = real(0)
@@ -206,98 +239,56 @@ def masked_collapsed_document_rows(
             q = work_q[e - first]
             token_shares(
                 parameters[e], work_b[e - first], own, prior[e], tilt[e], topics[e],
-                words, scale, floor, groups, q,
+                words, parts, groups, q,
             )  # fmt: skip
             for i in range(n_words):
                 work_s[i] += q[i]
         for i in range(n_words):
             ratio[i] = real(x[i]) / max(work_s[i], least)
         for e in range(first, last):
-            out_counts[e] = weighted_sum(work_q[e - first], ratio, n_words)
-
-
-@part
-def prefetch_words(d, indptr, indices, ratio, own):
-    """Ask for the words of a document and their numbers, line by line."""
-    for i in range(indptr[d], indptr[d + 1], LINE):
-        prefetch_row(indices, i)
-        prefetch_row(ratio, i)
-        if own is not None:
-            prefetch_row(own, i)
+            q = work_q[e - first]
+            out_counts[e] = weighted_sum(q, ratio, n_words)
+            shares = out_shares[firsts[e] : firsts[e] + n_words]
+            write_shares(one, q, ratio, n_words, shares)
 
 
 @kernel
-def masked_word_rows(
-    start,
-    stop,
-    topic_ptr,
-    topic_documents,
-    topic_entries,
-    indptr,
-    indices,
-    parameters,
-    weights,
-    prior,
-    tilt,
-    scale,
-    floor,
-    groups,
-    own,
-    ratio,
-    out_counts,
-):
-    """Word pass for topics ``start..stop``: ``kernels.collapsed_word_rows``, or
-    ``kernels.word_rows`` where `own` is None.
+def masked_word_rows(start, stop, listed, places, shares, pointer, out_counts):
+    """Add up the shares of topics ``start..stop``, document by document.
 
-    Each topic walks along the documents that may use it, in their order.
+    Those of topic k are listed from ``listed[k]`` on.
     """
-    n_scratch = widest(0, indptr.shape[0] - 1, indptr) + SPACE
-    work_b = np.empty(n_scratch, parameters.dtype)
-    work_q = np.empty(n_scratch, parameters.dtype)
-    last = topic_documents.shape[0] - 1
     for k in range(start, stop):
-        row = weights[k]
-        total = out_counts[k]
-        for w in range(total.shape[0]):
-            total[w] = parameters.dtype.type(0)
-        for j in range(topic_ptr[k], topic_ptr[k + 1]):
-            soon = topic_documents[min(j + 2, last)]
-            prefetch_words(soon, indptr, indices, ratio, own)
-            d, e = topic_documents[j], topic_entries[j]
-            lo, hi = indptr[d], indptr[d + 1]
-            words = indices[lo:hi]
-            if own is None:
-                for i in range(hi - lo):
-                    total[words[i]] += ratio[lo + i] * parameters[e]
-            else:
-                for i in range(hi - lo):
-                    work_b[i] = row[words[i]]
-                token_shares(
-                    parameters[e], work_b, own[lo:hi], prior[e], tilt[e], k, words,
-                    scale, floor, groups, work_q,
-                )  # fmt: skip
-                for i in range(hi - lo):
-                    total[words[i]] += ratio[lo + i] * work_q[i]
-        if own is None:
-            for w in range(total.shape[0]):
-                total[w] *= row[w]
+        total = out_counts[pointer[k] : pointer[k + 1]]
+        own, found = (
+            places[listed[k] : listed[k + 1]],
+            shares[listed[k] : listed[k + 1]],
+        )
+        total[:] = shares.dtype.type(0)
+        for i in range(own.shape[0]):
+            total[own[i]] += found[i]
 
 
 @kernel
-def topic_sums(start, stop, array, prior, out_sums):
-    """``out_sums[k] = max(array[k] + prior, 0).sum()`` in float64."""
+def topic_sums(start, stop, pointer, array, prior, out_sums):
+    """Write the sum of ``max(row + prior, 0)`` of each topic's row, in float64."""
     for k in range(start, stop):
+        row = array[pointer[k] : pointer[k + 1]]
         total = 0.0
-        for w in range(array.shape[1]):
-            total += max(np.float64(array[k, w]) + prior, 0.0)
+        for w in range(row.shape[0]):
+            total += max(np.float64(row[w]) + prior, 0.0)
         out_sums[k] = total
 
 
 @kernel
-def scale_topics(start, stop, array, prior, scale, out):
-    """``out[k] = max(array[k] + prior, 0) * scale[k]``."""
+def scale_topics(start, stop, pointer, array, prior, scale, out):
+    """Write ``max(row + prior, 0) * scale[k]`` of each topic's row."""
     real = array.dtype.type
     for k in range(start, stop):
+        row, found = (
+            array[pointer[k] : pointer[k + 1]],
+            out[pointer[k] : pointer[k + 1]],
+        )
         factor = real(scale[k])
-        for w in range(array.shape[1]):
-            out[k, w] = max(array[k, w] + real(prior), real(0)) * factor
+        for w in range(row.shape[0]):
+            found[w] = max(row[w] + real(prior), real(0)) * factor

@@ -242,9 +242,9 @@ def make_engine(
     Sums over a document's words are taken in `word_order` (default: by document
     frequency in X); give one for results that do not depend on the other documents.
 
-    With the topics that each document is `allowed` to use (D, K), a matrix X in memory
-    on the CPU gets the engine whose passes cost no more than these; in other places,
-    parameters are to be zero elsewhere.
+    With the topics that each document is `allowed` to use (D, K), if these are few, a
+    matrix X in memory on the CPU gets the engine whose passes cost no more than these;
+    in other places, parameters are to be zero elsewhere.
 
     Examples
     --------
@@ -273,22 +273,16 @@ def make_engine(
         from topicfold.engine.blocks.engine import BlockedEngine
 
         return BlockedEngine(X, n_topics, dtype=dtype, threads=n_threads(n_jobs))
+    options: Any = {"dtype": dtype, "threads": n_threads(n_jobs)}
+    options["word_order"] = word_order
     if allowed is not None:
-        from topicfold.engine.masked import MaskedEngine
+        from topicfold.engine.masked import MaskedEngine, pays
 
-        return MaskedEngine(
-            X,
-            n_topics,
-            allowed,
-            dtype=dtype,
-            threads=n_threads(n_jobs),
-            word_order=word_order,
-        )
+        if pays(X, allowed):
+            return MaskedEngine(X, n_topics, allowed, **options)
     from topicfold.engine.cpu import CpuEngine
 
-    return CpuEngine(
-        X, n_topics, dtype=dtype, threads=n_threads(n_jobs), word_order=word_order
-    )
+    return CpuEngine(X, n_topics, **options)
 
 
 def has_room(

@@ -84,6 +84,7 @@ class SidedLda(Cvb0):
         self._documents: OwnShare | None = None
         self._prior: Array | None = None
         self._own: OwnShare | None = None
+        self._every_word: Array | None = None
         self._group_totals = np.zeros((len(groups), engine.n_topics))
         options: dict[str, Any] = {
             "doc_updates": 0,
@@ -132,6 +133,8 @@ class SidedLda(Cvb0):
             made.append((size, found))
         self._totals = self._group_totals[0]
         self._own = _joined_share(made)
+        if self.engine.packs_allowed:  # it keeps no words that documents do not read
+            self._every_word = weights
         return self.engine.pack_topics(weights)
 
     def _eta(self, group: ColumnGroup) -> float:
@@ -274,7 +277,9 @@ class SidedLda(Cvb0):
 
     def group_topics(self) -> list[Array]:
         """Topics over each group of columns, those of X first."""
-        topics = self.engine.unpack_topics(self.weights)
+        topics = self._every_word
+        if topics is None:
+            topics = self.engine.unpack_topics(self.weights)
         return [normalize_rows(topics[:, g.columns]) for g in self.groups]
 
     def doc_topics(self) -> Array:

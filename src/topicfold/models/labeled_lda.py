@@ -24,8 +24,8 @@ class LabeledLDA(SidedLDA):
     With ``topics_per_label=1`` and ``n_background=0`` it is labeled LDA, else partially
     labelled LDA. Documents whose labels are not known may use all topics and help to
     learn them; if all are, it is LDA. A pass costs as much as the labels that documents
-    have, not as all labels there are. Needs X in memory for that; on a GPU and in
-    blocks it costs what LDA does.
+    have, not as all labels there are, if X is in memory and documents may use an eighth
+    of the topics or less, and at most 64, on average; else it costs what LDA does.
 
     Parameters
     ----------
