@@ -74,6 +74,7 @@ VARIANTS = {
     "fstm-c-near": TwoPhase(
         _tiny(FSTM), word_weights="classes", neighbor_weight=0.5, promotion=1.0
     ),
+    "fstm-c-all-words": TwoPhase(_tiny(FSTM), word_weights=None),
     "graph-c": TwoPhase(_tiny(LaplacianPLSA)),
     "lsi-counts": LSI(2, weighting="counts", keep_documents=True),
     "classifier": TopicClassifier(
@@ -207,12 +208,7 @@ def expected_failed_checks(estimator):
         return {"check_decision_proba_consistency": "its data are negative"}
     if isinstance(estimator, SupervisedLDA):
         return {"check_classifiers_classes": "it has -1 as a class, here unknown"}
-    if isinstance(estimator, MedLDA) and estimator.word_weights is not None:
-        # Whole numbers of an array are computed in float32, those of an object that
-        # is no array in float64: of two words, the start tips over between them.
-        reason = "float32 for an array, float64 for what only becomes one"
-        return {"check_classifier_data_not_an_array": reason}
-    if isinstance(estimator, TwoPhase):
+    if isinstance(estimator, TwoPhase) and estimator.word_weights is not None:
         names = ("check_fit_score_takes_y", "check_pipeline_consistency")
         return dict.fromkeys(names, ONE_WORD)
     return {}

@@ -587,6 +587,9 @@ def check_counts(
         # Before any compiled code walks along its arrays.
         check_structure(X, "X", threads)
     else:
+        typed = any(hasattr(X, name) for name in ("dtype", "columns"))
+        if hasattr(X, "__array__") and not typed:
+            X = np.asarray(X)  # else whole numbers become float64, of an array float32
         _refuse_text(X)
     unnamed = sparse.issparse(X) and not reset
     with _names_aside(estimator) if unnamed else nullcontext():
