@@ -15,7 +15,7 @@ import numpy as np
 
 from topicfold.choosing.comparison import load_figure
 from topicfold.exceptions import DataError
-from topicfold.report.colors import PALETTE
+from topicfold.report.colors import PALETTE, borders, pick_colors
 from topicfold.report.content import topic_similarity
 from topicfold.report.documents import find_periods
 from topicfold.report.layout import map_documents, topic_anchors
@@ -84,7 +84,10 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     figure = _figure((8, 7))
     axes = figure.add_subplot()
     size = float(np.clip(12_000 / len(places), 2, 24))
-    colors = [_color(topic) for topic in main]
+    touching = borders(places, main, data.n_topics)
+    picked = pick_colors(data.topic_sizes(), topic_similarity(data), touching)
+    shades = [COLORS[color] for color in picked.tolist()]
+    colors = [shades[topic] for topic in main.tolist()]
     # As pixels inside a vector figure: thousands of shapes would be slow to show.
     axes.scatter(*places.T, s=size, c=colors, alpha=0.6, linewidths=0, rasterized=True)
     axes.set(xlim=(-0.08, 1.08), ylim=(-0.02, 1.05))
@@ -95,7 +98,7 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     outline = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
     style: dict[str, Any] = {"fontsize": 8, "ha": "center", "fontweight": "bold"}
     for topic, name, place in zip(largest, names, _spread(anchors, names), strict=True):
-        axes.text(*place, name, color=_color(topic), bbox=outline, **style)
+        axes.text(*place, name, color=shades[topic], bbox=outline, **style)
     return figure
 
 

@@ -235,10 +235,11 @@ class _Texts:
                 f"{_LONGEST_TYPICAL:,} letters), to keep the file small."
             )
         elif n_cut:
+            more = length < _LONGEST_TYPICAL
+            typical = f" (typical documents: {_LONGEST_TYPICAL:,})" if more else ""
             notes.append(
                 f"{n_cut:,} text{'s are' if n_cut > 1 else ' is'} cut to about "
-                f"{length:,} letters (typical documents: "
-                f"{max(length, _LONGEST_TYPICAL):,}), to keep the file small."
+                f"{length:,} letters{typical}, to keep the file small."
             )
         return packed
 
