@@ -74,7 +74,6 @@ VARIANTS = {
     "fstm-c-near": TwoPhase(
         _tiny(FSTM), word_weights="classes", neighbor_weight=0.5, promotion=1.0
     ),
-    "fstm-c-all-words": TwoPhase(_tiny(FSTM), word_weights=None),
     "graph-c": TwoPhase(_tiny(LaplacianPLSA)),
     "lsi-counts": LSI(2, weighting="counts", keep_documents=True),
     "classifier": TopicClassifier(
@@ -208,7 +207,7 @@ def expected_failed_checks(estimator):
         return {"check_decision_proba_consistency": "its data are negative"}
     if isinstance(estimator, SupervisedLDA):
         return {"check_classifiers_classes": "it has -1 as a class, here unknown"}
-    if isinstance(estimator, TwoPhase) and estimator.word_weights is not None:
+    if isinstance(estimator, TwoPhase):
         names = ("check_fit_score_takes_y", "check_pipeline_consistency")
         return dict.fromkeys(names, ONE_WORD)
     return {}
