@@ -244,3 +244,18 @@ def test_why_a_seed_word_is_not_there(cli, table, tmp_path):
     assert "left out, 'wolf' is in" in told
     assert "of 60 documents. --max-df" in told
     assert "'zebra' of 'animals'" in told
+
+
+def test_numbers_are_predicted_as_responses(cli, table, tmp_path, fitted, check_error):
+    fitted("--response", "stars")
+    result = cli("classify", tmp_path / "m", table)
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    found = [float(row["response"]) for row in rows]
+    assert np.mean(found[1::2]) > np.mean(found[::2]) + 1
+    check_error(cli("classify", tmp_path / "m", table, "--proba"), "predicts numbers")
+
+
+def test_stop_words_of_a_language_that_is_none(cli, table, tmp_path, check_error):
+    result = cli("fit", table, "-o", tmp_path / "m", "--language", "de=klingon")
+    check_error(result, "--language de: klingon", "a language with stop words")

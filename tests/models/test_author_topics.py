@@ -98,7 +98,7 @@ def test_an_unknown_author_has_the_mixture_of_the_prior(written):
     X, names, *_ = written
     alpha = np.array([0.1, 0.2, 0.3, 0.4])
     model = AuthorTopics(4, doc_topic_prior=alpha, **FEW).fit(X, authors=names)
-    with pytest.warns(DataWarning, match="1 authors are not known.*'Nobody'"):
+    with pytest.warns(DataWarning, match="not know the author 'Nobody'"):
         found = model.transform(X[:2], authors=[["Nobody"], ["author 01", "Nobody"]])
     np.testing.assert_allclose(found[0], alpha)
     np.testing.assert_allclose(

@@ -260,11 +260,17 @@ def _predict(
         )
     counts, found = inputs.count_new_documents(source, saved, options)
     rows = []
+    what = "class" if hasattr(model, "classes_") else "response"
+    if what == "response" and (asked.proba or asked.n_words or asked.abstain):
+        raise CommandError(
+            f"{folder} predicts numbers: --proba, --abstain and --explain are for "
+            "classes."
+        )
     if asked.abstain:
         model.set_params(abstain=asked.abstain)
     shares = model.predict_proba(counts).max(axis=1) if asked.proba else ()
     for row, label in enumerate(model.predict(counts)):
-        cells = {"id": found.ids[row] if found.ids else str(row), "class": label}
+        cells = {"id": found.ids[row] if found.ids else str(row), what: label}
         if asked.proba:
             cells["probability"] = f"{shares[row]:.3f}"
         if asked.n_words:

@@ -193,11 +193,12 @@ def count_languages(
         if name == first:
             raise CommandError(f"--language {name}: that is the column of --text.")
         own = {key: value for key, value in (text or {}).items() if key != "stem"}
-        own["stop_words"] = stop_words_of(words or "none", own.get("tokens"))
         try:
+            own["stop_words"] = stop_words_of(words or "none", own.get("tokens"))
             found[name] = Corpus.from_texts(extra[name], **with_function(own))
-        except DataError as error:
-            raise CommandError(f"--language {name}: {error}") from error
+        except (CommandError, DataError) as error:
+            text_of = str(error).replace("--stop-words ", "")
+            raise CommandError(f"--language {name}: {text_of}") from error
         cutting[name] = own
     return found, cutting
 

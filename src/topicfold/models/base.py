@@ -29,6 +29,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from topicfold.core.callers import level_of_caller
 from topicfold.core.counts import (
     bad_values,
     canonical,
@@ -726,17 +727,6 @@ def _said_in_search() -> bool:
     known = place in _SEARCHES
     _SEARCHES.add(place)
     return known
-
-
-def level_of_caller() -> int:
-    """Return the `stacklevel` of the line outside topicfold and scikit-learn."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None:
-        room = frame.f_globals.get("__name__", "").partition(".")[0]
-        if room not in ("topicfold", "sklearn", "joblib"):
-            break
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def arrives_in_blocks(X: Any) -> bool:

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.callers import level_of_caller
 from topicfold.core.simplex import OuterSum
 from topicfold.core.typing import Array
 from topicfold.engine import Link, make_engine
@@ -32,7 +33,6 @@ from topicfold.models.base import (
     PRIOR,
     LearnedModel,
     StreamedModel,
-    level_of_caller,
     whole,
 )
 from topicfold.models.sided import SidedModel

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,9 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
 
+from topicfold.core.callers import warn_caller
 from topicfold.core.counts import canonical, check_structure
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError, DataWarning
+from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
 
 
@@ -81,11 +81,11 @@ class Authors(Side):
         column = {name: i for i, name in enumerate(self.names_)}
         strangers = {n for own in lists for n in own if n not in column}
         if strangers:
-            warnings.warn(
-                f"{len(strangers)} authors are not known to the model (first: "
-                f"{min(strangers)!r}); they count with the mixture of the prior.",
-                DataWarning,
-                stacklevel=2,
+            first = ", ".join(map(repr, sorted(strangers)[:3]))
+            more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
+            warn_caller(
+                f"The model does not know the author{'s' * (len(strangers) > 1)} "
+                f"{first}{more}: such authors have the mixture of the prior."
             )
         # The last column, in transform, is that of authors who are not known.
         shape = len(lists), len(column) + (not context.fitting)

@@ -7,7 +7,6 @@ columns: it moves no topic. Numbers are centred, so that zero is their mean.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.interpolate import BSpline
 
-from topicfold.exceptions import DataError, DataWarning
+from topicfold.core.callers import warn_caller
+from topicfold.exceptions import DataError
 from topicfold.sides.base import is_text
 
 # Columns up to which each is held against all others.
@@ -53,9 +53,9 @@ def learn_columns(
         else:
             columns.append(column)
     if left_out:
-        _warn(
-            f"The features {_listed(left_out)} tell no documents apart (one value in "
-            "all of them, or a category of its own for each) and are left out."
+        warn_caller(
+            f"These features tell no documents apart (one value in all of them, or a "
+            f"category of its own for each) and are left out: {_listed(left_out)}."
         )
     if not columns:
         raise DataError(
@@ -297,7 +297,7 @@ def _encode_levels(
             else:
                 unknown[level] = None
     if unknown and warn:
-        _warn(
+        warn_caller(
             f"The feature {name!r} has categories that the fit did not know, "
             f"{_listed(unknown)}: they move no topic."
         )
@@ -326,10 +326,10 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
     dependent = _dependent(gram)
     if dependent:
         found = [names[looked_at[j]] for j in dependent]
-        _warn(
-            f"The features {_listed(found)} follow from the features before them "
-            "(collinear): what they do together is learned, but which of them does it "
-            "cannot be told. Leave them out to read the effects."
+        warn_caller(
+            f"These features follow from those before them (collinear): "
+            f"{_listed(found)}. What they do together is learned, but which of them "
+            "does it cannot be told. Leave them out to read the effects."
         )
 
 
@@ -351,7 +351,3 @@ def _listed(names: Iterable[str], most: int = 5) -> str:
     shown = [repr(name) for name in names]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, DataWarning, stacklevel=2)

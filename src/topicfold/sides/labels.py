@@ -8,7 +8,6 @@ labels are not known may use all topics.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
+from topicfold.core.callers import warn_caller
 from topicfold.core.labels import class_numbers, indicator_members
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError, DataWarning
+from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
 
 _LISTS = list | tuple | set | frozenset | np.ndarray
@@ -106,12 +106,10 @@ class Labels(Side):
         strange = [label for label, c in zip(classes, found, strict=True) if c < 0]
         if strange:
             shown = ", ".join(repr(str(label)) for label in strange[:5])
-            warnings.warn(
-                f"No document of the fit had the labels {shown}"
-                f"{' and more' if len(strange) > 5 else ''}: they are left out, and a "
-                "document with no other label may use all topics.",
-                DataWarning,
-                stacklevel=2,
+            warn_caller(
+                f"No document of the fit had the label{'s' * (len(strange) > 1)} "
+                f"{shown}{' and more' if len(strange) > 5 else ''}: left out; a "
+                "document with no other label may use all topics."
             )
         chosen = sparse.csr_matrix(
             (np.ones(len(classes)), (np.arange(len(classes)), np.maximum(found, 0))),

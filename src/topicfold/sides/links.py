@@ -22,6 +22,7 @@ that the regression learns from is left out of its own end's neighbours.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,10 +174,12 @@ class Links(Side):
 
         self._check_parameters()
         size = context.n_documents
+        _check_ends(data, size)
         try:
             graph = check_graph(data, size)
         except DataError as error:
-            raise DataError(str(error).replace("graph", "links")) from error
+            told = re.sub(r"(?<!networkx )\bgraph\b", "links", str(error))
+            raise DataError(told) from error
         self.weight_ = (
             USUAL_WEIGHT * float(context.lengths.mean())
             if self.weight is None
@@ -404,3 +407,23 @@ def _logistic(
         if np.abs(step).max() <= SETTLED:
             break
     return coef, information
+
+
+def _check_ends(data: Any, n_documents: int) -> None:
+    """Refuse pairs with a document that is not there, and name the first."""
+    if not isinstance(data, list | tuple | np.ndarray):
+        return
+    pairs = np.asarray(data)
+    square = pairs.shape == (n_documents, n_documents)
+    if square or pairs.ndim != 2 or pairs.shape[1] not in (2, 3):
+        return
+    if pairs.dtype.kind not in "iuf":
+        return
+    ends = pairs[:, :2]
+    wrong = np.argwhere(~((ends >= 0) & (ends < n_documents)))
+    if len(wrong):
+        row, side = wrong[0]
+        raise DataError(
+            f"link {row} is with document {ends[row, side]:g}, but X has {n_documents} "
+            f"documents, numbered from 0 to {n_documents - 1}."
+        )

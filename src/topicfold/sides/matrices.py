@@ -103,7 +103,7 @@ class OtherCounts(Side):
             self.n_columns_ = int(counts.shape[1])
             if words is not None:
                 self.feature_names_in_ = np.asarray(words, dtype=object)
-            if counts.nnz == 0:
+            if not counts.sum():
                 raise DataError(f"{self.name} has no count in any document.")
         if counts.shape[1] != self.n_columns_:
             raise DataError(

@@ -14,15 +14,15 @@ with V_k seed words. A word that a topic must not have is zero in both parts.
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.callers import warn_caller
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError, DataWarning
+from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, TopicWeights
 
 # Topics without seeds beside those with seeds, if no number is asked for.
@@ -266,9 +266,7 @@ class _Finder:
             hint = f" (like {', '.join(near)})" if near else ""
             told.append(f"{word!r} of {topics[0]!r}{hint}")
         more = f" and {len(self.missing) - 10} more" if len(self.missing) > 10 else ""
-        warnings.warn(
+        warn_caller(
             f"These words are not in the vocabulary and play no part: "
-            f"{'; '.join(told)}{more}.",
-            DataWarning,
-            stacklevel=2,
+            f"{'; '.join(told)}{more}."
         )
