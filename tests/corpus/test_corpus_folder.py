@@ -58,7 +58,7 @@ def test_only_counts_and_words_are_needed(folder):
         ("vocab.txt", "red\n", r"vocab.txt has 1 lines, but counts.npz has 2 columns"),
         ("labels.txt", "x\n", r"labels.txt has 1 lines, but counts.npz has 3 rows"),
         ("split.txt", "train\ndev\ntest\n", r"split\[1\] is 'dev'"),
-        ("links.txt", "0 1\n0 one\n", "line 2: '0 one' is not a pair"),
+        ("links.txt", "0 1\n0 one\n", "line 2: '0 one' is not a link"),
         ("links.txt", "0 3\n", "outside the 3 documents"),
         ("counts.npz", "no archive", "not a sparse matrix"),
         ("docs.jsonl.gz", "no gzip", "cannot be read"),

@@ -543,14 +543,10 @@ def file_text(path: Path) -> str:
 
     It is UTF-8, or else Western European, which is said.
     """
-    from topicfold.corpus.lines import LONGEST_LINE, decode_whole, open_bytes
+    from topicfold.corpus.lines import read_whole
 
-    with open_bytes(path) as stream:
-        raw = stream.read(LONGEST_LINE + 1)
-    if len(raw) > LONGEST_LINE:
-        raise CommandError(f"{path} has more than {LONGEST_LINE >> 20} MiB.")
     try:
-        text, guessed = decode_whole(raw, path, None)
+        text, guessed = read_whole(path)
     except DataError as error:
         problem = str(error).partition(". ")[0]
         raise CommandError(f"{problem}. Save it as text in UTF-8.") from error
@@ -560,36 +556,22 @@ def file_text(path: Path) -> str:
 
 
 def read_links(path: Path, flag: str = "--graph") -> Any:
-    """Read an edge list: two document numbers per line, and perhaps a weight."""
+    """Read the links that a flag names."""
     import numpy as np
+
+    from topicfold.corpus.folder import links_of
 
     if not path.is_file():
         raise CommandError(
             f"there is no file {path}. {flag} names a file of links: two document "
             "numbers per line, from 0, and a weight if you like."
         )
-    rows: list[tuple[float, ...]] = []
-    for number, line in enumerate(file_text(path).split("\n"), 1):
-        fields = line.replace(",", " ").split()
-        if not fields or fields[0].startswith("#"):
-            continue
-        whole = len(fields) > 1 and fields[0].isdecimal() and fields[1].isdecimal()
-        try:
-            rows.append(tuple(float(field) for field in fields if whole))
-        except (ValueError, OverflowError):
-            whole = False
-        if not whole or "_" in line:
-            raise CommandError(
-                f"{path}, line {number}: {line.strip()[:80]!r} is not a link. Give two "
-                "document numbers, from 0, and a weight if you like."
-            )
-    if not rows:
+    links = links_of(file_text(path), path)
+    if not len(links):
         raise CommandError(f"{path} has no links.")
-    if len({len(row) for row in rows}) != 1 or len(rows[0]) > 3:
-        raise CommandError(f"{path}: give every link a weight, or none of them.")
-    if len(rows) == len(rows[0]):  # never to be taken for a matrix of all documents
-        rows.append(rows[-1])
-    return np.array(rows)
+    if len(links) == links.shape[1]:  # never to be taken for a matrix of all documents
+        links = np.vstack([links, links[-1]])
+    return links
 
 
 def read_seeds(path: Path) -> dict[str, list[str]]:

@@ -32,7 +32,7 @@ from topicfold.corpus.formats.parts import (
     read_folder_sides,
     side_bytes,
 )
-from topicfold.corpus.lines import BadLines, text_lines
+from topicfold.corpus.lines import BadLines, read_whole, text_lines
 from topicfold.corpus.npz import load_counts
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
@@ -111,7 +111,8 @@ def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
         raise DataError(f"{folder} has no words: counts.npz has no columns.")
     fields |= read_folder_sides(folder, n_documents, _ROWS)
     if (folder / "links.txt").is_file():
-        fields["links"] = _load_links(folder / "links.txt")
+        file = folder / "links.txt"
+        fields["links"] = links_of(read_whole(file)[0], file).astype(np.int64)
     if texts and (folder / "docs.jsonl.gz").is_file():
         fields |= _load_texts(folder / "docs.jsonl.gz", n_documents)
     return Corpus(counts=counts, name=folder.resolve().name, **fields)
@@ -181,19 +182,26 @@ def _fill(corpus: Corpus, folder: Path) -> None:
                 stream.write(json.dumps(record) + "\n")
 
 
-def _load_links(file: Path) -> NDArray[np.int64]:
-    pairs: list[tuple[int, int]] = []
-    for number, line in enumerate(read_lines(file), start=1):
-        if not line.strip():
+def links_of(text: str, file: Path) -> NDArray[np.float64]:
+    """Return the links of a file: two documents per line, and perhaps a weight."""
+    rows: list[tuple[float, ...]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = line.replace(",", " ").split()
+        if not fields or fields[0].startswith("#"):
             continue
+        whole = len(fields) > 1 and fields[0].isdecimal() and fields[1].isdecimal()
         try:
-            first, second = (int(part) for part in line.split())
-        except ValueError as error:
+            rows.append(tuple(float(field) for field in fields if whole))
+        except (ValueError, OverflowError):
+            whole = False
+        if not whole or "_" in line:
             raise DataError(
-                f"{file}, line {number}: {line!r} is not a pair of document numbers."
-            ) from error
-        pairs.append((first, second))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+                f"{file}, line {number}: {line.strip()[:80]!r} is not a link. Give two "
+                "document numbers, from 0, and a weight if you like."
+            )
+    if len({len(row) for row in rows}) > 1 or (rows and len(rows[0]) > 3):
+        raise DataError(f"{file}: give every link a weight, or none of them.")
+    return np.array(rows) if rows else np.empty((0, 2))
 
 
 def _load_texts(file: Path, n_documents: int) -> dict[str, list[str]]:

@@ -141,8 +141,12 @@ def detect_encoding(path: Path) -> str:
     return FALLBACK
 
 
-def decode_whole(raw: bytes, path: Path, encoding: str | None) -> tuple[str, bool]:
+def read_whole(path: Path, encoding: str | None = None) -> tuple[str, bool]:
     """Return the text of a whole file, and whether its encoding was a guess."""
+    with open_bytes(path) as stream:
+        raw = stream.read(LONGEST_LINE + 1)
+    if len(raw) > LONGEST_LINE:
+        raise DataError(f"{path}: {TOO_LONG}")
     guessed = False
     encoding = encoding or _encoding_of_mark(raw)
     if encoding is None:

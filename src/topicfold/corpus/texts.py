@@ -31,8 +31,7 @@ from topicfold.corpus.lines import (
     BadLines,
     Progress,
     check_encoding,
-    decode_whole,
-    open_bytes,
+    read_whole,
     text_lines,
     warn_fallback,
 )
@@ -785,11 +784,7 @@ def _file_documents(source: _Source) -> Iterator[Document]:
     guessed: list[str] = []
     for place, (name, file) in enumerate(files, start=1):
         try:
-            with open_bytes(file) as stream:
-                raw = stream.read(LONGEST_LINE + 1)
-            if len(raw) > LONGEST_LINE:
-                raise DataError(f"{file}: {TOO_LONG}")  # noqa: TRY301
-            text, guess = decode_whole(raw, file, source.encoding)
+            text, guess = read_whole(file, source.encoding)
         except DataError as error:
             if not source.bad.skip:
                 raise
