@@ -68,7 +68,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     assert packed == _sources()
     # What a user's program reads beside the modules.
     kinds = {PurePosixPath(name).suffix for name in packed}
-    assert kinds == {".py", ".typed", ".cu", ".js", ".css", ".jinja"}
+    assert kinds == {".py", ".typed", ".cu", ".js", ".css", ".jinja", ".txt"}
     assert "topicfold/py.typed" in packed
 
 

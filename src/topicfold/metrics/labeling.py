@@ -73,6 +73,8 @@ def topic_labels(
     >>> topic_labels(data, texts, n_labels=1, min_count=2)
     [['deep sea'], ['red fox']]
     """
+    from topicfold.corpus import words_of
+
     documents = data.texts if texts is None else texts
     if documents is None:
         raise DataError(
@@ -84,7 +86,9 @@ def topic_labels(
     check_at_least(min_count, "min_count")
     if discrimination < 0:
         raise DataError(f"discrimination={discrimination} must be 0 or more.")
-    rows = _word_rows(documents, data.vocabulary)
+    code = {word: column for column, word in enumerate(data.vocabulary)}
+    tokens = (words_of(d) if isinstance(d, str) else d for d in documents)
+    rows = [[code.get(token, -1) for token in words] for words in tokens]
     phrases = _candidates(rows, min_count, max_candidates)
     if not phrases:
         return [list(words[:n_labels]) for words in data.top_terms(n_labels)]
@@ -97,22 +101,8 @@ def topic_labels(
     return [[words[i] for i in row] for row in order.tolist()]
 
 
-def _word_rows(
-    documents: Sequence[Any], vocabulary: Sequence[str]
-) -> list[NDArray[np.int64]]:
-    """Return the columns of the words of each document, -1 for others."""
-    from topicfold.corpus import words_of
-
-    code = {word: column for column, word in enumerate(vocabulary)}
-    rows = []
-    for document in documents:
-        tokens = words_of(document) if isinstance(document, str) else document
-        rows.append(np.array([code.get(t, -1) for t in tokens], dtype=np.int64))
-    return rows
-
-
 def _candidates(
-    rows: list[NDArray[np.int64]], min_count: int, most: int
+    rows: list[list[int]], min_count: int, most: int
 ) -> list[tuple[int, int]]:
     """Return the pairs of words of highest t-value, best first."""
     pairs: Counter[tuple[int, int]] = Counter()
@@ -121,8 +111,8 @@ def _candidates(
     total = 0
     for row in rows:
         total += len(row)
-        words.update(row.tolist())
-        found = [(a, b) for a, b in _pairs(row) if a >= 0 and b >= 0 and a != b]
+        words.update(row)
+        found = [(a, b) for a, b in pairwise(row) if a >= 0 and b >= 0 and a != b]
         pairs.update(found)
         documents.update(set(found))
     scored = []
@@ -139,23 +129,22 @@ def _candidates(
 
 def _suitability(
     data: TopicData,
-    rows: list[NDArray[np.int64]],
+    rows: list[list[int]],
     phrases: list[tuple[int, int]],
     n_words: int,
 ) -> NDArray[np.float64]:
     """Return Σ_w p(w|k) PMI(w, l) over top words of topics: topics × phrases."""
     n_documents = len(rows)
-    place = {phrase: column for column, phrase in enumerate(phrases)}
+    number = {phrase: column for column, phrase in enumerate(phrases)}
     has_phrase = _indicator(
-        ({place[pair] for pair in _pairs(row) if pair in place} for row in rows),
+        ({number[pair] for pair in pairwise(row) if pair in number} for row in rows),
         (n_documents, len(phrases)),
     )
     top = data.top_term_ids(n_words)
     used = np.unique(top)
-    column = np.full(data.n_terms, -1)
-    column[used] = np.arange(len(used))
+    place = {word: column for column, word in enumerate(used.tolist())}
     has_word = _indicator(
-        (set(column[row[row >= 0]].tolist()) - {-1} for row in rows),
+        ({place[word] for word in row if word in place} for row in rows),
         (n_documents, len(used)),
     )
     joint = sparse.coo_array(has_word.T @ has_phrase)
@@ -166,14 +155,9 @@ def _suitability(
     pmi = sparse.csr_array((pmi, (joint.row, joint.col)), shape=joint.shape)
     weights = np.zeros((data.n_topics, len(used)))
     for topic, best in enumerate(top):
-        weights[topic, column[best]] = data.topics[topic, best]
+        weights[topic, np.searchsorted(used, best)] = data.topics[topic, best]
     scores: NDArray[np.float64] = weights @ pmi
     return scores
-
-
-def _pairs(row: NDArray[np.int64]) -> Iterable[tuple[int, int]]:
-    """Return neighbouring words."""
-    return pairwise(row.tolist())
 
 
 def _indicator(rows: Iterable[set[int]], shape: tuple[int, int]) -> Any:
