@@ -13,7 +13,7 @@ const FAR = 220; // so many pixels are as bad as to cover everything
 // A name covers points only where it must, and less and less of them.
 const MOST_COVERED = 0.3;
 // Names take at most this share of the whole map: the largest topics first, more by zoom.
-const MOST_NAMES = 0.2;
+const MOST_NAMES = 0.26;
 // Pixels between names beside and above each other, so that they spread over the map.
 const GAPS = [24, 14];
 const LEVELS = 3; // steps between one zoom and its double
