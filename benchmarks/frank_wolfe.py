@@ -118,7 +118,7 @@ def main():
         topics, theta, how = learn(X, args.n_components, 2)
         print(json.dumps({"what": "FSTM, 2 threads", **how}), flush=True)
         U, promoted = phase_two(X, classes, theta)
-        print(json.dumps({"phase 2 words a document": round(U.nnz / U.shape[0], 1)}))
+        print(json.dumps({"phase 2 words per document": round(U.nnz / U.shape[0], 1)}))
         rows = np.random.default_rng(1).permutation(X.shape[0])[: args.sample]
         U, promoted = U[rows], (promoted[0][rows], promoted[1])
         for threads, pairwise in itertools.product((1, 2), (False, True)):

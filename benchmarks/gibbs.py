@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gibbs sampling: GibbsLDA and tomotopy, tokens a second and held-out perplexity.
+"""Gibbs sampling: GibbsLDA and tomotopy, tokens per second and held-out perplexity.
 
     python -m benchmarks.gibbs --corpora DIR -k 100 --sweeps 60
     python -m benchmarks.gibbs --corpora DIR -k 500 --sweeps 12

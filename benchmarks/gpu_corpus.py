@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-# Documents, terms and tokens a document; distinct words are fewer than tokens.
+# Documents, terms and tokens per document; distinct words are fewer than tokens.
 CORPORA = {
     "pubmed": (8_200_000, 141_043, 60.8),
     "285M": (4_870_000, 141_043, 60.8),

@@ -34,7 +34,7 @@ def on_host(corpus: DeviceCsr) -> sparse.csr_matrix:
 
 
 def copy_speed() -> dict[str, float]:
-    """Return bytes a second between page-locked memory and the device, median of 5."""
+    """Return bytes per second between page-locked memory and device, median of 5."""
     device = [cupy.zeros(COPIED, np.uint8) for _ in range(2)]
     host = [np.frombuffer(cupy.cuda.alloc_pinned_memory(COPIED), np.uint8, COPIED)]
     host.append(np.frombuffer(cupy.cuda.alloc_pinned_memory(COPIED), np.uint8, COPIED))

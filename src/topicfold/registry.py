@@ -116,7 +116,7 @@ _BUILT_IN = (
     ),
     _own(
         "short", "word_network:WordNetworkLDA",
-        "LDA for short texts, on which words stand together", "WNTM", "word-network",
+        "LDA for short texts, by words that occur together", "WNTM", "word-network",
     ),
     _own("plsa", "plsa:PLSA", "probabilistic latent semantic analysis", "PLSA", "plsi"),
     _own(
@@ -136,7 +136,7 @@ _BUILT_IN = (
     ),
     _own("fstm", "fstm:FSTM", "fully sparse topic model", "FSTM"),
     _own(
-        "authors", "author_topics:AuthorTopics", "LDA whose authors have mixtures",
+        "authors", "author_topics:AuthorTopics", "LDA with a mixture for each author",
         "ATM", "author-topic",
     ),
     _own(
@@ -144,19 +144,20 @@ _BUILT_IN = (
         "PLTM", "polylingual",
     ),
     _own(
-        "features", "feature_lda:FeatureLDA", "LDA that features of documents move",
+        "features", "feature_lda:FeatureLDA", "LDA with features that shift the topics",
         "DMR",
     ),
     _own(
-        "labeled", "labeled_lda:LabeledLDA", "LDA whose topics are labels", "LLDA",
+        "labeled", "labeled_lda:LabeledLDA", "LDA with a topic for each label", "LLDA",
         "plda", labels="must", sized=False,
     ),
     _own(
-        "seeded", "seeded_lda:SeededLDA", "LDA with seed words", "keyATM", "seeds"
+        "seeded", "seeded_lda:SeededLDA", "LDA guided by seed words", "keyATM", "seeds"
     ),
     *(
         _own(
-            f"{name.lower()}-c", "two_phase:TwoPhase", f"{name}, then labels",
+            f"{name.lower()}-c", "two_phase:TwoPhase",
+            f"{name}, then topics that tell classes apart",
             f"{name}^c", labels="must",
             base=f"topicfold.models.{name.lower()}:{name}",
         )

@@ -71,7 +71,7 @@ _Seeds = Annotated[
         "--seeds",
         metavar="FILE",
         help="Guided topics: a line for each, its name, a colon and a few words, such "
-        "as space: orbit, launch, moon. The model is seeded then.",
+        "as space: orbit, launch, moon; or JSON. The model is seeded then.",
     ),
 ]
 _Keep = Annotated[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Topics of short texts: LDA on which words stand together."""
+"""Topics of short texts: LDA on words that occur together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_PAIRS = 500_000_000
 
 
 class WordNetworkLDA(LDA):
-    """Topics of short texts: LDA on which words stand together (WNTM).
+    """Topics of short texts: LDA on words that occur together (WNTM).
 
     Titles, snippets and posts have too few words to show a mixture of topics each. So
     LDA learns from one pseudo-document per word: the words that it shares documents
