@@ -14,6 +14,7 @@ from topicfold.cli.label import with_answers
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
 from topicfold.graph.user_graph import check_graph
+from topicfold.persistence.model_folder import load_model_folder
 
 
 def written(tmp_path, content, name="given.txt"):
@@ -132,3 +133,28 @@ def test_seeds_may_be_json(tmp_path):
     file.write_text('{"water": ')
     with pytest.raises(CommandError, match="is not valid JSON"):
         read_seeds(file)
+
+
+def test_a_column_without_a_name_is_a_column(cli, tmp_path):
+    file = tmp_path / "odd.csv"
+    rows = ["text,", "red fox,Ann", "red fox wood,Bob", "blue sea,Ann", "sea,Bob"]
+    file.write_text("\n".join(rows) + "\n")
+    words = ("--min-df", 1, "--max-df", "1.0", "--max-iter", 2, "-k", 2)
+    done = cli("fit", file, "--authors", "", "-o", tmp_path / "m", *words)
+    assert done.exit_code == 0, done.stderr
+    model = load_model_folder(tmp_path / "m").model
+    assert model.sides_[0].names_.tolist() == ["Ann", "Bob"]
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [(["2001-01-01", "soon", "2003", "2004"], "soon"), (["1", "1e999"] * 2, "1e999")],
+)
+def test_times_that_are_none_are_named(cli, tmp_path, times, said):
+    file = tmp_path / "odd.csv"
+    rows = [f"red fox word{i},{time}" for i, time in enumerate(times)]
+    file.write_text("\n".join(["text,time", *rows]) + "\n")
+    words = ("--min-df", 1, "--max-df", "1.0", "--max-iter", 2, "-k", 2)
+    done = cli("fit", file, "-o", tmp_path / "m", *words)
+    assert done.exit_code == 0, done.stderr
+    assert f"the times (such as {said!r}) are not all" in done.stderr

@@ -134,3 +134,13 @@ def test_ids_that_a_file_cannot_hold(cli, check_error, tmp_path):
     file.write_text("\n".join(map(json.dumps, rows)))
     words = ("--min-df", 1, "--max-df", "1.0")
     check_error(cli("label", file, tmp_path / "labels.csv", *words), "Name another")
+
+
+def test_labels_that_no_word_tells_of_end_no_session(cli, answers, tmp_path):
+    file = tmp_path / "same.txt"
+    file.write_text("fox\nfox fox\nfox\nfox\n")
+    answers("1", "2", "1", "2")
+    words = ("--min-df", 1, "--max-df", "1.0", "--jobs", 1, "--classes", "a,b")
+    result = cli("label", file, tmp_path / "labels.csv", *words)
+    assert result.exit_code == 0, result.stderr
+    assert "4 of 4, 4 new" in result.stdout

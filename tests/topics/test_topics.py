@@ -395,3 +395,21 @@ def test_a_model_without_topics_is_refused(tmp_path):
     topicfold.LSI(2).fit(np.eye(4)).save(tmp_path / "lsi")
     with pytest.raises(DataError, match="no topics"):
         Topics.load(tmp_path / "lsi")
+
+
+def test_what_a_stranger_wrote_moves_no_cursor(topics):
+    named = topics.rename(0, "red\x1b[31m\nnext\r\ud800")
+    assert "\x1b" not in repr(named)
+    assert "red�[31m�next" in repr(named)
+    topics.rename(0, "")
+
+
+def test_an_array_that_is_no_matrix_and_no_documents():
+    with pytest.raises(DataError, match=r"shape \(2, 2, 2\) is no matrix"):
+        Topics(2).fit(np.ones((2, 2, 2)))
+
+
+@pytest.mark.parametrize("n", [0, -3])
+def test_no_documents_are_asked_for(topics, n):
+    with pytest.raises(DataError, match="at least 1"):
+        topics.documents(0, n)

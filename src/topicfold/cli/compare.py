@@ -17,7 +17,8 @@ from topicfold.cli.console import (
     working,
 )
 from topicfold.cli.inputs import in_memory, read_corpus
-from topicfold.cli.messages import CommandError, printable, tell
+from topicfold.cli.messages import CommandError, tell
+from topicfold.core.tables import printable
 from topicfold.exceptions import MissingDependencyError
 from topicfold.registry import model_names
 

@@ -63,7 +63,7 @@ def show_fact(label: str, text: str) -> None:
     """
     from rich.text import Text
 
-    from topicfold.cli.messages import printable
+    from topicfold.core.tables import printable
 
     line = Text.assemble((label.ljust(_LABEL_WIDTH), "bold"), " ", printable(text))
     stdout_console().print(line, soft_wrap=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from collections.abc import Sequence
@@ -13,7 +14,9 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import counted, show_fact, stdout_console, working
-from topicfold.cli.messages import CommandError, printable
+from topicfold.cli.messages import CommandError
+from topicfold.core.tables import printable
+from topicfold.exceptions import DataError
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus
@@ -147,18 +150,18 @@ def _append(file: Path, name: str, answer: str) -> None:
 def _next_documents(
     counts: Any, labels: list[str], skipped: set[int], seed: int, jobs: int
 ) -> list[int]:
-    """Return documents without a label: random ones until two classes are known."""
+    """Return documents without a label, random ones until two classes are known."""
     import numpy as np
 
     from topicfold import TopicClassifier
 
     unlabelled = [d for d, label in enumerate(labels) if not label and d not in skipped]
-    if len(set(labels) - {""}) < 2:
-        order = np.random.default_rng(seed).permutation(unlabelled)
-        return [int(document) for document in order[:BATCH]]
-    with working("Choosing documents …"):
-        model = TopicClassifier(cv=0, n_jobs=jobs).fit(counts, labels)
-        order = model.suggest_labels(BATCH + len(skipped))
+    order = np.random.default_rng(seed).permutation(unlabelled)
+    if len(order) and len(set(labels) - {""}) > 1:
+        # Words may not tell the classes apart yet: then at random.
+        with working("Choosing documents …"), contextlib.suppress(DataError):
+            model = TopicClassifier(cv=0, n_jobs=jobs).fit(counts, labels)
+            order = model.suggest_labels(BATCH + len(skipped))
     return [int(document) for document in order if document not in skipped][:BATCH]
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from topicfold.core.tables import printable
 from topicfold.exceptions import TopicfoldError, UnsettledWarning
 
 EXIT_BUG = 1
@@ -42,6 +43,8 @@ _FLAGS = {
     "Say which with format=...": "Say which with --to",
     "a function given as tokens, such as": "--tokens MODULE:FUNCTION, such as",
     "say tokens='spaces'": "say --tokens spaces",
+    "n_components=": "--topics ",
+    "n_components is": "--topics is",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
 }
 
@@ -98,11 +101,6 @@ def tell(kind: str, text: object) -> None:
 def one_line(text: str) -> str:
     """Return the text with its lines joined by spaces."""
     return " ".join(line.strip() for line in text.splitlines() if line.strip())
-
-
-def printable(text: str) -> str:
-    """Return the text without control characters, which a terminal would obey."""
-    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 @contextlib.contextmanager

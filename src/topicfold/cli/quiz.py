@@ -10,7 +10,8 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import show_fact, stdout_console
-from topicfold.cli.messages import CommandError, printable
+from topicfold.cli.messages import CommandError
+from topicfold.core.tables import printable
 
 if TYPE_CHECKING:
     from topicfold.metrics.intrusion import IntrusionItem, IntrusionScore

@@ -215,11 +215,12 @@ def read_times(values: Sequence[str] | None) -> Any:
     from topicfold.core.times import parse_times
 
     found = parse_times(values)
-    first = next((value for value in values or () if value.strip()), None)
-    if found is None and first is not None:
+    known = [value.strip() for value in values or () if value.strip()]
+    if found is None and known:
+        first = next((text for text in known if parse_times([text]) is None), known[0])
         tell(
             "note",
-            f"the times (first: {first.strip()!r}) are neither numbers nor dates "
+            f"the times (such as {first[:80]!r}) are not all numbers or all dates "
             "such as 2001-05-03, so the report has no topics over time",
         )
     return found

@@ -13,7 +13,8 @@ import typer
 from topicfold.cli import inputs
 from topicfold.cli.console import csv_table, stdout_console
 from topicfold.cli.inputs import Format, count_new_documents, refuse_unused
-from topicfold.cli.messages import CommandError, one_line, printable
+from topicfold.cli.messages import CommandError, one_line
+from topicfold.core.tables import printable
 
 if TYPE_CHECKING:
     from topicfold.search import TopicIndex

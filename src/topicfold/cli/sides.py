@@ -73,7 +73,8 @@ class SideOptions:
 
     def given(self) -> list[str]:
         """Return the flags that were given."""
-        names = [item.name for item in fields(self) if getattr(self, item.name)]
+        own = {item.name: getattr(self, item.name) for item in fields(self)}
+        names = [name for name, value in own.items() if value not in (None, False, [])]
         return ["--" + name.replace("_", "-") for name in names]
 
     def columns(self) -> list[str]:

@@ -12,7 +12,8 @@ import typer
 from topicfold.cli import inputs
 from topicfold.cli.console import csv_table, plain_table, stdout_console
 from topicfold.cli.inputs import Format, count_new_documents, refuse_unused
-from topicfold.cli.messages import printable, tell
+from topicfold.cli.messages import tell
+from topicfold.core.tables import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -31,6 +31,11 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def printable(text: str) -> str:
+    """Return the text without control characters, which a terminal would obey."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
 def text_table(rows: Rows, *, width: int = 100) -> str:
     """Return rows as lines; the last column is cut where a line ends.
 
@@ -43,7 +48,8 @@ def text_table(rows: Rows, *, width: int = 100) -> str:
     if not rows:
         return "(none)"
     names = list(rows[0])
-    cells = [names, *([shown(row[name]) for name in names] for row in rows)]
+    cells = [list(map(printable, names))]
+    cells += [[printable(shown(row[name])) for name in names] for row in rows]
     numbers = [all(isinstance(r[n], int | float | None) for r in rows) for n in names]
     widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
     lines = []

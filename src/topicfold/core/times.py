@@ -39,9 +39,11 @@ def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
     if not any(texts):
         return None
     try:
-        return np.array([float(text) if text else np.nan for text in texts])
+        numbers = np.array([float(text) if text else np.nan for text in texts])
     except ValueError:
         pass
+    else:
+        return None if np.isinf(numbers).any() else numbers
     try:
         # NumPy knows no time zones; a day more or less does not matter here.
         plain = [_ZONE.sub(r"\1", text) for text in texts]

@@ -31,6 +31,8 @@ def word_table(data: TopicData, topic: int, n: int) -> Table:
 def document_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the documents that have most of a topic, with their shares."""
     data.name(topic)
+    if n < 1:
+        raise DataError(f"n must be at least 1. Got {n!r} instead.")
     shares = np.asarray(data.doc_topics)[:, topic]
     marks = data.top_terms(10, NAME_RELEVANCE)[topic]
     table = Table()
