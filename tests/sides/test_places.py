@@ -54,6 +54,9 @@ def test_what_the_table_says_is_so(cases, hook, place, tmp_path):
     whole = LDA(4, sides=[side], **FEW).fit(X, **data)
     found = model.fit(where, **data)
     np.testing.assert_allclose(found.doc_topics_, whole.doc_topics_, atol=1e-8)
+    np.testing.assert_allclose(
+        found.transform(where, **data), whole.transform(X, **data), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("hook", HOOKS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import field
 from numbers import Integral, Real
@@ -479,7 +479,7 @@ class LearnedModel(TopicModel):
     verbose: bool = False
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
         """Learn topics and the mixtures of the training documents.
 
         Parameters
@@ -489,9 +489,40 @@ class LearnedModel(TopicModel):
         y : array-like of shape (n_documents,) or None, default=None
             Labels, -1 for unknown, for models and steps that use them; others ignore
             them.
+        **side_data
+            The data of the model's sides, each by its keyword.
         """
-        self._fit_counts(self._start_fit(X), y)
+        sides = self._all_sides()
+        if sides or side_data:
+            self._fit_sided(X, y, sides, side_data)
+        else:
+            self._fit_counts(self._start_fit(X), y)
         return self
+
+    def _own_sides(self) -> Sequence[Any]:
+        """Return the sides that make the model; those of `sides` come after them."""
+        return ()
+
+    def _all_sides(self) -> list[Any]:
+        return [*self._own_sides(), *(getattr(self, "sides", None) or ())]
+
+    def _fit_sided(
+        self, X: Any, y: Any, sides: list[Any], side_data: Mapping[str, Any]
+    ) -> None:
+        """Learn from X and from what else is known of the documents."""
+        raise TypeError(
+            f"{type(self).__name__} has no sides, but was given {next(iter(side_data))}"
+        )
+
+    @property
+    def _asked(self) -> int | None:
+        """Number of topics that the user gave, if any."""
+        return getattr(self, "n_components", None)
+
+    @property
+    def _size(self) -> int:
+        """Number of topics: the user's, or what a side made of it."""
+        return int(self.n_topics_) if self._asked is None else self._asked
 
     def _fit_counts(self, X: Any, y: Any) -> None:
         """Learn from checked counts."""

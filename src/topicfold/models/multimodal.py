@@ -80,7 +80,11 @@ class MultimodalLDA(SidedLDA):
         sides: list[Side] = [OtherCounts(name, weights[name]) for name, _ in others]
         counts = _times(first[1], weights[first[0]])
         data = {**dict(others), **side_data}
-        self._fit(counts, y, [*sides, *self._all_sides()], data)
+        sides += self._all_sides()
+        if sides or data:
+            self._fit_sided(counts, y, sides, data)
+        else:
+            super().fit(counts, y)
         self.group_names_ = [first[0], *(name for name, _ in others)]
         self.first_weight_ = weights[first[0]]
         return self

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +22,6 @@ from topicfold.learn.sides import ColumnGroup
 from topicfold.models.base import (
     LearnedModel,
     already_warned,
-    refuse_blocks,
     warn_empty,
 )
 from topicfold.sides.base import Side, SideContext
@@ -50,37 +49,16 @@ class SidedModel(LearnedModel):
     _parameter_constraints = {"sides": [list, tuple, None]}  # noqa: RUF012
     sides: Sequence[Side] | None = None
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
-        """Learn topics and the mixtures of the training documents.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : array-like of shape (n_documents,) or None, default=None
-            Labels, -1 for unknown, for models and steps that use them; others ignore
-            them.
-        **side_data
-            The data of the sides, each by its keyword.
-        """
-        return self._fit(X, y, self._all_sides(), side_data)
-
-    def _fit(
+    def _fit_sided(
         self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]
-    ) -> Self:
-        if sides:
-            check_together(sides)
+    ) -> None:
+        check_together(sides)
         _check_keywords(self, sides, side_data)
         elsewhere = any(side.hook == "counts" for side in sides)
         with already_warned() if elsewhere else nullcontext():
             counts = self._start_fit(X)
-        if not sides:
-            self._fit_counts(counts, y)
-            return self
         self.sides_ = [clone(side) for side in sides]
         self._fit_with_sides(counts, side_data)
-        return self
 
     def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
         """Fit, then return the mixtures of the training documents as `transform` does.
@@ -162,13 +140,6 @@ class SidedModel(LearnedModel):
             What is known of these documents, as in `transform`.
         """
         return -float(np.log(self.perplexity(X, **side_data)))
-
-    def _own_sides(self) -> Sequence[Side]:
-        """Return the sides that make the model; those of `sides` come after them."""
-        return ()
-
-    def _all_sides(self) -> list[Side]:
-        return [*self._own_sides(), *(self.sides or ())]
 
     def _side(self, kind: type[AnySide]) -> AnySide:
         """Return the fitted side of a class."""
@@ -287,18 +258,6 @@ class SidedModel(LearnedModel):
         """Return the prior of topics over some columns."""
         return 0.0
 
-    @property
-    def _asked(self) -> int | None:
-        """Number of topics that the user gave, if any."""
-        return getattr(self, "n_components", None)
-
-    @property
-    def _size(self) -> int:
-        """Number of topics: the user's, or what a side made of it."""
-        if self._asked is None:
-            return int(self.n_topics_)
-        return self._asked
-
     # ---- new documents
 
     def _sided_mixtures(self, X: Any, side_data: Mapping[str, Any]) -> Array:
@@ -308,7 +267,8 @@ class SidedModel(LearnedModel):
         used = [side for side in sides if side.keyword in given]
         if not used:
             return self._mixtures(X)
-        refuse_blocks(X, "transform with sides")
+        if isinstance(X, BlockCorpus):
+            check_place(used, "blocks")
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
@@ -318,9 +278,10 @@ class SidedModel(LearnedModel):
         for side, own in known.of("counts"):
             parts.append(side.counts(own, context).astype(X.dtype))
             topics.append(side.components_)  # type: ignore[attr-defined]
-        joined = sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+        if len(parts) > 1:
+            X = sparse.csr_matrix(sparse.hstack(parts, format="csr"))
         return mixtures_with_sides(
-            joined,
+            X,
             np.hstack(topics),
             known,
             max_iter=self.max_doc_updates,
