@@ -4,7 +4,7 @@
 Earlier ones warn, and still take effect. scikit-learn's idiom (``name="deprecated"`` in
 the signature) would keep every name in the signature, in `get_params` and in the
 documentation. Here the signature has only today's parameters: its wrapper takes the
-earlier ones aside.
+earlier ones aside. Warnings name the line of the user, not one of the library.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field
 from inspect import Parameter
 from typing import Any, ClassVar, Self, dataclass_transform
+
+from topicfold.exceptions import DataWarning
 
 
 class EarlierParameters:
@@ -232,3 +235,19 @@ def _entries(docstring: str, title: str) -> dict[str, str]:
 def _with_default(entry: str, default: Any) -> str:
     value = f'"{default}"' if isinstance(default, str) else repr(default)
     return re.sub(r"default=.*", lambda found: f"default={value}", entry, count=1)
+
+
+def warn_caller(text: str) -> None:
+    """Warn of data at the line outside topicfold and scikit-learn."""
+    warnings.warn(text, DataWarning, stacklevel=level_of_caller())
+
+
+def level_of_caller() -> int:
+    """Return the `stacklevel` of the line outside topicfold and scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None:
+        room = frame.f_globals.get("__name__", "").partition(".")[0]
+        if room not in ("topicfold", "sklearn", "joblib"):
+            break
+        frame, level = frame.f_back, level + 1
+    return level

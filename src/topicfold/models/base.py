@@ -29,7 +29,6 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from topicfold.core.callers import level_of_caller
 from topicfold.core.counts import (
     bad_values,
     canonical,
@@ -38,7 +37,7 @@ from topicfold.core.counts import (
     extremes,
     row_sums,
 )
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.parameters import DeclaredParameters, level_of_caller
 from topicfold.core.simplex import simplex_problems
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
 
-from topicfold.core.callers import warn_caller
 from topicfold.core.counts import canonical, check_structure
+from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text

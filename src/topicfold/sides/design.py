@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.interpolate import BSpline
 
-from topicfold.core.callers import warn_caller
+from topicfold.core.parameters import warn_caller
 from topicfold.exceptions import DataError
 from topicfold.sides.base import is_text
 

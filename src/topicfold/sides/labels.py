@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from topicfold.core.callers import warn_caller
 from topicfold.core.labels import class_numbers, indicator_members
+from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
