@@ -35,14 +35,14 @@ QUICK_FRANK_WOLFE = [
 # Files of compiled functions, and small tests that are first run on the mutants as
 # plain Python, which takes a second; only what survives is compiled.
 KERNELS = {
-    "steps/graph_kernels.py": [
+    "steps/graph.py": [
         "tests/steps/test_graph_operator.py",
         "tests/steps/test_graph_steps.py",
         "-k",
         "test_normal or test_every or test_zero or test_two or test_solver or "
         "test_operator or never_leaves or test_separation or test_rows",
     ],
-    "steps/orthogonal_kernels.py": [
+    "steps/orthogonal.py": [
         "tests/steps/test_orthogonal_step.py",
         "-k",
         "normaliser or sweep or negative_multipliers or pairs",
@@ -75,9 +75,7 @@ TWO_PHASE = [
 TESTS = {
     "steps": GRAPH_STEPS,
     "steps/base.py": ["tests/steps/test_dirichlet_steps.py", *MIXTURES[1:]],
-    "steps/dirichlet.py": ["tests/steps/test_dirichlet_steps.py", *MIXTURES[1:]],
     "steps/orthogonal.py": [*ORTHOGONAL, f"{MODELS}/test_orthogonal.py"],
-    "steps/orthogonal_kernels.py": ORTHOGONAL,
     "infer": FRANK_WOLFE,
     "infer/class_words.py": TWO_PHASE,
     "infer/fold_in.py": [*MIXTURES, f"{MODELS}/test_lda.py"],

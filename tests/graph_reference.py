@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.typing import Doubles
-from topicfold.graph.similarity import KL_FLOOR
+from topicfold.graph.neighbors import KL_FLOOR
 
 
 def scores(queries: Doubles, documents: Doubles, similarity: str) -> Doubles:

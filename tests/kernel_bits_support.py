@@ -181,7 +181,7 @@ def table_cases(rng, width, dtype):
 
 def graph_cases(rng, width, dtype, n):
     """Every kernel over the edges of a graph of n documents."""
-    from topicfold.steps import graph_kernels as kernels
+    from topicfold.steps import graph as kernels
 
     W = sparse.random_array((n, n), density=0.3, format="csr", rng=rng, dtype=dtype)
     edges = W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data
@@ -189,7 +189,7 @@ def graph_cases(rng, width, dtype, n):
     more = rng.random((n, width)).astype(dtype)
     degrees, steps, each = W.sum(axis=1).astype(np.float64), rng.random(n), np.empty(n)
     diagonal = 1 + rng.random(n)
-    yield "normalize_rows", kernels.normalize_rows, (theta, width, out), n
+    yield "normalize_rows", kernels.normalize_shares, (theta, width, out), n
     yield "neighbor_sums", kernels.neighbor_sums, (*edges, theta, out), n
     arguments = *edges, degrees, theta, steps, out
     yield "smooth_rows", kernels.smooth_rows, arguments, n
@@ -206,7 +206,7 @@ def graph_cases(rng, width, dtype, n):
 def learning_cases(rng, width, dtype):
     """MedLDA's dual and weights, the orthogonal step."""
     from topicfold.learn import medlda_kernels
-    from topicfold.steps.orthogonal_kernels import update_topics
+    from topicfold.steps.orthogonal import update_topics
 
     features, labels = rng.random((19, width)), rng.integers(0, 3, 19)
     arguments = (

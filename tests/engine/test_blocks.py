@@ -27,7 +27,6 @@ from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.blocks.executor import FAN_IN, LocalBlocks, sum_in_order
 from topicfold.engine.blocks.store import link_or_copy
-from topicfold.engine.rows import map_rows, sum_rows
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
 from topicfold.learn import Resume
 from topicfold.learn.resume import POINTER
@@ -95,8 +94,8 @@ def passes(engine, seed=0, link="identity"):
         "loglik": done.loglik,
         "updates": done.n_updates.sum(),
         "words": engine.unpack_topics(words),
-        "visited": engine.unpack_documents(map_rows(engine, weighed, (P, done.counts))),
-        "summed": sum_rows(engine, total_of, (P,), (3.0,)),
+        "visited": engine.unpack_documents(engine.map_rows(weighed, (P, done.counts))),
+        "summed": engine.sum_rows(total_of, (P,), (3.0,)),
         "column sums": engine.topic_totals(P),
         "logs": engine.log_totals(P, 0.1),
         "digammas": engine.digamma_totals(P, prior),

@@ -3,13 +3,13 @@
 
 import numpy as np
 import pytest
+from engine_reference import ReferenceEngine
 from scipy import sparse
 
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.cpu import TILE_SIZE, CpuEngine
 from topicfold.engine.protocol import OwnShare
-from topicfold.engine.reference import ReferenceEngine
 
 TOLERANCE = {np.float32: 2e-4, np.float64: 1e-10}
 

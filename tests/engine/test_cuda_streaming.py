@@ -19,7 +19,6 @@ from topicfold.engine.cuda import plan as planning
 from topicfold.engine.cuda.plan import Plan, cut_blocks, plan_blocks, spread
 from topicfold.engine.cuda.streaming import StreamedEngine
 from topicfold.engine.cuda.transfer import Record, visit_blocks
-from topicfold.engine.rows import map_rows, sum_rows
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.plsa import PlsaEM
@@ -31,7 +30,7 @@ from topicfold.steps import (
     StepContext,
     ThetaStep,
 )
-from topicfold.steps.apply import prepare_step
+from topicfold.steps.base import prepare_step
 
 STREAMS = ("send", "work", "fetch")
 ORDERS = list(itertools.permutations(STREAMS))
@@ -173,9 +172,9 @@ def everything(engine, theta, phi, link, max_updates):
         "updates": done.n_updates.sum(),
         "sum": engine.unpack_documents(Q),
         "product": engine.unpack_documents(both),
-        "visited": engine.unpack_documents(map_rows(engine, weighed, (P, Q), (2.0,))),
-        "visited once": engine.unpack_documents(map_rows(engine, half, (Q,))),
-        "summed": sum_rows(engine, total_of, (Q,)),
+        "visited": engine.unpack_documents(engine.map_rows(weighed, (P, Q), (2.0,))),
+        "visited once": engine.unpack_documents(engine.map_rows(half, (Q,))),
+        "summed": engine.sum_rows(total_of, (Q,)),
         "totals": engine.topic_totals(P),
         "topic totals": engine.topic_totals(words),
         "logs": engine.log_totals(P, 0.1),

@@ -20,12 +20,12 @@ from topicfold.engine.blocks.engine import BlockedEngine
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import device, layout, place, source, steps
 from topicfold.engine.cuda.plan import fits
-from topicfold.engine.rows import array_module, on_device, to_numpy
+from topicfold.engine.protocol import array_module, on_device, to_numpy
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.steps import LaplacianTheta, StepContext
-from topicfold.steps.apply import prepare_step
+from topicfold.steps.base import prepare_step
 from topicfold.steps.graph import GraphOperator
 
 

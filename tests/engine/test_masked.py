@@ -3,13 +3,13 @@
 
 import numpy as np
 import pytest
+from engine_reference import ReferenceEngine
 from scipy import sparse
 
 from topicfold.engine import make_engine
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.masked import MaskedEngine
 from topicfold.engine.protocol import OwnShare
-from topicfold.engine.reference import ReferenceEngine
 
 K, V, D = 11, 40, 25
 

@@ -4,12 +4,12 @@
 import numpy as np
 import pytest
 from engine.test_collapsed import both_passes, drawn
+from engine_reference import ReferenceEngine
 from scipy import sparse
 
 from topicfold import LDA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
-from topicfold.engine.reference import ReferenceEngine
 
 TOLERANCE = {np.float32: 5e-4, np.float64: 1e-9}
 

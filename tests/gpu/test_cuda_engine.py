@@ -3,14 +3,14 @@
 
 import numpy as np
 import pytest
+from engine_reference import ReferenceEngine
 from scipy import sparse
 
 from topicfold.core.simplex import OuterSum
 from topicfold.engine import make_engine
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine
-from topicfold.engine.reference import ReferenceEngine
-from topicfold.engine.rows import on_device, to_numpy
+from topicfold.engine.protocol import on_device, to_numpy
 from topicfold.exceptions import DeviceError
 from topicfold.infer.fold_in import fold_in
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import sides_support as support
 from engine.test_own_rows import agree, drawn, passes
+from engine_reference import ReferenceEngine
 
 from topicfold import LDA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.protocol import OwnShare
-from topicfold.engine.reference import ReferenceEngine
 from topicfold.sides import Authors, OtherCounts
 
 TOLERANCE = {np.float32: 5e-4, np.float64: 1e-9}

@@ -10,7 +10,7 @@ from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.cuda.plan import Plan, spread
 from topicfold.engine.cuda.streaming import StreamedEngine
 from topicfold.engine.cuda.transfer import CudaPort
-from topicfold.engine.rows import on_device
+from topicfold.engine.protocol import on_device
 
 cupy = pytest.importorskip("cupy", reason="needs CuPy: make test-gpu")
 

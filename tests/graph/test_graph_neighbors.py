@@ -18,7 +18,7 @@ from topicfold.graph import (
     inverted_lists,
     nearest_neighbors,
 )
-from topicfold.graph.similarity import Weighting
+from topicfold.graph.neighbors import Weighting
 
 SIMILARITIES = ("cosine", "intersection", "kl")
 

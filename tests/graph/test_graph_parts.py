@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from topicfold.graph import NeighborIndex, similarity
-from topicfold.graph import inverted_lists_kernels as kernels
-from topicfold.graph.build import add_label_edges
+from topicfold.graph import NeighborIndex, neighbors
+from topicfold.graph import inverted_lists as kernels
+from topicfold.graph.build import add_label_edges, symmetrized
 from topicfold.graph.inverted_lists import InvertedLists
-from topicfold.graph.neighbors import _without, approximate_neighbors
-from topicfold.graph.similarity import KL_FLOOR, Weighting
-from topicfold.graph.user_graph import symmetrized
+from topicfold.graph.neighbors import (
+    KL_FLOOR,
+    Weighting,
+    _without,
+    approximate_neighbors,
+)
 
 
 def counts_of(n_documents=120, n_terms=60, seed=0):
@@ -182,13 +185,13 @@ def test_blocks_of_queries_change_nothing(monkeypatch):
         shapes.append((a.shape[0], b.shape[0]))
         return a @ b.T
 
-    monkeypatch.setattr(similarity, "BLOCK_ENTRIES", 7 * 50 + 3)
+    monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 7 * 50 + 3)
     parts = NeighborIndex(counts, similarity=watched).query_among(None, 4)
     for a, b in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(a, b)
     assert shapes == [(7, 50)] * 7 + [(1, 50)]
     shapes.clear()
-    monkeypatch.setattr(similarity, "BLOCK_ENTRIES", 3)  # less than a row: one a time
+    monkeypatch.setattr(neighbors, "BLOCK_ENTRIES", 3)  # less than a row: one a time
     NeighborIndex(counts, similarity=watched).query_among(None, 4)
     assert shapes == [(1, 50)] * 50
 

@@ -4,13 +4,13 @@
 import numpy as np
 import pytest
 import sides_support as support
+from engine_reference import left_out
 from scipy import sparse
 
 import topicfold
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.protocol import OwnShare
-from topicfold.engine.reference import left_out
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE
 from topicfold.sides import Authors, OtherCounts, Side

@@ -9,8 +9,13 @@ from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import DirichletPhi, DirichletTheta, StepContext
-from topicfold.steps.apply import documents_value, update_documents, update_topics
-from topicfold.steps.base import PhiStep, ThetaStep
+from topicfold.steps.base import (
+    PhiStep,
+    ThetaStep,
+    documents_value,
+    update_documents,
+    update_topics,
+)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from scipy import sparse
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.steps import LaplacianTheta, LocallyConsistentTheta, StepContext
-from topicfold.steps.apply import prepare_step, step_back
+from topicfold.steps.base import prepare_step, step_back
 from topicfold.steps.graph import (
     GraphOperator,
     _scaled_square,

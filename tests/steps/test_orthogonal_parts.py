@@ -8,10 +8,9 @@ from scipy import sparse
 
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
-from topicfold.steps import OrthogonalPhi, StepContext, apply
-from topicfold.steps.apply import prepare_step
-from topicfold.steps.orthogonal import overlap
-from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
+from topicfold.steps import OrthogonalPhi, StepContext, base
+from topicfold.steps.base import prepare_step
+from topicfold.steps.orthogonal import find_multiplier, overlap, update_topics
 
 
 def make_context(step, n_topics=3, seed=0):
@@ -37,7 +36,7 @@ def test_one_topic_has_nothing_to_overlap_with():
     context, X, _ = make_context(OrthogonalPhi(2.5), n_topics=1)
     assert context.state == 0
     counts = context.engine.pack_topics(X.sum(axis=0)[None])
-    new = apply.update_topics(OrthogonalPhi(2.5), counts, counts, context)
+    new = base.update_topics(OrthogonalPhi(2.5), counts, counts, context)
     expected = X.sum(axis=0) / X.sum()
     np.testing.assert_allclose(context.engine.unpack_topics(new)[0], expected)
 
@@ -50,7 +49,7 @@ def test_an_update_is_the_sweep_with_twice_lambda_on_counts_with_the_prior(weigh
     engine, strength = context.engine, context.state
     counts = np.random.default_rng(1).gamma(1.0, size=(3, 12)) * 9
     old = engine.pack_topics(phi)
-    new = apply.update_topics(step, engine.pack_topics(counts), old, context)
+    new = base.update_topics(step, engine.pack_topics(counts), old, context)
     if weight:
         expected = update_reference(counts + eta - 1, phi, 2 * strength)
     else:

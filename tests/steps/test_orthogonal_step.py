@@ -13,8 +13,7 @@ from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.plsa import PLSA
 from topicfold.steps import OrthogonalPhi, ThetaStep
-from topicfold.steps.orthogonal import overlap
-from topicfold.steps.orthogonal_kernels import find_multiplier, update_topics
+from topicfold.steps.orthogonal import find_multiplier, overlap, update_topics
 
 
 @pytest.mark.parametrize("strength", [0.0, 1e-3, 1.0, 1e2, 1e4, 1e7])

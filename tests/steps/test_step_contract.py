@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from engine_reference import ReferenceEngine
 from graph_support import random_graph
 from scipy import sparse
 from scipy.special import entr, xlogy
@@ -19,13 +20,12 @@ from step_support import (
 
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine import make_engine, rows
-from topicfold.engine.reference import ReferenceEngine
+from topicfold.engine import make_engine, protocol
 from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
 from topicfold.persistence import load_estimator, save_estimator
 from topicfold.steps import PhiStep, ThetaStep
-from topicfold.steps.apply import update_documents
+from topicfold.steps.base import update_documents
 
 N_TOPICS = 9  # padded to 16
 pytestmark = pytest.mark.filterwarnings(
@@ -246,10 +246,10 @@ def test_the_plain_step_and_views_of_packed_rows_cost_no_copy(counts):
     assert new is packed
     assert not on_simplex
     assert packed.shape == (70, 16)
-    assert rows.pack_rows(packed[:, :N_TOPICS], engine, packed) is packed
-    copied = rows.pack_rows(packed[:, :N_TOPICS].copy(), engine, packed)
+    assert protocol.pack_rows(packed[:, :N_TOPICS], engine, packed) is packed
+    copied = protocol.pack_rows(packed[:, :N_TOPICS].copy(), engine, packed)
     assert copied is not packed
     np.testing.assert_array_equal(copied, packed)
     # Neither other rows of the array nor other columns are the array.
-    assert rows.padded(packed[1:, :N_TOPICS]) is None
-    assert rows.padded(packed[:, 1:N_TOPICS]) is None
+    assert protocol.padded(packed[1:, :N_TOPICS]) is None
+    assert protocol.padded(packed[:, 1:N_TOPICS]) is None

@@ -33,9 +33,7 @@ from topicfold.engine import kernels
 from topicfold.engine.protocol import (
     DocumentPass,
     Engine,
-    Link,
-    OwnShare,
-    check_collapsed,
+    PassOptions,
 )
 
 SIMD_WIDTH = 8
@@ -178,97 +176,41 @@ class CpuEngine(Engine):
         packed[: self.n_topics] = prior
         return packed
 
-    def document_pass(
-        self,
-        parameters: Array,
-        weights: Array,
-        *,
-        prior: Array | None = None,
-        link: Link = "identity",
-        max_updates: int = 0,
-        tol: float = 0.0,
-        out: Array | None = None,
-        own: OwnShare | None = None,
-        documents: OwnShare | None = None,
+    def _document_pass(
+        self, parameters: Array, weights: Array, asked: PassOptions, out: Array | None
     ) -> DocumentPass:
-        """See the protocol. Without `out` the counts are a new array."""
-        layout = self._layout
-        self._collapsed = None
-        tilt = None
-        if documents is not None:
-            tilt, prior, _ = documents
-        if link == "collapsed" or own is not None:
-            prior, own = check_collapsed(prior, own, max_updates)
-            left_out = prior, tilt, *own
-            most = 1 if link == "collapsed" else 0
-            return self._collapsed_pass(parameters, weights, left_out, most, out)
-        digamma = link == "digamma"
-        if digamma and len(self._document_weights) == 0:
-            self._document_weights = np.empty_like(parameters)
+        prior, tilt = asked.prior, None
+        if asked.documents is not None:
+            tilt, prior, _ = asked.documents
         prior = np.zeros(self._width, self.dtype) if prior is None else prior
         counts = np.empty_like(parameters) if out is None else out
         loglik = np.empty(self.n_documents)
-        n_updates = np.empty(self.n_documents, np.int32)
-
-        def rows(start: int, stop: int) -> None:
-            kernels.document_rows(
-                start,
-                stop,
-                layout.indptr,
-                layout.indices,
-                layout.counts,
-                parameters,
-                weights,
-                prior,
-                tilt,
-                max_updates,
-                float(tol),
-                self._document_weights if digamma else None,
-                counts,
-                self._ratio,
-                loglik,
-                n_updates,
-            )
-
-        run_ranges(rows, self._document_ranges, self.threads)
-        self._digamma = digamma
-        return DocumentPass(counts, float(loglik.sum()), n_updates)
-
-    def _collapsed_pass(
-        self,
-        parameters: Array,
-        weights: Array,
-        left_out: tuple[Any, ...],
-        most: int,
-        out: Array | None,
-    ) -> DocumentPass:
+        n_updates = np.zeros(self.n_documents, np.int32)
         layout = self._layout
-        counts = np.empty_like(parameters) if out is None else out
-        loglik = np.empty(self.n_documents)
-        if len(self._own) != len(self._ratio):
-            self._own = np.empty_like(self._ratio)
+        lists = layout.indptr, layout.indices, layout.counts, parameters, weights
+        self._digamma = asked.link == "digamma"
+        if asked.own is not None:
+            if len(self._own) != len(self._ratio):
+                self._own = np.empty_like(self._ratio)
+            self._collapsed = prior, tilt, *asked.own
+            most = 1 if asked.link == "collapsed" else 0
+            kernel: Callable[..., None] = kernels.collapsed_document_rows
+            outputs: Any = counts, self._own, self._ratio, loglik
+            arguments = *lists, *self._collapsed, most, *outputs
+        else:
+            self._collapsed = None
+            if self._digamma and len(self._document_weights) == 0:
+                self._document_weights = np.empty_like(parameters)
+            kernel = kernels.document_rows
+            weights_out = self._document_weights if self._digamma else None
+            options = prior, tilt, asked.max_updates, float(asked.tol), weights_out
+            arguments = *lists, *options, counts, self._ratio, loglik, n_updates
 
         def rows(start: int, stop: int) -> None:
-            kernels.collapsed_document_rows(
-                start,
-                stop,
-                layout.indptr,
-                layout.indices,
-                layout.counts,
-                parameters,
-                weights,
-                *left_out,
-                most,
-                counts,
-                self._own,
-                self._ratio,
-                loglik,
-            )
+            kernel(start, stop, *arguments)
 
         run_ranges(rows, self._document_ranges, self.threads)
-        self._collapsed = left_out
-        no_updates = np.zeros(self.n_documents, np.int32)
-        return DocumentPass(counts, float(loglik.sum()), no_updates)
+        return DocumentPass(counts, float(loglik.sum()), n_updates)
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass, written to `out`."""

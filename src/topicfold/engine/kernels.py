@@ -5,7 +5,7 @@ Four non-zeros are taken at a time: the weights of the document are then read on
 for four words, and the accumulator is loaded and stored once for four. Arrays of
 weights are word-major or document-major with contiguous topics.
 
-Each kernel names the function of ``engine.reference`` it equals.
+Each kernel names the function of ``tests/engine_reference.py`` it equals.
 """
 
 from __future__ import annotations

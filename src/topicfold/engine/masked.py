@@ -30,9 +30,8 @@ from topicfold.engine.cpu import document_layout
 from topicfold.engine.protocol import (
     DocumentPass,
     Engine,
-    Link,
     OwnShare,
-    check_collapsed,
+    PassOptions,
 )
 
 # Documents that may use more of the topics than one in so many, or more than so many of
@@ -175,24 +174,14 @@ class MaskedEngine(Engine):
         """Repeat a scalar over topics."""
         return np.broadcast_to(np.asarray(prior, self.dtype), (self.n_topics,)).copy()
 
-    def document_pass(
-        self,
-        parameters: Array,
-        weights: Array,
-        *,
-        prior: Array | None = None,
-        link: Link = "identity",
-        max_updates: int = 0,
-        tol: float = 0.0,
-        out: Array | None = None,
-        own: OwnShare | None = None,
-        documents: OwnShare | None = None,
+    def _document_pass(
+        self, parameters: Array, weights: Array, asked: PassOptions, out: Array | None
     ) -> DocumentPass:
-        """See the protocol. Without `out` the counts are a new array."""
-        if link == "digamma":
+        if asked.link == "digamma":
             raise ValueError("a mask is not known with the digamma link")
+        documents, own = asked.documents, asked.own
         if documents is None:
-            shared = self.pack_prior(0.0 if prior is None else prior)
+            shared = self.pack_prior(0.0 if asked.prior is None else asked.prior)
             documents = OwnShare(None, shared[self._topics])
         if documents.scale is None:
             documents = OwnShare(np.ones_like(parameters), documents.floor)
@@ -202,15 +191,14 @@ class MaskedEngine(Engine):
         arguments: tuple[Any, ...]
         inputs = self._corpus, self._entries, parameters, weights[0]
         floors = documents.floor, documents.scale
-        if link == "collapsed":
-            _, own = check_collapsed(documents.floor, own, max_updates)
+        if asked.link == "collapsed" and own is not None:
             parts = tuple(map(np.atleast_2d, own[:2]))
             outputs: tuple[Any, ...] = (counts, self._shares, loglik)
             arguments = (*inputs, floors, parts, own.groups, outputs)
             kernel = kernels.masked_collapsed_document_rows
         else:
             outputs = (counts, self._shares, loglik, updates)
-            arguments = (*inputs, floors, max_updates, float(tol), outputs)
+            arguments = (*inputs, floors, asked.max_updates, float(asked.tol), outputs)
             kernel = kernels.masked_document_rows
         self._run(kernel, arguments, self._ranges)
         return DocumentPass(counts, float(loglik.sum()), updates)

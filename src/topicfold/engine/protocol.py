@@ -3,8 +3,8 @@
 
 An engine is built once from X. It keeps parameters in its own layout: word-major
 topics in its own order of words, topics padded to whole SIMD registers. `pack_*`
-and `unpack_*` cross the border; models and steps work on packed arrays and never
-care about the order of words.
+and `unpack_*` cross the border; models work on packed arrays and never care about the
+order of words. What steps see are plain rows, the first `n_topics` columns (a view).
 
 With ``P`` a packed (documents × topics) array of parameters, ``B`` packed topic
 weights and ``link`` one of
@@ -32,7 +32,8 @@ and the first factor of q is ``max(A_dk − c p_k e_dk, f_dk)``.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,11 @@ from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DeviceError
 
 Link = Literal["identity", "digamma", "collapsed"]
+# Called with the rows' numbers, the documents' lengths, plain rows of each input and
+# what is shared; of a module, for other processes must find it.
+RowFunction = Callable[..., Any]
+# Rows of an array in memory that are visited at a time: bounds what a step allocates.
+ROWS_AT_ONCE = 2**16
 
 
 class OwnShare(NamedTuple):
@@ -61,28 +67,15 @@ class OwnShare(NamedTuple):
     groups: NDArray[np.int32] | None = None
 
 
-def check_collapsed(
-    prior: Array | None, own: OwnShare | None, max_updates: int
-) -> tuple[Array, OwnShare]:
-    """Return what the collapsed link needs; updates in place have no meaning in it.
+class PassOptions(NamedTuple):
+    """How a document pass is made; see `Engine.document_pass`."""
 
-    `prior` is that of all documents, or the floor of each.
-    """
-    if prior is None or own is None or max_updates:
-        raise ValueError(
-            "the collapsed link needs prior and own, and max_updates=0, got "
-            f"prior={prior}, own={own}, max_updates={max_updates}"
-        )
-    return prior, own
-
-
-class PassOptions(TypedDict, total=False):
-    """Options of a document pass that engines of blocks hand on as they are."""
-
-    prior: Array | None
-    link: Link
-    tol: float
-    own: OwnShare | None
+    prior: Array | None = None
+    link: Link = "identity"
+    max_updates: int = 0
+    tol: float = 0.0
+    own: OwnShare | None = None
+    documents: OwnShare | None = None
 
 
 class DocumentPass(NamedTuple):
@@ -161,9 +154,9 @@ class Engine(Protocol):
         link: Link = "identity",
         max_updates: int = 0,
         tol: float = 0.0,
-        out: Array | None = None,
         own: OwnShare | None = None,
         documents: OwnShare | None = None,
+        out: Array | None = None,
     ) -> DocumentPass:
         """Update rows ``P ← N + prior`` in place up to `max_updates` times, then
         evaluate N, r and the log-likelihood at the final rows.
@@ -172,8 +165,21 @@ class Engine(Protocol):
         the identity link, it says that the collapsed link will follow, and an engine
         may use the kernels of that (it then has one set of them to compile).
         `documents` (not with the digamma link) has a scale and a floor of each
-        document, in place of the prior.
+        document, in place of the prior. Counts are written to `out` if it is given.
         """
+        lacking = own is None or (prior is None and documents is None)
+        if (link == "collapsed" or own is not None) and (lacking or max_updates):
+            raise ValueError(
+                "the collapsed link needs prior and own, and max_updates=0, got "
+                f"prior={prior}, own={own}, max_updates={max_updates}"
+            )
+        asked = PassOptions(prior, link, max_updates, tol, own, documents)
+        return self._document_pass(parameters, weights, asked, out)
+
+    def _document_pass(
+        self, parameters: Array, weights: Array, asked: PassOptions, out: Array | None
+    ) -> DocumentPass:
+        raise NotImplementedError
 
     def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:
         """Return ``N_dk + prior`` (packed), written to `out`."""
@@ -187,6 +193,40 @@ class Engine(Protocol):
         documents = self.document_pass(parameters, weights)
         words = self.word_pass(parameters, weights, np.empty_like(weights))
         return ExpectedCounts(documents.counts, words, documents.loglik)
+
+    def map_rows(
+        self,
+        function: RowFunction,
+        inputs: tuple[Any, ...],
+        shared: tuple[Any, ...] = (),
+        out: Any = None,
+    ) -> Any:
+        """Return packed documents with the plain rows that `function` returns.
+
+        See `RowFunction` for its arguments. There are one or two inputs; `out` may be
+        one of them.
+        """
+        out = np.zeros_like(inputs[0]) if out is None else out
+        for rows in ranges_of(self.n_documents):
+            new = self._on_rows(function, rows, inputs, shared)
+            out[rows, : self.n_topics] = new
+        return out
+
+    def sum_rows(
+        self,
+        function: RowFunction,
+        inputs: tuple[Any, ...],
+        shared: tuple[Any, ...] = (),
+    ) -> float:
+        """Return the sum of what `function` returns for rows, as in `map_rows`."""
+        ranges = ranges_of(self.n_documents)
+        return sum(float(self._on_rows(function, r, inputs, shared)) for r in ranges)
+
+    def _on_rows(
+        self, function: RowFunction, rows: slice, inputs: Any, shared: Any
+    ) -> Any:
+        arrays = [array[rows, : self.n_topics] for array in inputs]
+        return function(rows, self.document_lengths[rows], arrays, *shared)
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """Return ``N_k = Σ_w N_wk`` (length K, float64)."""
@@ -313,3 +353,75 @@ def order_of_topics(topics: NDArray[np.floating]) -> NDArray[np.intp]:
     that come with it.
     """
     return np.argsort(-topics.sum(axis=0), kind="stable")
+
+
+def on_device(array: Any) -> bool:
+    """Whether `array` is a CuPy array."""
+    return not isinstance(array, np.ndarray) and hasattr(
+        array, "__cuda_array_interface__"
+    )
+
+
+def array_module(array: Any) -> Any:
+    """Return the module whose functions work on `array`: numpy or cupy."""
+    if on_device(array):
+        import cupy
+
+        return cupy
+    return np
+
+
+def to_numpy(array: Any) -> Any:
+    """Return `array` itself, or a NumPy copy of a device array."""
+    return array.get() if on_device(array) else array
+
+
+def ranges_of(n_rows: int) -> Iterator[slice]:
+    """Yield slices of at most `ROWS_AT_ONCE` rows."""
+    for start in range(0, n_rows, ROWS_AT_ONCE):
+        yield slice(start, min(start + ROWS_AT_ONCE, n_rows))
+
+
+def padded(rows: Array) -> Array | None:
+    """Return the contiguous array whose first columns `rows` are, if there is one.
+
+    Examples
+    --------
+    >>> packed = np.zeros((3, 8))
+    >>> padded(packed[:, :5]) is packed
+    True
+    >>> padded(packed[1:, :5]) is None
+    True
+    """
+    if rows.flags.c_contiguous:
+        return rows
+    base = rows.base
+    if base is None or base.ndim != 2 or not base.flags.c_contiguous:
+        return None
+    same = len(base) == len(rows) and base.dtype == rows.dtype
+    return base if same and _address(base) == _address(rows) else None
+
+
+def _address(array: Any) -> int:
+    # NumPy's `data` is a memoryview, CuPy's has the pointer.
+    pointer = getattr(array.data, "ptr", None)
+    return int(array.ctypes.data if pointer is None else pointer)
+
+
+def pack_rows(rows: Array, engine: Engine, like: Array) -> Array:
+    """Return plain rows of all documents packed as `like` is."""
+    whole = padded(rows)
+    if whole is not None and whole.shape == like.shape and whole.dtype == like.dtype:
+        return whole
+    return engine.pack_documents(rows)
+
+
+def pack_own(engine: Engine, own: OwnShare) -> OwnShare:
+    """Return an own share of words packed; `groups` are of the columns of X."""
+    if own.groups is None:
+        return OwnShare(engine.pack_prior(own.scale), engine.pack_prior(own.floor))
+    scale, floor = (
+        array_module(engine.pack_prior(0.0)).stack([engine.pack_prior(r) for r in rows])
+        for rows in (own.scale, own.floor)
+    )
+    return OwnShare(scale, floor, own.groups[engine.word_order].astype(np.int32))

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Document graphs: similarities, exact and approximate neighbours, label edges."""
 
-from topicfold.graph.build import GraphInfo, NeighborGraph, document_graph
+from topicfold.graph.build import GraphInfo, NeighborGraph, check_graph, document_graph
 from topicfold.graph.neighbors import (
     NeighborIndex,
     document_neighbors,
     nearest_neighbors,
 )
-from topicfold.graph.user_graph import check_graph
 
 __all__ = [
     "GraphInfo",

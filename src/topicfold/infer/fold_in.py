@@ -20,8 +20,7 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link, has_room, make_engine, order_of_topics
 from topicfold.engine.blocks.executor import map_rows
-from topicfold.engine.protocol import Engine
-from topicfold.engine.rows import array_module
+from topicfold.engine.protocol import Engine, array_module
 from topicfold.metrics import completion_perplexity
 
 # Of the background, in document completion.

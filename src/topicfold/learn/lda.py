@@ -24,8 +24,13 @@ from topicfold.learn.priors import (
     eta_from_counts,
     symmetric_from_mean_log,
 )
-from topicfold.steps.apply import prepare_step, topics_value, update_topics
-from topicfold.steps.base import PhiStep, StepContext
+from topicfold.steps.base import (
+    PhiStep,
+    StepContext,
+    prepare_step,
+    topics_value,
+    update_topics,
+)
 
 PRIOR_EVERY = 5
 # How much of a token's own count `Cvb0` leaves out of the counts of its word. Out of

@@ -9,10 +9,17 @@ import numpy as np
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import DocumentPass, Engine, corpus_fingerprint
-from topicfold.engine.rows import pack_rows
+from topicfold.engine.protocol import (
+    DocumentPass,
+    Engine,
+    corpus_fingerprint,
+    pack_rows,
+)
 from topicfold.exceptions import DataError
-from topicfold.steps.apply import (
+from topicfold.steps.base import (
+    PhiStep,
+    StepContext,
+    ThetaStep,
     documents_value,
     prepare_step,
     step_back,
@@ -20,7 +27,6 @@ from topicfold.steps.apply import (
     update_documents,
     update_topics,
 )
-from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 
 
 class PlsaEM:

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import Engine, OwnShare
-from topicfold.engine.rows import pack_own
+from topicfold.engine.protocol import Engine, OwnShare, pack_own
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
 from topicfold.sides.base import Side, TopicWeights

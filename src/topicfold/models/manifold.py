@@ -23,8 +23,7 @@ from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.base import MAX_UPDATES, whole
 from topicfold.models.plsa import PLSA
-from topicfold.steps.base import PhiStep, ThetaStep
-from topicfold.steps.dirichlet import DirichletPhi
+from topicfold.steps.base import DirichletPhi, PhiStep, ThetaStep
 from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
 from topicfold.steps.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
 

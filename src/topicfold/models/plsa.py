@@ -156,7 +156,7 @@ class PLSA(SidedModel, StreamedModel):
     def _check_stream(self) -> None:
         if self._all_sides():
             raise DataError("partial_fit takes no sides; use fit, or sides=None.")
-        from topicfold.steps.dirichlet import DirichletPhi
+        from topicfold.steps.base import DirichletPhi
 
         theta_ok = type(self._theta_step()) is ThetaStep
         phi_ok = type(self._phi_step()) in (PhiStep, DirichletPhi)

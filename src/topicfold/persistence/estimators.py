@@ -38,6 +38,8 @@ PACKAGE = "topicfold"
 MAX_DEPTH = 50
 # Classes that had another place in the version that saved a file: old name, new name.
 RENAMED_CLASSES = {
+    "topicfold.steps.dirichlet:DirichletPhi": "topicfold.steps.base:DirichletPhi",
+    "topicfold.steps.dirichlet:DirichletTheta": "topicfold.steps.base:DirichletTheta",
     "topicfold.steps.laplacian:LaplacianTheta": "topicfold.steps.graph:LaplacianTheta",
     "topicfold.steps.locally_consistent:LocallyConsistentTheta": (
         "topicfold.steps.graph:LocallyConsistentTheta"

@@ -170,7 +170,7 @@ class Links(Side):
                 "linked to."
             )
         # The package of graphs is large, and only links need it.
-        from topicfold.graph.user_graph import check_graph
+        from topicfold.graph.build import check_graph
 
         self._check_parameters()
         size = context.n_documents

@@ -9,8 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from topicfold.core.lazy import lazy_names
-from topicfold.steps.base import PhiStep, StepContext, ThetaStep
-from topicfold.steps.dirichlet import DirichletPhi, DirichletTheta
+from topicfold.steps.base import (
+    DirichletPhi,
+    DirichletTheta,
+    PhiStep,
+    StepContext,
+    ThetaStep,
+)
 
 if TYPE_CHECKING:
     from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta

@@ -3,13 +3,18 @@
 
 A θ-step turns expected counts of documents into topic mixtures, a φ-step expected
 counts of words into topics. Both see plain rows, on every engine, and know their own
-part of the objective; ``steps.apply`` brings them the rows.
+part of the objective.
+
+The functions below bring rows to a step and its rows back: packed arrays come in and
+go out, a step sees some plain rows at a time unless it needs all. Rows that a step has
+made are on the simplex from then on; the counts that the plain step takes as they are
+need not be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +22,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import DocumentPass, Engine
-from topicfold.engine.rows import array_module
+from topicfold.engine.protocol import (
+    DocumentPass,
+    Engine,
+    array_module,
+    pack_rows,
+    padded,
+    ranges_of,
+)
+from topicfold.exceptions import DataError
 
 Rows = slice | NDArray[np.integer]
 
@@ -198,3 +210,294 @@ class PhiStep(Step):
     def value(self, topics: Array, context: StepContext) -> float:
         """Return these words' part of the objective; all words' parts are added."""
         return 0.0
+
+
+# Least share under a logarithm: float32 has no smaller ones to spare.
+SMALLEST_SHARE = 1e-30
+
+
+class DirichletTheta(ThetaStep):
+    """``θ_dk ∝ N_dk + α − 1``: every document is drawn towards all topics.
+
+    Adds ``(α − 1) Σ_dk log θ_dk`` to the objective.
+
+    Parameters
+    ----------
+    alpha : float, default=1.1
+        Concentration, at least 1; 1 is the plain step.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> from topicfold.steps import DirichletTheta
+    >>> model = PLSA(2, theta_step=DirichletTheta(2.0), random_state=0)
+    >>> bool((model.fit([[2, 1, 0], [0, 1, 3]]).doc_topics_ > 0.1).all())
+    True
+    """
+
+    def __init__(self, alpha: float = 1.1) -> None:
+        self.alpha = alpha
+
+    def prepare(self, context: StepContext) -> None:
+        """Check alpha."""
+        _check_concentration("alpha", self.alpha)
+
+    @property
+    def pseudo_count(self) -> float:
+        """``α − 1``."""
+        return self.alpha - 1.0
+
+    def value(self, theta: Array, context: StepContext) -> float:
+        """Log prior up to a constant."""
+        if self.alpha == 1.0:
+            return 0.0
+        logs = context.xp.log(context.xp.maximum(theta, SMALLEST_SHARE))
+        return self.pseudo_count * float(logs.sum(dtype=np.float64))
+
+
+class DirichletPhi(PhiStep):
+    """``φ_kw ∝ N_wk + η − 1``: no topic gives a word probability zero.
+
+    Adds ``(η − 1) Σ_kw log φ_kw`` to the objective.
+
+    Parameters
+    ----------
+    eta : float, default=1.01
+        Concentration, at least 1; 1 is the plain step.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> from topicfold.steps import DirichletPhi
+    >>> model = PLSA(2, phi_step=DirichletPhi(1.5), random_state=0)
+    >>> bool((model.fit([[2, 1, 0], [0, 1, 3]]).components_ > 0.05).all())
+    True
+    """
+
+    # For `value`: one sum on all threads.
+    needs_all_words = True
+
+    def __init__(self, eta: float = 1.01) -> None:
+        self.eta = eta
+
+    def prepare(self, context: StepContext) -> None:
+        """Check eta."""
+        _check_concentration("eta", self.eta)
+
+    @property
+    def pseudo_count(self) -> float:
+        """``η − 1``."""
+        return self.eta - 1.0
+
+    def value(self, topics: Array, context: StepContext) -> float:
+        """Log prior up to a constant."""
+        return self.pseudo_count and self.pseudo_count * log_sum(topics, context)
+
+
+def log_sum(topics: Array, context: StepContext) -> float:
+    """Return ``Σ log`` of all entries, on the engine's threads."""
+    packed = padded(topics)
+    packed = context.xp.ascontiguousarray(topics) if packed is None else packed
+    return float(context.corpus.log_totals(packed, 0.0).sum())
+
+
+def _check_concentration(name: str, value: Any) -> None:
+    if not np.isfinite(value) or value < 1.0:
+        raise DataError(
+            f"{name} must be a number of at least 1, got {value!r}; 1 means no prior."
+        )
+
+
+def prepare_step(step: Step, context: StepContext) -> None:
+    """Let a step check its parameters and make its state, or refuse it."""
+    in_blocks = hasattr(context.corpus, "n_blocks")
+    if isinstance(step, ThetaStep) and _needs_all(step) and in_blocks:
+        raise DataError(
+            f"{type(step).__name__} needs all documents in one place, but the corpus "
+            "is visited in blocks: fit it as one matrix in memory, or on a device "
+            "with room for it (device='cpu')."
+        )
+    context.state = step.prepare(context)
+
+
+def _needs_all(step: ThetaStep) -> bool:
+    return step.needs_all_documents or step.needs_graph
+
+
+def update_documents(
+    step: ThetaStep, counts: Any, theta: Any, context: StepContext, on_simplex: bool
+) -> tuple[Any, bool]:
+    """Return new packed mixtures, and whether their rows are on the simplex.
+
+    `counts` may be overwritten, and be what is returned.
+    """
+    engine = context.corpus
+    if type(step).update is ThetaStep.update:
+        return _plain_documents(step, counts, engine), False
+    if not _needs_all(step):
+        shared = _sent(step, context, on_simplex)
+        return engine.map_rows(_new_rows, (counts, theta), shared, out=counts), True
+    used = slice(0, engine.n_topics)
+    own = counts[:, used]
+    rows = step.update(own, _shares(theta[:, used], on_simplex), context)
+    if rows is own:
+        return _plain_documents(step, counts, engine), False
+    if not step.normalized:
+        _check(step, rows, own)
+        rows = _shares(rows)
+    return pack_rows(rows, engine, theta), True
+
+
+def _plain_documents(step: ThetaStep, counts: Any, engine: Engine) -> Any:
+    if step.pseudo_count == 0.0:
+        return counts
+    return counts + engine.pack_prior(step.pseudo_count)
+
+
+def documents_value(
+    step: ThetaStep, theta: Any, context: StepContext, on_simplex: bool
+) -> float:
+    """Return the step's part of the objective at packed mixtures."""
+    if type(step).value is ThetaStep.value:
+        return 0.0
+    engine = context.corpus
+    if _needs_all(step):
+        rows = _shares(theta[:, : engine.n_topics], on_simplex)
+        return float(step.value(rows, context))
+    shared = _sent(step, context, on_simplex)
+    return engine.sum_rows(_rows_value, (theta,), shared)
+
+
+def _sent(step: ThetaStep, context: StepContext, on_simplex: bool) -> tuple[Any, ...]:
+    """What goes to the rows, which may be on other workers, without what stays here.
+
+    Large arrays are beside the context: they are sent once for all blocks.
+    """
+    kept = "lengths", "topics", "word_order", "xp", "graph", "engine", "evaluate"
+    sent = replace(context, **dict.fromkeys(kept))  # type: ignore[arg-type]
+    return step, sent, context.topics, context.word_order, on_simplex
+
+
+def _received(
+    rows: slice, lengths: Any, context: StepContext, topics: Array, word_order: Any
+) -> StepContext:
+    xp = array_module(topics)
+    known = {"topics": topics, "word_order": word_order, "xp": xp}
+    return replace(context, rows=rows, lengths=xp.asarray(lengths), **known)
+
+
+def _new_rows(rows: slice, lengths: Any, arrays: list[Array], *sent: Any) -> Array:
+    step, *rest, on_simplex = sent
+    counts, theta = arrays
+    context = _received(rows, lengths, *rest)
+    new: Array = step.update(counts, _shares(theta, on_simplex), context)
+    if step.normalized and new is not counts:
+        return new
+    _check(step, new, counts)
+    return _shares(new)
+
+
+def _rows_value(rows: slice, lengths: Any, arrays: list[Array], *sent: Any) -> float:
+    step, *rest, on_simplex = sent
+    theta = _shares(arrays[0], on_simplex)
+    return float(step.value(theta, _received(rows, lengths, *rest)))
+
+
+def _shares(rows: Array, on_simplex: bool = False) -> Array:
+    """Rows divided by their sums; uniform where there is nothing."""
+    if on_simplex:
+        return rows
+    xp = array_module(rows)
+    totals = rows.sum(axis=1, dtype=np.float64, keepdims=True)
+    shares: Array = rows / xp.where(totals > 0, totals, 1.0).astype(rows.dtype)
+    return xp.where(totals > 0, shares, rows.dtype.type(1.0 / rows.shape[1]))
+
+
+def _check(step: Step, rows: Any, counts: Array) -> None:
+    """Refuse rows that are none: the error names the step."""
+    name = type(step).__name__
+    if getattr(rows, "shape", None) != counts.shape:
+        found = getattr(rows, "shape", type(rows).__name__)
+        raise DataError(
+            f"{name}.update returned {found} for counts of shape {counts.shape}; "
+            "return one row for each row of counts."
+        )
+    xp = array_module(counts)
+    if not bool(xp.isfinite(rows).all()) or bool((rows < 0).any()):
+        raise DataError(
+            f"{name}.update returned negative or infinite numbers, or NaN; rows may "
+            "have any positive scale, but must be finite and not negative."
+        )
+
+
+def update_topics(
+    step: PhiStep, counts: Array, topics: Array, context: StepContext
+) -> Array:
+    """Return new packed topics, written to packed `counts`."""
+    engine = context.corpus
+    plain = type(step).update is PhiStep.update
+    if not plain:
+        n_plain = 0
+        for words in _word_ranges(step, engine):
+            own = counts[words, : engine.n_topics]
+            there = replace(context, rows=engine.word_order[words])
+            new = step.update(own, topics[words, : engine.n_topics], there)
+            if new is own:
+                n_plain += 1
+                continue
+            if not step.normalized:
+                _check(step, new, own)
+            own[...] = new
+        plain = n_plain > 0
+    if step.normalized and not plain:
+        return counts
+    return engine.normalize_topics(counts, step.pseudo_count, counts)
+
+
+def topics_value(step: PhiStep, topics: Array, context: StepContext) -> float:
+    """Return the step's part of the objective at packed topics."""
+    if type(step).value is PhiStep.value:
+        return 0.0
+    engine = context.corpus
+    total = 0.0
+    for words in _word_ranges(step, engine):
+        there = replace(context, rows=engine.word_order[words])
+        total += float(step.value(topics[words, : engine.n_topics], there))
+    return total
+
+
+def _word_ranges(step: PhiStep, engine: Engine) -> list[slice]:
+    if step.needs_all_words:
+        return [slice(0, engine.n_terms)]
+    return list(ranges_of(engine.n_terms))
+
+
+def step_back(
+    target: Any,
+    theta: Any,
+    accepts: Callable[[Any], bool],
+    max_halvings: int,
+) -> tuple[Any, float]:
+    """Return the first of target, half way to it, … that is accepted, and its share.
+
+    The last resort is the old θ, with share 0.
+    """
+    candidate, share = target, 1.0
+    for halving in range(max_halvings + 1):
+        if halving:
+            share *= 0.5
+            candidate = _between(theta, target, share)
+        if accepts(candidate):
+            return candidate, share
+    return theta, 0.0
+
+
+def _between(theta: Any, target: Any, share: float) -> Any:
+    if hasattr(theta, "blocks"):
+        return theta.engine.map_rows(_between_rows, (theta, target), (share,))
+    return theta + theta.dtype.type(share) * (target - theta)
+
+
+def _between_rows(rows: slice, lengths: Any, arrays: list[Array], share: float) -> Any:
+    theta, target = arrays
+    return _between(theta, target, share)

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""θ-steps over the document graph: those of LapPLSI and of LTM, and their operator."""
+# mypy: allow-untyped-defs
+"""θ-steps over the document graph: those of LapPLSI and of LTM, and their operator.
+
+Kernels are serial over a range of documents. Sums over documents leave one float64 per
+document, so that they do not depend on the ranges.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.jit import kernel
 from topicfold.core.parameters import EarlierParameters
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
-from topicfold.engine.rows import array_module, on_device, padded
+from topicfold.engine.protocol import array_module, on_device, padded
+from topicfold.engine.special import log_scalar
 from topicfold.exceptions import DataError
-from topicfold.steps import graph_kernels as kernels
 from topicfold.steps.base import StepContext, ThetaStep
 
 # Weight, in mean document lengths, of the uniform mixture in a document without words.
@@ -56,7 +62,7 @@ class GraphOperator:
         """Return rows on the simplex; a row of zeros becomes uniform."""
         (wide,) = self._wide(counts)
         out = wide if in_place else np.empty_like(wide)
-        self._run(kernels.normalize_rows, wide, self.n_topics, out)
+        self._run(normalize_shares, wide, self.n_topics, out)
         return self._plain(out)
 
     def smooth(self, theta: Array, step: float | NDArray[np.float64]) -> Array:
@@ -67,28 +73,28 @@ class GraphOperator:
         (wide,) = self._wide(theta)
         out = np.empty_like(wide)
         steps = np.broadcast_to(np.asarray(step, dtype=np.float64), len(theta))
-        self._run(kernels.smooth_rows, *self._edges, self.degrees, wide, steps, out)
+        self._run(smooth_rows, *self._edges, self.degrees, wide, steps, out)
         return self._plain(out)
 
     def neighbor_sums(self, theta: Array) -> Array:
         """Return ``W θ``."""
         (wide,) = self._wide(theta)
         out = np.empty_like(wide)
-        self._run(kernels.neighbor_sums, *self._edges, wide, out)
+        self._run(neighbor_sums, *self._edges, wide, out)
         return self._plain(out)
 
     def edge_products(self, first: Array, second: Array) -> float:
         """Return ``½ Σ_ij W_ij (a_i − a_j)·(b_i − b_j) = tr(aᵀ L b)``."""
         rows = np.empty(len(first))
         both = self._wide(first, second)
-        self._run(kernels.squared_differences, *self._edges, *both, rows)
+        self._run(squared_differences, *self._edges, *both, rows)
         return float(rows.sum())
 
     def divergence(self, theta: Array) -> float:
         """Return ``½ Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``, shares of 1e-10 least."""
         (wide,) = self._wide(theta)
         logs = np.empty_like(wide)
-        self._run(kernels.log_rows, wide, self.n_topics, logs)
+        self._run(log_rows, wide, self.n_topics, logs)
         return self.edge_products(theta, self._plain(logs))
 
     def expected_loglik(self, counts: Array, theta: Array) -> float:
@@ -99,7 +105,7 @@ class GraphOperator:
         """Return ``Σ_k N_dk log θ_dk`` of each document."""
         rows = np.empty(len(theta))
         both = self._wide(counts, theta)
-        self._run(kernels.expected_loglik, *both, self.n_topics, rows)
+        self._run(expected_loglik, *both, self.n_topics, rows)
         return rows
 
     def solve(
@@ -127,19 +133,19 @@ class GraphOperator:
         p, q = np.zeros_like(x), np.empty_like(x)
         dots = np.empty(len(x))
         run = self._run
-        run(kernels.apply_system, *edges, diagonal, x, q, dots)
+        run(apply_system, *edges, diagonal, x, q, dots)
         r = counts - q
         goal = tol * tol * _scaled_square(counts, diagonal)
         residual = _scaled_square(r, diagonal)
         beta, n_iter = 0.0, 0
         while residual > goal and n_iter < max_iter:
             n_iter += 1
-            run(kernels.redirect, beta, diagonal, r, p)
-            run(kernels.apply_system, *edges, diagonal, p, q, dots)
+            run(redirect, beta, diagonal, r, p)
+            run(apply_system, *edges, diagonal, p, q, dots)
             curvature = float(dots.sum())
             if curvature <= 0.0:
                 break
-            run(kernels.advance, residual / curvature, diagonal, p, q, x, r, dots)
+            run(advance, residual / curvature, diagonal, p, q, x, r, dots)
             beta, residual = float(dots.sum()) / residual, float(dots.sum())
         return self._plain(x), n_iter
 
@@ -426,3 +432,158 @@ class LocallyConsistentTheta(GraphTheta):
 
     def _penalty(self, theta: Array, operator: Any) -> float:
         return float(operator.divergence(theta))
+
+
+# Probability below which two topics' shares count as equally absent.
+FLOOR = 1e-10
+
+
+@kernel
+def normalize_shares(start, stop, counts, n_topics, out):
+    """Write rows on the simplex; a row of zeros becomes uniform.
+
+    Equivalent to ``counts / counts.sum(axis=1)``. `out` may be `counts`.
+    """
+    for i in range(start, stop):
+        total = 0.0
+        for k in range(n_topics):
+            total += counts[i, k]
+        if total > 0.0:
+            scale = 1.0 / total
+            for k in range(n_topics):
+                out[i, k] = counts[i, k] * scale
+        else:
+            for k in range(n_topics):
+                out[i, k] = 1.0 / n_topics
+        for k in range(n_topics, counts.shape[1]):
+            out[i, k] = 0.0
+
+
+@kernel
+def neighbor_sums(start, stop, indptr, indices, weights, theta, out):
+    """Write ``W @ theta``."""
+    n_topics = theta.shape[1]
+    for i in range(start, stop):
+        row = out[i]
+        for k in range(n_topics):
+            row[k] = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            w = weights[e]
+            other = theta[indices[e]]
+            for k in range(n_topics):
+                row[k] += w * other[k]
+
+
+@kernel
+def smooth_rows(start, stop, indptr, indices, weights, degrees, theta, steps, out):
+    """Write ``(1 - s_i) θ_i + s_i Σ_j W_ij θ_j / D_ii``; isolated rows are copied.
+
+    Equivalent to LapPLSI eq. 11 with a step for each document. `out` must not be
+    `theta`.
+    """
+    n_topics = theta.shape[1]
+    for i in range(start, stop):
+        row = out[i]
+        own = theta[i]
+        if degrees[i] <= 0.0:
+            for k in range(n_topics):
+                row[k] = own[k]
+            continue
+        keep = theta.dtype.type(1.0 - steps[i])
+        scale = theta.dtype.type(steps[i] / degrees[i])
+        for k in range(n_topics):
+            row[k] = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            w = weights[e]
+            other = theta[indices[e]]
+            for k in range(n_topics):
+                row[k] += w * other[k]
+        for k in range(n_topics):
+            row[k] = keep * own[k] + scale * row[k]
+
+
+@kernel
+def squared_differences(start, stop, indptr, indices, weights, first, second, out):
+    """Write ``Σ_{j>i} W_ij (a_i - a_j)·(b_i - b_j)`` of each document i.
+
+    With ``first is second`` these are weighted squared distances.
+    """
+    n_topics = first.shape[1]
+    for i in range(start, stop):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if j <= i:
+                continue
+            part = first.dtype.type(0)
+            for k in range(n_topics):
+                part += (first[i, k] - first[j, k]) * (second[i, k] - second[j, k])
+            total += weights[e] * np.float64(part)
+        out[i] = total
+
+
+@kernel
+def log_rows(start, stop, theta, n_topics, out):
+    """Write ``log max(theta, floor)``, zero in the padding."""
+    for i in range(start, stop):
+        for k in range(n_topics):
+            out[i, k] = log_scalar(max(np.float64(theta[i, k]), FLOOR))
+        for k in range(n_topics, theta.shape[1]):
+            out[i, k] = 0.0
+
+
+@kernel
+def expected_loglik(start, stop, counts, theta, n_topics, out):
+    """Write ``Σ_k N_ik log θ_ik`` of each document (0 log 0 = 0)."""
+    for i in range(start, stop):
+        total = 0.0
+        for k in range(n_topics):
+            if counts[i, k] > 0.0:
+                share = max(np.float64(theta[i, k]), 1e-35)
+                total += counts[i, k] * log_scalar(share)
+        out[i] = total
+
+
+@kernel
+def apply_system(start, stop, indptr, indices, weights, diagonal, p, out, out_dot):
+    """Write ``q_i = diagonal_i p_i - Σ_j weights_ij p_j`` and ``p_i·q_i``."""
+    n_topics = p.shape[1]
+    for i in range(start, stop):
+        row = out[i]
+        own = p[i]
+        d = p.dtype.type(diagonal[i])
+        for k in range(n_topics):
+            row[k] = d * own[k]
+        for e in range(indptr[i], indptr[i + 1]):
+            w = weights[e]
+            other = p[indices[e]]
+            for k in range(n_topics):
+                row[k] -= w * other[k]
+        total = p.dtype.type(0)
+        for k in range(n_topics):
+            total += own[k] * row[k]
+        out_dot[i] = total
+
+
+@kernel
+def advance(start, stop, step, diagonal, p, q, x, r, out_dot):
+    """Do ``x += step p``, ``r -= step q``; write ``r_i·r_i / diagonal_i``."""
+    a = p.dtype.type(step)
+    for i in range(start, stop):
+        total = p.dtype.type(0)
+        for k in range(p.shape[1]):
+            x[i, k] += a * p[i, k]
+            r[i, k] -= a * q[i, k]
+        for k in range(p.shape[1]):
+            total += r[i, k] * r[i, k]
+        out_dot[i] = np.float64(total) / diagonal[i]
+
+
+@kernel
+def redirect(start, stop, beta, diagonal, r, p):
+    """Do ``p = r / diagonal + beta p``."""
+    b = p.dtype.type(beta)
+    for i in range(start, stop):
+        scale = p.dtype.type(1.0 / diagonal[i])
+        for k in range(p.shape[1]):
+            p[i, k] = scale * r[i, k] + b * p[i, k]

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from topicfold.core.parameters import EarlierParameters
 from topicfold.core.typing import Array
-from topicfold.engine.rows import array_module, to_numpy
+from topicfold.engine.protocol import array_module, to_numpy
 from topicfold.exceptions import DataError
-from topicfold.steps.apply import step_back
-from topicfold.steps.base import StepContext, ThetaStep
+from topicfold.steps.base import StepContext, ThetaStep, step_back
 from topicfold.steps.graph import GraphOperator, graph_operator
 
 Vector = NDArray[np.float64]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,7 @@ from scipy import sparse
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.blocks.executor import prepare_blocks
-from topicfold.engine.blocks.packed import (
-    BlocksEngine,
-    PackedBlocks,
-    RowFunction,
-    Shared,
-)
+from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks, Shared
 from topicfold.engine.blocks.store import (
     BlockStore,
     StoredBlock,
@@ -35,7 +30,12 @@ from topicfold.engine.blocks.store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.protocol import DocumentPass, OwnShare, PassOptions
+from topicfold.engine.protocol import (
+    DocumentPass,
+    OwnShare,
+    PassOptions,
+    RowFunction,
+)
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2
@@ -152,9 +152,13 @@ class BlockedEngine(BlocksEngine):
         return len(self._offsets) - 1
 
     def map_rows(
-        self, function: RowFunction, inputs: Documents, shared: Shared, out: Any = None
+        self,
+        function: RowFunction,
+        inputs: Documents,
+        shared: Shared = (),
+        out: Any = None,
     ) -> DocumentBlocks:
-        """See ``engine.rows.map_rows``: a block at a time, into new files."""
+        """See the protocol: a block at a time, into new files."""
         new = self._store.new_blocks(self.n_blocks)
         visited = self._row_args(inputs)
         args = [(file.path, *own) for file, own in zip(new, visited, strict=True)]
@@ -164,9 +168,9 @@ class BlockedEngine(BlocksEngine):
         return result
 
     def sum_rows(
-        self, function: RowFunction, inputs: Documents, shared: Shared
+        self, function: RowFunction, inputs: Documents, shared: Shared = ()
     ) -> float:
-        """See ``engine.rows.sum_rows``: sums of blocks in their fixed order."""
+        """See the protocol: sums of blocks in their fixed order."""
         args = self._row_args(inputs)
         (total,) = self._blocks.reduce(_sum_block, args, (function, shared))
         return float(total)
@@ -212,15 +216,8 @@ class BlockedEngine(BlocksEngine):
         self._blocks.collect(_write_block_rows, args, (normalize,))
         return self._store.open_rows(path)
 
-    def document_pass(
-        self,
-        parameters: Any,
-        weights: Array,
-        *,
-        max_updates: int = 0,
-        out: Any = None,
-        documents: OwnShare | None = None,
-        **options: Unpack[PassOptions],
+    def _document_pass(
+        self, parameters: Any, weights: Array, asked: PassOptions, out: Any
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only.
 
@@ -228,8 +225,8 @@ class BlockedEngine(BlocksEngine):
         block is done.
         """
         counts = self._store.new_blocks(self.n_blocks)
-        updated = self._store.new_blocks(self.n_blocks) if max_updates else None
-        own: Any = () if documents is None else documents[:2]
+        updated = self._store.new_blocks(self.n_blocks) if asked.max_updates else None
+        own: Any = () if asked.documents is None else asked.documents[:2]
         args = [
             (
                 parameters.blocks[b].path,
@@ -242,7 +239,7 @@ class BlockedEngine(BlocksEngine):
         ]
         self._words = None
         words, loglik, n_updates = self._blocks.reduce(
-            _evaluate_block, args, (weights, max_updates, options)
+            _evaluate_block, args, (weights, asked)
         )
         self._words = words
         if updated is not None:
@@ -277,17 +274,14 @@ def _evaluate_block(
     out_path: str | None,
     own_paths: tuple[str | None, ...],
     weights: Array,
-    max_updates: int,
-    options: PassOptions,
+    asked: PassOptions,
 ) -> tuple[Array, float, int]:
     """Document pass and word pass of one block."""
     parameters = (engine.read if updated_path is None else engine.take)(parameters_path)
     out = engine.drop(out_path)
     rows: Any = [None if path is None else engine.read(path) for path in own_paths]
-    own = OwnShare(*rows) if rows else None
-    done = engine.document_pass(
-        parameters, weights, max_updates=max_updates, out=out, documents=own, **options
-    )
+    asked = asked._replace(documents=OwnShare(*rows) if rows else None)
+    done = engine._document_pass(parameters, weights, asked, out)
     words = engine.word_pass(parameters, weights, np.empty_like(weights))
     engine.write(counts_path, done.counts)
     if updated_path is not None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine
 
-# Called with the rows' numbers, the documents' lengths, plain rows of each input and
-# what is shared; of a module, for other processes must find it.
-RowFunction = Callable[..., Any]
 Shared = tuple[Any, ...]
 
 

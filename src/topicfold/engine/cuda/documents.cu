@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The document pass: a warp for a document. See engine.reference.document_pass.
+// The document pass: a warp for a document. See tests/engine_reference.py, document_pass.
 
 __device__ __forceinline__ void weights_of(const real (&row)[PER_LANE], bool by_digamma,
                                            real (&out)[PER_LANE])

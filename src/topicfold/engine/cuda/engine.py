@@ -20,12 +20,7 @@ from topicfold.engine.cuda.layout import (
 )
 from topicfold.engine.cuda.packing import PackedArrays
 from topicfold.engine.cuda.source import THREADS, compile_part
-from topicfold.engine.protocol import (
-    DocumentPass,
-    Link,
-    OwnShare,
-    check_collapsed,
-)
+from topicfold.engine.protocol import DocumentPass, PassOptions
 
 # A pointer to nothing.
 NO_ARRAY = np.uint64(0)
@@ -47,33 +42,29 @@ class Passes(PackedArrays):
     def _partials(self) -> DeviceArray:
         return self._cupy.empty((self._words.n_slots, self.width), self.dtype)
 
-    def document_pass(
+    def _document_pass(
         self,
         parameters: DeviceArray,
         weights: DeviceArray,
-        *,
-        prior: DeviceArray | None = None,
-        link: Link = "identity",
-        max_updates: int = 0,
-        tol: float = 0.0,
-        out: DeviceArray | None = None,
-        own: OwnShare | None = None,
-        documents: OwnShare | None = None,
+        asked: PassOptions,
+        out: DeviceArray | None,
     ) -> DocumentPass:
         """See the protocol; `n_updates` stays on the device."""
         cupy, layout = self._cupy, self._layout
+        prior: DeviceArray | None = asked.prior
+        own, max_updates = asked.own, asked.max_updates
         self._collapsed = None
         stride = 0
         tilt: DeviceArray = NO_ARRAY
-        if documents is not None:
-            prior, stride = documents.floor, self.width
-            tilt = NO_ARRAY if documents.scale is None else documents.scale
-        if link == "collapsed":
-            prior, own = check_collapsed(prior, own, max_updates)
+        if asked.documents is not None:
+            prior, stride = asked.documents.floor, self.width
+            if asked.documents.scale is not None:
+                tilt = asked.documents.scale
+        if asked.link == "collapsed" and own is not None:
             groups = NO_ARRAY if own.groups is None else cupy.asarray(own.groups)
             left_out = prior, own.scale, own.floor, tilt, groups, np.int32(stride)
             return self._collapsed_pass(parameters, weights, left_out, out)
-        digamma = link == "digamma"
+        digamma = asked.link == "digamma"
         name = "document_pass" + "_digamma" * digamma + "_updates" * (max_updates > 0)
         with device_errors("a document pass ran"):
             prior = cupy.zeros(self.width, self.dtype) if prior is None else prior
@@ -100,7 +91,7 @@ class Passes(PackedArrays):
                 np.int32(stride),
                 tilt,
                 np.int32(max_updates),
-                np.float64(tol),
+                np.float64(asked.tol),
                 layout.lengths,
                 self._document_weights if digamma else prior,
                 counts,

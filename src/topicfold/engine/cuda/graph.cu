@@ -7,7 +7,7 @@ typedef REAL real;
 #define EVERY_LANE 0xffffffffu
 #define PER_LANE ((WIDTH + 31) / 32)
 
-// out = W theta; see steps.graph_kernels.neighbor_sums.
+// out = W theta; see steps.graph.neighbor_sums.
 extern "C" __global__ void neighbor_sums(int n_documents, const long long *indptr,
                                          const int *indices, const real *weights,
                                          const real *theta, real *out)

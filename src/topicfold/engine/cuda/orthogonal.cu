@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The orthogonal φ-step: one topic after another, so one block of 1024 threads over
-// words. See steps.orthogonal_kernels.update_topics, whose arithmetic this follows.
+// words. See steps.orthogonal.update_topics, whose arithmetic this follows.
 // The loader defines REAL.
 
 typedef REAL real;

@@ -22,8 +22,14 @@ from topicfold.engine.blocks.engine import BlockedEngine, BlockEngine
 from topicfold.engine.cuda.device import load_cupy
 from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
 from topicfold.engine.cuda.streaming import StreamedEngine
-from topicfold.engine.protocol import DocumentPass, Engine, Link, OwnShare
-from topicfold.engine.rows import on_device, to_numpy
+from topicfold.engine.protocol import (
+    DocumentPass,
+    Engine,
+    OwnShare,
+    PassOptions,
+    on_device,
+    to_numpy,
+)
 
 _logger = logging.getLogger("topicfold")
 
@@ -120,20 +126,9 @@ class CudaBlock(BlockEngine):
             self._X, self.n_topics, dtype=self.dtype, word_order=self._order
         )
 
-    def document_pass(
-        self,
-        parameters: Array,
-        weights: Array,
-        *,
-        prior: Array | None = None,
-        link: Link = "identity",
-        max_updates: int = 0,
-        tol: float = 0.0,
-        out: Array | None = None,
-        own: OwnShare | None = None,
-        documents: OwnShare | None = None,
+    def _document_pass(
+        self, parameters: Array, weights: Array, asked: PassOptions, out: Array | None
     ) -> DocumentPass:
-        """See the protocol."""
         self._visit = None
         used = slice(0, self.n_topics)
         device = self._device_engine()
@@ -141,19 +136,16 @@ class CudaBlock(BlockEngine):
         topics = device.pack_documents(weights[:, used])
         own_rows: Any = [
             side if side is None else device.pack_documents(side[:, used])
-            for side in (documents[:2] if documents is not None else ())
+            for side in (() if asked.documents is None else asked.documents[:2])
         ]
-        done = device.document_pass(
-            rows,
-            topics,
-            prior=None if prior is None else device.pack_prior(prior[used]),
-            link=link,
-            max_updates=max_updates,
-            tol=tol,
-            own=own and self._share_there(device, own),
+        prior = None if asked.prior is None else device.pack_prior(asked.prior[used])
+        there = asked._replace(
+            prior=prior,
+            own=asked.own and self._share_there(device, asked.own),
             documents=OwnShare(*own_rows) if own_rows else None,
         )
-        if max_updates:
+        done = device._document_pass(rows, topics, there, None)
+        if asked.max_updates:
             self._fetch(rows, parameters)
         counts = np.empty_like(parameters) if out is None else out
         self._fetch(done.counts, counts)

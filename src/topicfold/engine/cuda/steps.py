@@ -12,9 +12,9 @@ from scipy import sparse
 from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors
 from topicfold.engine.cuda.source import THREADS, WARPS, compile_part, row_shape
-from topicfold.engine.rows import padded
+from topicfold.engine.protocol import padded
 
-# As in steps/graph_kernels.py.
+# As in steps/graph.py.
 FLOOR = 1e-10
 SMALLEST_SHARE = 1e-35
 # Threads of the one block of the orthogonal φ-step.
@@ -183,7 +183,7 @@ def update_topics(
     total: DeviceArray,
     work_overlap: DeviceArray,
 ) -> None:
-    """As ``steps.orthogonal_kernels.update_topics``, for arrays on the device."""
+    """As ``steps.orthogonal.update_topics``, for arrays on the device."""
     n_topics, n_terms = topics.shape
     with device_errors("topics were kept apart"):
         shape = row_shape(n_topics, topics.dtype)

@@ -13,22 +13,17 @@ Experimental: tried on one kind of GPU only; how blocks are planned may change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.typing import DeviceArray
-from topicfold.engine.blocks.packed import (
-    BlocksEngine,
-    PackedBlocks,
-    RowFunction,
-    Shared,
-)
+from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks, Shared
 from topicfold.engine.cuda.plan import SLOTS, Plan
 from topicfold.engine.cuda.transfer import Record, visit_blocks
-from topicfold.engine.protocol import DocumentPass, OwnShare, PassOptions
+from topicfold.engine.protocol import DocumentPass, PassOptions, RowFunction
 from topicfold.exceptions import DeviceError
 
 # Documents that a visit reads, or writes, at most two; None leaves a place free.
@@ -245,10 +240,10 @@ class StreamedEngine(BlocksEngine):
         self,
         function: RowFunction,
         inputs: Inputs,
-        shared: Shared,
+        shared: Shared = (),
         out: Any = None,
     ) -> PackedBlocks:
-        """See ``engine.rows.map_rows``: a block at a time."""
+        """See the protocol: a block at a time."""
         result: PackedBlocks = self._new_documents() if out is None else out
 
         def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
@@ -259,8 +254,10 @@ class StreamedEngine(BlocksEngine):
         self._blocks.visit(work, inputs, (result,))
         return result
 
-    def sum_rows(self, function: RowFunction, inputs: Inputs, shared: Shared) -> float:
-        """See ``engine.rows.sum_rows``: sums of blocks in their order."""
+    def sum_rows(
+        self, function: RowFunction, inputs: Inputs, shared: Shared = ()
+    ) -> float:
+        """See the protocol: sums of blocks in their order."""
         parts: list[float] = []
 
         def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
@@ -279,18 +276,11 @@ class StreamedEngine(BlocksEngine):
 
     # ---- passes
 
-    def document_pass(
-        self,
-        parameters: Any,
-        weights: DeviceArray,
-        *,
-        max_updates: int = 0,
-        out: Any = None,
-        documents: OwnShare | None = None,
-        **options: Unpack[PassOptions],
+    def _document_pass(
+        self, parameters: Any, weights: DeviceArray, asked: PassOptions, out: Any
     ) -> DocumentPass:
         """See the protocol; `n_updates` has the sum over all documents only."""
-        if documents is not None:
+        if asked.documents is not None:
             raise DeviceError("A streamed corpus has no rows of documents' own.")
         counts: Any = self._new_documents() if out is None else out
         logliks: list[float] = []
@@ -299,20 +289,14 @@ class StreamedEngine(BlocksEngine):
         self._words[...] = 0.0
 
         def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
-            done = engine.document_pass(
-                inputs[0],
-                weights,
-                max_updates=max_updates,
-                out=outputs[1],
-                **options,
-            )
+            done = engine._document_pass(inputs[0], weights, asked, outputs[1])
             engine.word_pass(inputs[0], weights, self._block_words)
             self._words += self._block_words
             logliks.append(done.loglik)
-            if max_updates:
+            if asked.max_updates:
                 n_updates.append(int(done.n_updates.sum(dtype=np.int64)))
 
-        updated = parameters if max_updates else None
+        updated = parameters if asked.max_updates else None
         self._blocks.visit(work, (parameters, None), (updated, counts), with_lists=True)
         self._counted = True
         return DocumentPass(counts, float(sum(logliks)), np.array([sum(n_updates)]))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The word pass: a warp for a stretch of a word's documents. See
-// engine.reference.word_pass. The ratios are computed again from the rows at hand.
+// tests/engine_reference.py, word_pass. The ratios are computed again from the rows at hand.
 
 // A word of one stretch is finished at once; the parts of the others wait in
 // `partials` for `join_stretches`.

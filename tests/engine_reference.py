@@ -17,7 +17,7 @@ from topicfold.engine.protocol import (
     Engine,
     Link,
     OwnShare,
-    check_collapsed,
+    PassOptions,
 )
 
 
@@ -61,28 +61,17 @@ class ReferenceEngine(Engine):
         """Repeat a scalar over topics."""
         return np.broadcast_to(np.asarray(prior, self.dtype), (self.n_topics,)).copy()
 
-    def document_pass(
-        self,
-        parameters: Array,
-        weights: Array,
-        *,
-        prior: Array | None = None,
-        link: Link = "identity",
-        max_updates: int = 0,
-        tol: float = 0.0,
-        out: Array | None = None,
-        own: OwnShare | None = None,
-        documents: OwnShare | None = None,
+    def _document_pass(
+        self, parameters: Array, weights: Array, asked: PassOptions, out: Array | None
     ) -> DocumentPass:
         """See the protocol; rows stop one by one as they converge."""
         self._assigned = None
+        prior, link, max_updates, tol, own, documents = asked
         if documents is None:
             prior = self.pack_prior(0.0 if prior is None else prior)
             documents = OwnShare(None, prior)
         if documents.scale is None:
             documents = OwnShare(np.ones(self.n_topics), documents.floor)
-        if link == "collapsed":
-            check_collapsed(documents.floor, own, max_updates)
         n_updates = np.zeros(self.n_documents, np.int64)
         active = np.ones(self.n_documents, bool)
         for _ in range(max_updates):
