@@ -47,7 +47,7 @@ KERNELS = {
         "-k",
         "normaliser or sweep or negative_multipliers or pairs",
     ],
-    "infer/frank_wolfe_kernels.py": QUICK_FRANK_WOLFE,
+    "infer/frank_wolfe.py": QUICK_FRANK_WOLFE,
     "graph/_kernels.py": [
         "tests/graph/test_graph_parts.py",
         "tests/graph/test_graph_neighbors.py",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from topicfold.core.typing import Doubles
-from topicfold.infer.frank_wolfe_kernels import PROBABILITY_FLOOR
+from topicfold.infer.frank_wolfe import PROBABILITY_FLOOR
 
 
 def objective(theta: Doubles, u: Doubles, block: Doubles, weights: Doubles) -> float:

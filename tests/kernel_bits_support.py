@@ -127,9 +127,10 @@ def word_case(rng, width, dtype):
     words = word_layout(documents)
     arguments = (
         0, 200, TILE_SIZE, words.tile_groups, words.group_word, words.group_ptr,
-        words.tile_document, documents.indptr[:-1].copy(),
+        words.tile_document, documents.indptr[:-1].copy(), None,
         rng.random(X.nnz).astype(dtype), rng.random((X.shape[0], width)).astype(dtype),
-        rng.random((200, width)).astype(dtype), np.empty((200, width), dtype),
+        rng.random((200, width)).astype(dtype), *[None] * 5,
+        np.empty((200, width), dtype),
     )  # fmt: skip
     return kernels.word_rows, arguments, None
 
@@ -157,10 +158,10 @@ def collapsed_cases(rng, width, dtype):
         kernel = kernels.collapsed_document_rows
         yield f"collapsed_document_rows{kind}", kernel, arguments, shape[0]
         _, arguments, _ = word_case(rng, width, dtype)
-        *lists, ratio, weighed, weights, out = arguments
+        lists, (_, ratio, weighed, weights) = arguments[:8], arguments[8:12]
         numbers = ratio[::-1].copy(), ratio
-        arguments = *lists, *numbers, weighed, weights, *sides, out
-        yield f"collapsed_word_rows{kind}", kernels.collapsed_word_rows, arguments, None
+        arguments = *lists, *numbers, weighed, weights, *sides, arguments[-1]
+        yield f"collapsed_word_rows{kind}", kernels.word_rows, arguments, None
 
 
 def table_cases(rng, width, dtype):
@@ -225,7 +226,7 @@ def learning_cases(rng, width, dtype):
 
 def frank_wolfe_case(rng, width, dtype):
     """Frank-Wolfe on all documents."""
-    from topicfold.infer.frank_wolfe_kernels import infer_documents
+    from topicfold.infer.frank_wolfe import infer_documents
 
     indptr, indices, counts = make_documents(rng)
     n_rows = len(indptr) - 1

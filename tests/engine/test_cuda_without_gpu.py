@@ -107,12 +107,6 @@ def test_transform_asks_for_the_device_too(monkeypatch, counts):
         model.transform(counts)
 
 
-def test_frank_wolfe_knows_its_devices(counts):
-    topics = np.full((17, 2), 1 / 17)
-    with pytest.raises(DeviceError, match="abacus"):
-        frank_wolfe(counts, topics, device="abacus")
-
-
 def test_the_second_phase_infers_on_the_device_of_its_base(monkeypatch):
     asked = []
 

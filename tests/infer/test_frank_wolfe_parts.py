@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from topicfold.exceptions import DataError, DeviceError
-from topicfold.infer import frank_wolfe_kernels as kernels
+from topicfold.infer import frank_wolfe as kernels
 from topicfold.infer.frank_wolfe import (
-    _check_documents,
-    _check_promoted,
     _word_table,
     frank_wolfe,
 )
@@ -124,42 +121,15 @@ def test_many_words_fill_the_table_in_parts():
 
 
 def test_promotion_weighs_the_topics_of_classes():
+    topics = np.full((3, 2), 0.5)
     chosen = np.array([[True, False], [False, True]])
-    classes, weights = _check_promoted(2.5, ([1, -1, 0], chosen), 3, 2)
-    assert classes.tolist() == [1, -1, 0]
-    assert weights.tolist() == [[2.5, 0], [0, 2.5]]
-    for promoted in (None, ([1, -1, 0], chosen)):
-        classes, weights = _check_promoted(0.0, promoted, 3, 2)
-        assert classes.tolist() == [-1, -1, -1]
-        assert weights.tolist() == [[0, 0]]
-
-
-@pytest.mark.parametrize(
-    ("promoted", "message"),
-    [
-        (([0.0, 1.0], np.ones((2, 2), bool)), "dtype float64"),
-        (([0, 1], np.ones((2, 2))), r"promoted\[1\] .* dtype float64"),
-        (([0, 1], np.ones(2, bool)), r"promoted\[1\] has shape \(2,\)"),
-        (([0, -2], np.ones((2, 2), bool)), "classes from -2 to 0"),
-        (([0, 2], np.ones((2, 2), bool)), "0 to 1, or -1"),
-    ],
-    ids=["float classes", "float topics", "vector", "below", "above"],
-)
-def test_promoted_topics_are_checked(promoted, message):
-    with pytest.raises(DataError, match=message):
-        _check_promoted(1.0, promoted, 2, 2)
-
-
-def test_the_first_bad_entry_is_named_and_none_is_changed():
-    U = sp.csr_array([[0.0, 1.0, 0.0], [2.0, 0.0, -1.0], [0.0, np.inf, 0.0]])
-    with pytest.raises(DataError, match=r"1 negative entry .* row 1, column 2"):
-        _check_documents(U, 3)
-    zero = sp.csr_array(([0.0, 1.0], [0, 1], [0, 2]), shape=(1, 2))
-    assert _check_documents(zero, 2).nnz == 2
-    with pytest.raises(DataError, match=r"2 entries .* \(first at word 0, topic 1\)"):
-        frank_wolfe(zero, np.array([[0.5, np.inf], [-0.5, 1.0]]))
-    with pytest.raises(DeviceError, match="Unknown device 'tpu'"):
-        frank_wolfe(zero, np.ones((2, 1)), device="tpu")
+    promoted = ([1, -1, 0], chosen)
+    theta = frank_wolfe(np.ones((3, 3)), topics, promotion=2.5, promoted=promoted)
+    assert theta.toarray()[[0, 2]].tolist() == [[0, 1], [1, 0]]
+    plain = frank_wolfe(np.ones((3, 3)), topics).toarray()
+    for options in ({}, {"promotion": 0.0, "promoted": promoted}):
+        same = frank_wolfe(np.ones((3, 3)), topics, **options).toarray()
+        np.testing.assert_array_equal(same, plain)
 
 
 def test_zero_iterations_are_the_best_vertex_and_its_gap():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from topicfold.infer.frank_wolfe_kernels import (
+from topicfold.infer.frank_wolfe import (
     derivatives,
     likelihood_gain,
     line_search,

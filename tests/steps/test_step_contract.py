@@ -96,7 +96,7 @@ def test_every_step_is_the_same_on_every_engine_and_never_falls(pair, counts, bl
 @pytest.mark.parametrize("pair", PAIRS, ids=name_of)
 def test_rows_a_few_at_a_time_make_no_difference(pair, counts, monkeypatch):
     whole = fit(make_engine(counts, N_TOPICS), *pair)
-    monkeypatch.setattr(rows, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(protocol, "ROWS_AT_ONCE", 7)
     parts = fit(make_engine(counts, N_TOPICS), *pair)
     np.testing.assert_allclose(parts[1], whole[1], rtol=1e-6)
     np.testing.assert_allclose(parts[0].topics(), whole[0].topics(), atol=1e-5)
@@ -146,7 +146,7 @@ class Watching(ThetaStep):
 
 @pytest.mark.parametrize("where", ["cpu", "blocks"])
 def test_a_step_is_told_which_documents_it_sees(where, counts, blocks, monkeypatch):
-    monkeypatch.setattr(rows, "ROWS_AT_ONCE", 16)
+    monkeypatch.setattr(protocol, "ROWS_AT_ONCE", 16)
     seen = []
     step = Watching(seen)
     X = counts if where == "cpu" else blocks

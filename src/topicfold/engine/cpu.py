@@ -215,25 +215,14 @@ class CpuEngine(Engine):
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass, written to `out`."""
         layout, first_positions = self._words, self._first_positions
-        left_out = self._collapsed
+        lists = layout.tile_groups, layout.group_word, layout.group_ptr
+        own = None if self._collapsed is None else self._own
         A = self._document_weights if self._digamma else parameters
+        arguments = own, self._ratio, A, weights, *(self._collapsed or (None,) * 5), out
 
         def rows(start: int, stop: int) -> None:
-            lists = (
-                TILE_SIZE,
-                layout.tile_groups,
-                layout.group_word,
-                layout.group_ptr,
-                layout.tile_document,
-                first_positions[start],
-            )
-            if left_out is None:
-                kernels.word_rows(start, stop, *lists, self._ratio, A, weights, out)
-                return
-            numbers = self._own, self._ratio
-            kernels.collapsed_word_rows(
-                start, stop, *lists, *numbers, parameters, weights, *left_out, out
-            )
+            first = layout.tile_document, first_positions[start]
+            kernels.word_rows(start, stop, TILE_SIZE, *lists, *first, *arguments)
 
         run_ranges(rows, self._word_ranges, self.threads)
         return out

@@ -254,58 +254,6 @@ def add_documents(begin, end, tile_document, cursor, ratio, tile_weights, total)
 
 
 @kernel
-def word_rows(
-    start,
-    stop,
-    tile_size,
-    tile_groups,
-    group_word,
-    group_ptr,
-    tile_document,
-    first_position,
-    ratio,
-    document_weights,
-    weights,
-    out_counts,
-):
-    """Word pass for words ``start..stop``. See ``reference.word_pass``.
-
-    The non-zeros are ordered by tile of documents, then by word: the documents'
-    weights of a tile stay in cache while its words are visited. Documents list their
-    words in ascending order, so a cursor in each of them, which begins at
-    `first_position`, leads to its ratios.
-    """
-    n_topics = weights.shape[1]
-    n_documents = first_position.shape[0]
-    zero = weights.dtype.type(0)
-    cursor = np.empty(tile_size, np.int64)
-    for w in range(start, stop):
-        for k in range(n_topics):
-            out_counts[w, k] = zero
-    for tile in range(tile_groups.shape[0] - 1):
-        first = tile_groups[tile]
-        last = tile_groups[tile + 1]
-        offset = tile * tile_size
-        for d in range(offset, min(offset + tile_size, n_documents)):
-            cursor[d - offset] = first_position[d]
-        g = first_at_least(group_word, first, last, start)
-        while g < last and group_word[g] < stop:
-            add_documents(
-                group_ptr[g],
-                group_ptr[g + 1],
-                tile_document,
-                cursor,
-                ratio,
-                document_weights[offset : offset + tile_size],
-                out_counts[group_word[g]],
-            )
-            g += 1
-    for w in range(start, stop):
-        for k in range(n_topics):
-            out_counts[w, k] *= weights[w, k]
-
-
-@kernel
 def find_first_positions(indptr, indices, word, out_position):
     """Write where `word` or the next one stands in each document's sorted words."""
     for d in range(out_position.shape[0]):
@@ -690,7 +638,7 @@ def add_collapsed_documents(
 
 
 @kernel
-def collapsed_word_rows(
+def word_rows(
     start,
     stop,
     tile_size,
@@ -710,7 +658,13 @@ def collapsed_word_rows(
     groups,
     out_counts,
 ):
-    """Word pass for words ``start..stop``; see ``kernels.word_rows`` for the tiles."""
+    """Word pass for words ``start..stop``; `own` is None unless the link is collapsed.
+
+    The non-zeros are ordered by tile of documents, then by word: the documents'
+    weights of a tile stay in cache while its words are visited. Documents list their
+    words in ascending order, so a cursor in each of them, which begins at
+    `first_position`, leads to its ratios.
+    """
     n_topics = weights.shape[1]
     n_documents = first_position.shape[0]
     zero = weights.dtype.type(0)
@@ -722,24 +676,40 @@ def collapsed_word_rows(
         first = tile_groups[tile]
         last = tile_groups[tile + 1]
         offset = tile * tile_size
-        for d in range(offset, min(offset + tile_size, n_documents)):
+        end = offset + tile_size
+        for d in range(offset, min(end, n_documents)):
             cursor[d - offset] = first_position[d]
         g = first_at_least(group_word, first, last, start)
         while g < last and group_word[g] < stop:
             word = group_word[g]
-            add_collapsed_documents(
-                group_ptr[g],
-                group_ptr[g + 1],
-                tile_document,
-                cursor,
-                own,
-                ratio,
-                document_weights[offset : offset + tile_size],
-                weights[word],
-                own_rows(prior, offset, offset + tile_size),
-                own_rows(tilt, offset, offset + tile_size),
-                group_row(scale, groups, word),
-                group_row(floor, groups, word),
-                out_counts[word],
-            )
+            if own is None:
+                add_documents(
+                    group_ptr[g],
+                    group_ptr[g + 1],
+                    tile_document,
+                    cursor,
+                    ratio,
+                    document_weights[offset:end],
+                    out_counts[word],
+                )
+            else:
+                add_collapsed_documents(
+                    group_ptr[g],
+                    group_ptr[g + 1],
+                    tile_document,
+                    cursor,
+                    own,
+                    ratio,
+                    document_weights[offset:end],
+                    weights[word],
+                    own_rows(prior, offset, end),
+                    own_rows(tilt, offset, end),
+                    group_row(scale, groups, word),
+                    group_row(floor, groups, word),
+                    out_counts[word],
+                )
             g += 1
+    if own is None:
+        for w in range(start, stop):
+            for k in range(n_topics):
+                out_counts[w, k] *= weights[w, k]

@@ -41,6 +41,7 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from topicfold.core.simplex import normalize_rows
+from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DeviceError
@@ -295,25 +296,17 @@ def make_engine(
     >>> counts.documents.sum(axis=1).round(4)
     array([3., 3.], dtype=float32)
     """
-    from topicfold.core.threads import n_threads
-
     if device not in ("cpu", "cuda"):
         raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
+    options: dict[str, Any] = {"dtype": dtype, "threads": n_threads(n_jobs)}
     if device == "cuda":
         from topicfold.engine.cuda.place import make_cuda_engine
 
-        return make_cuda_engine(
-            X,
-            n_topics,
-            dtype=dtype,
-            threads=n_threads(n_jobs),
-            word_order=word_order,
-        )
+        return make_cuda_engine(X, n_topics, word_order=word_order, **options)
     if isinstance(X, BlockCorpus):
         from topicfold.engine.blocks.engine import BlockedEngine
 
-        return BlockedEngine(X, n_topics, dtype=dtype, threads=n_threads(n_jobs))
-    options: Any = {"dtype": dtype, "threads": n_threads(n_jobs)}
+        return BlockedEngine(X, n_topics, **options)
     options["word_order"] = word_order
     if allowed is not None:
         from topicfold.engine.masked import MaskedEngine, pays

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from topicfold.core.counts import bad_values, check_structure
 from topicfold.core.labels import encode_labels
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.exceptions import DataError
 from topicfold.graph.neighbors import (
     SIMILARITIES,
@@ -274,7 +275,7 @@ def check_labels(labels: Any, n_documents: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-class NeighborGraph(BaseEstimator):
+class NeighborGraph(DeclaredParameters, BaseEstimator):
     """How a model joins its documents: the options of a nearest-neighbour graph.
 
     Give it to a graph model as ``graph=NeighborGraph(n_neighbors=5)``; a grid search
@@ -304,7 +305,7 @@ class NeighborGraph(BaseEstimator):
     """
 
     _unsaved_parameters = ("metric",)  # a callable has no place in a file
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "metric": [StrOptions(set(SIMILARITIES)), callable],
         "edge_weights": [StrOptions({"binary", "similarity"})],
@@ -312,20 +313,11 @@ class NeighborGraph(BaseEstimator):
         "label_edges": ["boolean"],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        metric: str | Similarity = "cosine",
-        edge_weights: str = "similarity",
-        sublinear_tf: bool = True,
-        label_edges: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.edge_weights = edge_weights
-        self.sublinear_tf = sublinear_tf
-        self.label_edges = label_edges
+    n_neighbors: int = field(default=10, kw_only=False)
+    metric: Any = "cosine"
+    edge_weights: str = "similarity"
+    sublinear_tf: bool = True
+    label_edges: bool = False
 
     def build(
         self, X: Any, y: Any = None, *, given: Any = None, n_jobs: int | None = None

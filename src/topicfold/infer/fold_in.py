@@ -8,6 +8,7 @@ held-out perplexity by document completion, one convention for all models.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,10 @@ def fold_in(
     """
     n_topics = len(topics)
     if isinstance(X, BlockCorpus):
-        options = {"prior": prior, "link": link, "max_iter": max_iter, "tol": tol}
-        shared = (topics, {**options, "dtype": dtype, "device": device})
-        return map_rows(X, _fold_in, n_topics, shared, threads=n_threads(n_jobs))
+        options: dict[str, Any] = {"prior": prior, "link": link, "max_iter": max_iter}
+        of_block = partial(fold_in, **options, tol=tol, dtype=dtype, device=device)
+        threads = n_threads(n_jobs)
+        return map_rows(X, of_block, n_topics, (topics,), threads=threads)
     engine = make_engine(
         X,
         n_topics,
@@ -86,11 +88,6 @@ def fold_in(
     theta = normalize_rows(engine.unpack_documents(parameters))
     theta[engine.document_lengths == 0] = 1.0 / n_topics
     return theta
-
-
-def _fold_in(X: sparse.csr_matrix, topics: Array, options: dict[str, Any]) -> Array:
-    """Fold in one block on one thread."""
-    return fold_in(X, topics, **options)
 
 
 def neighbor_fold_in(

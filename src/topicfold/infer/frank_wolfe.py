@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: allow-untyped-defs
 """Frank-Wolfe inference: sparse topic mixtures for documents, topics fixed.
 
 For every document with weights u (made to sum to 1) it climbs the concave
@@ -9,6 +10,12 @@ on the simplex: from the best vertex, every iteration moves towards the vertex w
 the steepest slope by an exact line search, or wins more by a pairwise step. After l
 iterations at most l + 1 topics are non-zero and ``max f - f(θ) ≤ 4 C_f / (l + 3)``,
 C_f bounding the curvature of f.
+
+In the compiled part a document is a small dense problem: its words' rows of φᵀ are
+gathered once into a block that stays in cache. The block and the gradient have the
+dtype of the topics; mixture, word probabilities, line search and objective are float64.
+Loops divide by `np.divide`: the operator tests for zero as Python does, which stops
+vectorisation.
 
 References
 ----------
@@ -21,27 +28,24 @@ ACM Transactions on Algorithms 6 (2010). doi:10.1145/1824777.1824783
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from topicfold.core.counts import bad_values, check_structure
+from topicfold.core.jit import SPACE, kernel, part
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
     balanced_ranges,
     n_threads,
     run_ranges,
 )
-from topicfold.exceptions import DataError, DeviceError
-from topicfold.infer.frank_wolfe_kernels import PROBABILITY_FLOOR, infer_documents
 
 # Rows of θ that one task holds densely before they become CSR.
 _MAX_ROWS = 2048
-
-Promoted: TypeAlias = tuple[ArrayLike, ArrayLike]
 
 
 class FrankWolfeInfo(NamedTuple):
@@ -66,7 +70,7 @@ def frank_wolfe(
     topics_word_major: NDArray[np.floating],
     *,
     promotion: float = 0.0,
-    promoted: Promoted | None = None,
+    promoted: tuple[Any, Any] | None = None,
     pairwise: bool = True,
     max_iter: int = 1000,
     tol: float = 1e-6,
@@ -74,63 +78,42 @@ def frank_wolfe(
     n_jobs: int | None = None,
     return_info: bool = False,
 ) -> Any:
-    """Infer the topic mixture of every document by Frank-Wolfe.
+    """Return the topic mixtures of documents, and `FrankWolfeInfo` if asked for.
+
+    Rows of `U` (D, V) are non-negative word weights, of which only the proportions
+    matter; words that no topic has are ignored, and a document without others gets the
+    uniform mixture. `topics_word_major` is φᵀ (V, K), float32 or float64, and θ is a
+    csr_array of its type. `promotion` is R; `promoted` has the class of every document,
+    -1 for none, and the promoted topics of every class (C, K). The log-likelihood of a
+    document counts as one word's, so even R = 1 is strong.
+
+    `pairwise` lets an iteration, where that improves more, move mass to the steepest
+    topic from the topic in use that deserves it least, instead of from all: the same
+    guarantees, fewer iterations, fewer topics. False is the paper's algorithm. A
+    document is done after `max_iter` iterations, or when one improves its objective by
+    less than `tol` times it; 0 iterations give the best vertex.
 
     One iteration costs O(K) for each different word of the document. The result is
     the same, bit for bit, for any number of threads and any batching of documents;
     results of the CPU and of CUDA agree in the objective, not in every bit.
-
-    Parameters
-    ----------
-    U : sparse matrix or array of shape (D, V)
-        Non-negative word weights, one row per document; only their proportions matter.
-        Words that no topic has are ignored.
-    topics_word_major : ndarray of shape (V, K), float32 or float64
-        φᵀ, non-negative, K contiguous. θ has its dtype.
-    promotion : float, default=0
-        R, the weight of promoted topics. The log-likelihood of a document counts as
-        one word's, so even 1 is strong.
-    promoted : tuple of (int array of shape (D,), bool array of shape (C, K)), optional
-        Class of every document, -1 for none, and the promoted topics of every class.
-    pairwise : bool, default=True
-        Whether an iteration may, where that improves more, move mass to the steepest
-        topic from the topic in use that deserves it least, instead of from all: the
-        same guarantees, fewer iterations, fewer topics. False is the paper's algorithm.
-    max_iter, tol :
-        A document is done after `max_iter` iterations, or when one improves its
-        objective by less than `tol` times it. 0 iterations give the best vertex. With
-        a large `promotion` the objective is mostly promotion.
-
-    Returns
-    -------
-    csr_array of shape (D, K), or that and FrankWolfeInfo if `return_info`
-        Rows sum to 1; the row of a document without known words is uniform.
     """
-    topics = _check_topics(topics_word_major)
-    U = _check_documents(U, topics.shape[0])
-    for name, value in (("promotion", promotion), ("max_iter", max_iter), ("tol", tol)):
-        if not 0 <= value < np.inf:
-            raise DataError(
-                f"The '{name}' parameter of frank_wolfe must be in the range "
-                f"[0, inf). Got {value!r} instead."
-            )
-    classes = _check_promoted(promotion, promoted, U.shape[0], topics.shape[1])
+    U, topics = sp.csr_array(U), np.ascontiguousarray(topics_word_major)
+    n_documents, n_topics = U.shape[0], topics.shape[1]
+    classes, weights = np.full(n_documents, -1), np.zeros((1, n_topics))
+    if promoted is not None and promotion > 0:
+        classes = np.asarray(promoted[0], np.int64)
+        weights = promotion * np.asarray(promoted[1], np.float64)
+    options = bool(pairwise), int(max_iter), float(tol)
     if device == "cuda":
-        from topicfold.engine.cuda.frank_wolfe import infer_documents as infer_on_device
+        from topicfold.engine.cuda.frank_wolfe import infer_documents as on_device
 
-        indices, data, counts, table = infer_on_device(
-            U, topics, PROBABILITY_FLOOR, *classes,
-            pairwise=bool(pairwise), max_iter=int(max_iter), tol=float(tol),
-        )  # fmt: skip
-    elif device == "cpu":
-        options = bool(pairwise), int(max_iter), float(tol)
-        indices, data, counts, table = _infer_on_threads(
-            U, topics, *classes, options, n_threads(n_jobs)
-        )
+        found = on_device(U, topics, PROBABILITY_FLOOR, classes, weights, options)
     else:
-        raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
+        threads = n_threads(n_jobs)
+        found = _infer_on_threads(U, topics, classes, weights, options, threads)
+    indices, data, counts, table = found
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    theta = sp.csr_array((data, indices, indptr), shape=(U.shape[0], topics.shape[1]))
+    theta = sp.csr_array((data, indices, indptr), shape=(n_documents, n_topics))
     if not return_info:
         return theta
     n_iter, start, objective, gap = table.T.copy()
@@ -205,75 +188,387 @@ def _word_table(
     return table, known, row_of_word
 
 
-def _check_topics(topics: NDArray[np.floating]) -> NDArray[np.floating]:
-    topics = np.asarray(topics)
-    if topics.ndim != 2 or 0 in topics.shape:
-        raise DataError(
-            f"topics_word_major has shape {topics.shape}. Pass φᵀ, a row for each "
-            "word and a column for each topic, at least one of each."
-        )
-    if topics.dtype not in (np.float32, np.float64):
-        raise DataError(
-            f"topics_word_major has dtype {topics.dtype}. Pass float32 or float64."
-        )
-    low, high = topics.min(), topics.max()
-    if not (low >= 0 and np.isfinite(high)):
-        bad = ~(np.isfinite(topics) & (topics >= 0))
-        word, topic = np.argwhere(bad)[0]
-        raise DataError(
-            f"topics_word_major has {bad.sum()} entries that are negative or not "
-            f"finite (first at word {word}, topic {topic}). Pass probabilities."
-        )
-    return np.ascontiguousarray(topics)
+PROBABILITY_FLOOR = 1e-10
+"""A topic gives at least this probability to a word that any topic has.
+
+It keeps logarithms finite at vertices where ``φ_kw = 0``. Words that no topic has are
+left out instead.
+"""
+# The line search ends when Newton moves less than this share of the step: the error
+# left is about its square, and the objective loses only the square of that.
+_STEP_RTOL = 1e-4
+_MAX_NEWTON = 60
+# Up to this |s| ten terms of the series of artanh(s) are right to 13 digits.
+_SERIES_LIMIT = 0.25
 
 
-def _check_documents(U: Any, n_words: int) -> sp.csr_array:
-    if sp.issparse(U):
-        check_structure(U, "U")
-    elif np.ndim(U) != 2:
-        raise DataError(f"U has {np.ndim(U)} dimensions. Pass one row per document.")
-    U = sp.csr_array(U)
-    if U.shape[1] != n_words:
-        raise DataError(
-            f"U has {U.shape[1]} columns but the topics have {n_words} words. Pass "
-            "both over the same vocabulary; topics are word-major (V, K)."
+@kernel
+def infer_documents(
+    indptr, indices, data, table, known, class_of_doc, class_weights, pairwise,
+    max_iter, tol, out_indices, out_data, out_counts, out_info,
+):  # fmt: skip
+    """Infer θ of a range of documents; as `frank_wolfe_reference` of the tests does.
+
+    `indptr` (n + 1,), `indices` and `data` (nnz,) are CSR rows; `table` (V, 2 K) is
+    φᵀ with the floor and beside it its logarithm; `known` (V,) marks words that some
+    topic has; `class_of_doc` (n,) is a row of `class_weights` (C, K), or -1. Writes
+    the non-zeros of θ one after another to `out_indices` and `out_data`, n K long,
+    their number to `out_counts` (n,), and to `out_info` (n, 4): iterations, objective
+    at the start and at the end, gap; iterations are -1 for a document without words.
+    Returns the number of all non-zeros.
+    """
+    n_topics = class_weights.shape[1]
+    longest = 0
+    for row in range(len(indptr) - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    block = np.empty((longest, n_topics), table.dtype)
+    scores = np.empty(n_topics, table.dtype)
+    words = np.empty(longest, np.int64)
+    lists = np.empty(n_topics + 1, np.int64)
+    ways = np.empty((2, n_topics + 1))
+    work = np.empty((4, longest + SPACE))
+    theta = np.empty(n_topics)
+    no_weights = np.zeros(n_topics)
+    n_written = 0
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        n_words = select_words(
+            indices[start:stop], data[start:stop], known, words, work[0]
         )
-    if U.shape[0] == 0:
-        raise DataError("U has no documents (0 rows). Pass at least one.")
-    found = bad_values(U)
-    if found:
-        raise DataError(f"U has {found}. Weights are counts or the like.")
-    return U
+        if n_words > 0:
+            promoting = class_of_doc[row] >= 0
+            weights = class_weights[class_of_doc[row]] if promoting else no_weights
+            gather_document(words[:n_words], work[0], table, block, scores)
+            top = best_vertex(scores, weights)
+            climb(
+                top, block[:n_words], scores, work, lists, ways, weights,
+                promoting, pairwise, max_iter, tol, theta, out_info[row],
+            )  # fmt: skip
+        else:
+            theta[:] = 1.0
+            out_info[row] = 0.0
+            out_info[row, 0] = -1.0
+        out_counts[row] = write_row(
+            theta, out_indices[n_written:], out_data[n_written:]
+        )
+        n_written += out_counts[row]
+    return n_written
 
 
-def _check_promoted(
-    promotion: float, promoted: Promoted | None, n_documents: int, n_topics: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the row of every document in the weights of classes, and the weights."""
-    nobody = np.full(n_documents, -1, dtype=np.int64)
-    if promoted is None:
-        if promotion > 0:
-            raise DataError(
-                f"promotion is {promotion} but no topics are promoted. Pass "
-                "promoted=(class_of_document, topics_of_class)."
-            )
-        return nobody, np.zeros((1, n_topics))
-    classes, chosen = np.asarray(promoted[0]), np.asarray(promoted[1])
-    if classes.shape != (n_documents,) or classes.dtype.kind not in "iu":
-        raise DataError(
-            f"promoted[0] has shape {classes.shape} and dtype {classes.dtype}. Pass "
-            f"one whole number for each of the {n_documents} documents."
+@part
+def write_row(theta, out_indices, out_data):
+    """Write the non-zeros of θ with sum 1; return how many there are."""
+    total = theta.sum()
+    count = 0
+    for k in range(len(theta)):
+        share = out_data.dtype.type(theta[k] / total)
+        if share > 0.0:
+            out_indices[count] = k
+            out_data[count] = share
+            count += 1
+    return count
+
+
+@part
+def select_words(indices, data, known, out_words, out_weights):
+    """Write known words and their weights with sum 1; return how many there are."""
+    n_words, total = 0, 0.0
+    for j in range(len(indices)):
+        if data[j] > 0.0 and known[indices[j]]:
+            out_words[n_words] = indices[j]
+            out_weights[n_words] = data[j]
+            total += data[j]
+            n_words += 1
+    for j in range(n_words):
+        out_weights[j] /= total
+    return n_words
+
+
+@part
+def gather_document(words, weights, table, out_block, out_scores):
+    """Copy the words' rows of φᵀ; write the log-likelihood at every vertex."""
+    n_topics = len(out_scores)
+    out_scores[:] = 0.0
+    for j in range(len(words)):
+        weight = table.dtype.type(weights[j])
+        row, copy = table[words[j]], out_block[j]
+        for k in range(n_topics):
+            copy[k] = row[k]
+        logs = row[n_topics:]
+        for k in range(n_topics):
+            out_scores[k] += weight * logs[k]
+
+
+@part
+def best_vertex(scores, weights):
+    """Return the vertex with the largest objective, the first of equals."""
+    top, best = 0, -np.inf
+    lift = math.sin(1.0)
+    for k in range(len(scores)):
+        value = scores[k] + weights[k] * lift
+        if value > best:
+            top, best = k, value
+    return top
+
+
+@part
+def climb(
+    top, block, scores, work, lists, ways, weights, promoting, pairwise, max_iter,
+    tol, out_theta, out_info,
+):  # fmt: skip
+    """Climb from vertex `top` until the relative improvement is below `tol`.
+
+    `lists` (K + 1,) holds the topics in use, `ways` (2, K + 1) how their shares move.
+    """
+    n_words = len(block)
+    # A slice of a row is known to be contiguous, a row of a slice is not.
+    u, x, rate = work[0][:n_words], work[1][:n_words], work[2][:n_words]
+    value, gap = 0.0, 0.0
+    for w in range(len(u)):
+        x[w] = block[w, top]
+    for w in range(len(u)):
+        value += u[w] * math.log(x[w])
+    if promoting:
+        value += weights[top] * math.sin(1.0)
+    out_theta[:] = 0.0
+    out_theta[top] = 1.0
+    lists[0], n_active = top, 1
+    out_info[1] = value
+    iteration = 0
+    while True:
+        for w in range(len(u)):
+            rate[w] = np.divide(u[w], x[w])
+        likelihood_gradient(block, rate, scores)
+        top, gap = best_direction(scores, weights, promoting, out_theta)
+        # No step can win more than the gap.
+        if iteration >= max_iter or not gap > tol * abs(value):
+            break
+        bad = -1
+        if pairwise and n_active > 1:
+            bad = worst_topic(scores, weights, out_theta, lists[:n_active], top)
+        if out_theta[top] == 0.0:
+            lists[n_active] = top
+            n_active += 1
+        gain, n_active = best_move(
+            top, bad, block, work, lists, n_active, ways, weights, promoting, out_theta
         )
-    if chosen.ndim != 2 or chosen.shape[1] != n_topics or chosen.dtype != np.bool_:
-        raise DataError(
-            f"promoted[1] has shape {chosen.shape} and dtype {chosen.dtype}. Pass a "
-            f"boolean matrix (classes, {n_topics} topics)."
+        if not gain > 0.0:
+            break
+        value += gain
+        iteration += 1
+        if gain < tol * abs(value):
+            break
+    out_info[0], out_info[2], out_info[3] = iteration, value, max(gap, 0.0)
+
+
+@part
+def best_move(
+    top, bad, block, work, lists, n_active, ways, weights, promoting, out_theta
+):
+    """Move x and θ towards vertex `top`, or from topic `bad` to it if that wins more.
+
+    Returns what was won and the new number of topics in use.
+    """
+    n_words = len(block)
+    u, x, delta = work[0][:n_words], work[1][:n_words], work[2][:n_words]
+    way = ways[0]
+    active = lists[:n_active]
+    for w in range(len(u)):
+        delta[w] = block[w, top] - x[w]
+    for j in range(n_active):
+        way[j] = (1.0 if active[j] == top else 0.0) - out_theta[active[j]]
+    step, gain = try_direction(
+        u, x, delta, 1.0, weights, promoting, out_theta, active, way
+    )
+    if bad >= 0:
+        other_delta, other_way, cap = work[3][:n_words], ways[1], out_theta[bad]
+        for w in range(len(u)):
+            other_delta[w] = block[w, top] - block[w, bad]
+        for j in range(n_active):
+            other_way[j] = 1.0 if active[j] == top else 0.0
+            other_way[j] -= 1.0 if active[j] == bad else 0.0
+        other_step, other_gain = try_direction(
+            u, x, other_delta, cap, weights, promoting, out_theta, active, other_way
         )
-    if classes.min() < -1 or classes.max() >= len(chosen):
-        raise DataError(
-            f"promoted[0] has classes from {classes.min()} to {classes.max()}. They "
-            f"are rows of promoted[1], 0 to {len(chosen) - 1}, or -1 for none."
+        if other_gain > gain:
+            step, gain, delta, way = other_step, other_gain, other_delta, other_way
+    if gain > 0.0:
+        for w in range(len(u)):
+            moved = x[w] + step * delta[w]
+            x[w] = moved if moved > PROBABILITY_FLOOR else PROBABILITY_FLOOR
+    else:
+        step = 0.0
+    left = 0
+    for j in range(n_active):
+        k = active[j]
+        out_theta[k] += step * way[j]
+        if out_theta[k] > 0.0:
+            active[left] = k
+            left += 1
+        else:
+            out_theta[k] = 0.0
+    return gain, left
+
+
+@part
+def likelihood_gradient(block, rate, out_gradient):
+    """Write ``g_k = Σ_w (u_w / x_w) φ_kw``, four words at a time."""
+    n_words, n_topics = block.shape
+    kind = block.dtype.type
+    out_gradient[:] = 0.0
+    whole = n_words - n_words % 4
+    for w in range(0, whole, 4):
+        r0, r1 = kind(rate[w]), kind(rate[w + 1])
+        r2, r3 = kind(rate[w + 2]), kind(rate[w + 3])
+        b0, b1, b2, b3 = block[w], block[w + 1], block[w + 2], block[w + 3]
+        for k in range(n_topics):
+            out_gradient[k] += (r0 * b0[k] + r1 * b1[k]) + (r2 * b2[k] + r3 * b3[k])
+    for w in range(whole, n_words):
+        r0, b0 = kind(rate[w]), block[w]
+        for k in range(n_topics):
+            out_gradient[k] += r0 * b0[k]
+
+
+@part
+def best_direction(gradient, weights, promoting, theta):
+    """Return the topic with the steepest slope and the gap ``max g - θ·g``."""
+    top, best = 0, -np.inf
+    if not promoting:
+        for k in range(len(gradient)):
+            if gradient[k] > best:
+                top, best = k, gradient[k]
+        return top, best - 1.0  # Σ_k θ_k g_k = Σ_w u_w = 1
+    level = 1.0
+    for k in range(len(gradient)):
+        slope = weights[k]  # cos 0 = 1
+        if theta[k] > 0.0:
+            slope = weights[k] * math.cos(theta[k])
+            level += theta[k] * slope
+        slope += gradient[k]
+        if slope > best:
+            top, best = k, slope
+    return top, best - level
+
+
+@part
+def worst_topic(gradient, weights, theta, active, top):
+    """Return the topic in use, other than `top`, with the least slope."""
+    bad, least = -1, np.inf
+    for j in range(len(active)):
+        k = active[j]
+        slope = gradient[k] + weights[k] * math.cos(theta[k])
+        if k != top and (slope < least or (slope == least and k < bad)):
+            bad, least = k, slope
+    return bad
+
+
+@part
+def try_direction(u, x, delta, cap, weights, promoting, theta, active, way):
+    """Return the best step up to `cap` and what it wins."""
+    step = line_search(u, x, delta, cap, weights, promoting, theta, active, way)
+    gain = likelihood_gain(u, x, delta, step)
+    if promoting:
+        gain += term_gain(step, weights, theta, active, way)
+    return step, gain
+
+
+@part
+def line_search(u, x, delta, cap, weights, promoting, theta, active, way):
+    """Return the best step in [0, cap] along `delta`.
+
+    With slope s(t), which falls, the root is sought of ``t (cap - t) s(t)``: words
+    that only one end of the way explains put poles near both ends of s, which this
+    takes away. Newton steps that leave the bracket are replaced by bisection.
+    """
+    low, high, step = 0.0, cap, 0.0
+    for _ in range(_MAX_NEWTON):
+        slope, bend = derivatives(
+            step, u, x, delta, weights, promoting, theta, active, way
         )
-    if promotion == 0:
-        return nobody, np.zeros((1, n_topics))
-    return classes.astype(np.int64), promotion * chosen.astype(np.float64)
+        if slope > 0.0:
+            low = step
+        elif step > 0.0:
+            high = step
+        else:
+            return 0.0
+        if step == cap:
+            return cap
+        descent = bend
+        if step > 0.0:
+            room = step * (cap - step)
+            descent += np.divide((cap - 2.0 * step) * slope, room)
+        new = step - np.divide(slope, descent) if descent < 0.0 else cap
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        done = abs(new - step) <= _STEP_RTOL * new
+        step = new
+        if done:
+            break
+    # The root may lie behind the end, where the search cannot see it.
+    if cap - step < 0.01 * cap:
+        slope, _ = derivatives(cap, u, x, delta, weights, promoting, theta, active, way)
+        if slope >= 0.0:
+            return cap
+    return step
+
+
+@part
+def derivatives(step, u, x, delta, weights, promoting, theta, active, way):
+    """Return slope and curvature of the objective at `step`."""
+    slope, bend = 0.0, 0.0
+    for w in range(len(u)):
+        q = np.divide(delta[w], x[w] + step * delta[w])
+        slope += u[w] * q
+        bend -= u[w] * q * q
+    if promoting:
+        for j in range(len(active)):
+            k = active[j]
+            if way[j] != 0.0 and weights[k] != 0.0:
+                share = theta[k] + step * way[j]
+                slope += weights[k] * way[j] * math.cos(share)
+                bend += weights[k] * way[j] * way[j] * -math.sin(share)
+    return slope, bend
+
+
+@part
+def term_gain(step, weights, theta, active, way):
+    """Return what the separable term wins by `step`."""
+    gain = 0.0
+    for j in range(len(active)):
+        k = active[j]
+        if way[j] != 0.0 and weights[k] != 0.0:
+            share = theta[k] + step * way[j]
+            gain += weights[k] * (math.sin(share) - math.sin(theta[k]))
+    return gain
+
+
+@part
+def likelihood_gain(u, x, delta, step):
+    """Return what the log-likelihood wins by `step`, without cancellation.
+
+    ``log(1 + z) = 2 artanh(s)``, s = z / (2 + z), by its series where s is small:
+    this vectorises, and late steps have no other words. ``|s| > limit`` is asked by
+    products alone, which round the same in both loops.
+    """
+    gain, n_far = 0.0, 0.0
+    up = step * (0.5 / _SERIES_LIMIT - 0.5)
+    down = step * (-0.5 / _SERIES_LIMIT - 0.5)
+    for w in range(len(u)):
+        way = step * delta[w]
+        s = np.divide(way, 2.0 * x[w] + way)
+        q = s * s
+        series = 1 / 13 + q * (1 / 15 + q * (1 / 17 + q * (1 / 19)))
+        series = 1 / 7 + q * (1 / 9 + q * (1 / 11 + q * series))
+        series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * series))
+        # Products, not conditions: those stop vectorisation.
+        far = 1.0 * ((delta[w] * up > x[w]) | (delta[w] * down > x[w]))
+        gain += u[w] * (2.0 * s * series) * (1.0 - far)
+        n_far += far
+    w = 0
+    while n_far > 0.0:
+        while not (delta[w] * up > x[w] or delta[w] * down > x[w]):
+            w += 1
+        gain += u[w] * math.log(np.divide(x[w] + step * delta[w], x[w]))
+        n_far -= 1.0
+        w += 1
+    return gain

@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, svds
 from sklearn.exceptions import ConvergenceWarning
 
+from topicfold.core.counts import rows_of
 from topicfold.core.threads import balanced_ranges, one_blas_thread, run_ranges
 from topicfold.core.typing import Doubles
 
@@ -215,14 +216,10 @@ class SparseRows:
         self._threads = threads
         data = X.data.astype(np.float64, copy=False)
         n_ranges = 1 if threads == 1 else threads * _RANGES_PER_THREAD
-        self._parts = {}
-        for start, stop in balanced_ranges(X.indptr, n_ranges):
-            first, last = X.indptr[start], X.indptr[stop]
-            entries = data[first:last], X.indices[first:last]
-            self._parts[start, stop] = sparse.csr_matrix(
-                (*entries, X.indptr[start : stop + 1] - first),
-                shape=(stop - start, X.shape[1]),
-            )
+        self._parts = {
+            (start, stop): rows_of(X, start, stop, data)
+            for start, stop in balanced_ranges(X.indptr, n_ranges)
+        }
 
     def __matmul__(self, dense: Doubles) -> Doubles:
         """Return the product with a vector or a block of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import check_counts as counts_of
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError, EmptyDocumentWarning
@@ -36,7 +38,12 @@ from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
 from topicfold.models.base import check_counts, save_fitted
 
 
-class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LSI(
+    DeclaredParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """Latent semantic indexing.
 
     The weighted matrix is approximated by ``U Σ Vᵀ`` of rank `n_components`, and a
@@ -119,7 +126,7 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     _unsaved_parameters = ("random_state",)
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "weighting": [StrOptions(set(WEIGHTINGS))],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -129,24 +136,13 @@ class LSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        weighting: str = "log-entropy",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        keep_documents: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.weighting = weighting
-        self.tol = tol
-        self.max_iter = max_iter
-        self.keep_documents = keep_documents
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int = field(default=100, kw_only=False)
+    weighting: str = "log-entropy"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    keep_documents: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.jit import kernel
-from topicfold.core.parameters import EarlierParameters
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import array_module, on_device, padded
@@ -182,10 +182,18 @@ class GraphState:
     smoothings: list[int] = field(default_factory=lambda: [0])
 
 
-class GraphTheta(EarlierParameters, ThetaStep):
+class GraphTheta(DeclaredParameters, ThetaStep):
     """Base of θ-steps that subtract ``λ · penalty(θ)`` over the document graph.
 
     Sub-classes define `_penalty` (half the sum over ordered pairs) and `update`.
+
+    Parameters
+    ----------
+    paper_lambda : float or None, default=None
+        The paper's λ instead of `weight`.
+    graph : sparse matrix, edge list, networkx graph or None, default=None
+        The graph when the step is given to a plain PLSA; None there is the cosine
+        graph of 10 neighbours.
     """
 
     needs_graph = True
@@ -195,9 +203,9 @@ class GraphTheta(EarlierParameters, ThetaStep):
     _earlier_parameters = {  # noqa: RUF012
         "max_halvings": "it stays 4; a step that is still too long changes little"
     }
-    weight: float
-    paper_lambda: float | None
-    graph: Any
+    weight: float = field(default=1.0, kw_only=False)
+    paper_lambda: float | None = None
+    graph: Any = None
 
     def prepare(self, context: StepContext) -> GraphState:
         """Check the weight, set up the graph and the λ of this corpus."""
@@ -291,9 +299,6 @@ class LaplacianTheta(GraphTheta):
         The paper's γ (0.1 there), in (0, 1]: larger steps, fewer of them.
     max_smoothings : int, default=5
         Most smoothings per iteration. Many of them collapse all topics into one.
-    graph : sparse matrix, edge list, networkx graph or None, default=None
-        The graph when the step is given to a plain PLSA; None there is the cosine
-        graph of 10 neighbours.
 
     References
     ----------
@@ -306,20 +311,9 @@ class LaplacianTheta(GraphTheta):
     True
     """
 
-    def __init__(
-        self,
-        weight: float = 10.0,
-        *,
-        paper_lambda: float | None = None,
-        step: float = 0.4,
-        max_smoothings: int = 5,
-        graph: Any = None,
-    ) -> None:
-        self.weight = weight
-        self.paper_lambda = paper_lambda
-        self.step = step
-        self.max_smoothings = max_smoothings
-        self.graph = graph
+    weight: float = field(default=10.0, kw_only=False)
+    step: float = 0.4
+    max_smoothings: int = 5
 
     def prepare(self, context: StepContext) -> GraphState:
         """Check parameters, set up the graph."""
@@ -376,11 +370,6 @@ class LocallyConsistentTheta(GraphTheta):
         Nats a token that are paid for a divergence of one across every edge:
         ``λ = 2 · weight · tokens / Σ_ij W_ij``. It means the same on a corpus, on
         its double and with heavier edges. 0 is plain PLSA.
-    paper_lambda : float or None, default=None
-        The paper's λ instead of `weight`.
-    graph : sparse matrix, edge list, networkx graph or None, default=None
-        The graph when the step is given to a plain PLSA; None there is the cosine
-        graph of 10 neighbours.
 
     References
     ----------
@@ -396,21 +385,9 @@ class LocallyConsistentTheta(GraphTheta):
     tol = 1e-3  # relative residual of the equations; the next iteration goes on
     max_solver_iter = 50  # conjugate gradients: a dozen steps reach `tol`
     _earlier_parameters = {  # noqa: RUF012
-        **GraphTheta._earlier_parameters,
         "tol": "it stays 1e-3; the next iteration solves on from there",
         "max_solver_iter": "it stays 50; tol ends almost all solutions before",
     }
-
-    def __init__(
-        self,
-        weight: float = 1.0,
-        *,
-        paper_lambda: float | None = None,
-        graph: Any = None,
-    ) -> None:
-        self.weight = weight
-        self.paper_lambda = paper_lambda
-        self.graph = graph
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Solve for the new rows."""

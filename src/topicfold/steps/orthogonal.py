@@ -5,18 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.jit import kernel, part
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, on_device, padded
 from topicfold.exceptions import DataError
 from topicfold.steps.base import PhiStep, StepContext, log_sum
 
 
-class OrthogonalPhi(PhiStep):
+class OrthogonalPhi(DeclaredParameters, PhiStep):
     """φ-step of OTM: an exact maximisation for one topic after another.
 
     Subtracts ``λ O``, ``O = Σ_k Σ_{k'≠k} Σ_w φ_kw φ_k'w``, from the log-likelihood.
@@ -46,19 +48,11 @@ class OrthogonalPhi(PhiStep):
     2.0
     """
 
-    def __init__(
-        self,
-        weight: float = 1.0,
-        *,
-        paper_lambda: float | None = None,
-        eta: float = 1.0,
-    ) -> None:
-        self.weight = weight
-        self.paper_lambda = paper_lambda
-        self.eta = eta
-
     needs_all_words = True
     normalized = True
+    weight: float = field(default=1.0, kw_only=False)
+    paper_lambda: float | None = None
+    eta: float = 1.0
 
     def prepare(self, context: StepContext) -> float:
         """Check parameters and find the λ of this corpus (one E-step)."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.parameters import EarlierParameters
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import array_module, to_numpy
 from topicfold.exceptions import DataError
@@ -47,7 +47,7 @@ class ParetoState:
         return len(self.accepted) >= FROZEN and not any(self.accepted[-FROZEN:])
 
 
-class ParetoTheta(EarlierParameters, ThetaStep):
+class ParetoTheta(DeclaredParameters, ThetaStep):
     """θ-step of DTM: Pareto improvements of likelihood and separation.
 
     The separation is ``Q2 = Σ_ij ‖θ_i − θ_j‖² / Σ_ij W_ij ‖θ_i − θ_j‖²``: large when
@@ -98,14 +98,8 @@ class ParetoTheta(EarlierParameters, ThetaStep):
         "max_halvings": "it stays 3; a step that is still too long changes little",
     }
 
-    def __init__(
-        self,
-        *,
-        step: float = 0.3,
-        graph: Any = None,
-    ) -> None:
-        self.step = step
-        self.graph = graph
+    step: float = 0.3
+    graph: Any = None
 
     def prepare(self, context: StepContext) -> ParetoState:
         """Check parameters; find each document's step from its length and degree."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frank-Wolfe inference (docs/math.md §6): a warp climbs for one document. Follows
-// infer/frank_wolfe_kernels.py, where the reasons stand.
+// infer/frank_wolfe.py, where the reasons stand.
 // Loops over words and over topics are shared by the 32 threads; sums over threads
 // give every thread the same bits, so all take the same decisions.
 // The loader defines REAL and N_TOPICS.

@@ -22,16 +22,13 @@ def infer_documents(
     floor: float,
     classes: NDArray[np.int64],
     class_weights: NDArray[np.float64],
-    *,
-    pairwise: bool,
-    max_iter: int,
-    tol: float,
+    options: tuple[bool, int, float],
 ) -> tuple[NDArray[Any], ...]:
     """Return indices, values, row lengths of θ and the info table, as NumPy arrays.
 
     `U` (D, V) are word weights, `topics` φᵀ, `floor` the least probability of a word
     that any topic has, `classes` rows of `class_weights`, the promotion of topics, or
-    -1. The rest is as in :func:`topicfold.infer.frank_wolfe.frank_wolfe`.
+    -1, `options` pairwise, max_iter and tol of ``infer.frank_wolfe``.
     """
     cupy = load_cupy()
     shape = row_shape(topics.shape[1], topics.dtype)
@@ -43,13 +40,14 @@ def infer_documents(
         table = cupy.maximum(table, topics.dtype.type(floor))
         words = table, cupy.log(table), known
         weights = cupy.asarray(class_weights)
-        options = np.int32(pairwise), np.int32(max_iter), np.float64(tol)
+        pairwise, max_iter, tol = options
+        numbers = np.int32(pairwise), np.int32(max_iter), np.float64(tol)
         size = max(1, min(MOST_ROWS, MOST_ENTRIES // topics.shape[1]))
         for start in range(0, U.shape[0], size):
             stop = min(start + size, U.shape[0])
             rows = _Rows(U, start, stop, cupy)
             own = cupy.asarray(classes[start:stop].astype(np.int32))
-            parts.append(_infer(kernel, rows, words, (own, weights), options, cupy))
+            parts.append(_infer(kernel, rows, words, (own, weights), numbers, cupy))
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
