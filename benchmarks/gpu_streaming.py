@@ -16,8 +16,7 @@ from scipy import sparse
 from benchmarks.gpu_corpus import DeviceCsr, draw_corpus
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
-from topicfold.engine.cuda.plan import Plan, plan_blocks, spread
-from topicfold.engine.cuda.streaming import StreamedEngine
+from topicfold.engine.cuda.streaming import Plan, StreamedEngine, plan_blocks, spread
 from topicfold.engine.cuda.transfer import CudaPort
 from topicfold.learn.lda import Cvb0
 from topicfold.learn.plsa import PlsaEM

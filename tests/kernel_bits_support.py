@@ -243,7 +243,7 @@ def frank_wolfe_case(rng, width, dtype):
 
 def gibbs_case(rng, width, dtype):
     """Mixtures by Gibbs sampling with the topics fixed."""
-    from topicfold.gibbs.fixed_topics_kernels import fixed_scratch, sample_mixtures
+    from topicfold.gibbs.fixed_topics import fixed_scratch, sample_mixtures
 
     indptr, indices, _ = make_documents(rng)
     n_rows = len(indptr) - 1

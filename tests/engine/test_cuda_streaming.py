@@ -15,9 +15,14 @@ from topicfold import LaplacianPLSA
 from topicfold.core.simplex import OuterSum
 from topicfold.engine import make_engine
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.cuda import plan as planning
-from topicfold.engine.cuda.plan import Plan, cut_blocks, plan_blocks, spread
-from topicfold.engine.cuda.streaming import StreamedEngine
+from topicfold.engine.cuda import streaming as planning
+from topicfold.engine.cuda.streaming import (
+    Plan,
+    StreamedEngine,
+    cut_blocks,
+    plan_blocks,
+    spread,
+)
 from topicfold.engine.cuda.transfer import Record, visit_blocks
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import Cvb0, Variational

@@ -19,7 +19,7 @@ from topicfold.engine import make_engine
 from topicfold.engine.blocks.engine import BlockedEngine
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import device, layout, place, source, steps
-from topicfold.engine.cuda.plan import fits
+from topicfold.engine.cuda.streaming import fits
 from topicfold.engine.protocol import array_module, on_device, to_numpy
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase

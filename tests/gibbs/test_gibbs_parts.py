@@ -11,8 +11,12 @@ from scipy.stats import kstest
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError
 from topicfold.gibbs import sampler
-from topicfold.gibbs.fixed_topics import gibbs_mixtures
-from topicfold.gibbs.fixed_topics_kernels import content_keys, stream_key, uniform
+from topicfold.gibbs.fixed_topics import (
+    content_keys,
+    gibbs_mixtures,
+    stream_key,
+    uniform,
+)
 from topicfold.gibbs.sampler import alpha_from_codes, eta_from_histogram
 from topicfold.gibbs.tokens import Tokens, check_whole
 from topicfold.learn.priors import alpha_from_counts, eta_from_counts

@@ -18,8 +18,7 @@ from topicfold import (
 )
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.cuda import place
-from topicfold.engine.cuda.plan import Plan
-from topicfold.engine.cuda.streaming import StreamedEngine
+from topicfold.engine.cuda.streaming import Plan, StreamedEngine
 from topicfold.steps import DirichletPhi, DirichletTheta, OrthogonalPhi
 
 MODELS = {

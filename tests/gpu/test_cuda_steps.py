@@ -10,7 +10,7 @@ from step_support import PAIRS, name_of
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.cuda import place
-from topicfold.engine.cuda.plan import Plan
+from topicfold.engine.cuda.streaming import Plan
 from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
 

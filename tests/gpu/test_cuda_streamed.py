@@ -7,8 +7,7 @@ from scipy import sparse
 
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine
-from topicfold.engine.cuda.plan import Plan, spread
-from topicfold.engine.cuda.streaming import StreamedEngine
+from topicfold.engine.cuda.streaming import Plan, StreamedEngine, spread
 from topicfold.engine.cuda.transfer import CudaPort
 from topicfold.engine.protocol import on_device
 

@@ -226,13 +226,17 @@ def test_label_edges_are_counted_once():
         np.array([[0, 0.5, 1, 0], [0.5, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]])
     )
     index = NeighborIndex(np.ones((4, 2)))
-    edges = add_label_edges(graph, np.array([0, 0, 1, -1]), index, 1, 5, None)
+    found, *changes, _ = add_label_edges(
+        graph, np.array([0, 0, 1, -1]), index, 1, 5, None
+    )
     expected = [[0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 0, 1], [0, 1, 1, 0]]
-    assert edges.graph.toarray().tolist() == expected
-    assert (edges.n_added, edges.n_removed) == (0, 2)
-    edges = add_label_edges(graph, np.array([0, -1, -1, 0]), index, 1, 5, None)
-    assert (edges.n_added, edges.n_removed) == (1, 0)
-    assert edges.graph[[0], [3]] == 1
+    assert found.toarray().tolist() == expected
+    assert changes == [0, 2]
+    found, *changes, _ = add_label_edges(
+        graph, np.array([0, -1, -1, 0]), index, 1, 5, None
+    )
+    assert changes == [1, 0]
+    assert found[[0], [3]] == 1
 
 
 class Descent:

@@ -24,7 +24,7 @@ def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
 
 
 def class_numbers(
-    y: Any, n_documents: int, unknown_label: Any = None
+    y: Any, n_documents: int, unknown_label: Any = None, name: str = "y"
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the class number of each document, -1 where unknown, and the classes.
 
@@ -34,8 +34,9 @@ def class_numbers(
     labels = (table if table.ndim == 1 else column_or_1d(table, warn=True)).tolist()
     if len(labels) != n_documents:
         raise DataError(
-            f"y has {len(labels)} labels for {n_documents} documents (inconsistent "
-            "numbers of samples). Give one label per document, -1 where it is unknown."
+            f"{name} has {len(labels)} labels for {n_documents} documents "
+            "(inconsistent numbers of samples). Give one label per document, -1 where "
+            "it is unknown."
         )
     unknown = (-1, "") if unknown_label is None else (unknown_label,)
     known = [not _is_unknown(label, unknown) for label in labels]
@@ -48,8 +49,8 @@ def class_numbers(
     found = np.asarray(values)
     if found.dtype.kind == "f" and type_of_target(found) == "continuous":
         raise DataError(
-            "Unknown label type: y is continuous. Give a label per document, whole "
-            "numbers or names."
+            f"Unknown label type: {name} is continuous. Give a label per document, "
+            "whole numbers or names."
         )
     classes, codes[known] = np.unique(found, return_inverse=True)
     return codes, classes

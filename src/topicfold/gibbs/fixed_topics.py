@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sampling with the topics fixed: mixtures of documents, and their likelihood."""
+# mypy: allow-untyped-defs
+"""Sampling with the topics fixed: mixtures of documents, and their likelihood.
+
+A token's topic has ``P(k) ∝ (N_dk + α_k) φ_kw``, the token itself not counted. A draw
+costs the topics of the document: ``N_dk φ_kw`` over those, and one number for all
+``α_k φ_kw``. Each document has its own stream of random numbers, keyed by its content.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numba import uint32, uint64
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.jit import elementwise, inline, kernel, lean_kernel
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
@@ -18,7 +27,6 @@ from topicfold.core.threads import (
     run_ranges,
 )
 from topicfold.core.typing import Array
-from topicfold.gibbs import fixed_topics_kernels as kernels
 from topicfold.gibbs.tokens import token_words
 
 
@@ -42,11 +50,11 @@ class FixedTopics(NamedTuple):
     ) -> FixedTopics:
         """Expand whole counts to tokens and gather the rows of their words."""
         keys = np.zeros(X.shape[0], dtype=np.uint64)
-        kernels.content_keys(X.indptr, X.indices, X.data.astype(np.int64), keys)
+        content_keys(X.indptr, X.indices, X.data.astype(np.int64), keys)
         used, place = np.unique(X.indices, return_inverse=True)
         rows = np.ascontiguousarray(topics[:, used].T, dtype=np.float32)
         prior_mass = np.empty(len(used))
-        kernels.prior_masses(rows, alpha, prior_mass)
+        prior_masses(rows, alpha, prior_mass)
         return cls(*token_words(X, place.astype(np.uint32)), rows, prior_mass, keys)
 
 
@@ -75,7 +83,7 @@ def gibbs_mixtures(
     parts = FixedTopics.arrange(X, topics, prior)
     sums = np.zeros((X.shape[0], len(topics)))
     plan = (np.uint64(seed), burn_in, n_samples)
-    _run(kernels.sample_mixtures, parts, prior, plan, parts.doc_ptr, sums, n_jobs)
+    _run(sample_mixtures, parts, prior, plan, parts.doc_ptr, sums, n_jobs)
     sums /= n_samples
     sums += prior
     sums[np.diff(parts.doc_ptr) == 0] = 1.0
@@ -101,7 +109,7 @@ def left_to_right(
     work = np.concatenate(([0], np.cumsum(lengths * (lengths + 1))))
     plan = (np.uint64(seed), n_particles, n_sweeps)
     loglik = np.empty(X.shape[0])
-    _run(kernels.predict_left_to_right, parts, alpha, plan, work, loglik, n_jobs)
+    _run(predict_left_to_right, parts, alpha, plan, work, loglik, n_jobs)
     unknown = (topics.max(axis=0) <= 0).astype(np.float64)
     loglik[X @ unknown > 0] = -np.inf
     return loglik
@@ -122,8 +130,223 @@ def _run(
     run_ranges(
         lambda a, b: kernel(
             a, b, *parts[:4], alpha, plan, parts.keys,
-            kernels.fixed_scratch(len(alpha), longest), out,
+            fixed_scratch(len(alpha), longest), out,
         ),
         balanced_ranges(work, threads * RANGES_PER_THREAD),
         threads,
     )  # fmt: skip
+
+
+# Counter-based random numbers, splitmix64: the i-th number of a stream is a hash of
+# ``key + i·γ``, so streams need no state that threads would share, and the seed, the
+# sweep and the document give the same numbers whoever samples the document, and when.
+_GAMMA = 0x9E3779B97F4A7C15
+_SCALE = 1.0 / (1 << 53)
+
+
+@elementwise
+def mixed(x):
+    """Hash 64 bits to 64 bits (the finaliser of splitmix64)."""
+    x = uint64(x)
+    x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return x ^ (x >> uint64(31))
+
+
+@elementwise
+def stream_key(seed, sweep, document):
+    """Return the key of a document's stream in a sweep."""
+    key = mixed(uint64(seed) + uint64(_GAMMA))
+    key = mixed(key ^ (uint64(sweep) * uint64(0xD1342543DE82EF95)))
+    return mixed(key ^ (uint64(document) * uint64(0xAF251AF3B0F025B5)))
+
+
+@elementwise
+def uniform(key, counter):
+    """Return number `counter` of a stream: 53 random bits in [0, 1)."""
+    bits = mixed(uint64(key) + uint64(counter) * uint64(_GAMMA))
+    return float(bits >> uint64(11)) * _SCALE
+
+
+@kernel
+def content_keys(indptr, indices, data, out_keys):
+    """Hash each document's words and counts, whatever their order and its row."""
+    for d in range(len(indptr) - 1):
+        key = uint64(0)
+        for i in range(indptr[d], indptr[d + 1]):
+            pair = mixed(uint64(indices[i]) + uint64(_GAMMA))
+            key += mixed(pair ^ uint64(data[i]))
+        out_keys[d] = key
+
+
+def fixed_scratch(n_topics: int, longest: int) -> tuple[np.ndarray, ...]:
+    """Return part, active, place, and topics, order, predicted of `longest` tokens."""
+    return (
+        np.empty(n_topics),
+        np.empty(n_topics, dtype=np.uint32),
+        np.full(n_topics, -1, dtype=np.int32),
+        np.empty(longest, dtype=np.uint32),
+        np.empty(longest, dtype=np.uint32),
+        np.empty(longest),
+    )
+
+
+@lean_kernel
+def prior_masses(rows, alpha, out_mass):
+    """Σ_k α_k φ_kw of every word: no matrix product, whose bits may depend on V."""
+    for w in range(len(rows)):
+        total = 0.0
+        for k in range(len(alpha)):
+            total += alpha[k] * rows[w, k]
+        out_mass[w] = total
+
+
+@inline
+def document_mass(part, active, n_active, rows, w, smooth):
+    """Return Σ_j part_j (rows[w, active_j] + smooth), in four sums side by side."""
+    a = b = c = d = part.dtype.type(0)
+    quads = n_active & ~3
+    for j in range(0, quads, 4):
+        a += part[j] * (rows[w, active[j]] + smooth)
+        b += part[j + 1] * (rows[w, active[j + 1]] + smooth)
+        c += part[j + 2] * (rows[w, active[j + 2]] + smooth)
+        d += part[j + 3] * (rows[w, active[j + 3]] + smooth)
+    for j in range(quads, n_active):
+        a += part[j] * (rows[w, active[j]] + smooth)
+    return (a + b) + (c + d)
+
+
+@inline
+def draw_topic(u, total, rows, w, smooth, prior, part, active, n_active):
+    """Return the topic at u of the masses, `total` of them the document's own."""
+    if u < total:
+        j = 0
+        u -= part[0] * (rows[w, active[0]] + smooth)
+        while u >= 0 and j < n_active - 1:
+            j += 1
+            u -= part[j] * (rows[w, active[j]] + smooth)
+        k = active[j]
+    else:
+        u -= total
+        k = uint32(0)
+        u -= prior[0] * (rows[w, 0] + smooth)
+        while u >= 0 and k < len(prior) - 1:
+            k += uint32(1)
+            u -= prior[k] * (rows[w, k] + smooth)
+    return k
+
+
+@inline
+def add_token(k, n_active, part, place, active):
+    """Count a token of topic k; return the number of active topics."""
+    if place[k] < 0:
+        place[k] = n_active
+        active[n_active] = k
+        part[n_active] = 0.0
+        n_active += 1
+    part[place[k]] += 1.0
+    return n_active
+
+
+@inline
+def remove_token(k, n_active, part, place, active):
+    """Forget a token of topic k; return the number of active topics."""
+    j = place[k]
+    part[j] -= 1.0
+    if part[j] == 0.0:
+        place[k] = -1
+        n_active -= 1
+        if j < n_active:
+            active[j] = active[n_active]
+            part[j] = part[n_active]
+            place[active[j]] = j
+    return n_active
+
+
+@lean_kernel
+def sample_mixtures(
+    first, last, doc_ptr, words, rows, prior_mass, alpha, plan, keys, scratch, out_sums
+):  # fmt: skip
+    """Add N_dk of `plan`'s samples to the rows [first, last) of `out_sums`.
+
+    `plan` is (seed, sweeps before the first sample, samples). The first sweep gives
+    each token a topic given the tokens before it.
+    """
+    seed, burn_in, n_samples = plan
+    part, active, place, topics, _, _ = scratch
+    for d in range(first, last):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        n_active = 0
+        for sweep in range(burn_in + n_samples + 1):
+            key = stream_key(seed, sweep, keys[d])
+            for i in range(end - begin):
+                if sweep > 0:
+                    n_active = remove_token(topics[i], n_active, part, place, active)
+                w = words[begin + i]
+                total = document_mass(part, active, n_active, rows, w, 0.0)
+                u = uniform(key, i) * (total + prior_mass[w])
+                k = draw_topic(u, total, rows, w, 0.0, alpha, part, active, n_active)
+                topics[i] = k
+                n_active = add_token(k, n_active, part, place, active)
+            if sweep > burn_in:
+                for j in range(n_active):
+                    out_sums[d, active[j]] += part[j]
+        for j in range(n_active):
+            place[active[j]] = -1
+
+
+@lean_kernel
+def predict_left_to_right(
+    first, last, doc_ptr, words, rows, prior_mass, alpha, plan, keys, scratch,
+    out_loglik,
+):  # fmt: skip
+    """Write Σ_n log P(w_n | w_<n) of the documents [first, last).
+
+    `plan` is (seed, particles, sweeps over the tokens before each token); P is the mean
+    over particles. The order of a document's tokens is keyed by its content.
+    """
+    seed, n_particles, n_sweeps = plan
+    concentration = 0.0
+    for k in range(len(alpha)):
+        concentration += alpha[k]
+    part, active, place, topics, order, predicted = scratch
+    for d in range(first, last):
+        begin = doc_ptr[d]
+        n_tokens = doc_ptr[d + 1] - begin
+        key = stream_key(seed, 0, keys[d])
+        for i in range(n_tokens):
+            # Fisher and Yates, inside out.
+            j = int(uniform(key, i) * (i + 1))
+            order[i] = order[j]
+            order[j] = words[begin + i]
+            predicted[i] = 0.0
+        for r in range(n_particles):
+            n_active = 0
+            counter = 0
+            key = stream_key(seed, r + 1, keys[d])
+            for n in range(n_tokens):
+                for step in range(n * n_sweeps + 1):
+                    # The last step is token n itself.
+                    i = n if step == n * n_sweeps else step % n
+                    if i < n:
+                        n_active = remove_token(
+                            topics[i], n_active, part, place, active
+                        )
+                    w = order[i]
+                    total = document_mass(part, active, n_active, rows, w, 0.0)
+                    mass = total + prior_mass[w]
+                    u = uniform(key, counter) * mass
+                    counter += 1
+                    k = draw_topic(
+                        u, total, rows, w, 0.0, alpha, part, active, n_active
+                    )
+                    topics[i] = k
+                    n_active = add_token(k, n_active, part, place, active)
+                    if i == n:
+                        predicted[n] += mass / (n + concentration)
+            for j in range(n_active):
+                place[active[j]] = -1
+        loglik = 0.0
+        for n in range(n_tokens):
+            loglik += math.log(predicted[n] / n_particles)
+        out_loglik[d] = loglik

@@ -28,7 +28,7 @@ from numba import uint32
 
 from topicfold.core.jit import inline, kernel, lean_kernel
 from topicfold.engine.prefetch import prefetch_row
-from topicfold.gibbs.fixed_topics_kernels import (
+from topicfold.gibbs.fixed_topics import (
     document_mass,
     draw_topic,
     stream_key,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from topicfold.core.counts import bad_values, check_structure
-from topicfold.core.labels import encode_labels
+from topicfold.core.labels import class_numbers, encode_labels
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.exceptions import DataError
 from topicfold.graph.neighbors import (
@@ -49,7 +49,7 @@ class GraphInfo:
         Recall of approximate neighbours on a sample; None for exact ones.
     n_label_edges_added, n_label_edges_removed : int
         Edges that labels added between and removed from nearest neighbours.
-    capped_classes : tuple of int
+    capped_classes : tuple
         Classes joined by within-class neighbours instead of completely.
     """
 
@@ -58,7 +58,7 @@ class GraphInfo:
     recall: float | None
     n_label_edges_added: int
     n_label_edges_removed: int
-    capped_classes: tuple[int, ...]
+    capped_classes: tuple[Any, ...]
 
 
 def document_graph(
@@ -91,10 +91,10 @@ def document_graph(
         As in `NeighborIndex`.
     weights : {"binary", "similarity"}, default="binary"
         Every edge has weight 1, or the larger of its two similarities.
-    labels : array-like of int of shape (n_documents,) or None, default=None
-        Classes, -1 for unknown. Labelled documents of one class are joined (with the
-        median weight of the other edges) and edges between labelled documents of
-        different classes are removed.
+    labels : array-like of shape (n_documents,) or None, default=None
+        Classes: integers from 0 or names; -1, "", None and NaN mean unknown. Labelled
+        documents of one class are joined (with the median weight of the other edges)
+        and edges between labelled documents of different classes are removed.
     within_class : bool, default=False
         Use `labels` in the search instead: neighbours of a labelled document are
         searched among the labelled documents of its class only.
@@ -130,7 +130,9 @@ def document_graph(
     check_choice(weights, ("binary", "similarity"), "weights", caller)
     cap = _check_label_options(labels, within_class, max_label_edges, approximate)
     index = NeighborIndex(X, similarity=similarity)
-    classes = None if labels is None else check_labels(labels, index.n_documents)
+    classes, names = None, np.arange(0)
+    if labels is not None:
+        classes, names = class_numbers(labels, index.n_documents, name="labels")
     recall = None
     if approximate:
         near, similar, recall = approximate_neighbors(
@@ -166,6 +168,7 @@ def document_graph(
     if not return_info:
         return graph
     isolated = int((np.diff(graph.indptr) == 0).sum())
+    capped = tuple(names[list(capped)].tolist())
     return graph, GraphInfo(graph.nnz // 2, isolated, recall, added, removed, capped)
 
 
@@ -203,15 +206,6 @@ def _directed(
     )
 
 
-class LabelEdges(NamedTuple):
-    """A graph with label edges, and what they changed."""
-
-    graph: sp.csr_array
-    n_added: int
-    n_removed: int
-    capped_classes: tuple[int, ...]
-
-
 def add_label_edges(
     graph: sp.csr_array,
     labels: NDArray[np.int64],
@@ -219,8 +213,11 @@ def add_label_edges(
     n_neighbors: int,
     max_label_edges: int,
     n_jobs: int | None,
-) -> LabelEdges:
+) -> tuple[sp.csr_array, int, int, tuple[int, ...]]:
     """Join labelled documents of one class and part those of different classes.
+
+    Also returns how many edges were added and removed, and the classes that are too
+    large to be joined completely.
 
     A class in which a document would get more than `max_label_edges` is joined by its
     within-class nearest neighbours instead of completely. A label edge is as heavy as
@@ -250,29 +247,7 @@ def add_label_edges(
     joined = sp.csr_array((np.full(len(pairs[0]), usual), pairs), graph.shape)
     result = symmetrized(sp.csr_array(kept.maximum(joined)))
     added = (result.nnz - kept.nnz) // 2
-    return LabelEdges(result, added, int(apart.sum()) // 2, tuple(capped))
-
-
-def check_labels(labels: Any, n_documents: int) -> NDArray[np.int64]:
-    """Return labels as integers with -1 for unknown."""
-    array = np.asarray(labels)
-    if array.shape != (n_documents,):
-        raise DataError(
-            f"labels has shape {array.shape} but there are {n_documents} documents. "
-            "Give one label per document, -1 where it is unknown."
-        )
-    if array.dtype.kind not in "iu":
-        raise DataError(
-            f"labels has dtype {array.dtype}. Give integers, -1 for unknown; "
-            "sklearn.preprocessing.LabelEncoder turns names into integers."
-        )
-    if (array < -1).any():
-        first = int(np.argmax(array < -1))
-        raise DataError(
-            f"labels[{first}] is {array[first]}. Use -1 for unknown and integers "
-            "from 0 for classes."
-        )
-    return array.astype(np.int64)
+    return result, added, int(apart.sum()) // 2, tuple(capped)
 
 
 class NeighborGraph(DeclaredParameters, BaseEstimator):
@@ -361,7 +336,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         index = NeighborIndex(counts, similarity=self.metric)
         return add_label_edges(
             graph, labels, index, n_neighbors, MAX_LABEL_EDGES, n_jobs
-        ).graph
+        )[0]
 
     def index(self, X: Any) -> NeighborIndex:
         """Return the index in which `near` searches neighbours of new documents."""

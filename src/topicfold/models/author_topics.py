@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topicfold.core.typing import Array
 from topicfold.models.lda import SidedLDA
+from topicfold.models.sided import of_side
 from topicfold.sides.authors import Authors
 from topicfold.sides.base import Side
 
@@ -102,15 +101,8 @@ class AuthorTopics(SidedLDA):
         """
         return self._side(Authors).similar(name, n)
 
-    @property
-    def author_names_(self) -> NDArray[Any]:
-        """The authors, sorted."""
-        return self._side(Authors).names_
-
-    @property
-    def author_topics_(self) -> Array:
-        """Their mixtures, a row each."""
-        return self._side(Authors).entity_topics_
+    author_names_ = of_side(Authors, "names_", "The authors, sorted.")
+    author_topics_ = of_side(Authors, "entity_topics_", "Their mixtures, a row each.")
 
     def _own_sides(self) -> Sequence[Side]:
         return (Authors(),)

@@ -246,18 +246,9 @@ class TopicModel(
             **documents,
         )
 
-    def _counts(
-        self,
-        X: Any,
-        *,
-        reset: bool = False,
-        allow_empty: bool = False,
-        blocks: bool = False,
-    ) -> Any:
+    def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:
         """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""
-        return check_counts(
-            self, X, reset=reset, allow_empty=allow_empty, blocks=blocks
-        )
+        return check_counts(self, X, reset=reset, **options)
 
     def _start_fit(self, X: Any) -> Any:
         """Return X checked, and forget every attribute of the last fit."""
@@ -528,6 +519,10 @@ class LearnedModel(TopicModel):
         raise NotImplementedError
 
 
+# Parameters of `StreamedModel`, for models that do without.
+STREAM = "learning_decay", "learning_offset", "total_documents"
+
+
 class StreamedModel(LearnedModel):
     """A model that `partial_fit` teaches batch by batch.
 
@@ -575,6 +570,16 @@ class StreamedModel(LearnedModel):
     def _partial_fit_counts(self, X: Any) -> None:
         """Learn from a batch of checked counts."""
         raise NotImplementedError
+
+
+def not_streamed(reason: str) -> Any:
+    """Return the `partial_fit` of a model that has none, and says why."""
+
+    def refuse(model: Any) -> Any:
+        name = type(model).__name__
+        raise AttributeError(f"{name} has no partial_fit: {reason}. Use fit.")
+
+    return property(refuse, doc=f"Not defined: {reason}.")
 
 
 def save_fitted(model: Any, path: Any, corpus: Any, known: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.models.base import whole
 from topicfold.models.lda import SidedLDA
+from topicfold.models.sided import of_side
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.features import Features
 
@@ -180,15 +181,8 @@ class FeatureLDA(SidedLDA):
         )
         return side.expected(side.check(features, context))
 
-    @property
-    def effects_(self) -> NDArray[np.float64]:
-        """The effects λ, the intercept first."""
-        return self._side(Features).effects_
-
-    @property
-    def effect_names_(self) -> list[str]:
-        """Names of the rows of `effects_`."""
-        return self._side(Features).feature_names_
+    effects_ = of_side(Features, "effects_", "The effects λ, the intercept first.")
+    effect_names_ = of_side(Features, "feature_names_", "Names of rows of `effects_`.")
 
     def _own_sides(self) -> Sequence[Side]:
         return (

@@ -21,7 +21,7 @@ from topicfold.graph.build import NeighborGraph
 from topicfold.graph.trust import graph_trust
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import MAX_UPDATES, whole
+from topicfold.models.base import MAX_UPDATES, STREAM, not_streamed, whole
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import DirichletPhi, PhiStep, ThetaStep
 from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
@@ -77,27 +77,14 @@ class GraphPLSA(PLSA):
         "transform_neighbors": ["boolean"],
     }
     sides = None
-    _without = (
-        "theta_step",
-        "sides",
-        "learning_decay",
-        "learning_offset",
-        "total_documents",
-    )
+    _without = ("theta_step", "sides", *STREAM)
+    partial_fit = not_streamed("its graph is one of the whole corpus")
     graph: Any = None
     transform_neighbors: bool = False
     init: Any = "documents"
     #: The parameter that adapts to the graph, and its value where that has full trust.
     _adapted: ClassVar[str] = "weight"
     _full_strength: ClassVar[float]
-
-    @property
-    def partial_fit(self) -> Any:  # type: ignore[override]
-        """Not defined: the graph is one of the whole corpus."""
-        raise AttributeError(
-            f"{type(self).__name__} has no partial_fit: its graph needs the whole "
-            "corpus. Use fit, then transform for new documents."
-        )
 
     def transform(self, X: Any, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
 from topicfold.learn.plsa import PlsaEM
+from topicfold.models.base import STREAM, not_streamed
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import PhiStep
 from topicfold.steps.orthogonal import OrthogonalPhi, overlap
@@ -56,13 +56,8 @@ class OrthogonalPLSA(PLSA):
     """
 
     sides = None
-    _without = (
-        "phi_step",
-        "sides",
-        "learning_decay",
-        "learning_offset",
-        "total_documents",
-    )
+    _without = ("phi_step", "sides", *STREAM)
+    partial_fit = not_streamed("its topics need the counts of the whole corpus")
     _parameter_constraints = {  # noqa: RUF012
         "weight": [Interval(Real, 0, None, closed="left")],
         "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
@@ -71,14 +66,6 @@ class OrthogonalPLSA(PLSA):
     weight: float = 1.0
     paper_lambda: float | None = None
     eta: float = 1.0
-
-    @property
-    def partial_fit(self) -> Any:  # type: ignore[override]
-        """Not defined: topics are updated with the counts of the whole corpus."""
-        raise AttributeError(
-            "OrthogonalPLSA has no partial_fit: its topics need the counts of the "
-            "whole corpus. Use fit."
-        )
 
     def _phi_step(self) -> PhiStep:
         return OrthogonalPhi(self.weight, paper_lambda=self.paper_lambda, eta=self.eta)

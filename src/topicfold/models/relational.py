@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 from topicfold.core.threads import n_threads
 from topicfold.exceptions import DataError
 from topicfold.models.lda import SidedLDA
+from topicfold.models.sided import of_side
 from topicfold.models.supervised import smallest_good, weight_trials
 from topicfold.sides.base import Side
 from topicfold.sides.links import Links
@@ -125,25 +126,10 @@ class RelationalLDA(SidedLDA):
             own.set_params(weight=smallest_good(losses) if losses else None)
         super()._fit_with_sides(counts, side_data)
 
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Coefficients of shared topics."""
-        return self._side(Links).coef_
-
-    @property
-    def std_errors_(self) -> NDArray[np.float64]:
-        """Standard errors of the coefficients."""
-        return self._side(Links).std_errors_
-
-    @property
-    def intercept_(self) -> float:
-        """Log odds of a link between documents that share nothing."""
-        return self._side(Links).intercept_
-
-    @property
-    def weight_(self) -> float:
-        """The weight of the links in use."""
-        return self._side(Links).weight_
+    coef_ = of_side(Links, "coef_", "Coefficients of shared topics.")
+    std_errors_ = of_side(Links, "std_errors_", "Standard errors of the coefficients.")
+    intercept_ = of_side(Links, "intercept_", "Log odds of documents sharing nothing.")
+    weight_ = of_side(Links, "weight_", "The weight of the links in use.")
 
     def predict_links(self, pairs: Any, X: Any = None) -> NDArray[np.float64]:
         """Return the probability of a link for each pair of documents.

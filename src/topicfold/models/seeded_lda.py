@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from topicfold.models.base import whole
 from topicfold.models.lda import SidedLDA
+from topicfold.models.sided import of_side
 from topicfold.sides.base import Side
 from topicfold.sides.seeds import Seeds
 
@@ -78,15 +76,12 @@ class SeededLDA(SidedLDA):
     forbidden: Mapping[str, Sequence[str | int]] | None = None
     vocabulary: Sequence[str] | None = None
 
-    @property
-    def seed_shares_(self) -> NDArray[np.float64]:
-        """Share of each seeded topic's tokens that its seeds explain."""
-        return self._side(Seeds).seed_shares_
-
-    @property
-    def seed_words_(self) -> dict[str, list[int]]:
-        """Columns of the seed words that X has, by the name of the topic."""
-        return self._side(Seeds).seed_words_
+    seed_shares_ = of_side(
+        Seeds, "seed_shares_", "Share of each seeded topic's tokens that seeds explain."
+    )
+    seed_words_ = of_side(
+        Seeds, "seed_words_", "Columns of the seed words that X has, by topic's name."
+    )
 
     def _own_sides(self) -> Sequence[Side]:
         return (Seeds(self.seeds, self.forbidden, self.vocabulary),)

@@ -31,6 +31,11 @@ from topicfold.sides.together import SideData, check_together
 AnySide = TypeVar("AnySide", bound=Side)
 
 
+def of_side(kind: type[Side], name: str, doc: str) -> Any:
+    """Return a property of a model: an attribute of its fitted side of a class."""
+    return property(lambda model: getattr(model._side(kind), name), doc=doc)
+
+
 class SidedModel(LearnedModel):
     """A model that learns from what else is known of documents.
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.exceptions import DataError
 from topicfold.metrics.words import top_words
 from topicfold.models.lda import LDA, SidedLDA
+from topicfold.models.sided import of_side
 from topicfold.sides.base import Side
 from topicfold.sides.linear import Kind
 from topicfold.sides.response import Response
@@ -178,20 +179,9 @@ class SupervisedLDA(SidedLDA):
             own.set_params(weight=smallest_good(losses) if losses else None)
         super()._fit_with_sides(counts, side_data)
 
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the topics."""
-        return self._side(Response).coef_
-
-    @property
-    def std_errors_(self) -> NDArray[np.float64]:
-        """Standard errors of the coefficients."""
-        return self._side(Response).std_errors_
-
-    @property
-    def weight_(self) -> float:
-        """The weight of the responses in use."""
-        return self._side(Response).weight_
+    coef_ = of_side(Response, "coef_", "Coefficients of the topics.")
+    std_errors_ = of_side(Response, "std_errors_", "Standard errors of coefficients.")
+    weight_ = of_side(Response, "weight_", "The weight of the responses in use.")
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -50,32 +50,39 @@ class Passes(PackedArrays):
         out: DeviceArray | None,
     ) -> DocumentPass:
         """See the protocol; `n_updates` stays on the device."""
-        cupy, layout = self._cupy, self._layout
-        prior: DeviceArray | None = asked.prior
-        own, max_updates = asked.own, asked.max_updates
-        self._collapsed = None
-        stride = 0
-        tilt: DeviceArray = NO_ARRAY
+        cupy, layout, own = self._cupy, self._layout, asked.own
+        prior: DeviceArray = asked.prior
+        stride, tilt = 0, NO_ARRAY
         if asked.documents is not None:
             prior, stride = asked.documents.floor, self.width
             if asked.documents.scale is not None:
                 tilt = asked.documents.scale
-        if asked.link == "collapsed" and own is not None:
-            groups = NO_ARRAY if own.groups is None else cupy.asarray(own.groups)
-            left_out = prior, own.scale, own.floor, tilt, groups, np.int32(stride)
-            return self._collapsed_pass(parameters, weights, left_out, out)
+        # The word pass gathers these, or else the parameters themselves.
         digamma = asked.link == "digamma"
-        name = "document_pass" + "_digamma" * digamma + "_updates" * (max_updates > 0)
+        if not digamma:
+            self._document_weights = None
+        self._collapsed = None
         with device_errors("a document pass ran"):
-            prior = cupy.zeros(self.width, self.dtype) if prior is None else prior
+            if digamma and self._document_weights is None:
+                self._document_weights = cupy.empty_like(parameters)
             counts = cupy.empty_like(parameters) if out is None else out
             loglik = cupy.empty(self.n_documents, np.float64)
-            n_updates = cupy.empty(self.n_documents, np.int32)
-            # The word pass gathers these, or else the parameters themselves.
-            if not digamma:
-                self._document_weights = None
-            elif self._document_weights is None:
-                self._document_weights = cupy.empty_like(parameters)
+            n_updates = cupy.zeros(self.n_documents, np.int32)
+            options: tuple[Any, ...]
+            if asked.link == "collapsed" and own is not None:
+                groups = NO_ARRAY if own.groups is None else cupy.asarray(own.groups)
+                left_out = prior, own.scale, own.floor, tilt, groups, np.int32(stride)
+                self._collapsed = left_out
+                name = "document_pass" + _kind(left_out)
+                options = *left_out, layout.lengths, counts, loglik
+            else:
+                updating = asked.max_updates > 0
+                name = "document_pass" + "_digamma" * digamma + "_updates" * updating
+                prior = cupy.zeros(self.width, self.dtype) if prior is None else prior
+                weights_out = self._document_weights if digamma else prior
+                updates = np.int32(asked.max_updates), np.float64(asked.tol)
+                outputs = layout.lengths, weights_out, counts, loglik, n_updates
+                options = prior, np.int32(stride), tilt, *updates, *outputs
             self._run(
                 "documents",
                 name,
@@ -87,50 +94,9 @@ class Passes(PackedArrays):
                 layout.counts,
                 parameters,
                 weights,
-                prior,
-                np.int32(stride),
-                tilt,
-                np.int32(max_updates),
-                np.float64(asked.tol),
-                layout.lengths,
-                self._document_weights if digamma else prior,
-                counts,
-                loglik,
-                n_updates,
+                *options,
             )
             return DocumentPass(counts, self._total(loglik), n_updates)
-
-    def _collapsed_pass(
-        self,
-        parameters: DeviceArray,
-        weights: DeviceArray,
-        left_out: tuple[Any, ...],
-        out: DeviceArray | None,
-    ) -> DocumentPass:
-        cupy, layout = self._cupy, self._layout
-        with device_errors("a document pass ran"):
-            counts = cupy.empty_like(parameters) if out is None else out
-            loglik = cupy.empty(self.n_documents, np.float64)
-            self._run(
-                "documents",
-                "document_pass" + _kind(left_out),
-                self._warp_blocks(self.n_documents),
-                (THREADS,),
-                np.int64(self.n_documents),
-                layout.indptr,
-                layout.indices,
-                layout.counts,
-                parameters,
-                weights,
-                *left_out,
-                layout.lengths,
-                counts,
-                loglik,
-            )
-            self._collapsed = left_out
-            self._document_weights = None
-            no_updates = cupy.zeros(self.n_documents, np.int32)
-            return DocumentPass(counts, self._total(loglik), no_updates)
 
     def word_pass(
         self, parameters: DeviceArray, weights: DeviceArray, out: DeviceArray

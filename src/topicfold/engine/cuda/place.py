@@ -20,8 +20,13 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.blocks.engine import BlockedEngine, BlockEngine
 from topicfold.engine.cuda.device import load_cupy
-from topicfold.engine.cuda.plan import USABLE, Plan, fits, plan_blocks
-from topicfold.engine.cuda.streaming import StreamedEngine
+from topicfold.engine.cuda.streaming import (
+    USABLE,
+    Plan,
+    StreamedEngine,
+    fits,
+    plan_blocks,
+)
 from topicfold.engine.protocol import (
     DocumentPass,
     Engine,
