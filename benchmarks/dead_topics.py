@@ -87,8 +87,8 @@ def measure(X, n_topics: int, floor: float) -> list[dict]:
         topics = model.packed_topics
         dense = cpu_seconds(
             lambda theta=theta, topics=topics: document_rows(
-                0, X.shape[0], layout.indptr, layout.indices, layout.counts, theta,
-                topics, prior, None, 0, 0.0, None, counts, ratio, loglik, updates,
+                0, X.shape[0], (layout.indptr, layout.indices, layout.counts), theta,
+                topics, prior, None, (0, 0.0), None, (counts, ratio, loglik, updates),
             )
         )  # fmt: skip
         skipping = cpu_seconds(

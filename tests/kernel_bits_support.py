@@ -106,10 +106,11 @@ def document_case(rng, width, dtype, digamma):
     shape = len(indptr) - 1, width
     rows = rng.random(shape).astype(dtype)
     arguments = (
-        indptr, indices, counts, rows, rng.random((200, width)).astype(dtype),
-        rng.random(width).astype(dtype), None, 3, 0.0,
-        np.empty(shape, dtype) if digamma else None, np.empty(shape, dtype),
-        np.empty(len(indices), dtype), np.empty(shape[0]), np.empty(shape[0], np.int32),
+        (indptr, indices, counts), rows, rng.random((200, width)).astype(dtype),
+        rng.random(width).astype(dtype), None, (3, 0.0),
+        np.empty(shape, dtype) if digamma else None,
+        (np.empty(shape, dtype), np.empty(len(indices), dtype), np.empty(shape[0]),
+         np.empty(shape[0], np.int32)),
     )  # fmt: skip
     return document_rows, arguments, shape[0]
 
@@ -126,11 +127,12 @@ def word_case(rng, width, dtype):
     documents = document_layout(X, np.dtype(dtype))
     words = word_layout(documents)
     arguments = (
-        0, 200, TILE_SIZE, words.tile_groups, words.group_word, words.group_ptr,
-        words.tile_document, documents.indptr[:-1].copy(), None,
+        0, 200,
+        (TILE_SIZE, words.tile_groups, words.group_word, words.group_ptr,
+         words.tile_document),
+        documents.indptr[:-1].copy(), None,
         rng.random(X.nnz).astype(dtype), rng.random((X.shape[0], width)).astype(dtype),
-        rng.random((200, width)).astype(dtype), *[None] * 5,
-        np.empty((200, width), dtype),
+        rng.random((200, width)).astype(dtype), None, np.empty((200, width), dtype),
     )  # fmt: skip
     return kernels.word_rows, arguments, None
 
@@ -150,17 +152,17 @@ def collapsed_cases(rng, width, dtype):
         ("_sided", (*rows, *tables, groups)),
     ):
         arguments = (
-            indptr, indices, counts, rng.random(shape).astype(dtype),
-            rng.random((200, width)).astype(dtype), *sides, 1, np.empty(shape, dtype),
-            np.empty(len(indices), dtype), np.empty(len(indices), dtype),
-            np.empty(shape[0]),
+            (indptr, indices, counts), rng.random(shape).astype(dtype),
+            rng.random((200, width)).astype(dtype), *sides[:2], sides[2:], 1,
+            (np.empty(shape, dtype), np.empty(len(indices), dtype),
+             np.empty(len(indices), dtype), np.empty(shape[0])),
         )  # fmt: skip
         kernel = kernels.collapsed_document_rows
         yield f"collapsed_document_rows{kind}", kernel, arguments, shape[0]
         _, arguments, _ = word_case(rng, width, dtype)
-        lists, (_, ratio, weighed, weights) = arguments[:8], arguments[8:12]
+        *lists, _, ratio, weighed, weights, _, out = arguments
         numbers = ratio[::-1].copy(), ratio
-        arguments = *lists, *numbers, weighed, weights, *sides, arguments[-1]
+        arguments = *lists, *numbers, weighed, weights, sides, out
         yield f"collapsed_word_rows{kind}", kernels.word_rows, arguments, None
 
 

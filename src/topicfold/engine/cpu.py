@@ -187,7 +187,8 @@ class CpuEngine(Engine):
         loglik = np.empty(self.n_documents)
         n_updates = np.zeros(self.n_documents, np.int32)
         layout = self._layout
-        lists = layout.indptr, layout.indices, layout.counts, parameters, weights
+        corpus = layout.indptr, layout.indices, layout.counts
+        start_of = corpus, parameters, weights, prior, tilt
         self._digamma = asked.link == "digamma"
         if asked.own is not None:
             if len(self._own) != len(self._ratio):
@@ -196,15 +197,16 @@ class CpuEngine(Engine):
             most = 1 if asked.link == "collapsed" else 0
             kernel: Callable[..., None] = kernels.collapsed_document_rows
             outputs: Any = counts, self._own, self._ratio, loglik
-            arguments = *lists, *self._collapsed, most, *outputs
+            arguments: Any = *start_of, tuple(asked.own), most, outputs
         else:
             self._collapsed = None
             if self._digamma and len(self._document_weights) == 0:
                 self._document_weights = np.empty_like(parameters)
             kernel = kernels.document_rows
+            limits = asked.max_updates, float(asked.tol)
             weights_out = self._document_weights if self._digamma else None
-            options = prior, tilt, asked.max_updates, float(asked.tol), weights_out
-            arguments = *lists, *options, counts, self._ratio, loglik, n_updates
+            outputs = counts, self._ratio, loglik, n_updates
+            arguments = *start_of, limits, weights_out, outputs
 
         def rows(start: int, stop: int) -> None:
             kernel(start, stop, *arguments)
@@ -215,14 +217,14 @@ class CpuEngine(Engine):
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass, written to `out`."""
         layout, first_positions = self._words, self._first_positions
-        lists = layout.tile_groups, layout.group_word, layout.group_ptr
+        groups = layout.tile_groups, layout.group_word, layout.group_ptr
+        lists = TILE_SIZE, *groups, layout.tile_document
         own = None if self._collapsed is None else self._own
         A = self._document_weights if self._digamma else parameters
-        arguments = own, self._ratio, A, weights, *(self._collapsed or (None,) * 5), out
+        arguments = own, self._ratio, A, weights, self._collapsed, out
 
         def rows(start: int, stop: int) -> None:
-            first = layout.tile_document, first_positions[start]
-            kernels.word_rows(start, stop, TILE_SIZE, *lists, *first, *arguments)
+            kernels.word_rows(start, stop, lists, first_positions[start], *arguments)
 
         run_ranges(rows, self._word_ranges, self.threads)
         return out

@@ -143,31 +143,20 @@ def document_loglik(counts, ratio, row, digamma):
 
 @kernel
 def document_rows(
-    start,
-    stop,
-    indptr,
-    indices,
-    counts,
-    parameters,
-    weights,
-    prior,
-    tilt,
-    max_updates,
-    tol,
-    out_weights,
-    out_counts,
-    ratio,
-    out_loglik,
-    out_updates,
+    start, stop, corpus, parameters, weights, prior, tilt, limits, out_weights, outputs
 ):
     """Document pass over rows ``start..stop``. See ``reference.document_pass``.
 
-    Each row of `parameters` is first updated at most `max_updates` times (fewer when
-    its shares change by at most `tol`); then `out_counts`, `ratio` and `out_loglik`
-    are written for the final weights. `prior` is a vector or has rows, as has `tilt`
-    if it is not None. `out_weights` is None unless the link is digamma: numba compiles
-    the two links apart, each without the arithmetic of the other.
+    `corpus` is (indptr, indices, counts). Each row of `parameters` is first updated at
+    most `max_updates` times (fewer when its shares change by at most `tol`), the
+    `limits`; then counts, ratios and log-likelihood are written for the final weights.
+    `prior` is a vector or has rows, as has `tilt` if it is not None. `out_weights` is
+    None unless the link is digamma: numba compiles the two links apart, each without
+    the arithmetic of the other.
     """
+    indptr, indices, counts = corpus
+    max_updates, tol = limits
+    out_counts, ratio, out_loglik, out_updates = outputs
     n_topics = parameters.shape[1]
     dtype = parameters.dtype
     work_a = np.empty(n_topics, dtype)
@@ -394,25 +383,14 @@ def left_out(a, b, own, prior, tilt, scale, floor):
 
 
 @part
-def add_words(
-    a,
-    weights,
-    rows,
-    counts,
-    prior,
-    tilt,
-    scale,
-    floor,
-    groups,
-    most,
-    out_own,
-    out_ratio,
-    out_counts,
-):
+def add_words(a, weights, rows, counts, prior, tilt, shares, most, outputs):
     """Write own, ratio and the expected counts of one document, four words at a time.
 
-    Equivalent to ``reference.left_out`` on one row; c is at most `most`, 1 or 0.
+    Equivalent to ``reference.left_out`` on one row; c is at most `most`, 1 or 0, and
+    `shares` are scale, floor and groups of the words.
     """
+    scale, floor, groups = shares
+    out_own, out_ratio, out_counts = outputs
     n_topics = a.shape[0]
     n_words = rows.shape[0]
     real = a.dtype.type
@@ -512,28 +490,14 @@ def add_words(
 
 @kernel
 def collapsed_document_rows(
-    start,
-    stop,
-    indptr,
-    indices,
-    counts,
-    parameters,
-    weights,
-    prior,
-    tilt,
-    scale,
-    floor,
-    groups,
-    most,
-    out_counts,
-    out_own,
-    out_ratio,
-    out_loglik,
+    start, stop, corpus, parameters, weights, prior, tilt, shares, most, outputs
 ):
     """Document pass over rows ``start..stop``. See ``reference.document_pass``.
 
     With 0 for `most` nothing is left out: the pass of the identity link.
     """
+    indptr, indices, counts = corpus
+    out_counts, out_own, out_ratio, out_loglik = outputs
     limit = 1.0 if most > 0 else np.inf
     seen = out_own if most > 0 else out_ratio
     for d in range(start, stop):
@@ -547,13 +511,9 @@ def collapsed_document_rows(
             counts[lo:hi],
             own_row(prior, d),
             own_row(tilt, d),
-            scale,
-            floor,
-            groups,
+            shares,
             most,
-            out_own[lo:hi],
-            out_ratio[lo:hi],
-            out_counts[d],
+            (out_own[lo:hi], out_ratio[lo:hi], out_counts[d]),
         )
         total = 0.0
         length = 0.0
@@ -569,21 +529,11 @@ def collapsed_document_rows(
 
 @part
 def add_collapsed_documents(
-    begin,
-    end,
-    tile_document,
-    cursor,
-    own,
-    ratio,
-    tile_weights,
-    b,
-    prior,
-    tilt,
-    scale,
-    floor,
-    total,
+    begin, end, tile_document, cursor, numbers, tile_weights, b, sides, total
 ):
     """Add a word's tokens in the documents of one tile, four documents at a time."""
+    own, ratio = numbers
+    prior, tilt, scale, floor = sides
     n_topics = total.shape[0]
     q = begin
     while is_plain(prior, tilt, None) and q + 4 <= end:
@@ -641,37 +591,31 @@ def add_collapsed_documents(
 def word_rows(
     start,
     stop,
-    tile_size,
-    tile_groups,
-    group_word,
-    group_ptr,
-    tile_document,
+    lists,
     first_position,
     own,
     ratio,
     document_weights,
     weights,
-    prior,
-    tilt,
-    scale,
-    floor,
-    groups,
-    out_counts,
+    sides,
+    out,
 ):
     """Word pass for words ``start..stop``; `own` is None unless the link is collapsed.
 
     The non-zeros are ordered by tile of documents, then by word: the documents'
     weights of a tile stay in cache while its words are visited. Documents list their
     words in ascending order, so a cursor in each of them, which begins at
-    `first_position`, leads to its ratios.
+    `first_position`, leads to its ratios. `sides` are prior, tilt, scale, floor and
+    groups of the collapsed link.
     """
+    tile_size, tile_groups, group_word, group_ptr, tile_document = lists
     n_topics = weights.shape[1]
     n_documents = first_position.shape[0]
     zero = weights.dtype.type(0)
     cursor = np.empty(tile_size, np.int64)
     for w in range(start, stop):
         for k in range(n_topics):
-            out_counts[w, k] = zero
+            out[w, k] = zero
     for tile in range(tile_groups.shape[0] - 1):
         first = tile_groups[tile]
         last = tile_groups[tile + 1]
@@ -683,33 +627,31 @@ def word_rows(
         while g < last and group_word[g] < stop:
             word = group_word[g]
             if own is None:
+                tile_weights = document_weights[offset:end]
+                begin, behind = group_ptr[g], group_ptr[g + 1]
                 add_documents(
-                    group_ptr[g],
-                    group_ptr[g + 1],
-                    tile_document,
-                    cursor,
-                    ratio,
-                    document_weights[offset:end],
-                    out_counts[word],
+                    begin, behind, tile_document, cursor, ratio, tile_weights, out[word]
                 )
             else:
+                prior, tilt, scale, floor, groups = sides
                 add_collapsed_documents(
                     group_ptr[g],
                     group_ptr[g + 1],
                     tile_document,
                     cursor,
-                    own,
-                    ratio,
+                    (own, ratio),
                     document_weights[offset:end],
                     weights[word],
-                    own_rows(prior, offset, end),
-                    own_rows(tilt, offset, end),
-                    group_row(scale, groups, word),
-                    group_row(floor, groups, word),
-                    out_counts[word],
+                    (
+                        own_rows(prior, offset, end),
+                        own_rows(tilt, offset, end),
+                        group_row(scale, groups, word),
+                        group_row(floor, groups, word),
+                    ),
+                    out[word],
                 )
             g += 1
     if own is None:
         for w in range(start, stop):
             for k in range(n_topics):
-                out_counts[w, k] *= weights[w, k]
+                out[w, k] *= weights[w, k]
