@@ -35,28 +35,16 @@ def initial_topics(
     """Return (K, V) topics of the type of X, rows on the simplex.
 
     Entries are positive except where a given array has zeros. Made topic by topic:
-    the result is the only array of its size.
+    the result is the only array of its size. `init` is
 
-    Parameters
-    ----------
-    X : csr_matrix of shape (n_documents, n_terms)
-        Counts.
-    n_topics : int
-        Number of topics.
-    init : {"random", "documents", "neighbors", "svd"} or array of shape (K, V)
-        - ``"random"``: the corpus' word frequencies times random factors;
-        - ``"documents"``: half a few random documents, half the corpus;
-        - ``"neighbors"``: half a document and those most like it, half the corpus; the
-          documents are chosen far from each other, among at most
-          `NEIGHBOR_DOCUMENTS` random ones;
-        - ``"svd"``: positive parts of singular vectors, filled with a little of
-          the corpus (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in
-          blocks, those of at most `SVD_DOCUMENTS` random documents;
-        - an array: used as it is after normalising.
-    rng : RandomState
-        Source of random numbers.
-    n_jobs : int, default=None
-        Number of threads for ``"neighbors"``; the topics do not depend on it.
+    - ``"random"``: the corpus' word frequencies times random factors;
+    - ``"documents"``: half a few random documents, half the corpus;
+    - ``"neighbors"``: half a document and those most like it, half the corpus; the
+      documents are chosen far from each other, among `NEIGHBOR_DOCUMENTS` random ones;
+    - ``"svd"``: positive parts of singular vectors, filled with a little of the corpus
+      (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in blocks, those of
+      at most `SVD_DOCUMENTS` random documents;
+    - an array (K, V): used as it is after normalising.
     """
     unigram = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() + 1.0 / X.shape[1]
     unigram /= unigram.sum()
@@ -66,7 +54,7 @@ def initial_topics(
         "random": _random,
         "documents": _documents,
         "neighbors": partial(_neighbors, threads=n_threads(n_jobs)),
-        "svd": _SvdTopic,
+        "svd": _svd,
     }
     if init == "svd" and isinstance(X, BlockCorpus):
         X = _sampled(X, SVD_DOCUMENTS, rng)
@@ -111,11 +99,16 @@ def _documents(
 
     def topic(k: int) -> Array:
         rows = rng.choice(used, size=min(DOCUMENTS_PER_TOPIC, len(used)))
-        counts = np.asarray(X[rows].sum(axis=0, dtype=np.float64)).ravel()
-        own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
-        return own + BACKGROUND_SHARE * unigram
+        return _half_of(X[rows], unigram)
 
     return topic
+
+
+def _half_of(documents: sparse.csr_matrix, unigram: Array) -> Array:
+    """Return the words of some documents, half of them the corpus'."""
+    counts = np.asarray(documents.sum(axis=0, dtype=np.float64)).ravel()
+    own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
+    return own + BACKGROUND_SHARE * unigram
 
 
 def _neighbors(
@@ -167,37 +160,28 @@ def _neighbors(
         least = np.partition(likeness, -n_neighbors)[-n_neighbors]
         nearest = np.flatnonzero(likeness >= least)
         nearest = nearest[np.argsort(-likeness[nearest], kind="stable")][:n_neighbors]
-        nearest = nearest[likeness[nearest] > 0]
-        counts = np.asarray(X[nearest].sum(axis=0, dtype=np.float64)).ravel()
-        own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
-        return own + BACKGROUND_SHARE * unigram
+        return _half_of(X[nearest[likeness[nearest] > 0]], unigram)
 
     return topic
 
 
-class _SvdTopic:
+def _svd(
+    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
+) -> Callable[[int], Array]:
     """Squared positive part of a singular vector of √X, plus noise."""
+    rank = min(n_topics, *X.shape)
+    left, _, right = randomized_svd(X.sqrt(), rank, random_state=rng)
 
-    def __init__(
-        self,
-        X: sparse.csr_matrix,
-        n_topics: int,
-        unigram: Array,
-        rng: np.random.RandomState,
-    ) -> None:
-        self.unigram = unigram
-        self.rng = rng
-        self.rank = min(n_topics, *X.shape)
-        self.left, _, self.right = randomized_svd(X.sqrt(), self.rank, random_state=rng)
-
-    def __call__(self, k: int) -> Array:
+    def topic(k: int) -> Array:
         # Topics beyond the matrix's rank repeat its vectors with the other sign.
-        u, v = self.left[:, k % self.rank], self.right[k % self.rank]
+        u, v = left[:, k % rank], right[k % rank]
         strength = [
             np.linalg.norm(np.maximum(s * u, 0)) * np.linalg.norm(np.maximum(s * v, 0))
             for s in (1, -1)
         ]
         sign = 1 if strength[0] >= strength[1] else -1
-        part = np.maximum((sign if k < self.rank else -sign) * v, 0) ** 2
-        share = part / part.sum() if part.sum() > 0 else self.unigram
-        return 0.8 * share + 0.2 * self.unigram * self.rng.gamma(1.0, size=len(v))
+        part = np.maximum((sign if k < rank else -sign) * v, 0) ** 2
+        share = part / part.sum() if part.sum() > 0 else unigram
+        return 0.8 * share + 0.2 * unigram * rng.gamma(1.0, size=len(v))
+
+    return topic

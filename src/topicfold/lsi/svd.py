@@ -276,19 +276,7 @@ def add_rows(
 
     U is not needed, so memory does not depend on how many rows there were. Zha and
     Simon decompose the dense residual ``N - P Vᵀ``; here N stays sparse. A column keeps
-    the sign of the old one that it is nearest to.
-
-    Notes
-    -----
-    Exact when the rows so far have no more than k singular values. Otherwise the old
-    rows take part as their projection: with E their part of ``AᵀA`` that was cut off,
-    a squared singular value is at least that of a fresh decomposition less ‖E‖, never
-    above it, and their sum is at least the fresh sum less the trace of E.
-
-    References
-    ----------
-    H. Zha & H. D. Simon (1999). On updating problems in latent semantic indexing. SIAM
-    J. Sci. Comput. 21(2). doi:10.1137/S1064827597329266
+    the sign of the old one that it is nearest to. `LSI` says how large the error is.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def load_cupy() -> Any:
 
 
 @contextmanager
-def device_errors(what: str, advice: str = "") -> Iterator[None]:
+def device_errors(what: str) -> Iterator[None]:
     """Turn CuPy's errors while doing `what` into a `DeviceError` with advice."""
     import cupy
 
@@ -58,8 +58,8 @@ def device_errors(what: str, advice: str = "") -> Iterator[None]:
         free, total = _memory(cupy)
         raise DeviceError(
             f"the GPU ran out of memory while {what}: {error} {free:.1f} of "
-            f"{total:.1f} GiB were free. {advice or 'Use fewer topics or documents'}"
-            ", close other programs on the GPU, or use device='cpu'."
+            f"{total:.1f} GiB were free. Use fewer topics or documents, close other "
+            "programs on the GPU, or use device='cpu'."
         ) from error
     except (runtime, driver) as error:
         raise DeviceError(_failure(error)) from error
