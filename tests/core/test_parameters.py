@@ -183,6 +183,28 @@ class Base(DeclaredParameters, BaseEstimator):
     size: int = field(default=1, kw_only=False)
     seed: int = 0
 
+    def transform(self, X):
+        """Turn X.
+
+        Parameters
+        ----------
+        X : array
+            Rows.
+        """
+
+    def fit(self, X, y=None, **data):
+        """Learn.
+
+        Parameters
+        ----------
+        X : array
+            Counts.
+        y : None
+            Ignored.
+        **data
+            More.
+        """
+
 
 class Derived(Base):
     """A relative.
@@ -203,6 +225,26 @@ class Derived(Base):
     rounds = 3
     rate: float = 0.5
     size: int = field(default=7, kw_only=False)
+
+    def fit(self, X, y=None, *, links=None, **data):
+        """Learn otherwise.
+
+        Parameters
+        ----------
+        y : array
+            Labels.
+        links : array
+            Pairs.
+        """
+
+    def predict(self, X):
+        """Tell.
+
+        Returns
+        -------
+        array
+            What it is.
+        """
 
 
 def test_a_declared_parameter_is_one_of_the_constructor():
@@ -228,6 +270,16 @@ def test_a_docstring_tells_of_inherited_parameters_too():
     assert "Attributes\n----------\nfound_ : int\n    What was" in Derived.__doc__
     assert Derived.__doc__.endswith("Notes\n-----\nNone.")
     assert "seed" not in Derived.__doc__
+
+
+def test_a_method_tells_of_parameters_as_its_bases_do():
+    entries = (
+        "X : array\n    Counts.\ny : array\n    Labels.\nlinks : array\n    Pairs."
+    )
+    assert Derived.fit.__doc__.endswith(f"\n{entries}\n**data\n    More.")
+    told = "Parameters\n----------\nX : array\n    Rows.\n\nReturns\n-------\narray"
+    assert Derived.predict.__doc__.startswith(f"Tell.\n\n{told}")
+    assert Base.fit.__doc__.count("X : array") == 1
 
 
 def test_every_parameter_of_every_model_is_described_once():

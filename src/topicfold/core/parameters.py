@@ -115,8 +115,9 @@ class DeclaredParameters(EarlierParameters):
     of its constructor; it is given by keyword unless it is a ``field(kw_only=False)``.
     Names that begin or end with an underscore are no parameters. A sub-class inherits
     the parameters, without those it names in `_without`, their constraints, and their
-    entries in the docstring: it describes only what it adds or changes. A class with
-    an `__init__` of its own is left as it is, and so are its sub-classes.
+    entries in the docstring: it describes only what it adds or changes. So does a
+    method; what bases say of its parameters, or else `transform`, is added. A class
+    with an `__init__` of its own is left as it is, and so are its sub-classes.
     """
 
     _without: ClassVar[tuple[str, ...]] = ()
@@ -135,6 +136,9 @@ class DeclaredParameters(EarlierParameters):
             if parameters:
                 cls.__init__ = _storing(cls, parameters)  # type: ignore[method-assign]
                 _complete_docstring(cls, parameters)
+        for name, method in vars(cls).items():
+            if inspect.isfunction(method) and not name.startswith("_"):
+                _complete_method(cls, name, method)
         super().__init_subclass__(**options)
 
 
@@ -216,6 +220,30 @@ def _complete_docstring(cls: type, parameters: Mapping[str, Parameter]) -> None:
         cls.__doc__ = _section(title).sub(lambda found: found[1] + body, cls.__doc__)  # noqa: B023
 
 
+def _complete_method(cls: type, name: str, method: Any) -> None:
+    """Add what bases, or else `transform`, say of a method's parameters."""
+    doc = inspect.cleandoc(method.__doc__ or "")
+    told: dict[str, str] = {}
+    for base in [b for b in reversed(cls.__mro__) if hasattr(b, "_declared")]:
+        for source in ("transform", name):
+            text = getattr(vars(base).get(source), "__doc__", None)
+            told |= _entries(text or "", "Parameters")
+    names = [
+        f"**{n}" if p.kind is Parameter.VAR_KEYWORD else n
+        for n, p in inspect.signature(method).parameters.items()
+    ]
+    own = _entries(doc, "Parameters")
+    if not doc or all(n in own for n in names if n in told):
+        return
+    told |= own
+    body = "\n".join(dict.fromkeys(told[n] for n in names if n in told))
+    if own:
+        method.__doc__ = _section("Parameters").sub(lambda found: found[1] + body, doc)
+        return
+    head, line, rest = doc.partition("\n\nReturns\n---")
+    method.__doc__ = f"{head}\n\nParameters\n----------\n{body}{line}{rest}"
+
+
 def _section(title: str) -> re.Pattern[str]:
     following = r"(?=\n\n\S[^\n]*\n---|\s*\Z)"
     return re.compile(rf"^({title}\n-+\n)(.*?){following}", re.MULTILINE | re.DOTALL)
@@ -228,7 +256,7 @@ def _entries(docstring: str, title: str) -> dict[str, str]:
     return {
         name.strip(): text
         for text in texts
-        for name in text.partition(" :")[0].split(",")
+        for name in text.partition("\n")[0].partition(" :")[0].split(",")
     }
 
 

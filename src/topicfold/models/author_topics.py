@@ -71,16 +71,10 @@ class AuthorTopics(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : None
-            Ignored.
         authors : sequence of (str, sequence of str, None) or sparse matrix, optional
             The authors of each document, or their weights (documents × authors). A
             document without any has a mixture of its own; so have all of them
             without `authors`.
-        **side_data
-            The data of the sides, each by its keyword.
         """
         return super().fit(X, y, authors=authors, **side_data)
 

@@ -121,16 +121,10 @@ class FeatureLDA(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : None
-            Ignored.
         features : data frame, mapping of columns, array or sparse matrix, optional
             One row per document. A column of a frame or a mapping is a number, a
             date, a category, or a list of categories for each document. Without
             features all documents share one prior, whose shape is learned.
-        **side_data
-            The data of the sides, each by its keyword.
         """
         return super().fit(X, y, features=features, **side_data)
 

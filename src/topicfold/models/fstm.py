@@ -96,11 +96,6 @@ class FSTM(StreamedModel):
     def sparse_transform(self, X: Any) -> sparse.csr_array:
         """Return the same mixtures as `transform` as a sparse array.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-
         Returns
         -------
         csr_array of shape (n_documents, n_components)

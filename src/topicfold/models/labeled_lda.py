@@ -85,15 +85,11 @@ class LabeledLDA(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
         y : as `labels`, optional
             Labels in scikit-learn's place for them.
         labels : sequence of labels, of lists of labels, or a matrix of 0 and 1
             The labels of each document. Unknown are None, NaN, -1 and "", and rows of
             -1 of a matrix; an empty list says that a document has none of the labels.
-        **side_data
-            The data of the sides, each by its keyword.
         """
         given = y if labels is None else labels
         if given is None:
@@ -106,11 +102,6 @@ class LabeledLDA(SidedLDA):
 
         One label if no training document had several; else those that are more likely
         than not, and at least the most likely one.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts.
         """
         self._check_labels()
         return self._side(Labels).predict(self.transform(X))
@@ -122,11 +113,6 @@ class LabeledLDA(SidedLDA):
         labels in the document. Else each label is by itself: how often training
         documents with such a share of it had the label, by a logistic curve that all
         labels have in common. Their words have been seen, so it is too sure of itself.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts.
         """
         self._check_labels()
         return self._side(Labels).probabilities(self.transform(X))

@@ -91,13 +91,7 @@ class GraphPLSA(PLSA):
 
         By fold-in; with `transform_neighbors` each document is also drawn to its
         nearest training documents, as much as a training document is to its own.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        **side_data
-            None: graph models have no sides.
+        Graph models have no sides.
 
         Returns
         -------
@@ -141,13 +135,7 @@ class GraphPLSA(PLSA):
         return DirichletPhi(DEFAULT_ETA) if self.phi_step is None else self.phi_step
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters; ``graph__n_neighbors`` is that of the `NeighborGraph`.
-
-        Parameters
-        ----------
-        **parameters
-            Names and values.
-        """
+        """Set parameters; ``graph__n_neighbors`` is that of the `NeighborGraph`."""
         if self.graph is None and any(
             name.startswith("graph__") for name in parameters
         ):

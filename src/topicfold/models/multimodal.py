@@ -70,10 +70,6 @@ class MultimodalLDA(SidedLDA):
         ----------
         X : dict of str to matrix, sequence of matrices, or one matrix
             Counts of the same documents, row by row.
-        y : None
-            Ignored.
-        **side_data
-            The data of the sides, each by its keyword.
         """
         first, *others = self._named(X, fitting=True).items()
         weights = self._weights([name for name, _ in (first, *others)])
@@ -96,10 +92,6 @@ class MultimodalLDA(SidedLDA):
         ----------
         X : dict of str to matrix, sequence of matrices, or one matrix
             Counts.
-        y : None
-            Ignored.
-        **side_data
-            The data of the sides, each by its keyword.
         """
         self.fit(X, y, **side_data)
         return self.transform(X, **side_data)
@@ -112,8 +104,6 @@ class MultimodalLDA(SidedLDA):
         X : dict of str to matrix, sequence of matrices, or one matrix
             Counts in any of the matrices of `fit`; None, or a name left out, where
             there are none. One matrix is the first.
-        **side_data
-            What else is known of these documents.
         """
         check_is_fitted(self, "components_")
         named = self._named(X, fitting=False)

@@ -94,16 +94,10 @@ class RelationalLDA(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : None
-            Ignored.
         links : array of shape (n_links, 2), sparse matrix, networkx graph or None
             Pairs of rows of X, with weights in a third column if you like, or a matrix
             (documents × documents). Links have no direction. Without any, the topics
             are those of LDA, and nothing is predicted.
-        **side_data
-            The data of other sides, each by its keyword.
         """
         return super().fit(X, y, links=links, **side_data)
 

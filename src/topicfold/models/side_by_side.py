@@ -105,25 +105,11 @@ class SideBySide(TopicModel):
         return model
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Fit, and return the mixtures of the training documents.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : array-like of shape (n_documents,) or None, default=None
-            Labels, for models that use them.
-        """
+        """Fit, and return the mixtures of the training documents."""
         return self.fit(X, y).doc_topics_
 
     def transform(self, X: Any) -> Array:
-        """Return the mixtures of documents, as the models infer them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        """
+        """Return the mixtures of documents, as the models infer them."""
         check_is_fitted(self, "models_")
         if not self.sees_neighbors:
             return super().transform(X)

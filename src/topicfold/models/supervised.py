@@ -143,15 +143,11 @@ class SupervisedLDA(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
         y : array-like of shape (n_documents,)
             The response of each document. NaN or None where it is not known, for
             classes also -1 or "", for counts also -1.
         response : as `y`, optional
             The same by the keyword that it has as a side.
-        **side_data
-            The data of other sides, each by its keyword.
         """
         y = response if y is None else y
         if y is None:
@@ -193,15 +189,7 @@ class SupervisedLDA(SidedLDA):
         self._side(Response).classes_ = np.asarray(names)
 
     def predict(self, X: Any, **side_data: Any) -> NDArray[Any]:
-        """Return the number, class or expected count of each document.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        **side_data
-            What else is known of these documents, as in `transform`.
-        """
+        """Return the number, class or expected count of each document."""
         return self._side(Response).predict(self.transform(X, **side_data))
 
     @available_if(_of_classes)
@@ -229,12 +217,8 @@ class SupervisedLDA(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
         y : array-like of shape (n_documents,)
             Their responses; unknown ones are left out.
-        **side_data
-            What else is known of these documents, as in `transform`.
         """
         theta = self.transform(X, **side_data)
         return self._side(Response).score(theta, y)
