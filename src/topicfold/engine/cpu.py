@@ -11,9 +11,8 @@ count 2, document within its tile 2, ratio 4), 14 with other weights.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,9 +185,7 @@ class CpuEngine(Engine):
         counts = np.empty_like(parameters) if out is None else out
         loglik = np.empty(self.n_documents)
         n_updates = np.zeros(self.n_documents, np.int32)
-        layout = self._layout
-        corpus = layout.indptr, layout.indices, layout.counts
-        start_of = corpus, parameters, weights, prior, tilt
+        inputs = self._layout[:3], parameters, weights, prior, tilt
         self._digamma = asked.link == "digamma"
         if asked.own is not None:
             if len(self._own) != len(self._ratio):
@@ -197,7 +194,7 @@ class CpuEngine(Engine):
             most = 1 if asked.link == "collapsed" else 0
             kernel: Callable[..., None] = kernels.collapsed_document_rows
             outputs: Any = counts, self._own, self._ratio, loglik
-            arguments: Any = *start_of, tuple(asked.own), most, outputs
+            arguments: Any = *inputs, tuple(asked.own), most, outputs
         else:
             self._collapsed = None
             if self._digamma and len(self._document_weights) == 0:
@@ -206,7 +203,7 @@ class CpuEngine(Engine):
             limits = asked.max_updates, float(asked.tol)
             weights_out = self._document_weights if self._digamma else None
             outputs = counts, self._ratio, loglik, n_updates
-            arguments = *start_of, limits, weights_out, outputs
+            arguments = *inputs, limits, weights_out, outputs
 
         def rows(start: int, stop: int) -> None:
             kernel(start, stop, *arguments)
@@ -216,9 +213,7 @@ class CpuEngine(Engine):
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass, written to `out`."""
-        layout, first_positions = self._words, self._first_positions
-        groups = layout.tile_groups, layout.group_word, layout.group_ptr
-        lists = TILE_SIZE, *groups, layout.tile_document
+        lists, first_positions = (TILE_SIZE, *self._words), self._first_positions
         own = None if self._collapsed is None else self._own
         A = self._document_weights if self._digamma else parameters
         arguments = own, self._ratio, A, weights, self._collapsed, out
@@ -311,8 +306,7 @@ def padded_width(n_topics: int) -> int:
     return -(-n_topics // SIMD_WIDTH) * SIMD_WIDTH
 
 
-@dataclass(frozen=True)
-class DocumentLayout:
+class DocumentLayout(NamedTuple):
     """The non-zeros document by document; see the module docstring."""
 
     indptr: NDArray[np.int64]
@@ -321,8 +315,7 @@ class DocumentLayout:
     word_order: NDArray[np.integer]
 
 
-@dataclass(frozen=True)
-class WordLayout:
+class WordLayout(NamedTuple):
     """The same non-zeros by tile of documents and word."""
 
     tile_groups: NDArray[np.int64]

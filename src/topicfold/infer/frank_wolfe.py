@@ -36,6 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from topicfold.core.counts import rows_of
 from topicfold.core.jit import SPACE, kernel, part
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
@@ -135,14 +136,13 @@ def _infer_on_threads(
 
     def infer_range(start: int, stop: int) -> None:
         n_rows, n_topics = stop - start, topics.shape[1]
-        indptr = U.indptr[start : stop + 1].astype(np.int64)
-        span = slice(int(indptr[0]), int(indptr[-1]))
+        rows = rows_of(U, start, stop)
         indices = np.empty(n_rows * n_topics, dtype=np.int32)
         data = np.empty(n_rows * n_topics, dtype=topics.dtype)
         counts, info = np.empty(n_rows, dtype=np.int64), np.empty((n_rows, 4))
         n_written = infer_documents(
-            indptr - indptr[0], column[U.indices[span]],
-            U.data[span].astype(np.float64), table, known, classes[start:stop],
+            rows.indptr.astype(np.int64), column[rows.indices],
+            rows.data.astype(np.float64), table, known, classes[start:stop],
             weights, *options, indices, data, counts, info,
         )  # fmt: skip
         parts[start] = indices[:n_written].copy(), data[:n_written].copy(), counts, info

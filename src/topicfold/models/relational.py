@@ -15,7 +15,7 @@ from topicfold.core.threads import n_threads
 from topicfold.exceptions import DataError
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
-from topicfold.models.supervised import smallest_good, weight_trials
+from topicfold.models.supervised import choose_weight
 from topicfold.sides.base import Side
 from topicfold.sides.links import Links
 
@@ -105,19 +105,11 @@ class RelationalLDA(SidedLDA):
         return [Links(weight=self.weight, ridge=self.ridge)]
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
-        own = self.sides_[0]
         self.weight_scores_: list[tuple[float, float]] = []
         if side_data.get("links") is None:
             side_data = {**side_data, "links": np.zeros((0, 2), int)}
         elif self.weight is None:
-            trials = weight_trials(self, counts, side_data, WEIGHTS)
-            losses = {
-                weight: side.held_out_ranks_
-                for weight, side in trials.items()
-                if hasattr(side, "held_out_ranks_")
-            }
-            self.weight_scores_ = [(w, trials[w].held_out_score_) for w in losses]
-            own.set_params(weight=smallest_good(losses) if losses else None)
+            choose_weight(self, counts, side_data, WEIGHTS, "held_out_ranks_")
         super()._fit_with_sides(counts, side_data)
 
     coef_ = of_side(Links, "coef_", "Coefficients of shared topics.")

@@ -162,17 +162,10 @@ class SupervisedLDA(SidedLDA):
         return [Response(self.kind, weight=self.weight, ridge=self.ridge)]
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
-        own = self.sides_[0]
         self.weight_scores_: list[tuple[float, float]] = []
         if self.weight is None:
-            trials = weight_trials(self, counts, side_data, WEIGHTS)
-            losses = {
-                weight: side.held_out_deviances_
-                for weight, side in trials.items()
-                if hasattr(side, "held_out_deviances_")
-            }
-            self.weight_scores_ = [(w, trials[w].held_out_score_) for w in losses]
-            own.set_params(weight=smallest_good(losses) if losses else None)
+            losses = "held_out_deviances_"
+            choose_weight(self, counts, side_data, WEIGHTS, losses)
         super()._fit_with_sides(counts, side_data)
 
     coef_ = of_side(Response, "coef_", "Coefficients of the topics.")
@@ -318,12 +311,17 @@ class SupervisedLDA(SidedLDA):
         return tags
 
 
-def weight_trials(
-    model: LDA, counts: Any, side_data: Mapping[str, Any], shares: Sequence[float]
-) -> dict[float, Any]:
-    """Return the model's own side, fitted with each weight and a part held out.
+def choose_weight(
+    model: Any,
+    counts: Any,
+    side_data: Mapping[str, Any],
+    shares: Sequence[float],
+    losses: str,
+) -> None:
+    """Give the model's own side the smallest weight that predicts well enough.
 
-    `shares` are the weights in mean lengths of a document.
+    `shares` are the weights in mean lengths of a document; each trial holds out a part
+    and leaves `losses`, an attribute of its side, unless next to nothing is known.
     """
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     given = model.get_params(deep=False)
@@ -340,8 +338,11 @@ def weight_trials(
     for weight in (share * length for share in shares):
         side = clone(own).set_params(weight=weight, held_out=TRIAL_SHARE)
         trial = LDA(**options | {"sides": [side, *others]}).fit(counts, **side_data)
-        found[weight] = trial.sides_[0]
-    return found
+        side = trial.sides_[0]
+        if hasattr(side, losses):
+            found[weight] = getattr(side, losses)
+            model.weight_scores_.append((weight, side.held_out_score_))
+    model.sides_[0].set_params(weight=smallest_good(found) if found else None)
 
 
 def smallest_good(losses: dict[float, NDArray[np.float64]]) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.counts import rows_of
 from topicfold.engine.cuda.device import device_errors, load_cupy
 from topicfold.engine.cuda.source import THREADS, WARPS, compile_part, row_shape
 
@@ -45,38 +46,29 @@ def infer_documents(
         size = max(1, min(MOST_ROWS, MOST_ENTRIES // topics.shape[1]))
         for start in range(0, U.shape[0], size):
             stop = min(start + size, U.shape[0])
-            rows = _Rows(U, start, stop, cupy)
+            rows = rows_of(U, start, stop)
             own = cupy.asarray(classes[start:stop].astype(np.int32))
             parts.append(_infer(kernel, rows, words, (own, weights), numbers, cupy))
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-class _Rows:
-    """Rows of a CSR matrix on the device."""
-
-    def __init__(self, U: Any, start: int, stop: int, cupy: Any) -> None:
-        indptr = U.indptr[start : stop + 1].astype(np.int64)
-        span = slice(int(indptr[0]), int(indptr[-1]))
-        self.n_rows = stop - start
-        self.indptr = cupy.asarray(indptr - indptr[0])
-        self.indices = cupy.asarray(U.indices[span].astype(np.int32))
-        self.data = cupy.asarray(U.data[span].astype(np.float64))
-
-
 def _infer(
-    kernel: Any, rows: _Rows, words: Any, promoted: Any, options: Any, cupy: Any
+    kernel: Any, rows: Any, words: Any, promoted: Any, options: Any, cupy: Any
 ) -> tuple[NDArray[Any], ...]:
     table, logs, known = words
+    n_rows = rows.shape[0]
+    indptr = cupy.asarray(rows.indptr.astype(np.int64))
+    indices = cupy.asarray(rows.indices.astype(np.int32))
     # Words that no topic has weigh nothing.
-    u = rows.data * known[rows.indices]
+    u = cupy.asarray(rows.data.astype(np.float64)) * known[indices]
     work = [cupy.empty_like(u) for _ in range(3)]
-    theta = cupy.empty((rows.n_rows, table.shape[1]), np.float64)
-    info = cupy.empty((rows.n_rows, 4), np.float64)
-    lists = rows.indptr, rows.indices, u, table, logs
+    theta = cupy.empty((n_rows, table.shape[1]), np.float64)
+    info = cupy.empty((n_rows, 4), np.float64)
+    lists = indptr, indices, u, table, logs
     kernel(
-        (-(-rows.n_rows // WARPS),),
+        (-(-n_rows // WARPS),),
         (THREADS,),
-        (np.int32(rows.n_rows), *lists, *promoted, *options, *work, theta, info),
+        (np.int32(n_rows), *lists, *promoted, *options, *work, theta, info),
     )
     values = theta.astype(table.dtype)
     used = values > 0
