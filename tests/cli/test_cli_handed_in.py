@@ -13,7 +13,7 @@ from topicfold.cli.inputs import read_links, read_seeds
 from topicfold.cli.label import with_answers
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
-from topicfold.graph.user_graph import check_graph
+from topicfold.graph import check_graph
 from topicfold.persistence.model_folder import load_model_folder
 
 
