@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -81,7 +81,9 @@ def convert(
         check_free(output, replace=force)
         found, _ = inputs.read_corpus(source, options, quiet=quiet)
         if not isinstance(found, corpus.Corpus):
-            found = _in_memory(found)
+            names = ("vocabulary", "labels", "ids", "times", "name")
+            known: dict[str, Any] = {name: getattr(found, name) for name in names}
+            found = corpus.Corpus(counts=found.counts[:], **known)
         corpus.write(found, output, format=to, replace=force)
     if not quiet:
         show_corpus(found)
@@ -116,16 +118,3 @@ def _to_blocks(
             **options.reading(),
             **inputs.with_function(options.vectorizing()),
         )
-
-
-def _in_memory(found: DiskCorpus) -> Corpus:
-    from topicfold.corpus import Corpus
-
-    return Corpus(
-        counts=found.counts[:],
-        vocabulary=found.vocabulary,
-        labels=found.labels,
-        ids=found.ids,
-        times=found.times,
-        name=found.name,
-    )

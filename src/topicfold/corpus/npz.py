@@ -71,7 +71,12 @@ def load_counts(path: Path) -> sparse.csr_matrix:
         if format in (b"csr", "csr"):
             parts = [arrays[name] for name in ("data", "indices", "indptr", "shape")]
         else:
-            parts = _as_csr(path)
+            with path.open("rb") as raw:
+                matrix = sparse.load_npz(raw)
+            check_size(matrix.shape, matrix.nnz, str(path))
+            check_structure(matrix, str(path))
+            csr = matrix.tocsr()
+            parts = [csr.data, csr.indices, csr.indptr, csr.shape]
     except DataError:
         raise
     except DAMAGE as error:
@@ -92,13 +97,3 @@ def check_size(shape: tuple[int, int], n_entries: int, source: str) -> None:
                 f"{source} would have {size:,} {what} for {n_entries:,} entries. Is a "
                 "number wrong?"
             )
-
-
-def _as_csr(path: Path) -> list[Any]:
-    """Return the CSR arrays of a file in another format."""
-    with path.open("rb") as raw:
-        matrix = sparse.load_npz(raw)
-    check_size(matrix.shape, matrix.nnz, str(path))
-    check_structure(matrix, str(path))
-    csr = matrix.tocsr()
-    return [csr.data, csr.indices, csr.indptr, csr.shape]

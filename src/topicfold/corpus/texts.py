@@ -220,7 +220,8 @@ def frame_texts(
         problem = source.text_problem(row)
         if problem:
             raise DataError(f"row {number} of the data frame: {problem} {advice}")
-        documents += source.documents(row, number)
+        document = source.document(row, number)
+        documents += [] if document is None else [document]
     return _gathered(source, documents)
 
 
@@ -295,9 +296,8 @@ def _documents(source: _Source) -> Iterator[Document]:
         found = (Document(line, line=number) for number, line in source.lines())
     else:
         records = _RECORDS[source.kind](source)
-        found = chain.from_iterable(
-            source.documents(r, number) for number, r in records
-        )
+        made = (source.document(record, number) for number, record in records)
+        found = (document for document in made if document is not None)
     some = False
     for document in found:
         some = True
@@ -529,14 +529,17 @@ class _Source:
             return f"the fields {', '.join(wanted)} are all missing."
         return ""
 
-    def documents(self, record: dict[str, Any], number: int) -> Iterator[Document]:
-        """Yield the document of a record, unless it is bad."""
-        problem = self.text_problem(record)
-        if problem:
-            self.bad.report(number, problem + _ADVICE.get(self.kind, ""))
-            return
+    def document(self, record: dict[str, Any], number: int) -> Document | None:
+        """Return the document of a record; a bad one is reported, and None."""
         names = self.columns(tuple(record))
-        known = {}
+        texts: list[Any] = [record.get(name) for name in names.get("text", ())]
+        if not texts or not all(isinstance(text, str) for text in texts):
+            problem = self.text_problem(record)
+            if problem:
+                self.bad.report(number, problem + _ADVICE.get(self.kind, ""))
+                return None
+            texts = [text for text in texts if isinstance(text, str)]
+        known = []
         for field in FIELDS[1:]:
             value = _plain(record.get(names[field][0])) if field in names else ""
             if value is None:
@@ -546,28 +549,19 @@ class _Source:
                     f'the field "{name}" is a {type(record[name]).__name__}. Write a '
                     "string or a number.",
                 )
-                return
-            known[field] = value
-        parts = (record.get(name) for name in names["text"])
+                return None
+            known.append(value)
+        # Several texts are on lines of their own.
+        text = texts[0] if len(texts) == 1 else "\n".join(filter(None, texts))
         extra = tuple(_listed(record.get(name)) for name in names.get(_EXTRA, ()))
-        yield Document(_joined(parts), **known, line=number, extra=extra)
-
-
-def _joined(parts: Iterable[Any]) -> str:
-    """Return the texts of one document, each on lines of its own."""
-    found = [part for part in parts if isinstance(part, str)]
-    return found[0] if len(found) == 1 else "\n".join(filter(None, found))
+        label, name, time = known
+        return Document(text, label, name, time, number, extra)
 
 
 def _listed(value: Any) -> str:
     """Return a value of another column as text; items of a list are joined."""
     values = value if isinstance(value, list) else [value]
     return "; ".join(_plain(item) or "" for item in values)
-
-
-def _json_records(source: _Source) -> Iterator[Record]:
-    """Yield the objects of a file with one in every line."""
-    return _all_named(source, json_objects(source.lines(), source.bad))
 
 
 def _all_named(source: _Source, records: Iterable[Record]) -> Iterator[Record]:
@@ -840,7 +834,7 @@ _RECORDS: dict[str, Callable[[_Source], Iterator[Record]]] = {
     "csv": _table_records,
     "tsv": _table_records,
     "json": _whole_json_records,
-    "jsonl": _json_records,
+    "jsonl": lambda s: _all_named(s, json_objects(s.lines(), s.bad)),
     "parquet": _parquet_records,
     "xlsx": _sheet_records,
 }
