@@ -47,7 +47,7 @@ html_static_path = ["_static"]
 html_css_files = ["topicfold.css"]
 html_show_sourcelink = False
 # Pages without neighbours need no list of them.
-html_sidebars = {"start": [], "_generated/commands": []}
+html_sidebars = {"start": [], "twelve_tasks": [], "_generated/commands": []}
 html_theme_options = {
     "show_prev_next": True,
     "navbar_align": "left",
@@ -58,6 +58,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 
+# What has a page of its own.
+_PAGES = {f"{module}.{name}" for module in MODULES for name in public_names(module)}
 # Names that are no everyday words, by the first module that has them.
 _PUBLIC = {
     name: f"{module}.{name}"
@@ -85,6 +87,9 @@ _BARS = re.compile(r"\|(\w+)\|")
 
 def _escape(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]
     """Let ``components_`` and ``|V|`` stand in docstrings as they are."""
+    if name in _PAGES:  # which begin with the first paragraph
+        while lines and lines[0].strip():
+            del lines[0]
     for number, line in enumerate(lines):
         if line.lstrip().startswith((">>>", "...")):
             continue

@@ -32,6 +32,13 @@ def test_text_is_escaped():
     assert "&lt;name&gt;" in page
 
 
+def test_a_message_has_its_subject_as_title_and_no_header_in_its_passage():
+    message = "From: ann@x.org\nSubject: The fox\nLines: 2\n\nIt sleeps in the wood."
+    hits = with_texts(Hits(np.array([0]), np.array([1.0]), ("0",)), [message], "from")
+    assert hits.titles == ("The fox",)
+    assert hits.snippets == ("It sleeps in the wood.",)
+
+
 def test_without_words_or_text():
     assert snippet("short", []) == "short"
     assert snippet("x" * 300, ["y"]).endswith("…")

@@ -39,7 +39,7 @@ def shorten(text: str, length: int) -> str:
 
     A text that is too long begins after its header, if it is a message.
     """
-    start = _body_start(text) if len(text) > length else 0
+    start = body_start(text) if len(text) > length else 0
     # Blanks that go away must not cost text; twice is enough for any but tables.
     room = 2 * length + 200
     part = ("… " if start else "") + _single_blanks(text[start : start + room])
@@ -50,7 +50,7 @@ def shorten(text: str, length: int) -> str:
     return (part[:space] if space > length // 2 else part).rstrip() + " …"
 
 
-def _body_start(text: str) -> int:
+def body_start(text: str) -> int:
     """Return where the body of a message begins, 0 if the text is none."""
     place = 0
     for line in text[:_LONGEST_HEADER].splitlines(keepends=True):

@@ -83,7 +83,7 @@ def with_texts(hits: Hits, texts: Sequence[str], query: str | None = None) -> Hi
     hits : Hits
         Rows are those of `texts`.
     texts : sequence of str
-        All documents; a title is a text's first line.
+        All documents; a title is a text's first line, or a message's subject.
     query : str, optional
         The words asked for.
 
@@ -102,15 +102,16 @@ def with_texts(hits: Hits, texts: Sequence[str], query: str | None = None) -> Hi
 
 
 def body(text: str) -> str:
-    """Return a text without its first line, unless it has no other."""
+    """Return a text without its first line or, if it is a message, its header."""
+    from topicfold.report.texts import body_start
+
     first, _, rest = text.strip().partition("\n")
-    return rest.strip() or first
+    start = body_start(text)
+    return (text[start:].strip() if start else rest.strip()) or first
 
 
-def title(text: str, length: int = 90) -> str:
-    """Return the first line of a text, cut at a word."""
-    line = " ".join(text.lstrip().partition("\n")[0].split())
-    if len(line) <= length:
-        return line
-    part = line[:length]
-    return f"{part[: part.rfind(' ')] if ' ' in part else part} …"
+def title(text: str) -> str:
+    """Return the title of a text, as the report has it: its first line or subject."""
+    from topicfold.report.texts import lead
+
+    return lead(text)
