@@ -81,6 +81,13 @@ def together(sides, **known):
         (lambda: labels([["a"]] * 19), ("19 entries", "20 documents")),
         (lambda: seeds(sky="word1"), ("'sky' are one text", "list of words")),
         (lambda: seeds(sky=[99]), ("column 99", "12 columns")),
+        (lambda: seeds(sky=[1.5]), ("column 1.5", "12 columns")),
+        (lambda: seeds(sky=3), ("'sky' are 3", "list of words")),
+        (lambda: response(1e300 * YEARS), ("standard deviation inf", "Scale them")),
+        (lambda: features(year=1e-200 * YEARS), ("standard deviation", "Scale it")),
+        (lambda: features(year=1e300 * YEARS), ("standard deviation", "Scale it")),
+        (lambda: LabeledLDA(10**9).fit(X, [0, 1] * 10), ("1,000,000 are the most",)),
+        (lambda: languages(en=X, X=X), ("name X or self",)),
         (lambda: languages(en=X, de=X[:19]), ("de has 19 rows", "20 documents")),
         (lambda: languages(en=X, de=X * 0), ("de has no count",)),
         (
@@ -170,3 +177,15 @@ def test_documents_without_the_side_go_by_their_words():
 def test_a_response_may_be_unknown():
     model = response([np.nan, *YEARS[1:]])
     assert np.isfinite(model.predict(X[:3])).all()
+
+
+def test_names_in_a_table_are_names_of_authors():
+    names = np.array([["Ann", "Bob"], ["Cid", ""]] * 10)
+    assert authors(authors=names).author_names_.tolist() == ["Ann", "Bob", "Cid"]
+
+
+def test_columns_of_one_name_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.c_[YEARS, YEARS], columns=["year", "year"])
+    with pytest.raises(DataError, match="'year' twice"):
+        FeatureLDA(2, **OPTIONS).fit(X, features=frame)

@@ -524,7 +524,10 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         unknown = self.unknown_label
         if unknown is None:
             unknown = "" if self.classes_.dtype.kind in "OUS" else -1
-        return np.where(sure, labels, np.asarray(unknown, dtype=labels.dtype))
+        kinds = {labels.dtype.kind, np.asarray(unknown).dtype.kind}
+        if len(kinds) > 1 and not kinds <= set("iuf"):  # no common type holds both
+            labels = labels.astype(object)
+        return np.where(sure, labels, unknown)
 
     def predict(self, X: Any, *, embeddings: Any = None) -> NDArray[Any]:
         """Return the class of each document.
@@ -588,6 +591,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             How many.
         """
         check_is_fitted(self, "classifier_")
+        if not isinstance(n, int | np.integer):
+            raise DataError(f"n={n!r} must be a whole number of documents.")
         if not hasattr(self, "_training") or not _has_decision_function(self):
             raise DataError(
                 "suggest_labels needs the documents of fit, which a loaded classifier "

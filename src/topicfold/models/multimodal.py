@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -172,6 +173,8 @@ class MultimodalLDA(SidedLDA):
             return {name: X}
         if fitting:
             missing = [name for name, matrix in named.items() if matrix is None]
+            if "X" in named or "self" in named:
+                raise DataError("a matrix cannot have the name X or self. Rename it.")
             if missing or not named:
                 raise DataError(
                     f"there are no counts of {', '.join(missing) or 'any matrix'}: "
@@ -204,11 +207,11 @@ class MultimodalLDA(SidedLDA):
             raise DataError(
                 f"weights has {wrong[0]!r}, but the matrices are {', '.join(names)}."
             )
-        found = {name: float(weights.get(name, 1.0)) for name in names}
+        found = {name: weights.get(name, 1.0) for name in names}
         for name, value in found.items():
-            if not np.isfinite(value) or value <= 0:
-                raise DataError(f"the weight of {name!r} is {value}, not above 0.")
-        return found
+            if not isinstance(value, Real) or not 0 < float(value) < np.inf:
+                raise DataError(f"the weight of {name!r} is {value!r}, not above 0.")
+        return {name: float(value) for name, value in found.items()}
 
 
 def _times(X: Any, weight: float) -> Any:

@@ -179,8 +179,8 @@ class RelationalLDA(SidedLDA):
             Of a link; 0 beside -1.
         """
         side = self._linked()
-        if n < 1:
-            raise DataError(f"n={n} must be a number of suggestions from 1.")
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise DataError(f"n={n} must be a whole number of suggestions from 1.")
         theta = side.link_topics_ if X is None else self.transform(X)
         threads = n_threads(self.n_jobs)
         return side.suggest(theta, n, exclude_self=X is None, threads=threads)

@@ -67,7 +67,8 @@ class Authors(Side):
         """Return M; learn the names in a fit, look them up afterwards."""
         if sparse.issparse(data):
             check_structure(data, "authors")
-        if sparse.issparse(data) or (isinstance(data, np.ndarray) and data.ndim == 2):
+        numbers = isinstance(data, np.ndarray) and data.dtype.kind in "biuf"
+        if sparse.issparse(data) or (numbers and data.ndim == 2):
             return self._checked_matrix(sparse.csr_matrix(data), context)
         lists = self._lists(data, context)
         if context.fitting:
@@ -106,6 +107,7 @@ class Authors(Side):
             )
         lists = []
         for d, own in enumerate(data):
+            own = own.tolist() if isinstance(own, np.ndarray) else own
             own = [] if _is_missing(own) else [own] if isinstance(own, str) else own
             try:
                 names = [name for name in dict.fromkeys(own) if not _is_missing(name)]
@@ -166,6 +168,8 @@ class Authors(Side):
         """Return the entities whose mixtures are most like that of `name` (cosine)."""
         from difflib import get_close_matches
 
+        if n < 1:
+            raise DataError(f"n={n} must be a number of authors from 1.")
         places = np.flatnonzero(self.names_ == name)
         if not len(places):
             near = get_close_matches(str(name), [str(n) for n in self.names_], n=3)

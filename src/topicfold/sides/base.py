@@ -51,6 +51,9 @@ from topicfold.core.typing import Array
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]
 Vector = NDArray[np.float64]
+# Of numbers of a smaller spread, or of a larger one than 1 / this, squares vanish or
+# are infinite.
+SMALLEST_SCALE = 1e-100
 
 
 @dataclass

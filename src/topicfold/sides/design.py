@@ -17,7 +17,7 @@ from scipy.interpolate import BSpline
 
 from topicfold.core.parameters import warn_caller
 from topicfold.exceptions import DataError
-from topicfold.sides.base import is_text
+from topicfold.sides.base import SMALLEST_SCALE, is_text
 
 # Columns up to which each is held against all others.
 MOST_COMPARED = 500
@@ -152,6 +152,9 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
                 "of columns, or a matrix with a row per document."
             )
         pairs = [(f"x{j}", table[:, j]) for j in range(table.shape[1])]
+    twice = {name for name, _ in pairs if [n for n, _ in pairs].count(name) > 1}
+    if twice:
+        raise DataError(f"features has the column {min(twice)!r} twice. Rename one.")
     columns = [(name, _object_array(values)) for name, values in pairs]
     for name, values in columns:
         _check_length(f"the feature {name!r}", len(values), n_documents)
@@ -250,7 +253,13 @@ def _learn(
         width = len(knots) - DEGREE - 1
         return {"name": name, "kind": "spline", "knots": knots, "width": width}
     two = len(distinct) == 2
-    scale = float(distinct[1] - distinct[0]) if two else float(known.std())
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = float(distinct[1] - distinct[0] if two else known.std())
+    if not SMALLEST_SCALE < scale < 1 / SMALLEST_SCALE:
+        raise DataError(
+            f"The feature {name!r} has the standard deviation {scale:.3g}, which "
+            "cannot be squared in numbers of a computer. Scale it."
+        )
     return {"name": name, "kind": "number", "mean": float(known.mean()), "scale": scale}
 
 

@@ -25,6 +25,7 @@ _LISTS = list | tuple | set | frozenset | np.ndarray
 # Documents, and pairs of a document and a label, that say how large the share of a
 # label is where it is given.
 MOST_CALIBRATED, MOST_PAIRS = 2000, 500_000
+MOST_TOPICS = 1_000_000
 
 
 class KnownLabels(NamedTuple):
@@ -128,6 +129,11 @@ class Labels(Side):
         if n_topics == 0:
             raise DataError(
                 "No document has a label, and n_background is 0: there is no topic."
+            )
+        if n_topics > MOST_TOPICS:
+            raise DataError(
+                f"{len(self.classes_):,} labels make {n_topics:,} topics. Give fewer "
+                f"topics_per_label or n_background: {MOST_TOPICS:,} are the most."
             )
         self.topic_names_ = self.names()
         return n_topics

@@ -30,7 +30,7 @@ from sklearn.utils import column_or_1d
 from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.sides.base import Side, SideContext
+from topicfold.sides.base import SMALLEST_SCALE, Side, SideContext
 from topicfold.sides.linear import (
     Kind,
     Matrix,
@@ -210,10 +210,16 @@ class Response(Side):
                 )
         if context.fitting:
             _check_varied(values[known], len(values))
-            mean = float(values[known].mean())
             real = self.kind == "real"
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean, spread = float(values[known].mean()), float(values[known].std())
             self.mean_ = mean if real else float(np.log(mean))
-            self.scale_ = float(values[known].std()) if real else 1.0
+            self.scale_ = spread if real else 1.0
+            if not SMALLEST_SCALE < self.scale_ < 1 / SMALLEST_SCALE:
+                raise DataError(
+                    f"the responses have the standard deviation {self.scale_:.3g}, "
+                    "which cannot be squared in numbers of a computer. Scale them."
+                )
         if self.kind == "real":
             values = (values - self.mean_) / self.scale_
         return np.where(known, values, 0.0)[:, None], known

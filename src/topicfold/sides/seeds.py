@@ -14,7 +14,7 @@ with V_k seed words. A word that a topic must not have is zero in both parts.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,10 @@ class Seeds(Side):
         """Find the columns of all words."""
         seeds, forbidden = dict(self.seeds or {}), dict(self.forbidden or {})
         for name, given in {**seeds, **forbidden}.items():
+            if not isinstance(given, Iterable):
+                raise DataError(
+                    f"The seeds of {name!r} are {given!r}. Give a list of words."
+                )
             if isinstance(given, str):
                 raise DataError(
                     f"The seeds of {name!r} are one text, {given!r}. Give a list of "
@@ -242,12 +246,12 @@ class _Finder:
                     found[self.place[word]] = None
                 else:
                     self.missing.setdefault(word, []).append(topic)
-            elif 0 <= int(word) < self.n_terms:
+            elif isinstance(word, int | np.integer) and 0 <= word < self.n_terms:
                 found[int(word)] = None
             else:
                 raise DataError(
-                    f"{topic!r} has the column {word} as a seed; X has {self.n_terms} "
-                    "columns, from 0."
+                    f"{topic!r} has the column {word!r} as a seed; X has "
+                    f"{self.n_terms} columns, from 0."
                 )
         return list(found)
 
