@@ -34,5 +34,9 @@ class UnsettledWarning(UserWarning):
     """The topics were still changing when a fit had done its last iteration."""
 
 
+class SpareTopicsWarning(UserWarning):
+    """Some topics of a fit are empty, or copies of another topic."""
+
+
 class DataWarning(UserWarning):
     """The input was read, but not as it stands: lines skipped, encoding guessed."""

@@ -314,7 +314,7 @@ def test_default_priors_follow_the_corpus(planted):
     expected = min(0.1 * X.sum() / (5 * X.shape[1]), 0.1)
     assert model.topic_word_prior_ == pytest.approx(expected)
     many = LDA(50, max_iter=2, random_state=0).fit(X)
-    np.testing.assert_allclose(many.doc_topic_prior_, 0.04)
+    np.testing.assert_allclose(many.doc_topic_prior_, 2 / np.sqrt(20 * 50))
     given = LDA(
         5, doc_topic_prior=0.2, topic_word_prior=0.3, max_iter=2, random_state=0
     ).fit(X)

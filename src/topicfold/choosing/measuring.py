@@ -18,6 +18,7 @@ from topicfold.exceptions import (
     DataError,
     EmptyDocumentWarning,
     FitInterruptedWarning,
+    SpareTopicsWarning,
     UnsettledWarning,
 )
 
@@ -100,7 +101,8 @@ def quiet() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", FitInterruptedWarning)
-        for category in (ConvergenceWarning, EmptyDocumentWarning, UnsettledWarning):
+        ours = EmptyDocumentWarning, SpareTopicsWarning, UnsettledWarning
+        for category in (ConvergenceWarning, *ours):
             warnings.simplefilter("ignore", category)
         try:
             yield

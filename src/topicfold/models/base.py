@@ -43,7 +43,7 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
-from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.exceptions import DataError, EmptyDocumentWarning, SpareTopicsWarning
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.sides.tables import side_tables
@@ -52,6 +52,8 @@ from topicfold.topic_data import TopicData
 # More updates of one document than this take minutes in compiled code, which Ctrl-C
 # cannot end.
 MAX_UPDATES = 1_000_000
+# Sum of differences below which two topics are the same; tokens of an empty topic.
+SAME_TOPIC, EMPTY_TOPIC = 1e-3, 0.5
 # What is taken as it comes; anything else becomes float64, the first.
 _NUMBERS = (
     np.float64,
@@ -302,6 +304,8 @@ class TopicModel(
             algorithm.free_scratch()
         self.doc_topics_ = algorithm.doc_topics()
         self.components_ = algorithm.topics()
+        tokens = self.doc_lengths_ @ self.doc_topics_
+        warn_of_spare_topics(self.components_, tokens)
         self.objective_history_ = list(result.history)
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
@@ -735,11 +739,32 @@ def warn_empty(X: sparse.csr_matrix) -> None:
         )
 
 
+def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
+    """Say once that topics are empty, or copies of others (within `SAME_TOPIC`)."""
+    spare = 0
+    kept: dict[int, list[Array]] = {}
+    for k in np.argsort(-tokens, kind="stable").tolist():
+        others = kept.setdefault(int(topics[k].argmax()), [])
+        same = any(np.abs(topics[k] - one).sum() < SAME_TOPIC for one in others)
+        spare += same or tokens[k] < EMPTY_TOPIC
+        others.append(topics[k])
+    if spare and len(topics) > 1:
+        warnings.warn(
+            f"{spare} of {len(topics)} topics are empty or copies of another topic: "
+            "the documents are too few, too short or too much alike for so many. Use "
+            "a smaller n_components.",
+            SpareTopicsWarning,
+            stacklevel=level_of_caller(),
+        )
+
+
 @contextmanager
-def already_warned() -> Iterator[None]:
-    """Keep a model inside another from warning again of empty documents."""
+def already_warned(*also: type[Warning]) -> Iterator[None]:
+    """Keep a model inside another from warning again of empty documents, and `also`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyDocumentWarning)
+        for category in also:
+            warnings.simplefilter("ignore", category)
         yield
 
 

@@ -41,6 +41,8 @@ from topicfold.steps.base import PhiStep
 # Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word
 # in a topic, within limits (benchmarks/results/lda_quality.md).
 ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
+# Topics beyond which Σ_k α_k grows with the root of their number.
+FEW_TOPICS = 20
 ETA_SHARE = 0.1
 ETA_LIMITS = 0.002, 0.1
 # α, η and the start of a stream, of which only the first batch is known.
@@ -115,8 +117,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         `batch_size` or `phi_step` it is kept in); ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α. None is ``2 / n_components`` and at most 0.2; in `partial_fit` 0.05 for CVB0
-        and 0.1 for variational Bayes.
+        α. None is ``2 / n_components``, for more than 20 topics
+        ``2 / sqrt(20 * n_components)``, and at most 0.2; in `partial_fit` 0.05 for
+        CVB0 and 0.1 for variational Bayes.
     topic_word_prior : float or None, default=None
         η. None is a tenth of the mean count of a word in a topic, between 0.002 and
         0.1; in `partial_fit`, which does not know the corpus, 0.01.
@@ -224,7 +227,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     def _fit_counts(self, counts: Any, y: Any) -> None:
         self._check_combination()
         self._store_corpus(counts)
-        self._start_priors(*self._default_priors())
+        alpha, eta = self._default_priors()
+        self._start_priors(alpha * max(1.0, self._size / FEW_TOPICS) ** 0.5, eta)
         if self.batch_size is not None:
             self.prior_updates_: list[int] = []
             online = OnlineFit(self, counts, self._init("neighbors"), self._learn_batch)

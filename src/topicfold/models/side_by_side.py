@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.models.base import TopicModel, already_warned, check_counts, whole
 from topicfold.models.manifold import GraphPLSA
 
@@ -78,7 +78,7 @@ class SideBySide(TopicModel):
         X = self._start_fit(X)
         self._forget()
         self.models_: list[Any] = []
-        with already_warned():
+        with already_warned(SpareTopicsWarning):  # features, not topics to be read
             for seed in self._seeds():
                 self.models_.append(self._start(seed).fit(X, y))
         for later in self.models_[1:]:  # the first one keeps the graph

@@ -27,8 +27,7 @@ class WordNetworkLDA(LDA):
     Parameters
     ----------
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α, of the pseudo-documents and of texts. None is ``2 / n_components`` and at
-        most 0.2.
+        α, of the pseudo-documents and of texts. None is that of :class:`LDA`.
     topic_word_prior : float or None, default=None
         η. None is a tenth of the mean count of a word in a topic, between 0.002 and
         0.1.
