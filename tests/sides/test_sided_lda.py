@@ -14,7 +14,7 @@ from topicfold.engine.protocol import OwnShare
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE
 from topicfold.sides import Authors, OtherCounts, Side
-from topicfold.steps import LaplacianTheta
+from topicfold.steps import LaplacianTheta, OrthogonalPhi
 
 FEW = {"max_iter": 4, "tol": 0.0, "random_state": 0}
 
@@ -290,5 +290,18 @@ def test_plsa_takes_sides_too(corpus):
     parts.fit(X[:, :30], right=X[:, 30:])
     history = np.array(parts.objective_history_)
     assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
-    with pytest.raises(DataError, match="theta_step=None"):
+    with pytest.raises(DataError, match="Authors makes mixtures itself"):
         PLSA(4, sides=[Authors()], theta_step=LaplacianTheta()).fit(X, authors=names)
+
+
+@pytest.mark.parametrize("name", ["theta_step", "phi_step"])
+def test_steps_beside_a_side_that_says_nothing_are_those_of_plsa(corpus, name):
+    X, theta, _ = corpus
+    step = LaplacianTheta(weight=0.3) if name == "theta_step" else OrthogonalPhi()
+    options = {**FEW, "max_iter": 5, "init": start_of(X), name: step}
+    plain = PLSA(4, **options).fit(X)
+    sided = PLSA(4, sides=[support.Slant()], **options)
+    sided.fit(X, slant=np.zeros_like(theta))
+    np.testing.assert_allclose(sided.doc_topics_, plain.doc_topics_, atol=1e-6)
+    np.testing.assert_allclose(sided.components_, plain.components_, atol=1e-6)
+    np.testing.assert_allclose(sided.objective_history_, plain.objective_history_)

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 import topicfold
-from topicfold import LDA
+from topicfold import LDA, PLSA
 from topicfold.sides import Authors, Features, Labels, OtherCounts, Response, Seeds
+from topicfold.steps import LaplacianTheta, LocallyConsistentTheta
 
 GOOD = 0.9
 # How much better a part is found by the side that tells it.
@@ -151,3 +152,36 @@ def test_other_counts_and_links():
     assert min(both) > 0.98
     assert both[0] > of_tags[0] + MARGIN
     assert both[1] > of_links[1] + MARGIN / 2
+
+
+@pytest.mark.parametrize("kind", [LaplacianTheta, LocallyConsistentTheta])
+def test_labels_and_a_graph(kind):
+    """A tenth of the documents has labels; neighbours carry them to the others."""
+    X, i, j, _ = drawn(0.15, 25)
+    part, rng = 2 * i + j, np.random.default_rng(5)
+    ends = np.repeat(np.arange(400), 6)
+    others = [
+        rng.choice(np.flatnonzero(part == part[d]))
+        if rng.random() < 0.8
+        else rng.integers(400)
+        for d in ends
+    ]
+    graph = sparse.csr_matrix((np.ones(len(ends)), (ends, others)), (400, 400))
+    graph = graph.maximum(graph.T)
+    graph.setdiag(0)
+    known = rng.random(400) < 0.1
+    labels = [f"t{k}" if own else None for k, own in zip(part, known, strict=True)]
+    options = {"sides": [Labels(n_background=0)], "random_state": 0}
+    step = kind(weight=0.5, graph=graph)
+    both = PLSA(4, theta_step=step, **options).fit(X, labels=labels)
+    alone = PLSA(4, **options).fit(X, labels=labels)
+
+    def right(model):
+        return (model.doc_topics_.argmax(axis=1) == part)[~known].mean()
+
+    assert right(both) > 0.97
+    assert right(alone) < 0.8
+    history = np.array(both.objective_history_)
+    assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
+    outside = np.arange(4)[None, :] != part[known][:, None]
+    assert (both.doc_topics_[known][outside] == 0).all()

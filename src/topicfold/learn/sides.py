@@ -16,19 +16,34 @@ which is EM, so that without evidence the objective never falls.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import Engine, OwnShare, pack_own
+from topicfold.engine.protocol import (
+    DocumentPass,
+    Engine,
+    OwnShare,
+    pack_own,
+    pack_rows,
+)
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
 from topicfold.sides.base import Side, TopicWeights
 from topicfold.sides.places import check_place
 from topicfold.sides.together import SideData, spread
+from topicfold.steps.base import (
+    StepContext,
+    ThetaStep,
+    documents_value,
+    prepare_step,
+    step_back,
+    topics_value,
+    update_documents,
+)
 
 
 class ColumnGroup(NamedTuple):
@@ -84,6 +99,7 @@ class SidedLda(Cvb0):
         self._prior: Array | None = None
         self._own: OwnShare | None = None
         self._every_word: Array | None = None
+        self._theta_step: ThetaStep | None = None
         self._group_totals = np.zeros((len(groups), engine.n_topics))
         options: dict[str, Any] = {
             "doc_updates": 0,
@@ -98,6 +114,62 @@ class SidedLda(Cvb0):
             shape = self._M.shape[1], engine.n_topics
             self.entity_topics = np.full(shape, 1.0 / shape[1], engine.dtype)
         self._set_documents(None)
+
+    def with_theta_step(self, step: ThetaStep, graph: Any = None) -> Self:
+        """Let a θ-step make mixtures of N_dk, before evidence; returns self."""
+        self._theta_step = step
+        self._step_context = StepContext.of(self.engine, self.weights, graph)
+        prepare_step(step, self._step_context)
+        return self
+
+    def iterate(self) -> float:
+        """New topics, then new documents; a safeguarded step goes back from a fall."""
+        step = self._theta_step
+        if step is None or not step.safeguarded:
+            return super().iterate()
+        before, old = self._step_context.objective, self.parameters.copy()
+        value = super().iterate()
+
+        def accepts(parameters: Array) -> bool:
+            nonlocal value
+            self.parameters = parameters
+            value = self._objective(self._update_documents())
+            return value >= before
+
+        if value < before:
+            target = self.parameters
+            back, share = step_back(target, old, accepts, step.max_halvings)
+            if share == 0.0:
+                accepts(back)
+        return value
+
+    def _theta(self) -> Array:
+        """Return packed mixtures without the factor of evidence."""
+        rows = np.asarray(self.engine.unpack_documents(self.parameters))
+        return self.engine.pack_documents(normalize_rows(self._untilted(rows)))
+
+    def _stepped(self, counts: Any) -> Any:
+        """Return what the θ-step makes of packed counts, as many tokens as these."""
+        engine, context = self.engine, self._step_context
+        context.topics = self.weights[:, : engine.n_topics]
+        theta, step = self._theta(), self._theta_step
+        if step is None:
+            return counts
+
+        def evaluate(rows: Array) -> DocumentPass:
+            packed = pack_rows(rows, engine, theta)
+            if self._documents is not None and self._documents.scale is not None:
+                packed = packed * self._documents.scale
+            return engine.document_pass(packed, self.weights)
+
+        context.evaluate = evaluate
+        rows, on_simplex = update_documents(step, counts, theta, context, True)
+        context.evaluate = None
+        if not on_simplex:
+            return rows
+        lengths = np.maximum(engine.document_lengths, 1.0)[:, None]
+        shape = engine.n_documents, engine.n_topics
+        return rows * engine.pack_documents(np.broadcast_to(lengths, shape))
 
     def _start_topics(self, phi: Array) -> Array:
         phi = np.array(phi)
@@ -192,6 +264,8 @@ class SidedLda(Cvb0):
             documents: Any = self._even_counts()
         else:
             documents = self._pass.counts
+            if self._theta_step is not None:
+                documents = self._stepped(documents)
         if tilt is None and prior is None and self._allowed is None:
             alpha = engine.pack_prior(self.alpha)
             self.parameters = np.add(documents, alpha, out=self.parameters)
@@ -252,10 +326,17 @@ class SidedLda(Cvb0):
             logs = np.log(np.maximum(self.entity_topics, smallest), dtype=np.float64)
             value += float((logs @ self.alpha).sum())
             value += self._topics_value()
+        if self._theta_step is not None:
+            context = self._step_context
+            value += documents_value(self._theta_step, self._theta(), context, True)
+        if self.phi_step is not None:
+            value += topics_value(self.phi_step, self.weights, self._context)
         now = self._now()
         for side, data in zip(now.sides, now.data, strict=True):
             if type(side).value is not Side.value:
                 value += side.value(self._counts(), data, now.context)
+        if self._theta_step is not None:
+            self._step_context.objective = float(value)
         return float(value)
 
     def _topics_value(self) -> float:

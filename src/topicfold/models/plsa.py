@@ -19,6 +19,7 @@ from topicfold.learn.plsa import PlsaEM
 from topicfold.learn.sides import SidedLda
 from topicfold.models.base import StreamedModel, refuse_blocks
 from topicfold.models.sided import SidedModel
+from topicfold.sides.places import check_place
 from topicfold.steps.base import PhiStep, ThetaStep
 
 
@@ -102,12 +103,13 @@ class PLSA(SidedModel, StreamedModel):
         self._fitted_algorithm(algorithm)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
-        if self.theta_step is not None or self.phi_step is not None:
-            raise DataError(
-                "sides work with theta_step=None and phi_step=None: both say how "
-                "counts become parameters."
-            )
+        for name in ("theta_step", "phi_step"):
+            if getattr(self, name) is not None:
+                check_place(self.sides_, name)
         sides = self._checked_sides(counts, side_data)
+        needs_graph = self._theta_step().needs_graph
+        if needs_graph:
+            refuse_blocks(counts, f"{type(self).__name__} with a step of a graph")
         self._store_corpus(counts)
         joined, groups = self._joined(counts, sides)
         algorithm = SidedLda(
@@ -119,6 +121,11 @@ class PLSA(SidedModel, StreamedModel):
             groups=groups,
             collapsed=False,
         )
+        if self.theta_step is not None:
+            graph = self._document_graph(counts, None) if needs_graph else None
+            algorithm.with_theta_step(self._theta_step(), graph)
+        if self.phi_step is not None:
+            algorithm.with_phi_step(self.phi_step)
         del counts, joined  # the engine has its own arrangement
         self._learn(algorithm)
         algorithm.keep_results()

@@ -24,13 +24,19 @@ PLACES = {
     "blocks": "blocks on disk, Dask",
     "gpu": "GPU",
     "streamed": "GPU, larger than its memory",
+    "theta_step": "beside a θ-step of PLSA (graph)",
+    "phi_step": "beside a φ-step of PLSA",
 }
+_ONE_STEP = "says itself how counts become topics: leave phi_step out"
 _ONE_PLACE = "needs a corpus that fits on the GPU as a whole: use device='cpu'"
 REFUSED = {
     ("counts", "blocks"): "is joined to X in memory: give X as one matrix",
     ("evidence", "streamed"): _ONE_PLACE,
     ("prior", "streamed"): _ONE_PLACE,
     ("mask", "streamed"): _ONE_PLACE,
+    ("mixing", "theta_step"): "makes mixtures itself: leave theta_step out",
+    ("counts", "phi_step"): _ONE_STEP,
+    ("topics", "phi_step"): _ONE_STEP,
 }
 
 
