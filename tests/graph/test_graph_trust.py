@@ -68,3 +68,12 @@ def test_every_document_labelled(planted):
     X = planted[0]
     codes = planted[1].argmax(axis=1)
     assert graph_trust(X, document_graph(X, 5), codes) > 0.8
+
+
+def test_labels_spread_in_blocks_as_at_once(planted, monkeypatch):
+    """A million documents times all labels would not fit into memory."""
+    X = planted[0]
+    graph, codes = document_graph(X, 5), np.arange(300) % 3
+    whole = graph_trust(X, graph, codes)
+    monkeypatch.setattr("topicfold.graph.trust.BLOCK", 7 * 300)
+    assert graph_trust(X, graph, codes) == whole

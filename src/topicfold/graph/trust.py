@@ -30,6 +30,7 @@ PRIOR_LABELS = 5  # m
 MAX_LABELS = 200  # labelled documents that are looked at
 MAX_DOCUMENTS = 20_000  # whose edges are looked at
 SPREAD, ROUNDS = 0.9, 15  # α of label spreading, and how often
+BLOCK = 2**22  # numbers that are spread at once
 
 
 def graph_trust(X: Any, graph: Any, codes: NDArray[np.int64] | None = None) -> float:
@@ -101,12 +102,17 @@ def _spread_scores(
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     scale = sp.diags_array(1.0 / np.sqrt(np.maximum(degrees, 1e-300)))
     step = SPREAD * (scale @ graph @ scale)
-    start = np.zeros((graph.shape[0], len(known)))
-    start[known, np.arange(len(known))] = 1.0
-    reached = start
-    for _ in range(ROUNDS):
-        reached = step @ reached + start
-    between = reached[known]
+    between = np.empty((len(known), len(known)))
+    width = max(BLOCK // graph.shape[0], 1)
+    for first in range(0, len(known), width):
+        block = known[first : first + width]
+        start = np.zeros((graph.shape[0], len(block)))
+        start[block, np.arange(len(block))] = 1.0
+        reached = start
+        for _ in range(ROUNDS):
+            reached = step @ reached
+            reached += start
+        between[:, first : first + width] = reached[known]
     np.fill_diagonal(between, 0.0)
     scores: NDArray[np.float64] = between @ members
     return scores / np.maximum(members.sum(axis=0) - members, 1.0)
