@@ -8,6 +8,8 @@ Every measurement (part, corpus, method, labels, draw) is one line of
 ``results/few_labels.jsonl``; what is there is not measured again. ``--write`` makes
 ``few_labels.md`` and ``few_labels.json`` of it. Parts: see `PARTS`.
 
+``--scale 100000`` measures one fit of so many drawn documents, for its time and memory.
+
 Labels are drawn from (training) documents with at least 5 terms. Transductive unless
 it says inductive: test documents are in the topics and the graph, their labels never.
 """
@@ -15,6 +17,7 @@ it says inductive: test documents are in the topics and the graph, their labels 
 import argparse
 import json
 import os
+import resource
 import tempfile
 import time
 import warnings
@@ -39,6 +42,8 @@ from sklearn.svm import LinearSVC
 from benchmarks.papers.experiments.baselines import naive_bayes_em, spread_labels
 from topicfold import LDA, NeighborGraph, TopicClassifier
 from topicfold.corpus import load_folder, vectorize
+from topicfold.graph import document_graph
+from topicfold.models.classifier import default_topics
 from topicfold.models.manifold import (
     DiscriminativePLSA,
     LaplacianPLSA,
@@ -338,6 +343,89 @@ def measure_permuted(data, draw, **_):
     yield "TopicClassifier", draw, told
 
 
+def drawn_corpus(n_documents, n_terms=50_000, tokens=80, seed=0):
+    """Return counts and classes: 20 classes of 5 topics each, mixed with all others."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 20, n_documents)
+    lengths = rng.poisson(tokens, n_documents) + 1
+    document = np.repeat(np.arange(n_documents), lengths)
+    own = rng.random(len(document)) < 0.4
+    topic = np.where(own, 5 * y[document] + rng.integers(0, 5, len(own)), 0)
+    topic[~own] = rng.integers(0, 100, int((~own).sum()))
+    common = 1.0 / np.arange(1, n_terms + 1)
+    word = np.empty(len(topic), dtype=np.int64)
+    for number in range(100):
+        shares = common * rng.gamma(0.1, size=n_terms)
+        rows = np.flatnonzero(topic == number)
+        word[rows] = rng.choice(n_terms, len(rows), p=shares / shares.sum())
+    ones = np.ones(len(word), dtype=np.float32)
+    shape = (n_documents, n_terms)
+    return sp.csr_matrix(sp.coo_matrix((ones, (document, word)), shape)), y
+
+
+def measure_scale(n_documents, threads):
+    """Return the row of one fit with 10 labels per class, and a prediction."""
+    X, y = drawn_corpus(n_documents)
+    rng = np.random.default_rng(0)
+    of_class = [np.flatnonzero(y == c) for c in range(20)]
+    known = np.concatenate([rng.choice(rows, 10, replace=False) for rows in of_class])
+    visible = visible_labels(y, known)
+    topics = default_topics(visible, TOPICS, n_jobs=threads)
+    began = time.perf_counter()
+    graph = document_graph(
+        X.log1p(), 10, weights="similarity", approximate=True, n_jobs=threads
+    )
+    topics.set_params(model__graph=graph)
+    del graph
+    model = TopicClassifier(topics).fit(X, visible)
+    fitted = time.perf_counter()
+    model.predict(X[:10_000])
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "part": "scale",
+        "corpus": "drawn",
+        "documents": n_documents,
+        "method": "TopicClassifier, approximate graph",
+        "fit seconds": round(fitted - began, 1),
+        "seconds of 10,000 predictions": round(time.perf_counter() - fitted, 1),
+        "CPU seconds": round(used.ru_utime, 1),
+        "peak MiB": used.ru_maxrss // 1024,
+        "accuracy": float((model.transduction_ == y)[visible < 0].mean()),
+        "task": f"scale {n_documents}",
+    }
+
+
+def _scale_lines(rows):
+    """Return the table of drawn corpora, with a line through the last two sizes."""
+    rows = sorted(_pick(rows, part="scale"), key=lambda row: row["documents"])
+    names = ["documents", "fit seconds", "seconds of 10,000 predictions"]
+    names += ["CPU seconds", "peak MiB", "accuracy"]
+    lines = ["", "## Many documents", ""]
+    lines += [
+        "Drawn documents of 80 words, 20 classes, 10 labels each, 100 topics, the "
+        "approximate graph, all in one process; CPU seconds are of the whole process, "
+        "drawing and compiling included. The last line is the straight line through "
+        "the two largest sizes, not measured.",
+        "",
+        f"| {' | '.join(names)} |",
+        "|---" * len(names) + "|",
+    ]
+    for row in rows:
+        cells = [row[name] for name in names[:-1]]
+        shown = [f"{v:,}" for v in cells]
+        lines.append(f"| {' | '.join(shown)} | {row['accuracy']:.3f} |")
+    if len(rows) > 1:
+        (d0, d1), far = [row["documents"] for row in rows[-2:]], 10**6
+
+        def at(name):
+            low, high = (row[name] for row in rows[-2:])
+            return high + (high - low) * (far - d1) / (d1 - d0)
+
+        cells = [f"{at(name):,.0f}" for name in (names[1], *names[3:5])]
+        lines.append(f"| {far:,} | {cells[0]} |  | {cells[1]} | {cells[2]} |  |")
+    return lines
+
+
 def _n_topics(X):
     return min(TOPICS, X.shape[0] // 5)
 
@@ -513,6 +601,7 @@ def page(rows):
     lines += _inductive_lines(report) + _estimate_lines(rows) + _weight_lines(report)
     for part in ("hard", "active", "permuted"):
         lines += _other_lines(part, _pick(rows, part=part))
+    lines += _scale_lines(rows)
     return "\n".join(lines) + "\n"
 
 
@@ -600,7 +689,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="processes of one thread")
     parser.add_argument("--rows", type=Path, default=RESULTS / "few_labels.jsonl")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--scale", type=int, metavar="N", help="N drawn documents")
     options = parser.parse_args()
+    if options.scale:
+        row = json.dumps(measure_scale(options.scale, options.jobs))
+        with options.rows.open("a") as out:
+            out.write(row + "\n")
+        print(row)
+        return
     tasks = all_tasks(options.corpora, options.parts, options.draws)
     run(tasks, options, options.rows)
     rows = read_rows(options.rows)
