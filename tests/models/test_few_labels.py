@@ -324,3 +324,18 @@ def test_words_that_no_label_has_tell_of_its_class(corpus):
     frequent = others[by_class[:, others].sum(axis=0) >= 10]
     told = model.word_weights_[:, frequent].argmax(axis=0)
     assert (told == by_class[:, frequent].argmax(axis=0)).mean() > 0.8
+
+
+def test_words_of_low_rank_are_no_news(recwarn):
+    """Nobody asked for as many latent directions as there are."""
+    X = np.repeat(np.eye(6) * 9 + 1, 10, axis=0)
+    given = np.full(60, -1)
+    given[[0, 1, 10, 11]] = 0, 0, 1, 1
+    TopicClassifier().fit(X, given)
+    assert not [w for w in recwarn if "rank" in str(w.message)]
+
+
+def test_abstain_is_a_number(corpus):
+    X, _, given = corpus
+    with pytest.raises(DataError, match="abstain='much' is no probability"):
+        TopicClassifier(abstain="much").fit(X, given)

@@ -280,7 +280,9 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
         size = min(LATENT_DIRECTIONS, min(X.shape) - 1)
         if size > 0:
             lsi = LSI(size, weighting="tfidf", tol=1e-2, random_state=0)
-            self.lsi_ = lsi.set_params(n_jobs=self._threads()).fit(_unit_logs(X))
+            with warnings.catch_warnings():  # nobody asked for so many dimensions
+                warnings.simplefilter("ignore", np.exceptions.RankWarning)
+                self.lsi_ = lsi.set_params(n_jobs=self._threads()).fit(_unit_logs(X))
         directions, graph = self._directions(X, given), None
         first = self.model_.models_[0]
         if isinstance(first, GraphPLSA):
@@ -390,7 +392,7 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
             )
         if not isinstance(self.cv, Integral) or self.cv < 0 or self.cv == 1:
             raise DataError(f"cv={self.cv!r}: give 0 or a number of parts from 2 on.")
-        if not 0.0 <= self.abstain < 1.0:
+        if not _at_least_zero(self.abstain) or self.abstain >= 1.0:
             raise DataError(
                 f"abstain={self.abstain!r} is no probability. Give a number from 0 to "
                 "below 1."
@@ -582,8 +584,8 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     def suggest_labels(self, n: int = 10) -> NDArray[np.int64]:
         """Return the training documents whose labels would teach the most, best first.
 
-        Documents of which the classifier is in doubt, in dense parts of the corpus and
-        far from those that have a label, and from each other.
+        Documents of which the classifier is in doubt, far from those that have a label,
+        and from each other.
 
         Parameters
         ----------
