@@ -21,7 +21,7 @@ __all__ = ["ModelEntry", "find_model", "model_names", "models", "register"]
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """One model.
+    """A model in the list: its names, its class and what it can learn from.
 
     Attributes
     ----------

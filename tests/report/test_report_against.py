@@ -10,7 +10,7 @@ from topicfold import TopicData, Topics
 from topicfold.exceptions import DataError
 from topicfold.plotting import Page
 from topicfold.report import report_html
-from topicfold.report.against import match_topics
+from topicfold.report.against import match_models
 
 ORDER = [2, 0, 3, 1]
 
@@ -50,7 +50,7 @@ def fewer(small):
 
 
 def test_the_same_topics_in_another_order_are_found(small, shuffled):
-    match = match_topics(small, shuffled)
+    match = match_models(small, shuffled)
     assert match.pairs == {topic: place for place, topic in enumerate(ORDER)}
     assert match.moves() == []
     rows = match.records(6)
@@ -61,32 +61,32 @@ def test_the_same_topics_in_another_order_are_found(small, shuffled):
 def test_documents_alone_match_models_without_common_words(small, shuffled):
     renamed = [f"x-{word}" for word in shuffled.vocabulary]
     other = dataclasses.replace(shuffled, vocabulary=renamed)
-    assert match_topics(small, other).pairs == match_topics(small, shuffled).pairs
+    assert match_models(small, other).pairs == match_models(small, shuffled).pairs
     strangers = dataclasses.replace(other, doc_ids=[f"y-{i}" for i in range(40)])
     with pytest.raises(DataError, match=r"no word and no document in common"):
-        match_topics(small, strangers)
+        match_models(small, strangers)
     with pytest.raises(DataError, match=r"compared with TopicData, not with int"):
-        match_topics(small, 3)
+        match_models(small, 3)
 
 
 def test_words_alone_match_models_of_other_documents(small, shuffled):
     other = dataclasses.replace(shuffled, doc_ids=[f"y-{i}" for i in range(40)])
-    match = match_topics(small, other)
-    assert match.pairs == match_topics(small, shuffled).pairs
+    match = match_models(small, other)
+    assert match.pairs == match_models(small, shuffled).pairs
     assert not len(match.here)
 
 
 def test_a_document_is_the_same_only_with_the_same_text(small):
     texts = list(small.texts)
     texts[5] = "something else"
-    match = match_topics(small, dataclasses.replace(small, texts=texts))
+    match = match_models(small, dataclasses.replace(small, texts=texts))
     assert 5 not in match.here
     assert len(match.here) == 39
 
 
 def test_topics_left_over_have_no_counterpart_and_moves_are_counted(small, fewer):
     other, moved = fewer
-    match = match_topics(small, other)
+    match = match_models(small, other)
     assert match.pairs.items() >= {2: 1, 3: 2}.items()
     alone = {0, 1} - {*match.pairs}
     assert len(alone) == 1

@@ -113,9 +113,9 @@ def report(
 
 def _show_matching(data: TopicData, other: TopicData) -> None:
     """Say how much of two models is the same."""
-    from topicfold.report.against import match_topics
+    from topicfold.report.against import match_models
 
-    match = match_topics(data, other)
+    match = match_models(data, other)
     show_fact(
         "Matched",
         f"{len(match.pairs)} of {counted(data.n_topics, 'topic')} with one of "

@@ -15,7 +15,7 @@ from topicfold.sides.base import Side
 
 
 class AuthorTopics(SidedLDA):
-    """Author-topic model: every author has a mixture, a document that of its authors.
+    """Author-topic model: every author has a mixture, a document those of its authors.
 
     ``p(w|d) = Σ_a M_da Σ_k θ_ak φ_kw`` with M_da = 1 / (authors of d), by EM under
     Dirichlet priors: the author of a token sums out, so that a pass costs what one of

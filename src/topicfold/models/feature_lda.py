@@ -43,7 +43,7 @@ class FeatureEffect(NamedTuple):
 
 
 class FeatureLDA(SidedLDA):
-    """Dirichlet-multinomial regression: features of documents move their topics.
+    """Dirichlet-multinomial regression: features of documents shift their topics.
 
     ``α_dk = c exp(x_dᵀ λ_k)``: what is known of a document (year, source, author)
     says which topics to expect before a word is read. Numbers are scaled, categories

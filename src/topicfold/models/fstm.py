@@ -24,7 +24,7 @@ from topicfold.models.base import StreamedModel
 
 
 class FSTM(StreamedModel):
-    """Fully sparse topic model.
+    """Fully sparse topic model: every document has few topics, the rest exactly zero.
 
     ``p(w|d) = Σ_k θ_dk φ_kw`` as in PLSA, but a document's mixture is found by
     Frank-Wolfe (docs/math.md §6), which gives it few topics, and topics are

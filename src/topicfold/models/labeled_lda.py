@@ -19,7 +19,7 @@ from topicfold.sides.labels import MOST_CALIBRATED, MOST_PAIRS, Labels
 
 
 class LabeledLDA(SidedLDA):
-    """Labeled LDA: a document uses the topics of its labels, and of the background.
+    """Labeled LDA: a document uses the topics of its labels and a background.
 
     With ``topics_per_label=1`` and ``n_background=0`` it is labeled LDA, else partially
     labelled LDA. Documents whose labels are not known may use all topics and help to

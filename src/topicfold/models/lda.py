@@ -103,7 +103,7 @@ class DirichletTopics(LearnedModel):
 
 
 class LDA(DirichletTopics, SidedModel, StreamedModel):
-    """Latent Dirichlet allocation.
+    """Latent Dirichlet allocation: topics of word counts, a mixture per document.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
     Time O(nnz·K) per pass, memory O(nnz + (D + V)·K).

@@ -44,7 +44,7 @@ class LSI(
     TransformerMixin,
     BaseEstimator,
 ):
-    """Latent semantic indexing.
+    """Latent semantic indexing: documents and words in one space, for search.
 
     The weighted matrix is approximated by ``U Σ Vᵀ`` of rank `n_components`, and a
     document x by its coordinates ``x V``: documents that share no word are near each

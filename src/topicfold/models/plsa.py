@@ -24,7 +24,7 @@ from topicfold.steps.base import PhiStep, ThetaStep
 
 
 class PLSA(SidedModel, StreamedModel):
-    """Probabilistic latent semantic analysis by EM.
+    """Probabilistic latent semantic analysis: topics of word counts, without priors.
 
     Fits ``p(w|d) = Σ_k θ_dk φ_kw`` to a sparse matrix of counts by maximum
     likelihood. Time O(nnz·K) an iteration, memory O(nnz + (D + V)·K). With other

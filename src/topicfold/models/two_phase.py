@@ -54,7 +54,7 @@ REGRESSION_PARTS = 3
 
 
 class TwoPhase(TopicModel):
-    """Supervised topics: a topic model, then topics moved to part the classes.
+    """Supervised topics: a topic model, then topics that tell the classes apart.
 
     Phase 1 fits `base` without labels. Phase 2 infers the training documents again,
     each drawn to its nearest neighbours of the same class and to the topics that set

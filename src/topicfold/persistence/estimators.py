@@ -182,7 +182,7 @@ def check_saveable(model: Any) -> None:
 def load_estimator(
     path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()
 ) -> Any:
-    """Load an estimator saved by `save_estimator`.
+    """Load a model that its `save`, `save_estimator` or the command line saved.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Matching:
         --------
         >>> one = TopicData(topics=[[0.7, 0.3], [0, 1]], vocabulary=["cat", "tax"])
         >>> two = TopicData(topics=[[0.2, 0.8]], vocabulary=["tax", "cat"])
-        >>> [(row["topic"], row["other"]) for row in match_topics(one, two).records()]
+        >>> [(row["topic"], row["other"]) for row in match_models(one, two).records()]
         [(0, 0), (1, None)]
         """
         ours = self.data.top_terms(n_words, NAME_RELEVANCE)
@@ -92,14 +92,14 @@ class Matching:
         return rows
 
 
-def match_topics(data: TopicData, other: TopicData) -> Matching:
+def match_models(data: TopicData, other: TopicData) -> Matching:
     """Match the topics of two models that share words or documents.
 
     Examples
     --------
     >>> one = TopicData(topics=[[0.7, 0.3], [0, 1]], vocabulary=["cat", "tax"])
     >>> two = TopicData(topics=[[0.9, 0.1], [0.2, 0.8]], vocabulary=["tax", "cat"])
-    >>> match_topics(one, two).pairs
+    >>> match_models(one, two).pairs
     {0: 1, 1: 0}
     """
     if not isinstance(other, TopicData):
@@ -173,7 +173,7 @@ def against_content(
     data: TopicData, other: TopicData, rows: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Return the comparison for the page; `rows` are the documents that it shows."""
-    match = match_topics(data, other)
+    match = match_models(data, other)
     sizes = other.topic_sizes()
     moves = match.moves()
     content: dict[str, Any] = {

@@ -351,9 +351,9 @@ class Topics(TransformerMixin, BaseEstimator):
         other : Topics, TopicData or path
             Another model, best of the same documents.
         """
-        from topicfold.report.against import match_topics
+        from topicfold.report.against import match_models
 
-        return Table(match_topics(self._record(), _record_of(other)).records())
+        return Table(match_models(self._record(), _record_of(other)).records())
 
     # Editing
 
