@@ -8,6 +8,7 @@ import sides_support as support
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError
+from topicfold.learn import Resume
 from topicfold.sides import Authors, OtherCounts
 from topicfold.sides.places import HOOKS, PLACES, REFUSED, check_place, places_table
 from topicfold.steps import LocallyConsistentTheta, OrthogonalPhi
@@ -88,3 +89,12 @@ def test_steps_of_plsa_go_with_what_the_table_says(cases, hook, step):
     np.testing.assert_allclose(model.doc_topics_.sum(axis=1), 1.0)
     name = "doc_topics_" if step == "theta_step" else "components_"
     assert np.abs(getattr(model, name) - getattr(without, name)).max() > 1e-4
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_resume_is_refused_as_the_table_says(cases, hook, tmp_path):
+    X, sides = cases
+    side, data = sides[hook]
+    model = LDA(4, sides=[side], callbacks=[Resume(tmp_path / "state")], **FEW)
+    with pytest.raises(DataError, match=f"{type(side).__name__} .*without Resume"):
+        model.fit(X, **data)

@@ -30,7 +30,6 @@ from topicfold.engine.protocol import (
     pack_own,
     pack_rows,
 )
-from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
 from topicfold.sides.base import Side, TopicWeights
 from topicfold.sides.places import check_place
@@ -409,10 +408,8 @@ class SidedLda(Cvb0):
 
     def state(self) -> dict[str, Any]:
         """Refuse: what sides have learned is not in a state."""
-        raise DataError(
-            "Resume does not know what sides have learned. Fit without Resume, or "
-            "without sides; Checkpoint keeps results on the way."
-        )
+        check_place(self.sides.sides, "resume")
+        return super().state()
 
 
 def plain_topics(counts: Array, eta: float) -> TopicWeights:
