@@ -88,6 +88,8 @@ _BARS = re.compile(r"\|(\w+)\|")
 def _escape(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]
     """Let ``components_`` and ``|V|`` stand in docstrings as they are."""
     if name in _PAGES:  # which begin with the first paragraph
+        while lines and not lines[0].strip():
+            del lines[0]
         while lines and lines[0].strip():
             del lines[0]
     for number, line in enumerate(lines):
