@@ -173,3 +173,14 @@ def test_seeds_and_features_find_each_their_part():
     effect = model.sides_[1].effects_[1]
     assert effect[1] > 0.5  # ants
     assert effect[2] < -0.5  # bees
+
+
+def test_a_topic_that_lost_its_seeds_is_named():
+    """All topics have seeds, and half of the corpus is about something else."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, 9), int)
+    X[:20, :3] = rng.poisson(5, (20, 3)) + 1
+    X[20:, 3:8] = rng.poisson(5, (40, 5)) + 1
+    X[:20, 8] = 1  # a seed word among the words of the other topic
+    with pytest.warns(DataWarning, match="about something else: 'lost'. Give them"):
+        SeededLDA(2, seeds={"kept": [0], "lost": [8]}, random_state=0).fit(X)

@@ -153,6 +153,28 @@ class Seeds(Side):
         made[self._pairs(self._forbidden)[::-1]] = 0.0
         return made
 
+    def finish(self, counts: Array, data: Any, context: SideContext) -> None:
+        """Say which topics have lost their seeds: the corpus at large has more of them.
+
+        Where all topics have seeds, what else documents are about has to go to one of
+        them.
+        """
+        if not self.seed_words_ or context.word_totals is None:
+            return
+        words, seeded = self._pairs(self.seed_words_)
+        pi = self.seed_shares_[seeded]
+        own = np.bincount(seeded, pi * self._own + (1 - pi) * self._plain)
+        totals = np.asarray(context.word_totals, dtype=np.float64)
+        usual = np.bincount(seeded, totals[words]) / max(totals.sum(), 1.0)
+        names = np.array(list(self.seed_words_), dtype=object)
+        lost = names[own < usual].tolist()
+        if lost:
+            warn_caller(
+                "These topics have less of their seed words than the corpus, and are "
+                f"about something else: {', '.join(map(repr, lost))}. Give them other "
+                "seeds, or leave more topics without any (n_components)."
+            )
+
     def _pairs(
         self, columns: Mapping[str, list[int]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
