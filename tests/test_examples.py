@@ -19,6 +19,7 @@ PRINTED = {
     "class_topics": "because of:",
     "few_labels": "LocallyConsistentPLSA",
     "gpu": "GPU",
+    "languages": "have the same main topic in both",
     "pipeline": "right on new documents",
     "streaming": "latent semantic indexing, updated",
 }
