@@ -324,6 +324,15 @@ def test_labels_of_another_length_are_refused(corpus):
 UNREADABLE = score("MedLDA", 0.95, -0.8, diversity=0.19, copies=3.0)
 
 
+def test_topics_of_loosely_related_words_are_not_called_readable():
+    words = score("tf-idf", 0.72, NAN)
+    text = recommend([words, score("LDA", 0.7, coherence=-0.34, copies=0.0)], 100)
+    assert "in 5 topics of loosely related words (coherence -0.34: look first)" in text
+    assert "can be read" not in text
+    tight = recommend([words, score("LDA", 0.7, coherence=0.1, copies=0.0)], 100)
+    assert "in 5 topics that can be read" in tight
+
+
 def test_unreadable_topics_are_never_recommended():
     others = [score("tf-idf", 0.7, NAN), score("LDA", 0.6, copies=0.0)]
     text = recommend([UNREADABLE, *others], 1000)

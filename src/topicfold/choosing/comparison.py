@@ -423,10 +423,17 @@ def _by_accuracy(scores: Sequence[ModelScore], n_test: int) -> tuple[str, float]
     if best.accuracy - near.accuracy <= margin:
         text = (
             f"Take {near.model}: accuracy {near.accuracy:.3f} {range_} in "
-            f"{near.n_components} topics that can be read, no worse than {best.model} "
+            f"{near.n_components} topics{_loose(near)}, no worse than {best.model} "
             f"({best.accuracy:.3f}) by more than chance"
         )
     return text, near.accuracy
+
+
+def _loose(score: ModelScore) -> str:
+    """Say whether topics can be read, or how loosely their words hang together."""
+    if score.coherence >= 0:
+        return " that can be read"
+    return f" of loosely related words (coherence {score.coherence:.2f}: look first)"
 
 
 def _by_ranks(scores: Sequence[ModelScore]) -> str:
