@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import suppress
 
 import pytest
 import typer
@@ -236,8 +237,13 @@ def test_control_c_while_reading(tmp_path):
         text=True,
         cwd=tmp_path,
     )
-    # Opening for writing waits until the command has opened it for reading.
-    with pipe.open("w"):
+    # Without a reader opening fails, so that a command that ended is not waited for.
+    end = None
+    while end is None and process.poll() is None:
+        with suppress(OSError):
+            end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    assert end is not None, process.communicate()
+    with os.fdopen(end, "w"):
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=600)
