@@ -568,7 +568,7 @@ def _chosen(names: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
 def _training_part(
     n_documents: int, y: NDArray[np.int64] | None, test_size: float, seed: int
 ) -> NDArray[np.bool_]:
-    """Return the training documents: of each class its share, the unknown one too."""
+    """Return the training documents, stratified; unlabelled ones count as a class."""
     groups = np.zeros(n_documents, dtype=np.int64) if y is None else y
     train = draw_split(groups, test_size, seed)
     if y is not None and (

@@ -56,7 +56,7 @@ def check_sizes(values: Any, name: str, least: int = 1) -> list[int]:
 
 
 def draw_split(groups: NDArray[Any], test_size: float, seed: int) -> NDArray[np.bool_]:
-    """Draw training documents, of each group its share; a group of one is training."""
+    """Draw training documents, stratified by group; a group of one is for training."""
     if not 0 < test_size < 1:
         raise DataError(f"test_size={test_size} must be between 0 and 1.")
     rng = np.random.default_rng([seed, 2])

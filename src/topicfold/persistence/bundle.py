@@ -372,7 +372,7 @@ def pack_counts(counts: Any, name: str) -> dict[str, NDArray[Any]]:
 
 
 def unpack_counts(arrays: Mapping[str, NDArray[Any]], name: str, width: int) -> Any:
-    """Undo `pack_counts`, with all of it checked; None if there are no such arrays."""
+    """Undo `pack_counts` and check the result; None if there are no such arrays."""
     if any(f"{name}_{part}" not in arrays for part in _CSR):
         return None
     data, indices, indptr = (np.asarray(arrays[f"{name}_{part}"]) for part in _CSR)

@@ -124,7 +124,7 @@ def read_folder_sides(folder: Path, n_documents: int, source: str) -> dict[str, 
 
 
 def check_length(file: Path, lines: list[Any], expected: int, source: str) -> None:
-    """Refuse a side file that has not one line for each; `source` says of what."""
+    """Refuse a side file of another length; `source` says where that length is from."""
     if len(lines) != expected:
         raise DataError(
             f"{file} has {len(lines)} lines{source.format(expected)}. One line belongs "
