@@ -9,12 +9,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from topicfold import LSI, PLSA
+from topicfold import FSTM, LSI, PLSA
 from topicfold.core.counts import bad_values, check_counts, check_structure, checked_csr
 from topicfold.corpus import BlockWriter, Corpus, complete_split
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.graph import NeighborIndex
-from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.metrics import npmi_coherence
 
 GOOD = {
@@ -110,7 +109,7 @@ def test_hand_made_matrices_are_refused_by_every_room(format, tmp_path):
         lambda: complete_split(X),
         lambda: NeighborIndex(X),
         lambda: npmi_coherence(np.full((1, 2), 0.5), X, n_words=2),
-        lambda: frank_wolfe(X, np.full((2, 1), 0.5)),
+        lambda: FSTM(1).fit(X),
         lambda: PLSA(1).fit(X),
         lambda: LSI(1).fit(X),
     ):
