@@ -22,7 +22,7 @@ from topicfold.core.labels import class_members
 from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.graph import NeighborIndex
 from topicfold.infer.class_words import (
     class_word_weights,
@@ -332,7 +332,8 @@ class TwoPhase(TopicModel):
         if self._weighs_words():
             self.word_weights_ = class_word_weights(counts, members)
             counts = weighted_words(counts, self.word_weights_)
-        with already_warned():
+        # The second phase moves the topics: one left empty before it is no news.
+        with already_warned(SpareTopicsWarning):
             if start is None:
                 self.base_ = self._phase_one(counts)
             elif hasattr(start, "components_"):
