@@ -18,9 +18,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.counts import simplex_problems
 from topicfold.core.ranking import best_places
 from topicfold.core.side_table import SideTable
-from topicfold.core.simplex import simplex_problems
 from topicfold.core.tables import html_table
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.bundle import (

@@ -5,10 +5,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.core.counts import bad_values, check_counts, checked_csr
+from topicfold.core.counts import (
+    OuterSum,
+    bad_values,
+    check_counts,
+    checked_csr,
+    normalize_rows,
+    simplex_problems,
+)
 from topicfold.core.labels import class_members, class_numbers, encode_labels
 from topicfold.core.lazy import lazy_names
-from topicfold.core.simplex import OuterSum, normalize_rows, simplex_problems
 from topicfold.core.threads import balanced_ranges, n_threads
 from topicfold.core.times import parse_times
 from topicfold.exceptions import DataError

@@ -12,7 +12,7 @@ from scipy import sparse
 from step_support import EntropyTheta
 
 from topicfold import LaplacianPLSA
-from topicfold.core.simplex import OuterSum
+from topicfold.core.counts import OuterSum
 from topicfold.engine import make_engine
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.cuda import streaming as planning

@@ -6,7 +6,7 @@ import pytest
 from engine_reference import ReferenceEngine
 from scipy import sparse
 
-from topicfold.core.simplex import OuterSum
+from topicfold.core.counts import OuterSum
 from topicfold.engine import make_engine
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from scipy.special import psi
 
-from topicfold.core.simplex import OuterSum, normalize_rows
+from topicfold.core.counts import OuterSum, normalize_rows
 from topicfold.corpus.splits import complete_split
 from topicfold.infer.fold_in import document_completion, fold_in
 

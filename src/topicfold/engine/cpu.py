@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from topicfold.core.counts import row_sums, rows_of
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.counts import normalize_rows, row_sums, rows_of
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
     balanced_ranges,

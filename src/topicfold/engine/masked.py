@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.counts import normalize_rows
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine import masked_kernels as kernels

@@ -18,8 +18,8 @@ from numba import uint32, uint64
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.counts import normalize_rows
 from topicfold.core.jit import elementwise, inline, kernel, lean_kernel
-from topicfold.core.simplex import normalize_rows
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
     balanced_ranges,

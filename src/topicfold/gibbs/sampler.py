@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from topicfold.core.simplex import SMALLEST_PRIOR, normalize_rows
+from topicfold.core.counts import SMALLEST_PRIOR, normalize_rows
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
 from topicfold.gibbs import sampler_kernels as kernels

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.counts import normalize_rows
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine import make_engine, order_of_topics
 from topicfold.engine.protocol import OwnShare

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,

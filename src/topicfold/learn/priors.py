@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
-from topicfold.core.simplex import SMALLEST_PRIOR
+from topicfold.core.counts import SMALLEST_PRIOR
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,

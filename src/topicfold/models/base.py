@@ -36,9 +36,9 @@ from topicfold.core.counts import (
     check_words,
     extremes,
     row_sums,
+    simplex_problems,
 )
 from topicfold.core.parameters import DeclaredParameters, level_of_caller
-from topicfold.core.simplex import simplex_problems
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus

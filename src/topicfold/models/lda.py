@@ -17,8 +17,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import OuterSum
 from topicfold.core.parameters import level_of_caller
-from topicfold.core.simplex import OuterSum
 from topicfold.core.typing import Array
 from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError, UnsettledWarning

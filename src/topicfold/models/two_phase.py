@@ -18,8 +18,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import normalize_rows
 from topicfold.core.labels import class_members
-from topicfold.core.simplex import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError, SpareTopicsWarning

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from topicfold.core.simplex import simplex_problems
+from topicfold.core.counts import simplex_problems
 from topicfold.core.typing import Array
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]

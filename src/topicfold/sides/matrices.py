@@ -9,9 +9,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
-from topicfold.core.counts import bad_values, canonical, check_structure, check_words
+from topicfold.core.counts import (
+    bad_values,
+    canonical,
+    check_structure,
+    check_words,
+    simplex_problems,
+)
 from topicfold.core.ranking import best_places
-from topicfold.core.simplex import simplex_problems
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
 

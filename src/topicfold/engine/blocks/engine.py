@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.simplex import normalize_rows
+from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.blocks.executor import prepare_blocks
 from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks, Shared

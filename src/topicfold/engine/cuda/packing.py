@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
-from topicfold.core.simplex import OuterSum
+from topicfold.core.counts import OuterSum
 from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors, load_cupy
 from topicfold.engine.cuda.source import (
