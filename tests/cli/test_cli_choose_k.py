@@ -32,6 +32,14 @@ def test_numbers_follow_the_documents(cli, many):
     assert done.stdout.splitlines()[-1] == "Suggests 5 topics"
 
 
+def test_numbers_may_be_repeated(cli, many):
+    given = ("-k", "2", "--topics", "3, 4", "--restarts", 1)
+    done = cli("choose-k", many, *given, "-m", "plsa", *OPTIONS, "-q")
+    assert done.exit_code == 0, done.stderr
+    sizes = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    assert {"2", "3", "4"} <= set(sizes)
+
+
 @pytest.mark.parametrize("numbers", ["a,b", "0", "", "3;4"])
 def test_numbers_that_are_none(cli, check_error, many, numbers):
     check_error(cli("choose-k", many, "-k", numbers), "separated by commas")

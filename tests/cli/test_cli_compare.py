@@ -30,6 +30,14 @@ def test_with_labels(cli, folder):
     assert "--plot comparison.png draws one" in result.stdout
 
 
+def test_models_may_be_repeated_and_each_may_be_a_list(cli, folder):
+    given = ("-m", "tf-idf", "--models", "PLSA, fstm")
+    result = cli("compare", folder, *given, *SMALL)
+    assert result.exit_code == 0, result.output
+    for part in ("1/3 tf-idf", "2/3 PLSA", "3/3 FSTM"):
+        assert part in result.stderr
+
+
 def test_without_labels(cli, write_counts):
     corpus = planted_corpus()
     folder = write_counts(corpus.counts, corpus.vocabulary)

@@ -66,6 +66,14 @@ def test_answers_are_saved_at_once_and_taken_up_again(cli, mails, answers, tmp_p
     assert first < {row["id"] for row in rows}
 
 
+def test_classes_may_be_repeated(cli, mails, answers, tmp_path):
+    asked = answers("1", "q")
+    given = ("--classes", "land", "--classes", "sea, sky")
+    result = cli("label", mails, tmp_path / "labels.csv", *given, *OPTIONS)
+    assert result.exit_code == 0, result.stderr
+    assert "1 land  2 sea  3 sky  +name, s, q" in asked[0]
+
+
 def test_a_classifier_learns_from_the_answers(cli, check_error, mails, tmp_path):
     file = tmp_path / "labels.csv"
     lines = [f"{i},{'land' if i % 2 else 'sea'}" for i in range(8)]

@@ -30,12 +30,12 @@ _LEGEND = (
     "stability and accuracy: higher is better"
 )
 _Topics = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--topics",
         "-k",
         metavar="K,K,…",
-        help="Numbers to try, separated by commas.",
+        help="Numbers to try, separated by commas; may be repeated.",
         show_default="5 to 160, by the number of documents",
     ),
 ]
@@ -79,7 +79,7 @@ def choose_k(
     from topicfold.choosing.comparison import load_figure
     from topicfold.cli.fit import make_model
 
-    sizes = None if topics is None else _numbers(topics)
+    sizes = _numbers(topics) if topics else None
     estimator = make_model(model, {"random_state": seed, "n_jobs": jobs})
     if plot is not None:
         load_figure()  # before the work
@@ -111,15 +111,15 @@ def choose_k(
         show_next(f"topicfold fit {{}}{flags} -k {best} -o model", Path(source))
 
 
-def _numbers(text: str) -> list[int]:
+def _numbers(given: list[str]) -> list[int]:
     try:
-        numbers = [int(part) for part in text.split(",")]
+        numbers = [int(part) for part in inputs.listed(given)]
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:
         raise CommandError(
-            f"--topics is {text!r}. Give whole numbers separated by commas, such as "
-            "10,20,40."
+            f"--topics is {','.join(given)!r}. Give whole numbers separated by commas, "
+            "such as 10,20,40."
         )
     return numbers
 

@@ -34,12 +34,13 @@ _LEGEND = {
     "stability": "stability (0 to 1, between two starts): higher is better",
 }
 _Models = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--models",
         "-m",
         metavar="NAMES",
-        help=f"Models, separated by commas: tf-idf, pca, nmf, {model_names()}.",
+        help="Models, separated by commas, or one each time; may be repeated: tf-idf, "
+        f"pca, nmf, {model_names()}.",
     ),
 ]
 _Topics = Annotated[
@@ -99,9 +100,7 @@ def compare(
     """
     from topicfold.choosing.comparison import compare as compare_models
 
-    names = None
-    if models is not None:
-        names = [name.strip() for name in models.split(",") if name.strip()]
+    names = inputs.listed(models) if models else None
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
     read, _ = read_corpus(source, options, quiet=quiet)

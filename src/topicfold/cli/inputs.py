@@ -37,6 +37,12 @@ def _named(source: str) -> str:
     return str(_STDIN) if source == "-" and _STDIN.exists() else source
 
 
+def listed(given: Sequence[str]) -> list[str]:
+    """Return the names of an option that may be repeated and take a comma list."""
+    names = (name.strip() for text in given for name in text.split(","))
+    return [name for name in names if name]
+
+
 class Format(StrEnum):
     """How to write results."""
 

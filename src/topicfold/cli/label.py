@@ -27,7 +27,10 @@ _HEAD = ("id", "label")
 
 _File = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV file of answers.")]
 _Classes = Annotated[
-    str, typer.Option(metavar="A,B,…", help="Names of the classes, if known.")
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,…", help="Names of the classes, if known; may be repeated."
+    ),
 ]
 _Number = Annotated[
     int, typer.Option("--number", "-n", min=1, help="Documents to ask about, at most.")
@@ -38,7 +41,7 @@ _Number = Annotated[
 def label(
     source: inputs.InputArgument,
     file: _File,
-    classes: _Classes = "",
+    classes: _Classes = None,
     number: _Number = 50,
     seed: inputs.SeedOption = 0,
     jobs: inputs.JobsOption = -1,
@@ -67,7 +70,7 @@ def label(
                 "another column with --id."
             )
     labels = with_answers(corpus.labels, file, document_names(corpus))
-    names = [name.strip() for name in classes.split(",") if name.strip()]
+    names = inputs.listed(classes or ())
     names = list(dict.fromkeys([*names, *sorted(set(labels) - {""})]))
     skipped: set[int] = set()
     queue: list[int] = []
