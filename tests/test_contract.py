@@ -44,6 +44,9 @@ from topicfold.models.side_by_side import SideBySide
 from topicfold.registry import models
 from topicfold.steps import DirichletPhi
 
+# The calls of the contract give no authors, features, links or second matrix.
+pytestmark = pytest.mark.filterwarnings("ignore:.*was fitted without:UserWarning")
+
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
 DTYPES = [np.float32, np.float64]
 THREADS = (2, 3, 7)

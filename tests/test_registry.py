@@ -110,6 +110,7 @@ def test_names_are_taken_once():
     assert len(names) == len(set(names))
 
 
+@pytest.mark.filterwarnings("ignore:.*was fitted without:UserWarning")
 def test_every_model_can_be_compared():
     corpus = planted_corpus()
     names = [entry.acronym for entry in models()]

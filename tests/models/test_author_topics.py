@@ -77,7 +77,9 @@ def test_an_author_for_each_document_is_plain_plsa(written):
     X, *_ = written
     start = np.random.default_rng(0).dirichlet(np.ones(X.shape[1]), 4)
     tiny = {"doc_topic_prior": 1e-12, "topic_word_prior": 1e-12}
-    ours = AuthorTopics(4, **FEW, **tiny, init=start).fit(X)
+    with pytest.warns(DataWarning, match="AuthorTopics was fitted without authors, so"):
+        ours = AuthorTopics(4, **FEW, **tiny, init=start).fit(X)
+    assert len(ours.author_names_) == X.shape[0]
     plain = PLSA(4, **FEW, init=start).fit(X)
     np.testing.assert_allclose(ours.doc_topics_, plain.doc_topics_, atol=1e-6)
     np.testing.assert_allclose(ours.components_, plain.components_, atol=1e-6)

@@ -9,7 +9,7 @@ from sides_support import planted
 import topicfold
 from topicfold import LDA, MultimodalLDA
 from topicfold.corpus import Corpus
-from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
 
@@ -53,7 +53,8 @@ def test_one_matrix_is_lda(languages):
     both, _ = languages
     plain = LDA(4, **FEW).fit(both["en"])
     for X in (both["en"], [both["en"]], {"only": both["en"]}):
-        model = MultimodalLDA(4, **FEW).fit(X)
+        with pytest.warns(DataWarning, match="fitted without a second matrix"):
+            model = MultimodalLDA(4, **FEW).fit(X)
         np.testing.assert_array_equal(model.doc_topics_, plain.doc_topics_)
 
 
@@ -173,5 +174,6 @@ def test_other_words_than_those_of_the_fit_are_refused(named):
 
 
 def test_one_matrix_has_words_too(named):
-    model = MultimodalLDA(4, **FEW).fit({"en": named["en"]})
+    with pytest.warns(DataWarning, match="without a second matrix"):
+        model = MultimodalLDA(4, **FEW).fit({"en": named["en"]})
     assert list(model.top_words()) == list(model.group_components_) == ["en"]

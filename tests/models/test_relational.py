@@ -6,7 +6,7 @@ import pytest
 
 import topicfold
 from topicfold import LDA, RelationalLDA
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 from topicfold.models.relational import WEIGHTS
 from topicfold.sides import Links, Response
 
@@ -86,12 +86,25 @@ def test_links_and_a_response_together(corpus):
 
 def test_without_links_it_is_lda_and_predicts_nothing(corpus):
     X, _, _ = corpus
-    model = RelationalLDA(2, random_state=0).fit(X)
     plain = LDA(2, random_state=0).fit(X)
-    np.testing.assert_allclose(model.components_, plain.components_, atol=1e-6)
+    for links in (None, [], [[3, 3]]):
+        with pytest.warns(DataWarning, match="fitted without links") as told:
+            model = RelationalLDA(2, random_state=0).fit(X, links=links)
+        assert len(told) == 1
+        assert told[0].filename == __file__
+        np.testing.assert_allclose(model.components_, plain.components_, atol=1e-6)
     for call in (lambda: model.predict_links([[0, 1]]), model.suggest_links):
         with pytest.raises(DataError, match="fitted without links"):
             call()
+
+
+def test_what_is_dropped_is_logged_once_and_about_links(corpus, caplog):
+    X, links, _ = corpus
+    given = np.array([*np.asarray(links).tolist(), [3, 3]])
+    RelationalLDA(2, random_state=0, max_iter=3, tol=0).fit(X, links=given)
+    assert [record.getMessage() for record in caplog.records] == [
+        "links of documents to themselves: 1, dropped"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,8 @@ def test_new_documents_with_and_without_features(model, corpus):
 def test_without_features_it_is_lda_with_a_learned_prior(corpus):
     X, _, phi = corpus
     options = {"init": phi + 0.01, "max_iter": 200, "tol": 0, "topic_word_prior": 0.05}
-    learned = FeatureLDA(4, concentration="learned", **options).fit(X)
+    with pytest.warns(DataWarning, match=r"FeatureLDA was fitted without features, so"):
+        learned = FeatureLDA(4, concentration="learned", **options).fit(X)
     expected = LDA(4, learn_priors=True, **options).fit(X)
     np.testing.assert_allclose(
         learned.doc_topic_prior_, expected.doc_topic_prior_, rtol=0.05

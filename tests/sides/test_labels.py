@@ -61,13 +61,28 @@ def test_without_a_known_label_it_is_lda(corpus):
     X, *_ = corpus
     plain = LDA(3, **FEW).fit(X)
     for labels in ([None] * 250, np.full(250, -1), None):
-        model = LabeledLDA(3, **FEW).fit(X, labels=labels)
+        with pytest.warns(DataWarning, match="without a known label .* n_background=3"):
+            model = LabeledLDA(3, **FEW).fit(X, labels=labels)
         np.testing.assert_allclose(model.components_, plain.components_, atol=1e-9)
         np.testing.assert_allclose(model.doc_topics_, plain.doc_topics_, atol=1e-9)
     with pytest.raises(AttributeError, match="without a known label"):
         model.predict(X)
     with pytest.raises(DataError, match="there is no topic"):
         LabeledLDA(0, **FEW).fit(X, labels=[None] * 250)
+
+
+def test_the_background_has_a_name_of_its_own(corpus):
+    X, *_ = corpus
+    for names, own in (
+        (["background", "sea"], ["shared background"]),
+        (["background 2", "sea"], ["background"]),
+        (["background", "shared background"], ["shared shared background"]),
+    ):
+        model = LabeledLDA(random_state=0, max_iter=2).fit(X, names * 125)
+        assert model.topic_names_ == names + own
+    several = LabeledLDA(2, random_state=0, max_iter=2)
+    several.fit(X, ["background 2", "sea"] * 125)
+    assert several.topic_names_[2:] == ["shared background 1", "shared background 2"]
 
 
 def test_documents_of_unknown_labels_take_part(corpus):

@@ -27,6 +27,16 @@ def seeded(**options):
     return SeededLDA(**usual | options)
 
 
+@pytest.mark.parametrize("seeds", [{}, None])
+def test_without_seeds_topics_have_no_names(corpus, seeds):
+    X, _ = corpus
+    model = seeded(n_components=3, seeds=seeds, max_iter=2).fit(X)
+    assert model.topic_names_ == ["", "", ""]
+    assert model.topic_data().topic_names == ("", "", "")
+    both = LDA(3, sides=[Seeds({"ant": ["ant1"]}, None, WORDS)], max_iter=2).fit(X)
+    assert both.topic_names_ == ["ant", "", ""]
+
+
 def test_seeded_topics_are_what_their_seeds_say(corpus):
     X, theta = corpus
     seeds = {"dogs": ["dog1", "dog2"], "bees": ["bee3"]}

@@ -366,7 +366,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         return counts.log1p()
 
 
-def check_graph(graph: Any, n_documents: int) -> sp.csr_array:
+def check_graph(graph: Any, n_documents: int, *, edges: str = "edges") -> sp.csr_array:
     """Return a graph as symmetric CSR without self loops, or say what is wrong.
 
     Parameters
@@ -378,6 +378,8 @@ def check_graph(graph: Any, n_documents: int) -> sp.csr_array:
         (n_documents, n_documents) is a matrix, never an edge list.
     n_documents : int
         Number of documents.
+    edges : str, default="edges"
+        What the log calls the edges.
 
     Returns
     -------
@@ -412,7 +414,7 @@ def check_graph(graph: Any, n_documents: int) -> sp.csr_array:
             f"the largest edge weight of graph is {largest:g}. Multiply all weights by "
             "one constant, so that it is about 1."
         )
-    return _undirected(matrix)
+    return _undirected(matrix, edges)
 
 
 def _to_array(graph: Any) -> NDArray[np.float64]:
@@ -503,22 +505,23 @@ def _from_edges(edges: NDArray[np.float64], n_documents: int) -> sp.csr_array:
     return symmetrized(graph)
 
 
-def _undirected(matrix: sp.csr_array) -> sp.csr_array:
+def _undirected(matrix: sp.csr_array, edges: str) -> sp.csr_array:
     """Drop self loops, take the larger weight of both directions; log changes."""
-    edges = matrix.tocoo()
-    loops = int(((edges.row == edges.col) & (edges.data > 0)).sum())
+    found = matrix.tocoo()
+    loops = int(((found.row == found.col) & (found.data > 0)).sum())
     if loops:
-        _logger.warning("graph has %d self loops: dropped", loops)
-    kept = (edges.row != edges.col) & (edges.data > 0)
+        _logger.warning("%s of documents to themselves: %d, dropped", edges, loops)
+    kept = (found.row != found.col) & (found.data > 0)
     directed = sp.csr_array(
-        (edges.data[kept], (edges.row[kept], edges.col[kept])), matrix.shape
+        (found.data[kept], (found.row[kept], found.col[kept])), matrix.shape
     )
     result = symmetrized(directed)
     changed = int((result != directed).nnz)
     if changed:
         _logger.warning(
-            "graph is directed: %d weights differ between the two directions; both "
+            "%s whose weight differs between the two directions: %d; both directions "
             "get the larger one",
+            edges,
             changed,
         )
     return result

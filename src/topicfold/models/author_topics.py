@@ -74,7 +74,7 @@ class AuthorTopics(SidedLDA):
         authors : sequence of (str, sequence of str, None) or sparse matrix, optional
             The authors of each document, or their weights (documents × authors). A
             document without any has a mixture of its own; so have all of them
-            without `authors`.
+            without `authors`, and a warning says so.
         """
         return super().fit(X, y, authors=authors, **side_data)
 
@@ -103,6 +103,9 @@ class AuthorTopics(SidedLDA):
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         if side_data.get("authors") is None:
+            self._say_missing(
+                "authors", "every document has a mixture of its own, as in LDA"
+            )
             own = [f"document {d}" for d in range(counts.shape[0])]
             side_data = {**side_data, "authors": np.array(own, dtype=object)}
         super()._fit_with_sides(counts, side_data)

@@ -124,8 +124,13 @@ class FeatureLDA(SidedLDA):
         features : data frame, mapping of columns, array or sparse matrix, optional
             One row per document. A column of a frame or a mapping is a number, a
             date, a category, or a list of categories for each document. Without
-            features all documents share one prior, whose shape is learned.
+            features all documents share one prior, whose shape is learned, and a
+            warning says so.
         """
+        if features is None:
+            self._say_missing(
+                "features", "all documents share one prior, as in LDA that learns it"
+            )
         return super().fit(X, y, features=features, **side_data)
 
     def feature_effects(self) -> list[FeatureEffect]:

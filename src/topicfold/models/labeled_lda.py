@@ -90,6 +90,7 @@ class LabeledLDA(SidedLDA):
         labels : sequence of labels, of lists of labels, or a matrix of 0 and 1
             The labels of each document. Unknown are None, NaN, -1 and "", and rows of
             -1 of a matrix; an empty list says that a document has none of the labels.
+            If no document has a known label, it is LDA, and a warning says so.
         """
         given = y if labels is None else labels
         if given is None:

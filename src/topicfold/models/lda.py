@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import OuterSum
-from topicfold.core.parameters import level_of_caller
+from topicfold.core.parameters import level_of_caller, warn_caller
 from topicfold.core.typing import Array
 from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError, UnsettledWarning
@@ -285,9 +285,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()
-        for side in self.sides_:
-            if any(getattr(side, "topic_names_", ())):
-                self.topic_names_ = list(side.topic_names_)  # type: ignore[attr-defined]
+        named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
+        if named:
+            self.topic_names_ = list(max(reversed(named), key=any))
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         for side, _ in sides.of("prior"):
@@ -460,6 +460,13 @@ class SidedLDA(LDA):
         *("learning_decay", "learning_offset", "total_documents"),
     )
     algorithm, phi_step, batch_size = "cvb0", None, None
+
+    def _say_missing(self, keyword: str, instead: str) -> None:
+        """Warn that a fit has no data of the model's own side, and what it is then."""
+        warn_caller(
+            f"{type(self).__name__} was fitted without {keyword}, so {instead}. Give "
+            f"fit(X, {keyword}=...)."
+        )
 
     @property
     def partial_fit(self) -> Any:  # type: ignore[override]

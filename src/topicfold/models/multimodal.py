@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.models.lda import SidedLDA
@@ -70,7 +71,8 @@ class MultimodalLDA(SidedLDA):
         Parameters
         ----------
         X : dict of str to matrix, sequence of matrices, or one matrix
-            Counts of the same documents, row by row.
+            Counts of the same documents, row by row. One alone makes it LDA, and a
+            warning says so.
         """
         first, *others = self._named(X, fitting=True).items()
         weights = self._weights([name for name, _ in (first, *others)])
@@ -81,6 +83,11 @@ class MultimodalLDA(SidedLDA):
         if sides or data:
             self._fit_sided(counts, y, sides, data)
         else:
+            warn_caller(
+                f"{type(self).__name__} was fitted without a second matrix, so it is "
+                "LDA of the first. Give fit({name: matrix, ...}), all of the same "
+                "documents."
+            )
             super().fit(counts, y)
         self.group_names_ = [first[0], *(name for name, _ in others)]
         self.first_weight_ = weights[first[0]]
@@ -155,9 +162,10 @@ class MultimodalLDA(SidedLDA):
         super()._check_loaded()
         if not hasattr(self, "components_"):
             return
-        others = [s.name for s in self.sides_ if isinstance(s, OtherCounts)]
+        sides = getattr(self, "sides_", [])  # one matrix alone has none
+        others = [s.name for s in sides if isinstance(s, OtherCounts)]
         names, weight = self.group_names_, self.first_weight_
-        if not is_text(names) or (self.sides_ and names[1:] != others):
+        if not is_text(names) or (sides and names[1:] != others):
             raise ValueError("group_names_ are not those of its sides")
         if not isinstance(weight, float) or not 0 < weight < np.inf:
             raise ValueError(f"first_weight_ is {weight!r}")

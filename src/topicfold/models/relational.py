@@ -17,7 +17,7 @@ from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.models.supervised import choose_weight
 from topicfold.sides.base import Side
-from topicfold.sides.links import Links
+from topicfold.sides.links import Links, read_links
 
 # Weights that `fit` tries, in mean lengths of a document.
 WEIGHTS = 0.01, 0.03, 0.1, 0.3
@@ -97,7 +97,7 @@ class RelationalLDA(SidedLDA):
         links : array of shape (n_links, 2), sparse matrix, networkx graph or None
             Pairs of rows of X, with weights in a third column if you like, or a matrix
             (documents × documents). Links have no direction. Without any, the topics
-            are those of LDA, and nothing is predicted.
+            are those of LDA, nothing is predicted, and a warning says so.
         """
         return super().fit(X, y, links=links, **side_data)
 
@@ -106,8 +106,13 @@ class RelationalLDA(SidedLDA):
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []
-        if side_data.get("links") is None:
-            side_data = {**side_data, "links": np.zeros((0, 2), int)}
+        given = side_data.get("links")
+        links = read_links(() if given is None else given, counts.shape[0])
+        side_data = {**side_data, "links": links}
+        if not links.nnz:
+            self._say_missing(
+                "links", "its topics are those of LDA and it predicts no link"
+            )
         elif self.weight is None:
             choose_weight(self, counts, side_data, WEIGHTS, "held_out_ranks_")
         super()._fit_with_sides(counts, side_data)

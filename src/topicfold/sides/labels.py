@@ -135,13 +135,24 @@ class Labels(Side):
                 f"{len(self.classes_):,} labels make {n_topics:,} topics. Give fewer "
                 f"topics_per_label or n_background: {MOST_TOPICS:,} are the most."
             )
+        if len(self.classes_) == 0:
+            warn_caller(
+                "The model was fitted without a known label of any document, so it is "
+                f"LDA with n_background={self.n_background}. Give fit(X, labels=...)."
+            )
         self.topic_names_ = self.names()
         return n_topics
 
     def names(self) -> list[str]:
-        """Return names of the topics: labels, then the background."""
+        """Return names of the topics: labels, then the background.
+
+        The background is called another name where that of a label is the same.
+        """
         own = _numbered(map(str, self.classes_), self.topics_per_label)
-        return own + _numbered(["background"], self.n_background)
+        shared, taken = "background", set(own)
+        while taken & set(_numbered([shared], self.n_background)):
+            shared = f"shared {shared}"
+        return own + _numbered([shared], self.n_background)
 
     def start(self, topics: Array, context: SideContext) -> Array:
         """All topics start near the corpus: the first pass makes them of the labels."""

@@ -169,17 +169,9 @@ class Links(Side):
                 "documents from their words. suggest_links says what they may be "
                 "linked to."
             )
-        # The package of graphs is large, and only links need it.
-        from topicfold.graph.build import check_graph
-
         self._check_parameters()
         size = context.n_documents
-        _check_ends(data, size)
-        try:
-            graph = check_graph(data, size)
-        except DataError as error:
-            told = re.sub(r"(?<!networkx )\bgraph\b", "links", str(error))
-            raise DataError(told) from error
+        graph = read_links(data, size)
         self.weight_ = (
             USUAL_WEIGHT * float(context.lengths.mean())
             if self.weight is None
@@ -407,6 +399,22 @@ def _logistic(
         if np.abs(step).max() <= SETTLED:
             break
     return coef, information
+
+
+def read_links(data: Any, n_documents: int) -> sparse.csr_array:
+    """Return links as a symmetric matrix; say what is wrong, and log what is dropped.
+
+    Links that were read before are read again without a word.
+    """
+    # The package of graphs is large, and only links need it.
+    from topicfold.graph.build import check_graph
+
+    _check_ends(data, n_documents)
+    try:
+        return check_graph(data, n_documents, edges="links")
+    except DataError as error:
+        told = re.sub(r"(?<!networkx )\bgraph\b", "links", str(error))
+        raise DataError(told) from error
 
 
 def _check_ends(data: Any, n_documents: int) -> None:
