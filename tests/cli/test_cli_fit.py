@@ -216,7 +216,7 @@ def test_empty_documents_are_one_warning(cli, small, tmp_path):
     file.write_text("red fox\n\nblue sea\n")
     result = cli("fit", file, "-o", tmp_path / "m", *small)
     assert result.exit_code == 0
-    assert result.stderr.startswith("warning: 1 of 3 documents have no word")
+    assert result.stderr.startswith("warning: 1 of 3 documents has no word")
     assert result.stderr.count("\n") == 1
 
 

@@ -235,9 +235,9 @@ def test_rank_above_the_matrix_gives_zero_dimensions():
 
 
 def test_an_empty_document_is_the_zero_vector(ragged):
-    with pytest.warns(EmptyDocumentWarning, match="3 of 40 .* coordinates are zero"):
+    with pytest.warns(EmptyDocumentWarning, match="3 of 40 .* get the zero vector"):
         model = LSI(3).fit(ragged)
-    with pytest.warns(EmptyDocumentWarning, match="coordinates are zero"):
+    with pytest.warns(EmptyDocumentWarning, match="get the zero vector"):
         Z = model.transform(ragged)
     assert (Z[[0, 17, 39]] == 0).all()
     before = model.singular_values_

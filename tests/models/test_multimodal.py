@@ -76,7 +76,7 @@ def test_documents_of_one_language_alone_are_not_called_empty(languages):
     MultimodalLDA(4, **FEW).fit({"en": english, "de": both["de"]})
     german = both["de"].tolil()
     german[3] = 0
-    with pytest.warns(EmptyDocumentWarning, match="1 of 300 documents have no word"):
+    with pytest.warns(EmptyDocumentWarning, match="1 of 300 documents has no word"):
         MultimodalLDA(4, **FEW).fit({"en": english, "de": german.tocsr()})
 
 

@@ -322,6 +322,8 @@ def test_tree_of_few_topics(n_topics):
         (np.array(["2001-01-05", "2001-02-01"], "datetime64[D]"), "2001-01-05", None),
         (np.array(["2001-01", "2004-06"], "datetime64[M]"), "2001-01", "2004-06"),
         (np.array(["1801-01", "2004-06"], "datetime64[M]"), "1800", "2000"),
+        (np.array(["0001", "2020"], "datetime64[Y]"), "0000", "2000"),
+        (np.array(["0001-03", "0001-05"], "datetime64[M]"), "0001-03", "0001-05"),
         (np.array(["2001-01-01T03", "2001-01-01T23"], "datetime64[s]"), None, None),
     ],
     ids=[
@@ -332,6 +334,8 @@ def test_tree_of_few_topics(n_topics):
         "days",
         "months",
         "centuries",
+        "from-the-year-1",
+        "in-the-year-1",
         "hours",
     ],
 )

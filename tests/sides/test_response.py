@@ -146,7 +146,7 @@ def test_empty_documents_have_a_prediction():
     X, y = corpus("real")
     X = X.tolil()
     X[0] = 0
-    with pytest.warns(UserWarning, match="have no word"):
+    with pytest.warns(UserWarning, match="1 of .* has no word .*; it gets"):
         model = fitted("real", X.tocsr(), y)
     assert np.isfinite(model.sides_[0].predict(model.doc_topics_)).all()
 

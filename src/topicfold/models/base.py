@@ -732,11 +732,19 @@ def warn_empty(X: sparse.csr_matrix) -> None:
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(empty) and X.shape[0] > 0 and not _said_in_search():
         warnings.warn(
-            f"{len(empty)} of {X.shape[0]} documents have no word (first: row "
-            f"{empty[0]}); they get the uniform topic mixture.",
+            told_empty(empty.tolist(), X.shape[0], "uniform topic mixture"),
             EmptyDocumentWarning,
             stacklevel=level_of_caller(),
         )
+
+
+def told_empty(empty: Sequence[int], n_documents: int, instead: str) -> str:
+    """Return the sentence about documents that have no word, and what they get."""
+    if len(empty) == 1:
+        told = f"has no word (row {empty[0]}); it gets"
+    else:
+        told = f"have no word (first: row {empty[0]}); they get"
+    return f"{len(empty)} of {n_documents} documents {told} the {instead}."
 
 
 def warn_of_spare_topics(topics: Array, tokens: Array) -> None:

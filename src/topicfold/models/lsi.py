@@ -35,7 +35,7 @@ from topicfold.lsi.svd import (
     truncated_svd,
 )
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
-from topicfold.models.base import check_counts, save_fitted
+from topicfold.models.base import check_counts, save_fitted, told_empty
 
 
 class LSI(
@@ -393,8 +393,7 @@ def _check_documents(
     empty = np.flatnonzero(np.diff(counts.indptr) == 0)
     if len(empty):
         warnings.warn(
-            f"{len(empty)} of {counts.shape[0]} documents have no word (first: row "
-            f"{empty[0]}); their coordinates are zero.",
+            told_empty(empty.tolist(), counts.shape[0], "zero vector"),
             EmptyDocumentWarning,
             stacklevel=3,
         )

@@ -19,7 +19,7 @@ _MOST_TOPICS = 16
 _SCALE = 255
 MAX_PERIODS = 60
 # Calendar units from fine to coarse, and how much of the ISO date names one.
-_UNITS = (("h", 13), ("D", 10), ("M", 7), ("Y", 4))
+_UNITS = ("h", "D", "M", "Y")
 
 
 def typical_documents(data: TopicData) -> NDArray[np.int64]:
@@ -140,17 +140,18 @@ def find_periods(data: TopicData) -> Periods | None:
 
 
 def _by_calendar(times: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    for unit, _ in _UNITS:
-        numbers = times.astype(f"datetime64[{unit}]").astype(np.int64)
+    for unit in _UNITS:
+        # Years are counted from 0, so that centuries begin where people have them.
+        first = 1970 if unit == "Y" else 0
+        numbers = times.astype(f"datetime64[{unit}]").astype(np.int64) + first
         span = int(numbers.max() - numbers.min()) + 1
         if span <= MAX_PERIODS:
             break
     step = 1 if span <= MAX_PERIODS else int(_round_step(span / (MAX_PERIODS - 1)))
     codes = numbers // step - int(numbers.min()) // step
     starts = (np.arange(int(codes.max()) + 1) + int(numbers.min()) // step) * step
-    dates = np.datetime_as_string(starts.astype(f"datetime64[{unit}]"))
-    letters = dict(_UNITS)[unit]
-    return [str(date)[:letters].replace("T", " ") for date in dates], codes
+    dates = np.datetime_as_string((starts - first).astype(f"datetime64[{unit}]"))
+    return [str(date).replace("T", " ") for date in dates], codes
 
 
 def _by_number(times: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
