@@ -413,8 +413,8 @@ def test_output_has_names(name, corpus):
     assert isinstance(out, pd.DataFrame)
     assert out.columns.tolist() == model.get_feature_names_out().tolist()
     kind = type(model).__name__.lower()
-    named = getattr(model, "topic_names_", None)  # labels are names
-    assert out.columns[0] == (named[0] if named else f"{kind}0")
+    first = getattr(model, "topic_names_", [""])[0]  # labels are names
+    assert out.columns[0] == (first or f"{kind}0")
     assert len(out.columns) == len(model.components_)
 
 
