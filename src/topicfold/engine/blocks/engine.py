@@ -239,7 +239,7 @@ class BlockedEngine(BlocksEngine):
         ]
         self._words = None
         words, loglik, n_updates = self._blocks.reduce(
-            _evaluate_block, args, (weights, asked)
+            _evaluate_block, args, (weights, asked._replace(documents=None))
         )
         self._words = words
         if updated is not None:
