@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize
 import topicfold
 from topicfold import TopicClassifier
 from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.models import few_labels
 from topicfold.models.classifier import default_topics
 from topicfold.models.few_labels import (
     RECIPES,
@@ -339,3 +340,14 @@ def test_abstain_is_a_number(corpus):
     X, _, given = corpus
     with pytest.raises(DataError, match="abstain='much' is no probability"):
         TopicClassifier(abstain="much").fit(X, given)
+
+
+def test_the_recipe_that_is_right_most_often_is_chosen():
+    """Not the one that is least sure: log-loss decides between equals only."""
+    codes = np.array([0, 0, 1, 1])
+    sure = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [9.0, 0.0]])
+    mild = np.array([[2.0, 0.0], [0.0, 0.1], [0.0, 2.0], [0.1, 0.0]])
+    milder = np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 2.0], [0.1, 0.0]])
+    assert few_labels.log_loss(mild, codes) < few_labels.log_loss(sure, codes)
+    assert few_labels._best([mild, sure], codes) == 1
+    assert few_labels._best([sure, milder], codes) == 1

@@ -222,11 +222,13 @@ class CrossFit:
 def choose_recipe(
     recipes: tuple[Recipe, ...], views: Views, codes: Codes, parts: Codes
 ) -> tuple[Recipe, CrossFit | None]:
-    """Return the recipe with the least log-loss on labels that its rules did not see.
+    """Return the recipe that is right most often on labels its rules did not see.
 
-    `parts` deals the labelled documents. The cross-fit returned is honest about the
-    choice too: the recipe that classifies a part is chosen without that part. None,
-    and the first recipe, if no class has two labels.
+    Of several the one with the least log-loss; log-loss alone favours recipes without
+    self-training, which are less sure. `parts` deals the labelled documents. The
+    cross-fit returned is honest about the choice too: the recipe that classifies a
+    part is chosen without that part. None, and the first recipe, if no class has two
+    labels.
     """
     n_classes = int(codes.max()) + 1
     found = [_hidden_values(recipe, views, codes, parts) for recipe in recipes]
@@ -234,16 +236,23 @@ def choose_recipe(
     if not told.any():
         return recipes[0], None
     rows, own = np.flatnonzero(told), codes[told]
-    losses = [log_loss(values[told], own) for values in found]
+    found = [values[told] for values in found]
     honest = np.empty((len(rows), n_classes))
     for part in np.unique(parts[told]):
         hidden = parts[told] == part
         best = 0
         if not hidden.all():
             seen = ~hidden
-            best = int(np.argmin([log_loss(v[told][seen], own[seen]) for v in found]))
-        honest[hidden] = found[best][told][hidden]
-    return recipes[int(np.argmin(losses))], CrossFit(rows, own, honest)
+            best = _best([values[seen] for values in found], own[seen])
+        honest[hidden] = found[best][hidden]
+    return recipes[_best(found, own)], CrossFit(rows, own, honest)
+
+
+def _best(found: list[Array], codes: Codes) -> int:
+    """Return whose decision values are right most often, then least surprised."""
+    wrong = [int((values.argmax(axis=1) != codes).sum()) for values in found]
+    losses = [log_loss(values, codes) for values in found]
+    return min(range(len(found)), key=lambda i: (wrong[i], losses[i]))
 
 
 def _hidden_values(recipe: Recipe, views: Views, codes: Codes, parts: Codes) -> Array:
