@@ -63,6 +63,46 @@ def test_rows_by_number(X, blocks, rows):
     assert (blocks[rows] != expected).nnz == 0
 
 
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_joined_columns_answer_like_a_csr_matrix(X, blocks, in_blocks, tmp_path):
+    more = sparse.csr_matrix(X[::-1, :7] * 2.0)
+    more.eliminate_zeros()
+    expected = sparse.hstack([X * 0.5, more], format="csr")
+    if in_blocks:
+        more = BlockMatrix.write(tmp_path / "more", more, block_size=6)
+    joined = blocks.join(more, 0.5)
+    assert joined.shape == expected.shape
+    assert joined.nnz == expected.nnz
+    np.testing.assert_array_equal(joined.indptr, expected.indptr)
+    for axis in (0, 1):
+        found, sums = joined.sum(axis=axis), np.asarray(expected.sum(axis=axis))
+        np.testing.assert_allclose(found, sums.ravel(), rtol=1e-6)
+    np.testing.assert_array_equal(joined.document_frequencies, expected.getnnz(axis=0))
+    stacked = sparse.vstack([joined.block(b) for b in range(joined.n_blocks)])
+    np.testing.assert_allclose(stacked.toarray(), expected.toarray(), rtol=1e-6)
+    rows = [3, len(joined) - 1, 0, 3]
+    np.testing.assert_allclose(
+        joined[rows].toarray(), expected[rows].toarray(), rtol=1e-6
+    )
+    sizes = [joined.block(b).nnz for b in range(joined.n_blocks)]
+    np.testing.assert_array_equal(joined.block_nnz, sizes)
+
+
+def test_no_more_rows_than_those_of_a_block_are_joined_at_a_time(blocks):
+    asked = []
+
+    class Watched(sparse.csr_matrix):
+        def __getitem__(self, rows):
+            part = sparse.csr_matrix(self)[rows]
+            asked.append(part.shape[0])
+            return part
+
+    joined = blocks.join(Watched(np.ones((103, 2))))
+    model = PLSA(3, init="random", max_iter=2, tol=0.0, random_state=0).fit(joined)
+    assert model.components_.shape == (3, 42)
+    assert set(asked) == set(blocks.block_rows.tolist())
+
+
 def test_rows_outside_are_an_error(blocks):
     with pytest.raises(IndexError, match="0 to 102"):
         blocks[[103]]

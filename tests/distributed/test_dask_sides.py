@@ -4,10 +4,11 @@
 import numpy as np
 import pytest
 import sides_support as support
+from sklearn.base import clone
 
-from topicfold import LDA
+from topicfold import LDA, PLSA, MultimodalLDA
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.sides import Authors
+from topicfold.sides import Authors, OtherCounts
 
 pytest.importorskip("distributed")
 from topicfold.engine.dask import distribute
@@ -26,3 +27,31 @@ def test_fits_have_the_bits_of_local_blocks(client, tmp_path):
         there = LDA(4, **options).fit(distribute(blocks), **given)
         np.testing.assert_array_equal(there.components_, local.components_)
         np.testing.assert_array_equal(there.doc_topics_, local.doc_topics_)
+
+
+def test_other_counts_are_joined_on_the_workers(client, tmp_path):
+    X, *_ = support.planted()
+    blocks = BlockMatrix.write(tmp_path / "left", X[:, :30], block_size=50)
+    more = X[:, 30:]
+    others = BlockMatrix.write(tmp_path / "right", more, block_size=35)
+    for kind in (LDA, PLSA):
+        options = {"max_iter": 3, "tol": 0.0, "random_state": 0}
+        model = kind(4, sides=[OtherCounts("right", weight=2.0)], **options)
+        local = clone(model).fit(blocks, right=more)
+        corpus = distribute(blocks)
+        for right in (more, others, distribute(others)):
+            there = clone(model).fit(corpus, right=right)
+            np.testing.assert_array_equal(there.doc_topics_, local.doc_topics_)
+            other, expected = there.sides_[0].components_, local.sides_[0].components_
+            np.testing.assert_array_equal(other, expected)
+            found = there.transform(corpus, right=right)
+            np.testing.assert_array_equal(found, local.transform(blocks, right=more))
+
+
+def test_weighted_matrices_are_fitted_on_the_workers(client, tmp_path):
+    X, *_ = support.planted()
+    blocks = BlockMatrix.write(tmp_path / "left", X[:, :30], block_size=50)
+    model = MultimodalLDA(4, weights=[0.5, 2.0], max_iter=3, tol=0.0, random_state=0)
+    local = clone(model).fit([blocks, X[:, 30:]])
+    there = clone(model).fit([distribute(blocks), X[:, 30:]])
+    np.testing.assert_array_equal(there.doc_topics_, local.doc_topics_)

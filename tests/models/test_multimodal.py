@@ -9,6 +9,8 @@ from sides_support import planted
 import topicfold
 from topicfold import LDA, MultimodalLDA
 from topicfold.corpus import Corpus
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.corpus.disk_corpus import DiskCorpus
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
@@ -177,3 +179,24 @@ def test_one_matrix_has_words_too(named):
     with pytest.warns(DataWarning, match="without a second matrix"):
         model = MultimodalLDA(4, **FEW).fit({"en": named["en"]})
     assert list(model.top_words()) == list(model.group_components_) == ["en"]
+
+
+@pytest.mark.parametrize("weights", [None, {"en": 0.5, "de": 2.0}])
+def test_matrices_in_blocks_are_fitted_as_in_memory(languages, weights, tmp_path):
+    both, _ = languages
+    english = BlockMatrix.write(tmp_path / "en", both["en"], block_size=70)
+    german = BlockMatrix.write(tmp_path / "de", both["de"], block_size=110)
+    files = [file.path for file in english.files]
+    whole = MultimodalLDA(4, weights=weights, **FEW).fit(both)
+    named = DiskCorpus(english, [f"en{w}" for w in range(english.shape[1])])
+    pairs = (english, both["de"]), (english, german), (named, german), (files, german)
+    for first, second in pairs:
+        given = {"en": first, "de": second}
+        parts = MultimodalLDA(4, weights=weights, **FEW).fit(given)
+        np.testing.assert_allclose(parts.doc_topics_, whole.doc_topics_, atol=1e-8)
+        for name, topics in whole.group_components_.items():
+            np.testing.assert_allclose(parts.group_components_[name], topics, atol=1e-8)
+        found, expected = parts.transform(given), whole.transform(both)
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+    german_alone = whole.transform({"de": both["de"]})
+    np.testing.assert_allclose(parts.transform({"de": german}), german_alone, atol=1e-8)

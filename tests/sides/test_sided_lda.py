@@ -6,6 +6,7 @@ import pytest
 import sides_support as support
 from engine_reference import left_out
 from scipy import sparse
+from sklearn.base import clone
 
 import topicfold
 from topicfold import LDA, PLSA
@@ -198,6 +199,53 @@ def test_blocks_give_what_the_whole_gives(corpus, tmp_path):
     options = {**given(X), "sides": [Authors()]}
     whole, parts = (LDA(**options).fit(where, authors=names) for where in (X, blocks))
     np.testing.assert_allclose(parts.doc_topics_, whole.doc_topics_, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [LDA, PLSA])
+@pytest.mark.parametrize("init", ["random", "documents", "given"])
+def test_other_counts_join_blocks_as_they_join_a_matrix(corpus, tmp_path, kind, init):
+    X, *_ = corpus
+    left, right, tags = X[:, :30], X[:, 30:50].tolil(), X[:, 50:]
+    right[5] = 0
+    right = right.tocsr()
+    blocks = BlockMatrix.write(tmp_path / "left", left, block_size=50)
+    others = BlockMatrix.write(tmp_path / "right", right, block_size=35)
+    sides = [OtherCounts("right", weight=1.5), OtherCounts("tags")]
+    init = start_of(left) if init == "given" else init
+    model = kind(4, sides=sides, init=init, **FEW)
+    whole = clone(model).fit(left, right=right, tags=tags)
+    parts = clone(model).fit(blocks, right=right, tags=tags)
+    both = clone(model).fit(blocks, right=others, tags=tags)
+    memory = clone(model).fit(left, right=others, tags=tags)
+    np.testing.assert_array_equal(memory.doc_topics_, whole.doc_topics_)
+    np.testing.assert_allclose(parts.doc_topics_, whole.doc_topics_, atol=1e-8)
+    np.testing.assert_array_equal(both.doc_topics_, parts.doc_topics_)
+    for one, other in zip(parts.sides_, whole.sides_, strict=True):
+        np.testing.assert_allclose(one.components_, other.components_, atol=1e-8)
+    expected = whole.transform(left, right=right)
+    for given_right in (right, others):
+        found = parts.transform(blocks, right=given_right)
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_other_counts_of_blocks_have_as_many_rows_and_the_same_words(corpus, tmp_path):
+    X, *_ = corpus
+    blocks = BlockMatrix.write(tmp_path / "left", X[:, :30], block_size=50)
+    words = [f"tag{n}" for n in range(30)]
+    others = BlockMatrix.write(tmp_path / "right", X[:, 30:], vocabulary=words)
+    few = BlockMatrix.write(tmp_path / "few", X[:-1, 30:])
+    model = LDA(4, sides=[OtherCounts("right")], **FEW)
+    for wrong in (X[:-1, 30:], few):
+        with pytest.raises(DataError, match="right has 119 rows, but X has 120 doc"):
+            model.fit(blocks, right=wrong)
+    model.fit(blocks, right=others)
+    assert model.sides_[0].feature_names_in_.tolist() == words
+    for wrong in (X[:-1, 30:], few):
+        with pytest.raises(DataError, match="right has 119 rows, but X has 120 doc"):
+            model.transform(blocks, right=wrong)
+    turned = BlockMatrix.write(tmp_path / "turned", X[:, 30:], vocabulary=words[::-1])
+    with pytest.raises(DataError, match="tag29"):
+        model.transform(blocks, right=turned)
 
 
 def test_evidence_counts_in_transform_only_if_it_is_given(corpus):

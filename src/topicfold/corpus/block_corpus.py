@@ -146,6 +146,18 @@ class BlockCorpus(ABC):
         stacked = self._take(chosen)
         return stacked if (back[1:] > back[:-1]).all() else stacked[back]
 
+    def join(self, more: Any, weight: float = 1.0) -> BlockCorpus:
+        """Return the corpus times `weight`, with the columns of `more` after its own.
+
+        `more` has as many rows, in memory or in blocks; rows of it are joined to a
+        block when the block is read.
+        """
+        return JoinedBlocks(self, more, weight)
+
+    def __mul__(self, weight: float) -> BlockCorpus:
+        """Return the corpus with other weights of its tokens."""
+        return self.join(sparse.csr_matrix((len(self), 0)), weight)
+
     def batches(self, size: int, rng: np.random.RandomState) -> Iterator[Any]:
         """Yield mini-batches of about `size` documents that cover all once.
 
@@ -169,6 +181,50 @@ class BlockCorpus(ABC):
     def _batch(self, chosen: list[tuple[int, Rows]]) -> Any:
         """Return rows of several blocks as something that an engine takes."""
         return self._take(chosen)
+
+
+class JoinedBlocks(BlockCorpus):
+    """A corpus with more columns (`BlockCorpus.join`), of which nothing is stored."""
+
+    def __init__(self, corpus: BlockCorpus, more: Any, weight: float) -> None:
+        self._corpus, self._more, self._weight = corpus, more, weight
+        self.dtype, self.storage = corpus.dtype, corpus.storage
+        self.keep_bytes = corpus.keep_bytes
+        self.vocabulary = None if more.shape[1] else corpus.vocabulary
+        self.block_rows = corpus.block_rows
+        ends = more.indptr[corpus.offsets].astype(np.int64)
+        self.block_nnz = corpus.block_nnz + np.diff(ends)
+        if isinstance(more, BlockCorpus):
+            frequencies = more.document_frequencies
+        else:
+            frequencies = np.bincount(more.indices, minlength=more.shape[1])
+        totals = np.asarray(more.sum(axis=0, dtype=np.float64)).ravel()
+        self.document_frequencies = np.r_[corpus.document_frequencies, frequencies]
+        self.term_totals = np.r_[weight * corpus.term_totals, totals]
+
+    def block(self, number: int) -> sparse.csr_matrix:
+        """Return a block with all its columns."""
+        own = self._corpus.block(number)  # type: ignore[attr-defined]
+        rows = slice(*self.offsets[number : number + 2])
+        return join_rows(own, self._weight, self._more[rows])
+
+    def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
+        nnz = np.diff(self._corpus.indptr) + np.diff(self._more.indptr)
+        sums = np.asarray(self._more.sum(axis=1, dtype=np.float64)).ravel()
+        return nnz, self._weight * self._corpus.sum(axis=1) + sums
+
+    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
+        rows = np.concatenate([self.offsets[b] + own for b, own in chosen])
+        return join_rows(self._corpus._take(chosen), self._weight, self._more[rows])
+
+
+def join_rows(
+    block: sparse.csr_matrix, weight: float, more: sparse.csr_matrix
+) -> sparse.csr_matrix:
+    """Return rows times `weight` with more columns, in the type of `block`."""
+    parts = [block if weight == 1.0 else block * weight, more]
+    joined = sparse.hstack(parts, format="csr", dtype=block.dtype)
+    return sparse.csr_matrix(joined)
 
 
 class Tally:

@@ -819,16 +819,7 @@ def check_blocks(
     if not allowed:
         refuse_blocks(X, type(estimator).__name__)
     words = None if reset else getattr(estimator, "feature_names_in_", None)
-    if isinstance(X, BlockCorpus):
-        corpus = X
-    elif hasattr(X, "__dask_graph__"):
-        from topicfold.engine.dask import distribute
-
-        corpus = distribute(X, vocabulary=None if words is None else list(words))
-    else:
-        from topicfold.corpus.blocks import BlockMatrix
-
-        corpus = BlockMatrix.from_files(X)
+    corpus = as_blocks(X, words)
     with _names_aside(estimator) as names:
         validate_data(estimator, corpus, reset=reset, skip_check_array=True)
     if reset:
@@ -838,6 +829,19 @@ def check_blocks(
     elif names is not None and corpus.vocabulary is not None:
         check_words(names, corpus.vocabulary, type(estimator).__name__)
     return corpus
+
+
+def as_blocks(X: Any, words: Any = None) -> BlockCorpus:
+    """Return what `arrives_in_blocks` as a corpus; `words` are those of the model."""
+    if isinstance(X, BlockCorpus):
+        return X
+    if hasattr(X, "__dask_graph__"):
+        from topicfold.engine.dask import distribute
+
+        return distribute(X, vocabulary=None if words is None else list(words))
+    from topicfold.corpus.blocks import BlockMatrix
+
+    return BlockMatrix.from_files(X)
 
 
 @contextmanager

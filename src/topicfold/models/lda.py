@@ -274,7 +274,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 n_jobs=self.n_jobs,
                 allowed=sides.allowed(),
             ),
-            self._start_of(joined, groups, self._init("neighbors")),
+            self._start_of(counts, joined, groups, self._init("neighbors")),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             sides=sides,

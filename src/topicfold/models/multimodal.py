@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.models.base import arrives_in_blocks, as_blocks
 from topicfold.models.lda import SidedLDA
 from topicfold.sides.base import Side, is_text
 from topicfold.sides.matrices import OtherCounts
@@ -71,8 +72,8 @@ class MultimodalLDA(SidedLDA):
         Parameters
         ----------
         X : dict of str to matrix, sequence of matrices, or one matrix
-            Counts of the same documents, row by row. One alone makes it LDA, and a
-            warning says so.
+            Counts of the same documents, row by row, in memory or in blocks. One alone
+            makes it LDA, and a warning says so.
         """
         first, *others = self._named(X, fitting=True).items()
         weights = self._weights([name for name, _ in (first, *others)])
@@ -122,7 +123,8 @@ class MultimodalLDA(SidedLDA):
             n_documents = known.shape[0] if hasattr(known, "shape") else len(known)
             first = sparse.csr_matrix((n_documents, self.n_features_in_))
         else:
-            first = _times(first, self.first_weight_)
+            words = getattr(self, "feature_names_in_", None)
+            first = _times(first, self.first_weight_, words)
         return super().transform(first, **named, **side_data)
 
     def top_words(self, n: int = 10) -> dict[str, list[list[str]]]:
@@ -222,10 +224,12 @@ class MultimodalLDA(SidedLDA):
         return {name: float(value) for name, value in found.items()}
 
 
-def _times(X: Any, weight: float) -> Any:
+def _times(X: Any, weight: float, words: Any = None) -> Any:
     """Return a matrix, data frame or corpus with other weights of its tokens."""
     if weight == 1.0:
         return X
+    if arrives_in_blocks(X):
+        return as_blocks(X, words) * weight
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):
         return replace(X, counts=X.counts * weight)
     return X * weight if hasattr(X, "shape") else np.asarray(X) * weight

@@ -114,7 +114,7 @@ class PLSA(SidedModel, StreamedModel):
         joined, groups = self._joined(counts, sides)
         algorithm = SidedLda(
             self._engine(joined),
-            self._start_of(joined, groups, self.init),
+            self._start_of(counts, joined, groups, self.init),
             np.zeros(self._size),
             0.0,
             sides=sides,

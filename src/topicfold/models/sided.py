@@ -25,7 +25,6 @@ from topicfold.models.base import (
     warn_empty,
 )
 from topicfold.sides.base import Side, SideContext
-from topicfold.sides.places import check_place
 from topicfold.sides.together import SideData, check_together
 
 AnySide = TypeVar("AnySide", bound=Side)
@@ -213,13 +212,11 @@ class SidedModel(LearnedModel):
 
     def _joined(self, counts: Any, sides: SideData) -> tuple[Any, list[ColumnGroup]]:
         """Return X with the columns that sides bring, and the groups of columns."""
-        if isinstance(counts, BlockCorpus):
-            check_place(sides.sides, "blocks")
         size = counts.shape[1]
         groups = [ColumnGroup(slice(0, size), self._eta_of(counts))]
         parts = [counts]
         for side, data in sides.of("counts"):
-            part = side.counts(data, sides.context).astype(counts.dtype)
+            part = _columns_of(side, data, sides.context, counts)
             prior = getattr(side, "topic_word_prior", None)
             eta = self._eta_of(part) if prior is None else float(prior)
             columns = slice(size, size + part.shape[1])
@@ -228,11 +225,13 @@ class SidedModel(LearnedModel):
             size = columns.stop
         if len(parts) == 1:
             return counts, groups
-        joined = sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+        joined = _side_by_side(parts)
         warn_empty(joined)
         return joined, groups
 
-    def _start_of(self, joined: Any, groups: list[ColumnGroup], init: Any) -> Array:
+    def _start_of(
+        self, counts: Any, joined: Any, groups: list[ColumnGroup], init: Any
+    ) -> Array:
         """Return where topics start; a given start is that of the columns of X.
 
         Other columns then start alike in all topics, which leaves the first pass to X.
@@ -241,8 +240,8 @@ class SidedModel(LearnedModel):
         if isinstance(init, str) or len(groups) == 1:
             return initial_topics(joined, self._size, init, rng)
         first = groups[0].columns.stop
-        start = initial_topics(joined[:, :first], self._size, init, rng)
-        others = np.asarray(joined[:, first:].sum(axis=0)).ravel()
+        start = initial_topics(counts, self._size, init, rng)
+        others = np.asarray(joined.sum(axis=0)).ravel()[first:]
         return np.hstack([start, np.tile(others.astype(start.dtype), (self._size, 1))])
 
     def _settle_sides(
@@ -272,8 +271,6 @@ class SidedModel(LearnedModel):
         used = [side for side in sides if side.keyword in given]
         if not used:
             return self._mixtures(X)
-        if isinstance(X, BlockCorpus):
-            check_place(used, "blocks")
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
@@ -281,10 +278,10 @@ class SidedModel(LearnedModel):
         known = SideData(used, data, context)
         parts, topics = [X], [self.components_]
         for side, own in known.of("counts"):
-            parts.append(side.counts(own, context).astype(X.dtype))
+            parts.append(_columns_of(side, own, context, X))
             topics.append(side.components_)  # type: ignore[attr-defined]
         if len(parts) > 1:
-            X = sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+            X = _side_by_side(parts)
         return mixtures_with_sides(
             X,
             np.hstack(topics),
@@ -310,6 +307,26 @@ class SidedModel(LearnedModel):
                         param=side.keyword, alias=later
                     )
         return request
+
+
+def _columns_of(side: Side, data: Any, context: SideContext, X: Any) -> Any:
+    """Return the counts of a side as they are joined to X: in blocks only if X is."""
+    part = side.counts(data, context)
+    if isinstance(part, BlockCorpus):
+        if isinstance(X, BlockCorpus):
+            return part
+        part = part[:]
+    return part.astype(X.dtype)
+
+
+def _side_by_side(parts: Sequence[Any]) -> Any:
+    """Return the columns of X and of others as one matrix, or as one in blocks."""
+    joined, *others = parts
+    if not isinstance(joined, BlockCorpus):
+        return sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+    for part in others:
+        joined = joined.join(part)
+    return joined
 
 
 def _check_keywords(

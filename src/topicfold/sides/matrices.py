@@ -17,6 +17,7 @@ from topicfold.core.counts import (
     simplex_problems,
 )
 from topicfold.core.ranking import best_places
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
 
@@ -31,9 +32,10 @@ class OtherCounts(Side):
 
     Data
     ----
-    `name` : {array-like, sparse matrix} of shape (n_documents, n_columns)
-        The counts. Columns of a data frame and words of a
-        :class:`~topicfold.corpus.Corpus` are kept.
+    `name` : {array-like, sparse matrix, BlockMatrix} of shape (n_documents, n_columns)
+        The counts. Where X is in blocks, rows are joined to each block as it is read,
+        and the counts may be in memory or in blocks of any size. Columns of a data
+        frame and words of a :class:`~topicfold.corpus.Corpus` are kept.
 
     Parameters
     ----------
@@ -79,29 +81,22 @@ class OtherCounts(Side):
         """The name."""
         return self.name
 
-    def check(self, data: Any, context: SideContext) -> sparse.csr_matrix:
+    def check(self, data: Any, context: SideContext) -> Any:
         """Return clean counts, not yet weighted."""
         if not np.isfinite(self.weight) or self.weight <= 0:
             raise DataError(
                 f"the weight of {self.name!r} is {self.weight!r}; it must be above 0."
             )
         words, data = _words_and_counts(data)
-        if sparse.issparse(data):
-            check_structure(data, self.name)
-        try:
-            counts = sparse.csr_matrix(data, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{self.name} is no matrix of counts ({error}). Give a sparse matrix "
-                "or an array (documents × columns)."
-            ) from error
+        in_blocks = isinstance(data, BlockCorpus)  # they are checked when they are read
+        counts = data if in_blocks else self._matrix(data)
         if counts.shape[0] != context.n_documents:
             raise DataError(
                 f"{self.name} has {counts.shape[0]} rows, but X has "
                 f"{context.n_documents} documents. Give one row for each document, in "
                 "the order of X; a row of zeros where there is nothing."
             )
-        found = bad_values(counts)
+        found = "" if in_blocks else bad_values(counts)
         if found:
             raise DataError(f"{self.name} has {found}. Give counts, none below zero.")
         if context.fitting:
@@ -118,9 +113,21 @@ class OtherCounts(Side):
         names = getattr(self, "feature_names_in_", None)
         if words is not None and names is not None:
             check_words(names, words, "the model", self.name)
-        return canonical(counts)
+        return counts if in_blocks else canonical(counts)
 
-    def counts(self, data: sparse.csr_matrix, context: SideContext) -> Any:
+    def _matrix(self, data: Any) -> sparse.csr_matrix:
+        """Return data in memory as a CSR matrix, values not yet checked."""
+        if sparse.issparse(data):
+            check_structure(data, self.name)
+        try:
+            return sparse.csr_matrix(data, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"{self.name} is no matrix of counts ({error}). Give a sparse matrix "
+                "or an array (documents × columns)."
+            ) from error
+
+    def counts(self, data: Any, context: SideContext) -> Any:
         """Return the counts times the weight."""
         return data * self.weight
 
@@ -154,4 +161,6 @@ def _words_and_counts(data: Any) -> tuple[Any, Any]:
     """Return the names of columns, None if there are none, and the counts."""
     if hasattr(data, "counts") and hasattr(data, "vocabulary"):
         return data.vocabulary, data.counts
+    if isinstance(data, BlockCorpus):
+        return data.vocabulary, data
     return _get_feature_names(data), data

@@ -35,7 +35,6 @@ _NOT_KEPT = (
 _ONE_STEP = "says itself how counts become topics: leave phi_step out"
 _ONE_PLACE = "needs a corpus that fits on the GPU as a whole: use device='cpu'"
 REFUSED = {
-    ("counts", "blocks"): "is joined to X in memory: give X as one matrix",
     ("evidence", "streamed"): _ONE_PLACE,
     ("prior", "streamed"): _ONE_PLACE,
     ("mask", "streamed"): _ONE_PLACE,

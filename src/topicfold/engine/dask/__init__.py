@@ -36,6 +36,7 @@ from topicfold.engine.dask.tasks import (
     count_terms,
     describe_all,
     gather,
+    join_arrays,
     on_this_machine,
     read_in_rows,
     refuse,
@@ -108,6 +109,8 @@ class DaskBlocks(BlockCorpus):
     `blocks` are futures of CSR matrices; all workers see the folder `storage`.
     """
 
+    _joined_files: Sequence[StoredBlock] = ()
+
     def __init__(
         self,
         client: Any,
@@ -176,6 +179,24 @@ class DaskBlocks(BlockCorpus):
     def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
         parts = gather(self.client, self._selected(chosen))
         return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
+
+    def join(self, more: Any, weight: float = 1.0) -> DaskBlocks:
+        """See `BlockCorpus`: rows go to the workers by way of the storage, once."""
+        args, files = [], []
+        bounds = zip(self.offsets[:-1], self.offsets[1:], strict=True)
+        for block, (first, end) in zip(self.blocks, bounds, strict=True):
+            rows = more[first:end]
+            arrays = rows.data, rows.indices, rows.indptr
+            sent, held = self.broadcast(arrays)
+            args.append((join_arrays, block, (weight, rows.shape), sent))
+            files += held
+        joined = copy.copy(self)
+        vars(joined).pop("_rows_known", None)
+        joined._joined_files = files  # held, for a lost block is made again from them
+        joined.vocabulary = None if more.shape[1] else self.vocabulary
+        blocks = submit_all(self.client, call, args)
+        joined._hold(blocks, describe_all(self.client, blocks))
+        return joined
 
     def _selected(self, chosen: list[tuple[int, Rows]]) -> list[Any]:
         args = [(self.blocks[block], rows) for block, rows in chosen]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import Rows, clean_block
+from topicfold.corpus.block_corpus import Rows, clean_block, join_rows
 from topicfold.corpus.blocks import BlockFile
 from topicfold.engine.blocks.executor import FAN_IN, Statistics, add_statistics
 from topicfold.engine.blocks.store import share_block
@@ -110,6 +110,13 @@ def call(
 ) -> Any:
     """Visit one block."""
     return function(block, *own, *received(shared))
+
+
+def join_arrays(
+    block: sparse.csr_matrix, weight: float, shape: tuple[int, int], *arrays: Any
+) -> sparse.csr_matrix:
+    """Join the rows of a CSR matrix, given by its arrays, to a block."""
+    return join_rows(block, weight, sparse.csr_matrix(arrays, shape))
 
 
 class Sent(NamedTuple):
