@@ -29,7 +29,9 @@ from topicfold.exceptions import DataError
 
 PREDICT = available_methods("predict")
 CLUSTER = available_methods("cluster")
-EMBED = [m for m in available_methods() if m not in PREDICT + CLUSTER]
+# Models of authors, languages, features and links, which these experiments have not.
+OF_SIDES = ["ATM", "PLTM", "DMR", "RTM"]
+EMBED = [m for m in available_methods() if m not in PREDICT + CLUSTER + OF_SIDES]
 MODULES = [
     f"benchmarks.papers.experiments.{name}"
     for name in (

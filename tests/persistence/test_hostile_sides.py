@@ -92,7 +92,10 @@ def test_sides_that_are_none_are_refused(models, tmp_path, sides):
 
 @pytest.mark.parametrize(
     ("attribute", "value"),
-    [("objective_history_", 3), ("edits_", [1]), ("topic_names_", [1, 2, 3])],
+    [
+        *(("objective_history_", 3), ("objective_history_", None)),
+        *(("edits_", [1]), ("topic_names_", [1, 2, 3])),
+    ],
 )
 def test_lists_of_other_things_are_refused(tmp_path, attribute, value):
     model = fitted("plsa")

@@ -383,7 +383,9 @@ class TopicModel(
                 problems.append(f"{name} is {value!r}, not a positive number")
         kinds = {"objective_history_": Real, "topic_names_": str, "edits_": dict}
         for name, kind in kinds.items():
-            values = getattr(self, name, None) or []
+            values = getattr(self, name, [])
+            if values is None and name == "topic_names_":
+                continue
             if not isinstance(values, list) or any(
                 not isinstance(value, kind) for value in values
             ):
