@@ -433,6 +433,8 @@ def measure_scale(n_documents, threads):
 def _scale_lines(rows):
     """Return the table of drawn corpora, with a line through the last two sizes."""
     rows = sorted(_pick(rows, part="scale"), key=lambda row: row["documents"])
+    if not rows:
+        return []
     names = ["documents", "fit seconds", "seconds of 10,000 predictions"]
     names += ["CPU seconds", "peak MiB", "accuracy"]
     lines = ["", "## Many documents", ""]
@@ -610,6 +612,10 @@ each size by test documents; negative: ahead.
 """
 
 
+BEFORE = """`TopicClassifier`, and what is made of it below, measured while its recipe
+was still chosen by the least log-loss (see the table of choices)"""
+
+
 def _cells(part, method):
     scores = part["methods"].get(method, {}).get("scores", {})
     return [scores.get(str(size), [float("nan")])[0] for size in SIZES]
@@ -638,9 +644,15 @@ def page(rows):
         )
         cells = [name, documents, classes, *cells, f"**{_slashed(ours)}**", behind]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += _inductive_lines(report) + _estimate_lines(rows) + _weight_lines(report)
+    before = sorted({row["corpus"] for row in rows if row.get("chosen_by")})
+    if before:
+        lines += ["", f"{BEFORE}: {', '.join(before)}."]
+    lines += _inductive_lines(report) + _estimate_lines(rows)
+    if _pick(rows, part="weights"):
+        lines += _weight_lines(report)
     for part in ("hard", "active", "permuted"):
-        lines += _other_lines(part, _pick(rows, part=part))
+        if own := _pick(rows, part=part):
+            lines += _other_lines(part, own)
     lines += _choice_lines(_pick(rows, part="choices")) + _scale_lines(rows)
     return "\n".join(lines) + "\n"
 
@@ -704,7 +716,7 @@ def _other_lines(part, rows):
     """Return the table of a part whose methods tell different things."""
     lines = ["", f"## {PARTS[part].capitalize()}", ""]
     known = {"part", "corpus", "size", "draw", "method", "task", "model"}
-    known |= {"seconds", "documents", "classes"}
+    known |= {"seconds", "documents", "classes", "chosen_by"}
     told = list(dict.fromkeys(k for row in rows for k in row if k not in known))
     lines += [
         f"| corpus | method | {' | '.join(told)} |",
