@@ -155,7 +155,7 @@ def run_round(
                 batch = next(queue, None)
                 if batch is None:
                     break
-                child = _Child(*batch, Path(work))
+                child = _Child(*batch, Path(work), end)
                 running[child.pid] = child
             if not running:
                 return findings
@@ -163,8 +163,8 @@ def run_round(
                 if child.poll(findings):
                     del running[child.pid]
                     rest = child.rest()
-                    if rest:
-                        other = _Child(*rest, Path(work))
+                    if rest and time.monotonic() < end:
+                        other = _Child(*rest, Path(work), end)
                         running[other.pid] = other
             time.sleep(0.005)
 
@@ -188,10 +188,13 @@ def _batches(targets: list[Target], most: int | None, first: int) -> Any:
 
 
 class _Child:
-    """A forked process that tries the inputs ``start..stop`` of one target."""
+    """A forked process that tries inputs ``start..stop`` of one target until `end`."""
 
-    def __init__(self, target: Target, start: int, stop: int, work: Path) -> None:
+    def __init__(
+        self, target: Target, start: int, stop: int, work: Path, end: float
+    ) -> None:
         self.target, self.start, self.stop = target, start, stop
+        self.end = end
         self.shared = mmap.mmap(-1, 16)  # the input it is at, and since when
         self._mark(start)
         self.reader, writer = os.pipe()
@@ -225,6 +228,8 @@ class _Child:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with tempfile.TemporaryDirectory(dir=work) as folder:
             for seed in range(self.start, self.stop):
+                if time.monotonic() >= self.end:
+                    break
                 self._mark(seed)
                 kind, word = try_input(self.target, Path(folder), seed)
                 line = json.dumps(
