@@ -361,19 +361,19 @@ def measure_choices(data, draw, **_):
             TopicClassifier(random_state=draw).fit(X, visible_labels(y, known))
         recipes, views, codes, parts = chosen.call_args.args
         names = np.unique(y[known])
-        accuracies, wrong, losses = [], [], []
+        accuracies, hidden = [], []
         for recipe in recipes:
             values = few_labels._hidden_values(recipe, views, codes, parts)
             told = np.isfinite(values).all(axis=1)
-            wrong.append(int((values[told].argmax(axis=1) != codes[told]).sum()))
-            losses.append(few_labels.log_loss(values[told], codes[told]))
+            hidden.append(values[told])
             features, seen = recipe.of(views)
             rule = few_labels.teach(features, codes, seen.graph)
             found = few_labels.judged(rule, features, codes, len(names), seen)[0]
             accuracies.append(protocol.accuracy(names[found.argmax(axis=1)], known))
             yield recipe.text, draw, {"accuracy": accuracies[-1]}, size
-        by_right = min(range(len(recipes)), key=lambda i: (wrong[i], losses[i]))
+        by_right = few_labels._best(hidden, codes[told])
         yield "right most often", draw, {"accuracy": accuracies[by_right]}, size
+        losses = [few_labels.log_loss(values, codes[told]) for values in hidden]
         by_loss = int(np.argmin(losses))
         yield "least log-loss", draw, {"accuracy": accuracies[by_loss]}, size
 
