@@ -9,7 +9,7 @@ import pytest
 from topicfold import compare
 from topicfold.choosing.measuring import ScoreFile
 from topicfold.cli.edit import read_edits
-from topicfold.cli.inputs import read_links, read_seeds
+from topicfold.cli.handed_in import read_links, read_seeds
 from topicfold.cli.label import with_answers
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError

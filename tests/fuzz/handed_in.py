@@ -13,7 +13,7 @@ import topicfold
 from topicfold import corpus as tf_corpus
 from topicfold.choosing.measuring import ScoreFile
 from topicfold.cli.edit import read_edits
-from topicfold.cli.inputs import read_links, read_seeds
+from topicfold.cli.handed_in import read_links, read_seeds
 from topicfold.cli.label import with_answers
 from topicfold.cli.sides import SideOptions
 from topicfold.editing import apply_edits

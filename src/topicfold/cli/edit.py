@@ -12,6 +12,7 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import counted
+from topicfold.cli.handed_in import file_text
 from topicfold.cli.inputs import count_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
 
@@ -121,7 +122,7 @@ def edit(
 def read_edits(path: Path) -> list[dict[str, Any]]:
     """Read a file of edits, as the report exports it."""
     try:
-        content = json.loads(inputs.file_text(path))
+        content = json.loads(file_text(path))
     except (ValueError, RecursionError) as error:
         raise CommandError(f"{path} is not JSON ({error}).") from error
     if not isinstance(content, dict) or content.get("format") != EDITS_FORMAT:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import handed_in, inputs
 from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.sides import SideOptions, count_languages, explain_seeds
@@ -158,7 +158,7 @@ def fit(
         model = "seeded" if seeds is not None else sides.model_name()
     entry = find_model(model)
     _check_known(entry, sides, seeds)
-    wanted = None if seeds is None else inputs.read_seeds(seeds)
+    wanted = None if seeds is None else handed_in.read_seeds(seeds)
     if report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
     estimator = make_model(
@@ -174,7 +174,7 @@ def fit(
             "n_neighbors": neighbors,
             "similarity": similarity,
             "weight": weight,
-            "graph": None if graph is None else inputs.read_links(graph),
+            "graph": None if graph is None else handed_in.read_links(graph),
             "seeds": wanted,
         },
     )

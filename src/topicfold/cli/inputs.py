@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -542,86 +541,6 @@ def fitted_folder(
     if not documents or size > _MOST_TEXT:
         known = {k: v for k, v in known.items() if k not in ("texts", "counts")}
     return ModelFolder(model=model, languages=languages, **known)
-
-
-def file_text(path: Path) -> str:
-    """Return the text of a small file that a flag names, its lines ended by one sign.
-
-    It is UTF-8, or else Western European, which is said.
-    """
-    from topicfold.corpus.lines import read_whole
-
-    try:
-        text, guessed = read_whole(path)
-    except DataError as error:
-        problem = str(error).partition(". ")[0]
-        raise CommandError(f"{problem}. Save it as text in UTF-8.") from error
-    if guessed:
-        tell("note", f"{path} is not UTF-8; read as Western European (cp1252)")
-    return text
-
-
-def read_links(path: Path, flag: str = "--graph") -> Any:
-    """Read the links that a flag names."""
-    import numpy as np
-
-    from topicfold.corpus.folder import links_of
-
-    if not path.is_file():
-        raise CommandError(
-            f"there is no file {path}. {flag} names a file of links: two document "
-            "numbers per line, from 0, and a weight if you like."
-        )
-    links = links_of(file_text(path), path)
-    if not len(links):
-        raise CommandError(f"{path} has no links.")
-    if len(links) == links.shape[1]:  # never to be taken for a matrix of all documents
-        links = np.vstack([links, links[-1]])
-    return links
-
-
-def read_seeds(path: Path) -> dict[str, list[str]]:
-    """Read seed words: a line for each topic, ``name: word, word``, or JSON."""
-    if not path.is_file():
-        raise CommandError(
-            f"there is no file {path}. --seeds names a file with a line for each "
-            "topic, such as space: orbit, launch, moon."
-        )
-    text = file_text(path)
-    if text.lstrip().startswith("{"):
-        return _json_seeds(path, text)
-    seeds: dict[str, list[str]] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        name, _, rest = line.partition(":")
-        words = [word.strip().lower() for word in rest.split(",") if word.strip()]
-        if not words or name.strip() in seeds:
-            problem = "comes twice" if words else "has no words"
-            raise CommandError(
-                f"{path}, line {number}: the topic {name.strip()!r} {problem}. Write "
-                "its name, a colon and words separated by commas."
-            )
-        seeds[name.strip()] = words
-    if not seeds:
-        raise CommandError(f"{path} has no seed words.")
-    return seeds
-
-
-def _json_seeds(path: Path, text: str) -> dict[str, list[str]]:
-    """Return the seed words of ``{"space": ["orbit", "moon"]}``."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise CommandError(f"{path} is not valid JSON: {error}.") from None
-    for name, words in found.items():
-        right = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        if not right or not words:
-            raise CommandError(
-                f'{path}: the topic {name!r} needs a list of words, such as ["orbit", '
-                '"moon"].'
-            )
-    return {name: [word.lower() for word in words] for name, words in found.items()}
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import counted, show_fact, stdout_console, working
+from topicfold.cli.handed_in import file_text
 from topicfold.cli.messages import CommandError
 from topicfold.core.tables import printable
 from topicfold.exceptions import DataError
@@ -110,7 +111,7 @@ def with_answers(
     if not file.exists():
         return known
     place = {name: number for number, name in enumerate(names)}
-    rows = csv.reader(io.StringIO(inputs.file_text(file)), strict=True)
+    rows = csv.reader(io.StringIO(file_text(file)), strict=True)
     try:
         head, *answers = [row for row in rows if row] or [[]]
     except csv.Error as error:
@@ -143,7 +144,7 @@ def _append(file: Path, name: str, answer: str) -> None:
     """Save one answer at the end of the file, which is there whole at any time."""
     from topicfold.persistence.atomic import write_atomically
 
-    old = inputs.file_text(file).rstrip("\n") if file.exists() else ",".join(_HEAD)
+    old = file_text(file).rstrip("\n") if file.exists() else ",".join(_HEAD)
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerow((name, answer))
     content = f"{old}\n{stream.getvalue()}".encode()

@@ -128,7 +128,7 @@ class SideOptions:
                 name: _numbers(extra[name]) or extra[name] for name in self.features
             }
         if self.links is not None:
-            from topicfold.cli.inputs import read_links
+            from topicfold.cli.handed_in import read_links
 
             found["links"] = read_links(self.links, "--links")
         if self.label_topics:
