@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.jit import kernel
+from topicfold.core.jit import kernel, part
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
@@ -436,19 +436,24 @@ def normalize_shares(start, stop, counts, n_topics, out):
             out[i, k] = 0.0
 
 
+@part
+def _sum_neighbors(i, indptr, indices, weights, theta, row):
+    """Write ``Σ_j W_ij θ_j``."""
+    n_topics = theta.shape[1]
+    for k in range(n_topics):
+        row[k] = 0.0
+    for e in range(indptr[i], indptr[i + 1]):
+        w = weights[e]
+        other = theta[indices[e]]
+        for k in range(n_topics):
+            row[k] += w * other[k]
+
+
 @kernel
 def neighbor_sums(start, stop, indptr, indices, weights, theta, out):
     """Write ``W @ theta``."""
-    n_topics = theta.shape[1]
     for i in range(start, stop):
-        row = out[i]
-        for k in range(n_topics):
-            row[k] = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            w = weights[e]
-            other = theta[indices[e]]
-            for k in range(n_topics):
-                row[k] += w * other[k]
+        _sum_neighbors(i, indptr, indices, weights, theta, out[i])
 
 
 @kernel
@@ -468,13 +473,7 @@ def smooth_rows(start, stop, indptr, indices, weights, degrees, theta, steps, ou
             continue
         keep = theta.dtype.type(1.0 - steps[i])
         scale = theta.dtype.type(steps[i] / degrees[i])
-        for k in range(n_topics):
-            row[k] = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            w = weights[e]
-            other = theta[indices[e]]
-            for k in range(n_topics):
-                row[k] += w * other[k]
+        _sum_neighbors(i, indptr, indices, weights, theta, row)
         for k in range(n_topics):
             row[k] = keep * own[k] + scale * row[k]
 
