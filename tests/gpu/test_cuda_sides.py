@@ -85,3 +85,16 @@ def test_fits_agree_with_the_cpu(name):
     np.testing.assert_allclose(
         there.transform(X, **new), here.transform(X, **new), atol=1e-5
     )
+
+
+def test_joined_blocks_agree_with_the_cpu(tmp_path):
+    X, *_ = support.planted()
+    left = BlockMatrix.write(tmp_path / "left", X[:, :30], block_size=70)
+    right = BlockMatrix.write(tmp_path / "right", X[:, 30:], block_size=110)
+    sides, data = [OtherCounts("right")], {"right": right}
+    here, there = (_fitted(device, sides, left, data) for device in ("cpu", "cuda"))
+    np.testing.assert_allclose(there.components_, here.components_, atol=1e-6)
+    np.testing.assert_allclose(there.doc_topics_, here.doc_topics_, atol=1e-6)
+    np.testing.assert_allclose(
+        there.transform(left, **data), here.transform(left, **data), atol=1e-5
+    )
