@@ -317,7 +317,7 @@ def _use_data(path: Path) -> None:
 
 
 def _mm_by_scipy(path: Path) -> Any:
-    matrix = scipy.io.mmread(path)
+    matrix = scipy.io.mmread(path, spmatrix=False)
     return _matrix_digest(matrix)
 
 
