@@ -230,9 +230,8 @@ def test_far_islands_do_not_squeeze_the_rest():
     assert np.ptp(moved[:, 0]) < 40
 
 
-def test_many_documents_are_compared_by_their_topics(monkeypatch):
-    monkeypatch.setattr(layout, "MOST_EXACT", 100)
-    monkeypatch.setattr(layout, "_MOST_COMPARED", 80)
+def test_many_documents_are_compared_with_a_sample(monkeypatch):
+    monkeypatch.setattr(layout, "MOST_COMPARED", 300)
     theta = np.random.default_rng(0).dirichlet([0.1] * 8, size=600)
     theta[0] = 1 / 8
     roots = np.sqrt(theta).astype(np.float32)

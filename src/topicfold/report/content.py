@@ -58,8 +58,8 @@ def page_content(
     coherence: Sequence[float] | None,
     max_documents: int,
     seed: int,
-    against: TopicData | None = None,
-    start: str = "",
+    against: TopicData | None,
+    start: str,
 ) -> tuple[dict[str, Any], NDArray[np.int64], NDArray[np.int64]]:
     """Return the page without texts, the documents shown and the typical ones."""
     typical = typical_documents(data)

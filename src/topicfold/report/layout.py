@@ -14,11 +14,10 @@ _LEAST_DOCUMENTS = 3 * N_NEIGHBORS
 _N_EPOCHS = 100
 _N_PUSHES = 4
 _RATE = 1.0
-_BLOCK = 256
-# More documents are compared only with those that share a large topic.
-MOST_EXACT = 10_000
-_MOST_COMPARED = 3_000
-_LARGE_TOPICS = 2
+# More documents than this move for half as long.
+_MANY = 20_000
+# Neighbours are looked for among so many documents, at most.
+MOST_COMPARED = 30_000
 # Cells of the grid on which islands are found, and the water left between them.
 _GRID = 160
 _WATER = 2
@@ -39,8 +38,8 @@ def map_documents(
 
     Notes
     -----
-    Time O(D² K) for exact neighbours of up to 10,000 documents; of more, a document is
-    compared with up to 3,000 of every topic that is among its two largest. Memory O(D).
+    Time O(D² K) for the neighbours of up to 30,000 documents; of more, each is compared
+    with a random sample of 30,000. Memory O(D K).
 
     References
     ----------
@@ -57,7 +56,7 @@ def map_documents(
         start = 10.0 * (doc_topics.astype(np.float64) @ (map_topics(topics) - 0.5))
     positions = _apart(start)
     neighbors = nearest_documents(roots, N_NEIGHBORS)
-    n_epochs = _N_EPOCHS if len(roots) <= 2 * MOST_EXACT else _N_EPOCHS // 2
+    n_epochs = _N_EPOCHS if len(roots) <= _MANY else _N_EPOCHS // 2
     pull_together(positions, neighbors, n_epochs, _N_PUSHES, _RATE)
     return _fit_square(_pull_in_islands(positions))
 
@@ -77,45 +76,18 @@ def map_topics(topics: NDArray[Any]) -> NDArray[np.float64]:
 
 def nearest_documents(roots: NDArray[np.float32], n_nearest: int) -> NDArray[np.int64]:
     """Return the nearest rows of every row by scalar product, best first."""
-    neighbors = np.zeros((len(roots), n_nearest), dtype=np.int64)
-    scores = np.full((len(roots), n_nearest), -1.0, dtype=np.float32)
-    everything = np.arange(len(roots))
-    if len(roots) <= MOST_EXACT:
-        _compare(roots, everything, everything, neighbors, scores)
-        return neighbors
-    rng = np.random.default_rng(0)
-    n_large = min(_LARGE_TOPICS, roots.shape[1])
-    large = np.argpartition(-roots, n_large - 1, axis=1)[:, :n_large]
-    for topic in range(roots.shape[1]):
-        members = np.flatnonzero((large == topic).any(axis=1))
-        others = members
-        if len(members) > _MOST_COMPARED:
-            others = np.sort(rng.choice(members, _MOST_COMPARED, replace=False))
-        _compare(roots, members, others, neighbors, scores)
-    # A topic of a few documents does not have enough: anybody will do.
-    lacking = np.flatnonzero(scores[:, -1] < 0)
-    some = np.sort(rng.choice(everything, _MOST_COMPARED, replace=False))
-    _compare(roots, lacking, some, neighbors, scores)
-    return neighbors
+    from sklearn.neighbors import NearestNeighbors
 
-
-def _compare(
-    roots: NDArray[np.float32],
-    rows: NDArray[np.int64],
-    others: NDArray[np.int64],
-    neighbors: NDArray[np.int64],
-    scores: NDArray[np.float32],
-) -> None:
-    """Take the best of `others` into the neighbours of `rows`, in place."""
-    from topicfold.report.layout_kernels import keep_best
-
-    compared = roots[others]
-    products = np.empty((_BLOCK, len(others)), dtype=np.float32)
-    for first in range(0, len(rows), _BLOCK):
-        part = rows[first : first + _BLOCK]
-        # One buffer for all blocks: memory that is new to the process is slow.
-        np.matmul(roots[part], compared.T, out=products[: len(part)])
-        keep_best(products[: len(part)], part, others, neighbors, scores)
+    rows = np.arange(len(roots))
+    others = rows
+    if len(rows) > MOST_COMPARED:
+        others = np.random.default_rng(0).choice(rows, MOST_COMPARED, replace=False)
+    # All rows have length 1: the nearest have the largest product.
+    search = NearestNeighbors(n_neighbors=n_nearest + 1, algorithm="brute")
+    found = others[search.fit(roots[others]).kneighbors(roots, return_distance=False)]
+    left_out = found == rows[:, None]
+    left_out[~left_out.any(axis=1), -1] = True  # a row that is not among the others
+    return found[~left_out].reshape(len(rows), n_nearest)
 
 
 def topic_anchors(

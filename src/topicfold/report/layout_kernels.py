@@ -1,43 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels of the map: nearest documents, and the moves that bring them together."""
+"""The kernel of the map: the moves that bring near documents together."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from topicfold.core.jit import kernel
-
-
-@kernel
-def keep_best(scores, rows, others, out_neighbors, out_scores):
-    """Take the highest scores of every row into its neighbours, best first.
-
-    ``scores[i, j]`` is that of documents ``rows[i]`` and ``others[j]``; a document is
-    not its own neighbour, and nobody is twice. Equal scores are in the order met: for
-    one call equivalent to a stable ``argsort`` of the negated scores. Free places have
-    a score below 0.
-    """
-    n_rows, n_columns = scores.shape
-    last = out_neighbors.shape[1] - 1
-    for i in range(n_rows):
-        row = rows[i]
-        for column in range(n_columns):
-            score = scores[i, column]
-            if score <= out_scores[row, last] or others[column] == row:
-                continue
-            known = False
-            for place in range(last + 1):
-                if out_scores[row, place] >= 0.0:
-                    known |= out_neighbors[row, place] == others[column]
-            if known:
-                continue
-            place = last
-            while place > 0 and out_scores[row, place - 1] < score:
-                out_scores[row, place] = out_scores[row, place - 1]
-                out_neighbors[row, place] = out_neighbors[row, place - 1]
-                place -= 1
-            out_scores[row, place] = score
-            out_neighbors[row, place] = others[column]
 
 
 @kernel

@@ -33,19 +33,7 @@ _N_TRIED = 300
 _USUAL_SHARE = 0.7
 
 
-def write_report(
-    data: TopicData,
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    counts: Any = None,
-    coherence: Sequence[float] | None = None,
-    max_documents: int = MAX_DOCUMENTS,
-    size_limit: int = SIZE_LIMIT,
-    random_state: int = 0,
-    term_of: Callable[[str], str] | None = None,
-    against: TopicData | None = None,
-) -> Path:
+def write_report(data: TopicData, path: str | os.PathLike[str], **options: Any) -> Path:
     """Write the report: one HTML file that opens offline in any browser since 2023.
 
     Parameters
@@ -54,35 +42,13 @@ def write_report(
         The topics; the page has a view for all that is known of the documents.
     path : str or path
         The file; replaced whole, or left as it was if something fails.
-    title : str, optional
-        Title of the page; default: the model and its number of topics.
-    counts : sparse matrix of shape (n_documents, n_terms), optional
-        Counts of the documents, for the NPMI coherence of the topics. Without them
-        the words are counted in the texts, if there are any.
-    coherence : sequence of float, optional
-        Coherence of every topic, instead of NPMI.
-    max_documents : int, default=100000
-        Documents to show: the typical ones and a random sample if there are more.
-    size_limit : int, default=12000000
-        Bytes that the file should have at most; texts are cut accordingly.
-    random_state : int, default=0
-        Seed of the sample.
-    term_of : callable, optional
-        From a word in lower case to the term it counts as, such as its stem; to find
-        the words of the vocabulary in the texts.
-    against : TopicData, optional
-        Another model, best of the same documents: a view shows both side by side, the
-        topics matched, their words, and the documents that moved.
+    **options
+        Those of `report_html`: title, counts, against, max_documents, size_limit, …
 
     Returns
     -------
     Path
         The file written.
-
-    Notes
-    -----
-    What is left out or cut is said on the page. 20,000 documents and 50 topics take
-    a few seconds, 100,000 documents and 200 topics a minute, most of it for the map.
 
     Examples
     --------
@@ -92,17 +58,7 @@ def write_report(
     ...     write_report(data, f"{folder}/report.html").name
     'report.html'
     """
-    page = report_html(
-        data,
-        title=title,
-        counts=counts,
-        coherence=coherence,
-        max_documents=max_documents,
-        size_limit=size_limit,
-        random_state=random_state,
-        term_of=term_of,
-        against=against,
-    )
+    page = report_html(data, **options)
     file = Path(path)
     if file.is_dir():
         raise DataError(f"{file} is a folder. Give the name of a file, report.html.")
@@ -127,9 +83,43 @@ def report_html(
     against: TopicData | None = None,
     start: str = "",
 ) -> str:
-    """Return the report as one string; see `write_report`.
+    """Return the report as one string.
 
-    `start` names the view that it opens with, such as "map".
+    Parameters
+    ----------
+    data : TopicData
+        The topics; the page has a view for all that is known of the documents.
+    title : str, optional
+        Title of the page; default: the model and its number of topics.
+    counts : sparse matrix of shape (n_documents, n_terms), optional
+        Counts of the documents, for the NPMI coherence of the topics. Without them
+        the words are counted in the texts, if there are any.
+    coherence : sequence of float, optional
+        Coherence of every topic, instead of NPMI.
+    max_documents : int, default=100000
+        Documents to show: the typical ones and a random sample if there are more.
+    size_limit : int, default=12000000
+        Bytes that the file should have at most; texts are cut accordingly.
+    random_state : int, default=0
+        Seed of the sample.
+    term_of : callable, optional
+        From a word in lower case to the term it counts as, such as its stem; to find
+        the words of the vocabulary in the texts.
+    against : TopicData, optional
+        Another model, best of the same documents: a view shows both side by side, the
+        topics matched, their words, and the documents that moved.
+    start : str, default=""
+        The view that the page opens with, such as "map".
+
+    Returns
+    -------
+    str
+        The page. What is left out or cut is said on it.
+
+    Notes
+    -----
+    20,000 documents and 50 topics take a few seconds, 100,000 documents and 200 topics
+    a minute, most of it for the map.
 
     Examples
     --------

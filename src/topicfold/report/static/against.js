@@ -3,7 +3,7 @@
 
 import { count, h, percent, plural } from "./dom.js";
 import { section } from "./charts.js";
-import { documentItem, growing, topicLink } from "./lists.js";
+import { documentItem, growing, meter, topicLink } from "./lists.js";
 
 function otherTopic(against, topic) {
   return h("span", { class: "topic-link" }, h("span", { class: "chip plain" }, topic),
@@ -29,9 +29,7 @@ function likenessCell({ likeness: value, topic, near }) {
   if (value === null) {
     return h("td", { class: "note" }, `no counterpart; most like ${near[0]} ${topic === null ? "here" : "there"} (${near[1].toFixed(2)})`);
   }
-  const bar = h("span", { class: "meter" });
-  bar.style.setProperty("--share", percent(value, 0));
-  return h("td", { class: "likeness" }, h("span", { class: "note" }, value.toFixed(2)), bar);
+  return h("td", { class: "likeness" }, h("span", { class: "note" }, value.toFixed(2)), meter(value, "var(--accent)"));
 }
 
 function matchTable(report, against) {

@@ -3,7 +3,7 @@
 
 import { h, link, percent, plural } from "./dom.js";
 import { section } from "./charts.js";
-import { documentItem, growing, topicTable } from "./lists.js";
+import { documentItem, growing, shareOf, topicTable } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
 
 const MOST_CLASSES = 60;
@@ -70,8 +70,7 @@ export function showClass(report, box, name) {
   const places = [];
   for (let i = 0; i < documents.n; i += 1) if (documents.classes[i] === code + 1) places.push(i);
   const main = items[0].topic;
-  const share = (place) => report.mixture(place).find((item) => item.topic === main)?.share ?? 0;
-  const ranked = places.map((place) => ({ place, share: share(place) })).sort((a, b) => b.share - a.share);
+  const ranked = places.map((place) => ({ place, share: shareOf(report, place, main) })).sort((a, b) => b.share - a.share);
   box.append(h("div", { class: "detail-nav" }, h("a", { class: "back", href: "#classes" }, "All classes"),
     h("span", { class: "steps" },
       h("a", { class: "button small", href: link({ compare: `class ${name}`, with: "all" }) }, "Compare"),

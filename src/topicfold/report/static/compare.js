@@ -40,10 +40,8 @@ function groupsOf(report) {
 }
 
 function sideBar(share, most, color, side) {
-  const bar = h("span", { class: `side-bar ${side}` });
-  bar.style.setProperty("--share", `${(100 * share) / most}%`);
-  bar.style.setProperty("--topic", color);
-  return h("td", { class: `side ${side}` }, h("span", { class: "note" }, percent(share)), bar);
+  return h("td", { class: `side ${side}` }, h("span", { class: "note" }, percent(share)),
+    h("span", { class: `side-bar ${side}`, style: { "--share": `${(100 * share) / most}%`, "--topic": color } }));
 }
 
 export function showCompare(report, box, parameters) {

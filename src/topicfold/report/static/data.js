@@ -16,7 +16,7 @@ function fromBase64(text) {
   return bytes;
 }
 
-export async function unpack(packed) {
+async function unpack(packed) {
   const bytes = fromBase64(packed.data);
   const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const buffer = await new Response(plain).arrayBuffer();
@@ -24,42 +24,26 @@ export async function unpack(packed) {
   return new TYPES[packed.type](buffer);
 }
 
-async function unpackDocuments(packed, n) {
-  if (!packed) return null;
-  const names = ["rows", "x", "y", "ids", "leads", "lengths", "classes", "main"];
-  const parts = await Promise.all(names.map((name) => packed[name] && unpack(packed[name])));
-  const found = Object.fromEntries(names.map((name, place) => [name, parts[place]]));
-  const mixtures = packed.mixtures;
-  const [counts, topics, weights] = await Promise.all(
-    [mixtures.counts, mixtures.topics, mixtures.weights].map(unpack));
-  const starts = new Uint32Array(n + 1);
-  for (let d = 0; d < n; d += 1) starts[d + 1] = starts[d] + counts[d];
-  return { ...found, n, starts, topics, weights };
+// Unpack all that is packed in a part of the page.
+async function unpackAll(part) {
+  await Promise.all(Object.entries(part).map(async ([name, value]) => {
+    if (value?.type in TYPES || value?.type === "strings") part[name] = await unpack(value);
+    else if (value?.constructor === Object) await unpackAll(value);
+  }));
 }
 
-async function unpackSide(side) {
-  for (const name of ["rows", "values", "errors", "counts", "others", "sizes"]) {
-    if (side[name]) side[name] = await unpack(side[name]);
-  }
-  if (!side.counts) return;
-  side.starts = new Uint32Array(side.counts.length + 1);
-  side.counts.forEach((number, place) => { side.starts[place + 1] = side.starts[place] + number; });
+// Where every list begins, if there are so many items in each.
+function startsOf(counts) {
+  const starts = new Uint32Array(counts.length + 1);
+  counts.forEach((number, place) => { starts[place + 1] = starts[place] + number; });
+  return starts;
 }
 
 export async function loadReport() {
-  const page = JSON.parse(document.getElementById("report-data").textContent);
-  const [terms, frequencies, termTopics, termShares, documents] = await Promise.all([
-    unpack(page.terms.names), unpack(page.terms.frequencies),
-    unpack(page.terms.topics), unpack(page.terms.shares),
-    unpackDocuments(page.documents, page.counts.shown),
-  ]);
-  const more = [[page.classes, "mixtures"], [page.time, "shares"], [page.time, "values"],
-    [page.similarity, "values"], [page.against?.main && page.against, "main"]];
-  await Promise.all(more.map(async ([part, name]) => {
-    if (part) part[name] = await unpack(part[name]);
-  }));
-  await Promise.all(page.sides.map(unpackSide));
-  return new Report(page, terms, frequencies, termTopics, termShares, documents);
+  const { texts, ...page } = JSON.parse(document.getElementById("report-data").textContent);
+  await Promise.all([page, ...page.sides].map(unpackAll));
+  for (const side of page.sides) if (side.counts) side.starts = startsOf(side.counts);
+  return new Report(page, texts);
 }
 
 export const NO_TOPIC = 65535;
@@ -68,11 +52,16 @@ export function largerFirst(a, b) {
   return b.size - a.size || a.id - b.id;
 }
 
-export class Report {
-  constructor(page, terms, frequencies, termTopics, termShares, documents) {
-    Object.assign(this, { page, terms, frequencies, termTopics, termShares, documents });
-    this.waiting = null;
-    if (documents) this.placeOfRow = new Map(Array.from(documents.rows, (row, place) => [row, place]));
+class Report {
+  constructor(page, packedTexts) {
+    const { names: terms, frequencies, topics: termTopics, shares: termShares } = page.terms;
+    const { documents } = page;
+    Object.assign(this, { page, terms, frequencies, termTopics, termShares, documents, packedTexts });
+    if (documents) {
+      const { counts, topics, weights } = documents.mixtures;
+      Object.assign(documents, { n: counts.length, starts: startsOf(counts), topics, weights });
+      this.placeOfRow = new Map(Array.from(documents.rows, (row, place) => [row, place]));
+    }
     const used = new Map();
     for (const topic of [...page.topics].sort(largerFirst)) {
       // Topics of the same colour differ in their mark.
@@ -234,8 +223,7 @@ export class Report {
 
   // Texts are unpacked when first wanted.
   texts() {
-    if (!this.page.texts) return Promise.resolve(null);
-    this.waiting ??= unpack(this.page.texts);
+    this.waiting ??= this.packedTexts ? unpack(this.packedTexts) : Promise.resolve(null);
     return this.waiting;
   }
 }

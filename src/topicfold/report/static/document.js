@@ -25,11 +25,8 @@ function similar(report, place, n) {
 }
 
 function wordMark(report, part) {
-  const mark = h("mark", { class: "word", "data-topic": part.topic,
-    title: `Topic ${part.topic}: ${report.name(part.topic)}` }, part.text,
-  h("sub", { "aria-hidden": "true" }, part.topic));
-  mark.style.setProperty("--topic", topicColor(report.topics[part.topic]));
-  return mark;
+  return h("mark", { class: "word", "data-topic": part.topic, title: `Topic ${part.topic}: ${report.name(part.topic)}`,
+    style: { "--topic": topicColor(report.topics[part.topic]) } }, part.text, h("sub", { "aria-hidden": "true" }, part.topic));
 }
 
 function textBlock(report, place, box) {

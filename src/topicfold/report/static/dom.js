@@ -7,6 +7,7 @@ function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties || {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
     else if (name === "value" || name === "checked") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }

@@ -6,10 +6,12 @@ import { topicColor } from "./theme.js";
 
 // The number of a topic on its colour: the number tells it, the colour only helps.
 export function chip(report, topic) {
-  const mark = h("span", { class: "chip" }, topic);
-  mark.style.setProperty("--topic", topicColor(report.topics[topic]));
-  mark.dataset.topic = topic;
-  return mark;
+  return h("span", { class: "chip", "data-topic": topic, style: { "--topic": topicColor(report.topics[topic]) } }, topic);
+}
+
+// A bar of a share, in the colour of a topic.
+export function meter(share, color) {
+  return h("span", { class: "meter", style: { "--share": `${100 * share}%`, "--topic": color } });
 }
 
 export function topicLink(report, topic, note) {
@@ -20,13 +22,9 @@ export function topicLink(report, topic, note) {
 
 export function topicTable(report, items, heading) {
   const most = Math.max(...items.map((item) => item.share), 1e-9);
-  return h("ul", { class: "mixture", "aria-label": heading }, items.map((item) => {
-    const bar = h("span", { class: "meter" });
-    bar.style.setProperty("--share", `${(100 * item.share) / most}%`);
-    bar.style.setProperty("--topic", topicColor(report.topics[item.topic]));
-    return h("li", { "data-topic": item.topic },
-      topicLink(report, item.topic, item.text ?? percent(item.share)), bar);
-  }));
+  return h("ul", { class: "mixture", "aria-label": heading }, items.map((item) => h("li", { "data-topic": item.topic },
+    topicLink(report, item.topic, item.text ?? percent(item.share)),
+    meter(item.share / most, topicColor(report.topics[item.topic])))));
 }
 
 export function documentItem(report, place, note) {

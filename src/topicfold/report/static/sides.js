@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the model learned besides topics: mixtures of authors, effects, words, links.
 
-import { count, h, hideTip, link, percent, plural, s, short, showTip } from "./dom.js";
+import { count, h, link, percent, plural, s, short } from "./dom.js";
 import { topicColor } from "./theme.js";
-import { barChart, responsive, section } from "./charts.js";
+import { barChart, responsive, section, tipped } from "./charts.js";
 import { documentItem, growing, topicLink, topicTable } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
 
@@ -75,9 +75,7 @@ function effectChart(rows, width, { middle, describe }) {
       // A hollow dot: the interval has the line in it.
       s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color, stroke: row.color, ...(sure ? {} : { class: "unsure" }) }),
       s("text", { class: "bar-value", x: width - 4, y: y + 4, "text-anchor": "end" }, brief3(row.value)));
-    group.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines));
-    group.addEventListener("pointerleave", hideTip);
-    svg.append(group);
+    svg.append(tipped(group, () => lines));
   });
   return svg;
 }

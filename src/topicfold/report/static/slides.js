@@ -12,12 +12,9 @@ function words(report, topic) {
   const terms = report.topTerms(topic.id, 0.6, 18);
   const most = Math.max(...terms.map((term) => term.weight));
   const ink = inkOf(topicColor(topic), styleValue("--text"), styleValue("--surface"));
-  return h("p", { class: "slide-words" }, terms.map((term) => {
-    const word = h("span", { class: "term" }, term.name);
-    word.style.fontSize = `${(0.75 + 1.35 * Math.sqrt(term.weight / most)).toFixed(2)}em`;
-    word.style.color = ink;
-    return [word, " "];
-  }));
+  const size = (term) => `${(0.75 + 1.35 * Math.sqrt(term.weight / most)).toFixed(2)}em`;
+  return h("p", { class: "slide-words" }, terms.map((term) =>
+    [h("span", { class: "term", style: { "font-size": size(term), color: ink } }, term.name), " "]));
 }
 
 function topicSlide(report, topic) {

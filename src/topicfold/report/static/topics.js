@@ -5,7 +5,7 @@ import { h, link, percent, plural, select, short } from "./dom.js";
 import { topicColor } from "./theme.js";
 import { saveCsv } from "./files.js";
 import { barChart, lineChart, responsive, section } from "./charts.js";
-import { chip, documentList, shareOf, topicTable } from "./lists.js";
+import { chip, documentList, meter, shareOf, topicTable } from "./lists.js";
 import { largerFirst } from "./data.js";
 import { seedWords, sideBlocks } from "./sides.js";
 
@@ -24,15 +24,12 @@ function topicsCsv(report) {
 }
 
 function listItem(report, topic, most, chosen) {
-  const bar = h("span", { class: "meter" });
-  bar.style.setProperty("--share", `${(100 * topic.size) / most}%`);
-  bar.style.setProperty("--topic", topicColor(topic));
   return h("li", {}, h("a", { class: "topic-item", href: link({ topic: topic.id }),
     "aria-current": chosen ? "true" : null, "data-topic": topic.id },
   chip(report, topic.id),
   h("span", { class: "topic-name" }, report.name(topic.id)),
   h("span", { class: "topic-size" }, percent(topic.size)),
-  h("span", { class: "topic-words" }, termList(report, topic.id)), bar));
+  h("span", { class: "topic-words" }, termList(report, topic.id)), meter(topic.size / most, topicColor(topic))));
 }
 
 // Terms, each kept on one line: a term may be a phrase.
