@@ -25,7 +25,16 @@ import openpyxl
 import scipy.io
 from fuzz import handed_in
 from fuzz import mutations as m
-from fuzz.models import MODELS, MisreadError, fitted, small_corpus, use_model
+from fuzz.models import (
+    AUTHORS,
+    FEATURES,
+    LINKS,
+    MODELS,
+    MisreadError,
+    fitted,
+    small_corpus,
+    use_model,
+)
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
@@ -36,6 +45,7 @@ from topicfold.learn import Resume
 from topicfold.persistence.bundle import read_bundle, write_bundle
 from topicfold.report import report_html
 from topicfold.search import TopicIndex
+from topicfold.sides import Links, Seeds
 
 Spoil = Callable[[bytes, Random], bytes]
 
@@ -188,6 +198,16 @@ RESUMED: dict[str, Callable[[], Any]] = {
     "state-variational": lambda: topicfold.LDA(3, algorithm="variational"),
     "state-batches": lambda: topicfold.LDA(3, batch_size=5),
     "state-fstm": lambda: topicfold.FSTM(3),
+    "state-authors": lambda: topicfold.AuthorTopics(3),
+    "state-response": lambda: topicfold.SupervisedLDA(3, weight=1.0),
+    "state-features": lambda: topicfold.FeatureLDA(3),
+    "state-sides": lambda: topicfold.LDA(3, sides=[Seeds({"a": [0, 1]}), Links()]),
+}
+SIDE_DATA: dict[str, dict[str, Any]] = {
+    "state-authors": {"authors": AUTHORS},
+    "state-response": {"response": np.arange(12.0)},
+    "state-features": {"features": FEATURES},
+    "state-sides": {"links": LINKS},
 }
 
 
@@ -196,7 +216,7 @@ def _resume_fit(path: Path, max_iter: int) -> Any:
     model.set_params(max_iter=max_iter, random_state=0, tol=0, callbacks=[Resume(path)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(small_corpus().counts)
+        return model.fit(small_corpus().counts, **SIDE_DATA.get(path.name, {}))
 
 
 EDITS = [

@@ -3,10 +3,11 @@
 
 import numpy as np
 import pytest
+import sides_support as support
 from scipy import sparse
 
 import topicfold
-from topicfold import LDA, SeededLDA
+from topicfold import LDA, PLSA, SeededLDA
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.sides import Features, Seeds, SideContext
 
@@ -194,3 +195,11 @@ def test_a_topic_that_lost_its_seeds_is_named():
     X[:20, 8] = 1  # a seed word among the words of the other topic
     with pytest.warns(DataWarning, match="about something else: 'lost'. Give them"):
         SeededLDA(2, seeds={"kept": [0], "lost": [8]}, random_state=0).fit(X)
+
+
+def test_a_seed_that_vanishes_from_a_topic_without_priors_is_no_nan():
+    X, _, _ = support.planted()
+    side = Seeds({"a": [0, 1], "b": [5]})
+    model = PLSA(4, sides=[side], max_iter=30, tol=0, random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert np.isfinite(model.sides_[0].seed_shares_).all()

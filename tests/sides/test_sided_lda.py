@@ -353,3 +353,25 @@ def test_steps_beside_a_side_that_says_nothing_are_those_of_plsa(corpus, name):
     np.testing.assert_allclose(sided.doc_topics_, plain.doc_topics_, atol=1e-6)
     np.testing.assert_allclose(sided.components_, plain.components_, atol=1e-6)
     np.testing.assert_allclose(sided.objective_history_, plain.objective_history_)
+
+
+def test_a_phi_step_sees_the_counts_that_sides_have_shaped():
+    X, theta, _ = support.planted()
+    only = theta >= np.sort(theta, axis=1)[:, [-2]]
+    options = {"phi_step": OrthogonalPhi(), "max_iter": 30, "tol": 0, "random_state": 0}
+    plain = LDA(4, **options)
+    plain.doc_updates = 0  # with sides, documents move once per pass
+    plain.fit(X)
+    # A side that says nothing: LDA with the step.
+    silent = LDA(4, sides=[support.Only()], **options).fit(X, only=np.ones_like(only))
+    np.testing.assert_allclose(silent.components_, plain.components_, atol=1e-8)
+    np.testing.assert_allclose(silent.objective_history_, plain.objective_history_)
+    for side, data in (
+        (support.Only(), {"only": only}),
+        (support.OwnPrior(), {"alphas": 0.1 + theta}),
+        (Authors(), {"authors": [f"a{d % 7}" for d in range(len(theta))]}),
+    ):
+        model = LDA(4, sides=[side], **options).fit(X, **data)
+        history = np.array(model.objective_history_)
+        assert (np.diff(history) >= -1e-7 * np.abs(history[1:])).all(), side
+        assert np.abs(model.components_ - plain.components_).max() > 1e-3

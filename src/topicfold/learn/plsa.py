@@ -156,12 +156,7 @@ class PlsaEM:
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on from here."""
-        if self.theta_step.needs_graph or self.theta_step.needs_all_documents:
-            raise DataError(
-                f"{type(self.theta_step).__name__} keeps a state of its own between "
-                "iterations: Resume works with steps that see some documents at a "
-                "time."
-            )
+        check_resumable(self.theta_step)
         topics = self.engine.unpack_topics(self.packed_topics)
         return {"topics": topics, "documents": self.theta}
 
@@ -183,3 +178,12 @@ class PlsaEM:
     def doc_topics(self) -> Array:
         """Mixtures (D, K)."""
         return self.engine.mixtures(self.theta)
+
+
+def check_resumable(step: ThetaStep) -> None:
+    """Refuse to keep the state of a fit whose θ-step has one of its own."""
+    if step.needs_graph or step.needs_all_documents:
+        raise DataError(
+            f"{type(step).__name__} keeps a state of its own between iterations: "
+            "Resume works with steps that see some documents at a time."
+        )

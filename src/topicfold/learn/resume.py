@@ -13,6 +13,7 @@ import json
 import logging
 import shutil
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +81,7 @@ class Resume(Callback):
     def on_fit(self, model: Any, X: Any) -> None:
         """Note what the fit is: model, parameters, corpus."""
         self._fit = {"model": type(model).__name__, "corpus": _corpus_digest(X)}
-        for name, value in model.get_params(deep=True).items():
-            if name.rpartition("__")[2] not in _FREE:
-                self._fit[name] = _described(value)
+        self._fit |= {k: _described(v) for k, v in _parameters(model).items()}
 
     def on_start(self, state: IterationState) -> None:
         """Take up a saved state."""
@@ -91,12 +90,13 @@ class Resume(Callback):
         if not hasattr(algorithm, "restore"):
             raise DataError(
                 f"Resume cannot go on with {type(algorithm).__name__}: it is known for "
-                "PLSA, OrthogonalPLSA, LDA and FSTM. Use Checkpoint to keep results."
+                "PLSA, OrthogonalPLSA, LDA, FSTM and models with sides. Use Checkpoint "
+                "to keep results."
             )
         self._identity = {
             **self._fit,
             "algorithm": type(algorithm).__name__,
-            **{key: repr(value) for key, value in algorithm.fingerprint().items()},
+            **{key: _described(v) for key, v in algorithm.fingerprint().items()},
         }
         self._fit = {}
         started = dict(algorithm.state())  # raises where a state cannot be kept
@@ -214,14 +214,17 @@ def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any
         raise ValueError(f"it has no {', '.join(missing)}")
     for name, now in started.items():
         if isinstance(now, np.ndarray):
-            _check_array(name, values[name], now.shape, now.dtype)
+            least = -np.inf if name.startswith("side ") else 0.0
+            _check_array(name, values[name], now.shape, now.dtype, least)
     return values
 
 
-def _check_array(name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> None:
+def _check_array(
+    name: str, value: Any, shape: tuple[int, ...], dtype: Any, least: float = 0.0
+) -> None:
     if not isinstance(value, np.ndarray) or value.shape != shape:
         raise ValueError(f"{name} has another shape than {shape}")
-    if value.dtype != dtype or not (np.isfinite(value).all() and (value >= 0).all()):
+    if value.dtype != dtype or not np.isfinite(value).all() or (value < least).any():
         raise ValueError(f"{name} has another type, or values that make no sense")
 
 
@@ -253,6 +256,12 @@ def _npy_form(path: Path) -> tuple[bytes, int]:
     return start + header, path.stat().st_size
 
 
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that change an iteration."""
+    given = estimator.get_params(deep=False)
+    return {name: value for name, value in given.items() if name not in _FREE}
+
+
 def _described(value: Any) -> str:
     """Return a short text that is another one for another value."""
     if isinstance(value, np.generic):
@@ -263,6 +272,10 @@ def _described(value: Any) -> str:
         return f"an array of shape {value.shape} ({checksum(value):08x})"
     if sparse.issparse(value):
         return f"a matrix of shape {value.shape} ({_corpus_digest(value.tocsr())})"
+    if hasattr(value, "block_rows"):
+        return f"blocks ({_corpus_digest(value)})"
+    if is_dataclass(value) and not isinstance(value, type):
+        return f"{checksum(_described(vars(value))):08x}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_described, value))}]"
     if isinstance(value, dict):
@@ -270,6 +283,9 @@ def _described(value: Any) -> str:
     if isinstance(value, np.random.RandomState):
         state: Any = value.get_state(legacy=True)
         return f"a RandomState ({checksum(repr(state[2:]), checksum(state[1])):08x})"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        own = (f"{k}={_described(v)}" for k, v in _parameters(value).items())
+        return f"{type(value).__name__}({', '.join(own)})"
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     return type(value).__name__

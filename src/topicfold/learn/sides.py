@@ -15,7 +15,7 @@ which is EM, so that without evidence the objective never falls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -30,7 +30,9 @@ from topicfold.engine.protocol import (
     pack_own,
     pack_rows,
 )
+from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
+from topicfold.learn.plsa import check_resumable
 from topicfold.sides.base import Side, TopicWeights
 from topicfold.sides.places import check_place
 from topicfold.sides.together import SideData, spread
@@ -54,7 +56,7 @@ class ColumnGroup(NamedTuple):
 
 
 class SidedLda(Cvb0):
-    """CVB0 with sides, or EM where one of them is a mixing; see the module.
+    """CVB0 with sides, or EM with a mixing or a φ-step; see the module.
 
     Parameters
     ----------
@@ -321,10 +323,9 @@ class SidedLda(Cvb0):
     def _objective(self, loglik: float) -> float:
         value = loglik
         if self._mixing is not None:
-            smallest = np.finfo(self.entity_topics.dtype).tiny
-            logs = np.log(np.maximum(self.entity_topics, smallest), dtype=np.float64)
-            value += float((logs @ self.alpha).sum())
-            value += self._topics_value()
+            value += _log_prior(self.entity_topics, self.alpha) + self._topics_value()
+        elif not self._collapsed and self.alpha.any():
+            value += self._documents_value() + self._topics_value()
         if self._theta_step is not None:
             context = self._step_context
             value += documents_value(self._theta_step, self._theta(), context, True)
@@ -337,6 +338,14 @@ class SidedLda(Cvb0):
         if self._theta_step is not None:
             self._step_context.objective = float(value)
         return float(value)
+
+    def _documents_value(self) -> float:
+        """Return ``Σ α_dk log θ_dk``."""
+        unpack = self.engine.unpack_documents
+        alpha: Array = self.alpha
+        if self._documents is not None:
+            alpha = self._untilted(np.asarray(unpack(self._documents.floor)))
+        return _log_prior(np.asarray(unpack(self._theta())), alpha)
 
     def _topics_value(self) -> float:
         """Return ``Σ η log φ``."""
@@ -406,10 +415,87 @@ class SidedLda(Cvb0):
         super().free_scratch()
         self._plain = None
 
+    # ---- going on later
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Tell this corpus, and what is known of its documents, from others."""
+        pairs = zip(self.sides.sides, self.sides.data, strict=True)
+        data = {f"data of {type(side).__name__}": own for side, own in pairs}
+        return {**super().fingerprint(), **data}
+
     def state(self) -> dict[str, Any]:
-        """Refuse: what sides have learned is not in a state."""
-        check_place(self.sides.sides, "resume")
-        return super().state()
+        """Return what `restore` needs, with what sides carry from pass to pass."""
+        if self._theta_step is not None:
+            check_resumable(self._theta_step)
+        state = super().state()
+        if self._every_word is not None:
+            state["topics"] = self._every_word
+        if self._mixing is not None:
+            state["entity_topics"] = self.entity_topics
+        elif self.sides.of("evidence"):
+            rows = "evidence_scale", "evidence_floor"
+            state.update(zip(rows, self._evidence_rows(), strict=True))
+        if self._own is not None:
+            state |= {"own_scale": self._own.scale, "own_floor": self._own.floor}
+        for name, owner, attribute, shape in self._carried():
+            found = getattr(owner, attribute, None)
+            state[name] = np.zeros(shape) if found is None else np.asarray(found)
+        return state
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        self.alpha, self.eta = state["alpha"], float(state["eta"])
+        self._iteration = int(state["iteration"])
+        self._topics_from(np.zeros_like(self._spare))  # for the form of `_own`
+        if self._own is not None:
+            own = state["own_scale"], state["own_floor"]
+            form = {(array.shape, array.dtype.char) for array in own}
+            if form != {(np.shape(self._own.scale), "d")} or not np.min(own) >= 0:
+                raise ValueError("own_scale or own_floor makes no sense")
+            self._own = self._own._replace(scale=own[0], floor=own[1])
+        for name, owner, attribute, shape in self._carried():
+            setattr(owner, attribute, state[name] if shape else float(state[name]))
+        if self._every_word is not None:
+            self._every_word = state["topics"]
+        if self._mixing is not None:
+            self.entity_topics = state["entity_topics"]
+        elif self.sides.of("evidence"):
+            pack = self.engine.pack_documents
+            scale, floor = pack(state["evidence_scale"]), pack(state["evidence_floor"])
+            self._documents = OwnShare(scale, floor)
+        elif self._documents is not None:
+            self._prior = self._now().prior()
+            self._documents = self._own_rows(None, self._prior)
+        return super().restore(state)
+
+    def _evidence_rows(self) -> tuple[Array, Array]:
+        """Return e and α e of all documents; zeros before the first pass."""
+        engine, own = self.engine, self._documents
+        if own is None or own.scale is None:
+            empty = np.zeros((engine.n_documents, engine.n_topics), engine.dtype)
+            return empty, empty
+        unpack = engine.unpack_documents
+        return np.asarray(unpack(own.scale)), np.asarray(unpack(own.floor))
+
+    def _carried(self) -> Iterator[tuple[str, Any, str, tuple[int, ...]]]:
+        """Yield what sides carry: a name, whose attribute it is, and its shape."""
+        for number, side in enumerate(self.sides.sides):
+            data, kind = self.sides.data[number], type(side)
+            if kind.learn is not Side.learn and kind.carried is Side.carried:
+                raise DataError(
+                    f"{kind.__name__} does not say what it carries from pass to pass "
+                    "(Side.carried), so Resume cannot keep it: fit without Resume. "
+                    "Checkpoint keeps results on the way."
+                )
+            for name, shape in side.carried(data, self.sides.context).items():
+                owner = data if hasattr(data, name) else side
+                yield f"side {number} {name}", owner, name, shape
+
+
+def _log_prior(theta: Array, alpha: Array) -> float:
+    """Return ``Σ α log θ``."""
+    logs = np.log(np.maximum(theta, np.finfo(theta.dtype).tiny), dtype=np.float64)
+    return float((logs * alpha).sum())
 
 
 def plain_topics(counts: Array, eta: float) -> TopicWeights:

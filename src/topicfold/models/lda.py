@@ -36,6 +36,7 @@ from topicfold.models.base import (
     whole,
 )
 from topicfold.models.sided import SidedModel
+from topicfold.sides.places import check_place
 from topicfold.steps.base import PhiStep
 
 # Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word
@@ -272,16 +273,19 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 dtype=joined.dtype,
                 device=self.device,
                 n_jobs=self.n_jobs,
-                allowed=sides.allowed(),
+                allowed=sides.allowed() if self.phi_step is None else None,
             ),
             self._start_of(counts, joined, groups, self._init("neighbors")),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             sides=sides,
             groups=groups,
+            collapsed=self.phi_step is None,
             learn_priors=bool(self.learn_priors),
         )
         del joined  # the engine has its own arrangement
+        if self.phi_step is not None:
+            algorithm.with_phi_step(self.phi_step)
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()
@@ -298,10 +302,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
 
     def _check_sides(self) -> None:
         """Refuse options that sides cannot go with."""
-        if not self._whole_cvb0() or self.phi_step is not None:
-            raise DataError(
-                "sides work with algorithm='cvb0', batch_size=None and phi_step=None."
-            )
+        if not self._whole_cvb0():
+            raise DataError("sides work with algorithm='cvb0' and batch_size=None.")
+        if self.phi_step is not None:
+            check_place(self.sides_, "phi_step")
         hooks = {side.hook: type(side).__name__ for side in self._all_sides()}
         fixed = hooks.get("mixing") or hooks.get("prior") or hooks.get("mask")
         if self.learn_priors and fixed:

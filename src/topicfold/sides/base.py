@@ -190,6 +190,15 @@ class Side(BaseEstimator):
         words and what is known of new documents; `doc_topics` are those of the fit.
         """
 
+    def carried(self, data: Any, context: SideContext) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of what one pass hands to the next, by name.
+
+        Attributes of float64 of the side or of its checked data, which
+        :class:`~topicfold.learn.Resume` keeps; () is a number. A side that learns has
+        to say what it carries, or it cannot be taken up again.
+        """
+        return {}
+
     def finish(self, counts: Array, data: Any, context: SideContext) -> None:
         """Learn what needs the counts N_dk of the end alone (errors of estimates)."""
 

@@ -228,7 +228,11 @@ class Features(Side):
     effects_: Matrix
     errors_: Matrix
     prior_: Matrix
-    _now: Matrix | None = None
+    _now: tuple[Matrix, Matrix] | None = None
+
+    def carried(self, data: Any, context: SideContext) -> dict[str, tuple[int, ...]]:
+        """Effects and their scale."""
+        return {"effects_": (data.shape[1], context.n_topics), "scale_": ()}
 
     def learn(self, counts: Array, data: Any, context: SideContext) -> None:
         """Search for λ, every few passes."""
@@ -245,7 +249,6 @@ class Features(Side):
                 max_iter=SEARCH_STEPS,
             )
             self._scale(data, context)
-            self._now = None
 
     def finish(self, counts: Array, data: Any, context: SideContext) -> None:
         """Find the standard errors, once the fit is done."""
@@ -264,9 +267,10 @@ class Features(Side):
         self._begin(context)
         if not context.fitting:
             return self._alpha(data)
-        if self._now is None:  # it stays the same until λ is learned again
-            self._now = self._alpha(data)
-        return self._now
+        # It stays the same until λ is another.
+        if self._now is None or self._now[0] is not self.effects_:
+            self._now = self.effects_, self._alpha(data)
+        return self._now[1]
 
     def _alpha(self, design: Any) -> Matrix:
         logs = np.clip(design @ self.effects_, *LOG_LIMITS)

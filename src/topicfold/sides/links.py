@@ -219,6 +219,13 @@ class Links(Side):
 
     # ---- learning
 
+    def carried(
+        self, data: LinkData, context: SideContext
+    ) -> dict[str, tuple[int, ...]]:
+        """Coefficients, and δ."""
+        shapes = {"coef_": (context.n_topics,), "intercept_": ()}
+        return {**shapes, "evidence": data.evidence.shape}
+
     def learn(self, counts: Array, data: LinkData, context: SideContext) -> None:
         """Fit the coefficients to the documents' new assignments."""
         z = assignments_of(counts, context)

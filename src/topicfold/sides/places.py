@@ -25,13 +25,9 @@ PLACES = {
     "gpu": "GPU",
     "streamed": "GPU, larger than its memory",
     "theta_step": "beside a θ-step of PLSA (graph)",
-    "phi_step": "beside a φ-step of PLSA",
+    "phi_step": "beside a φ-step of PLSA or LDA",
     "resume": "taken up again by Resume",
 }
-_NOT_KEPT = (
-    "may learn what Resume does not keep: fit without Resume, or without sides; "
-    "Checkpoint keeps results on the way"
-)
 _ONE_STEP = "says itself how counts become topics: leave phi_step out"
 _ONE_PLACE = "needs a corpus that fits on the GPU as a whole: use device='cpu'"
 REFUSED = {
@@ -41,7 +37,6 @@ REFUSED = {
     ("mixing", "theta_step"): "makes mixtures itself: leave theta_step out",
     ("counts", "phi_step"): _ONE_STEP,
     ("topics", "phi_step"): _ONE_STEP,
-    **{(hook, "resume"): _NOT_KEPT for hook in HOOKS},
 }
 
 

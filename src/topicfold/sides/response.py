@@ -237,6 +237,14 @@ class Response(Side):
 
     # ---- learning
 
+    def carried(
+        self, data: ResponseData, context: SideContext
+    ) -> dict[str, tuple[int, ...]]:
+        """Coefficients, and u."""
+        outputs = len(data.targets.T)
+        shape = (outputs,) if self.kind == "classes" else ()
+        return {"coef_": (*shape, context.n_topics), "pull": data.targets.shape}
+
     def learn(self, counts: Array, data: ResponseData, context: SideContext) -> None:
         """Move the coefficients to the documents' new assignments."""
         first = context.iteration <= 1

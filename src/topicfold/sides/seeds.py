@@ -153,6 +153,17 @@ class Seeds(Side):
         made[self._pairs(self._forbidden)[::-1]] = 0.0
         return made
 
+    def carried(self, data: Any, context: SideContext) -> dict[str, tuple[int, ...]]:
+        """Both parts of the seed words, and how large the seeds' part is."""
+        if not self.seed_words_:
+            return {}
+        pairs = self._pairs(self.seed_words_)[0].shape
+        return {
+            "_plain": pairs,
+            "_own": pairs,
+            "seed_shares_": (len(self.seed_words_),),
+        }
+
     def finish(self, counts: Array, data: Any, context: SideContext) -> None:
         """Say which topics have lost their seeds: the corpus at large has more of them.
 
@@ -204,7 +215,8 @@ class Seeds(Side):
         part = np.zeros(0)
         if n_seeded:
             own = pi[seeded] * self._own
-            part = own / (own + (1 - pi[seeded]) * self._plain)
+            both = own + (1 - pi[seeded]) * self._plain
+            part = own / np.maximum(both, 1e-300)  # without a prior, seeds may vanish
         split = part * plain[seeds, seeded]
         plain[seeds, seeded] -= split
         seed_totals = np.bincount(seeded, split, minlength=n_topics)
