@@ -276,18 +276,32 @@ class TopicData:
         >>> data.records()
         [{'topic': 0, 'share': 1.0, 'words': 'cat pet'}]
         """
+        rows = []
+        for found in self.topic_facts(n_words, relevance):
+            row = {name: found[name] for name in ("topic", "share")}
+            if "name" in found:
+                row["name"] = found["name"]
+            if "label" in found:
+                row["main class"] = f"{found['label']} ({found['label_share']:.0%})"
+            rows.append(row | {"words": " ".join(found["words"])})
+        return rows
+
+    def topic_facts(self, n_words: int, relevance: float) -> Iterator[dict[str, Any]]:
+        """Yield what is known of every topic, largest first, for tables and programs.
+
+        Entries are topic, share, words, name (if any topic has one) and label with
+        label_share, its main class (if documents have labels).
+        """
         sizes, words = self.topic_sizes(), self.top_terms(n_words, relevance)
         labelled = self.labels is not None and self.doc_topics is not None
         classes = self.main_classes() if labelled else ()
-        rows = []
         for topic in np.argsort(-sizes, kind="stable").tolist():
-            row: dict[str, Any] = {"topic": topic, "share": float(sizes[topic])}
+            row = {"topic": topic, "share": float(sizes[topic]), "words": words[topic]}
             if self.topic_names is not None and any(self.topic_names):
                 row["name"] = self.topic_names[topic]
             if classes:
-                row["main class"] = f"{classes[topic][0]} ({classes[topic][1]:.0%})"
-            rows.append(row | {"words": " ".join(words[topic])})
-        return rows
+                row["label"], row["label_share"] = classes[topic]
+            yield row
 
     def _repr_html_(self) -> str:
         return html_table(self.records(), repr(self))

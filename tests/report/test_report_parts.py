@@ -42,7 +42,7 @@ def with_times(times):
 
 def test_arrays_that_the_page_cannot_read_are_refused():
     with pytest.raises(TypeError, match="int64"):
-        pack_array(np.arange(3))
+        pack_array(np.arange(-1, 3))
 
 
 def test_separators_in_strings_are_replaced(page_data):

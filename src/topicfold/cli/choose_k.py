@@ -3,26 +3,22 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import (
-    plain_table,
     show_corpus,
     show_fact,
     show_next,
-    stdout_console,
+    show_table,
     working,
 )
-from topicfold.cli.inputs import in_memory, read_corpus
 from topicfold.cli.messages import CommandError
 from topicfold.registry import model_names
-
-if TYPE_CHECKING:
-    from topicfold.choosing import Selection
 
 _CANDIDATES = (5, 10, 20, 40, 80, 160)
 _LEGEND = (
@@ -43,18 +39,15 @@ _Model = Annotated[str, typer.Option("--model", "-m", help=f"One of: {model_name
 _Restarts = Annotated[
     int, typer.Option(min=1, help="Fits for each number; one has no stability.")
 ]
-_Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.")
-]
 
 
-@inputs.takes_text_options(without=("id", "time"))
+@inputs.takes_flags(without=("id", "time"))
 def choose_k(
     source: inputs.InputArgument,
     topics: _Topics = None,
     model: _Model = "lda",
     restarts: _Restarts = 2,
-    plot: _Plot = None,
+    plot: inputs.PlotOption = None,
     seed: inputs.SeedOption = 0,
     jobs: inputs.JobsOption = -1,
     quiet: inputs.QuietOption = False,
@@ -83,8 +76,7 @@ def choose_k(
     estimator = make_model(model, {"random_state": seed, "n_jobs": jobs})
     if plot is not None:
         load_figure()  # before the work
-    found, _ = read_corpus(source, options, quiet=quiet)
-    corpus = in_memory(found, source)
+    corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
     most = corpus.n_documents // 5
@@ -100,14 +92,14 @@ def choose_k(
             n_restarts=restarts,
             random_state=seed,
         )
-    _show(chosen)
+    best = chosen.suggested()
+    show_table(chosen.cells(), _LEGEND, bold={"topics": str(best)})
     if plot is not None:
         chosen.plot(plot)
         show_fact("Picture", str(plot))
-    best = chosen.suggested()
     show_fact("Suggests", f"{best} topics")
     if not quiet:
-        flags = inputs.given_flags(options)
+        flags = "".join(f" {shlex.quote(word)}" for word in options.typed())
         show_next(f"topicfold fit {{}}{flags} -k {best} -o model", Path(source))
 
 
@@ -122,17 +114,3 @@ def _numbers(given: list[str]) -> list[int]:
             "such as 10,20,40."
         )
     return numbers
-
-
-def _show(chosen: Selection) -> None:
-    """Print the table, the suggested number marked."""
-    best = str(chosen.suggested())
-    table = plain_table()
-    rows = chosen.cells()
-    for name in rows[0]:
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(*row.values(), style="bold" if row["topics"] == best else None)
-    console = stdout_console()
-    console.print(table)
-    console.print(_LEGEND)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -48,27 +49,11 @@ _Check = Annotated[
     bool,
     typer.Option("--check/--no-check", help="Measure the accuracy on hidden labels."),
 ]
-_Explain = Annotated[
-    int,
-    typer.Option(min=0, metavar="N", help="Add the N words that spoke for the class."),
-]
 _Labels = Annotated[
     Path | None,
     typer.Option(
         "--labels", metavar="FILE", help="Answers of topicfold label, with --train."
     ),
-]
-_Abstain = Annotated[
-    float,
-    typer.Option(
-        min=0.0,
-        max=0.99,
-        metavar="P",
-        help="Leave the class empty where its probability is below P.",
-    ),
-]
-_Proba = Annotated[
-    bool, typer.Option("--proba", help="Add the probability of the class.")
 ]
 _Output = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="CSV file; - prints.")
@@ -76,7 +61,31 @@ _Output = Annotated[
 _BASES = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
 
 
-@inputs.takes_text_options(without=("time", "tokens"))
+@dataclass(frozen=True)
+class Asked(inputs.Flags):
+    """What to write about each document besides its class."""
+
+    explain: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Add the N words that spoke for the class."
+        ),
+    ] = 0
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the probability of the class.")
+    ] = False
+    abstain: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.99,
+            metavar="P",
+            help="Leave the class empty where its probability is below P.",
+        ),
+    ] = 0.0
+
+
+@inputs.takes_flags(without=("time", "tokens"))
 def classify(
     folder: inputs.ModelArgument,
     source: inputs.InputArgument,
@@ -85,14 +94,12 @@ def classify(
     model: _Base = None,
     labels: _Labels = None,
     check: _Check = True,
-    explain: _Explain = 0,
-    proba: _Proba = False,
-    abstain: _Abstain = 0.0,
     output: _Output = STDOUT,
     seed: inputs.SeedOption = 0,
     jobs: inputs.JobsOption = -1,
     force: inputs.ForceOption = False,
     *,
+    asked: Asked,
     options: inputs.TextOptions,
 ) -> None:
     """Classify documents by their topics.
@@ -120,16 +127,15 @@ def classify(
             raise CommandError(
                 "--topics, --model, --labels, --no-check and --force need --train."
             )
-        _predict(folder, source, options, _Asked(explain, proba, abstain), output)
+        _predict(folder, source, options, asked, output)
         return
-    if explain or proba or abstain or output != STDOUT:
+    if asked.given() or output != STDOUT:
         raise CommandError(
             "--explain, --proba, --abstain and --output are for new documents alone."
         )
     check_output_folder(folder, replace=force)
     name = _model_name(model)
-    found, text = inputs.read_corpus(source, options)
-    corpus = inputs.in_memory(found, source)
+    corpus, text = inputs.read_in_memory(source, options)
     show_corpus(corpus)
     given: Any = corpus.labels
     if labels is not None:
@@ -236,16 +242,8 @@ def _checked_labels(labels: Sequence[str | None] | None) -> Any:
     return cleaned
 
 
-class _Asked(NamedTuple):
-    """What to write about each document besides its class."""
-
-    n_words: int
-    proba: bool
-    abstain: float
-
-
 def _predict(
-    folder: Path, source: str, options: inputs.TextOptions, asked: _Asked, output: str
+    folder: Path, source: str, options: inputs.TextOptions, asked: Asked, output: str
 ) -> None:
     """Write the classes as CSV, with what else was asked for."""
     from topicfold.persistence.atomic import write_atomically
@@ -261,7 +259,7 @@ def _predict(
     counts, found = inputs.count_new_documents(source, saved, options)
     rows = []
     what = "class" if hasattr(model, "classes_") else "response"
-    if what == "response" and (asked.proba or asked.n_words or asked.abstain):
+    if what == "response" and asked.given():
         raise CommandError(
             f"{folder} predicts numbers: --proba, --abstain and --explain are for "
             "classes."
@@ -273,8 +271,8 @@ def _predict(
         cells = {"id": found.ids[row] if found.ids else str(row), what: label}
         if asked.proba:
             cells["probability"] = f"{shares[row]:.3f}"
-        if asked.n_words:
-            reasons = model.explain(counts[[row]], n=asked.n_words).words
+        if asked.explain:
+            reasons = model.explain(counts[[row]], n=asked.explain).words
             cells["words"] = " ".join(_word(saved, reason.word) for reason in reasons)
         rows.append(cells)
     content = csv_table(rows)

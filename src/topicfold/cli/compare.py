@@ -4,19 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import (
-    plain_table,
-    show_corpus,
-    show_fact,
-    stdout_console,
-    working,
-)
-from topicfold.cli.inputs import in_memory, read_corpus
+from topicfold.cli.console import show_corpus, show_fact, show_table, working
 from topicfold.cli.messages import CommandError, tell
 from topicfold.core.tables import printable
 from topicfold.exceptions import MissingDependencyError
@@ -54,9 +47,6 @@ _Topics = Annotated[
     ),
 ]
 _Budget = Annotated[float, typer.Option(min=0.1, help="Seconds for all models.")]
-_Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.")
-]
 _Output = Annotated[
     Path | None,
     typer.Option(
@@ -69,7 +59,7 @@ _Output = Annotated[
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the table.")]
 
 
-@inputs.takes_text_options(without=("id", "time"))
+@inputs.takes_flags(without=("id", "time"))
 def compare(
     source: inputs.InputArgument,
     models: _Models = None,
@@ -77,7 +67,7 @@ def compare(
     budget: _Budget = 300.0,
     seed: inputs.SeedOption = 0,
     jobs: inputs.JobsOption = -1,
-    plot: _Plot = None,
+    plot: inputs.PlotOption = None,
     output: _Output = None,
     quiet: _Quiet = False,
     *,
@@ -103,8 +93,7 @@ def compare(
     names = inputs.listed(models) if models else None
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
-    read, _ = read_corpus(source, options, quiet=quiet)
-    corpus = in_memory(read, source)
+    corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
 
@@ -135,16 +124,8 @@ def compare(
 
 
 def _show(found: Comparison) -> None:
-    table = plain_table(padding=(0, 1, 0, 0))
-    rows = found.cells("MB")
-    for name in rows[0]:
-        style: Any = {"style": "bold"} if name == "model" else {"justify": "right"}
-        table.add_column(name, no_wrap=True, **style)
-    for row in rows:
-        table.add_row(*row.values())
-    console = stdout_console()
-    console.print(table)
-    console.print("; ".join(_LEGEND[name] for name in found.columns()) + ".")
+    legend = "; ".join(_LEGEND[name] for name in found.columns()) + "."
+    show_table(found.cells("MB"), legend, padding=(0, 1, 0, 0))
     for reason in found.left_out:
         tell("note", f"left out: {reason}")
     show_fact("Result", printable(found.recommendation))

@@ -47,6 +47,26 @@ def plain_table(title: str | None = None, **options: Any) -> Table:
     return Table(box=box.SIMPLE_HEAD, title=title, pad_edge=False, **style, **options)
 
 
+def show_table(
+    rows: Sequence[Mapping[str, str]],
+    legend: str,
+    *,
+    bold: Mapping[str, str] | None = None,
+    **options: Any,
+) -> None:
+    """Print rows of numbers and what they mean; what has `bold` stands out."""
+    table = plain_table(**options)
+    for name in rows[0]:
+        style: Any = {"style": "bold"} if name == "model" else {"justify": "right"}
+        table.add_column(name, no_wrap=True, **style)
+    for row in rows:
+        chosen = bold is not None and bold.items() <= row.items()
+        table.add_row(*row.values(), style="bold" if chosen else None)
+    console = stdout_console()
+    console.print(table)
+    console.print(legend)
+
+
 def csv_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV, below the names of their columns."""
     stream = io.StringIO()

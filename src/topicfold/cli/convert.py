@@ -31,7 +31,7 @@ _To = Annotated[
 _Force = Annotated[bool, typer.Option("--force", help="Replace what OUT names.")]
 
 
-@inputs.takes_text_options()
+@inputs.takes_flags()
 def convert(
     source: inputs.InputArgument,
     output: _Output,

@@ -11,10 +11,10 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import (
-    plain_table,
     show_corpus,
     show_fact,
     show_next,
+    show_table,
     stdout_console,
     working,
 )
@@ -91,7 +91,8 @@ def demo(
     shown = fits[0][1]
     page = report_fit(shown, place, train)
     _show_topics(shown.topic_data())
-    _show_scores([_score_unigram(train, test), *(cells for cells, _ in fits)])
+    scores = [_score_unigram(train, test), *(cells for cells, _ in fits)]
+    show_table(scores, f"{_LEGEND}\n", title="Comparison")
     for name in _MODELS:
         show_fact("Saved", str(output / name))
     first = output / _MODELS[0]
@@ -104,8 +105,8 @@ def demo(
 
 def _fit_one(
     name: str, train: Corpus, test: Corpus, folder: Path, n_topics: int, seed: int
-) -> tuple[list[str], ModelFolder]:
-    """Return the scores of a model, as cells of a table, and the model."""
+) -> tuple[dict[str, str], ModelFolder]:
+    """Return the scores of a model, as a row of a table, and the model."""
     from topicfold.cli.fit import fit_model, make_model
     from topicfold.metrics import npmi_coherence, topic_diversity
     from topicfold.persistence.model_folder import save_folder
@@ -121,14 +122,14 @@ def _fit_one(
     saved = inputs.fitted_folder(model, train, {})
     save_folder(saved, folder)
     data = saved.topic_data()
-    cells = [
-        type(model).__name__,
-        f"{report.seconds:.1f}",
-        f"{model.perplexity(test.counts):,.0f}",
-        f"{npmi_coherence(data.topics, train.counts).mean():.3f}",
-        f"{topic_diversity(data.topics, min(25, data.n_terms)):.2f}",
-    ]
-    return cells, saved
+    scores = {
+        "model": type(model).__name__,
+        "seconds": f"{report.seconds:.1f}",
+        "perplexity": f"{model.perplexity(test.counts):,.0f}",
+        "NPMI": f"{npmi_coherence(data.topics, train.counts).mean():.3f}",
+        "diversity": f"{topic_diversity(data.topics, min(25, data.n_terms)):.2f}",
+    }
+    return scores, saved
 
 
 def _compile_kernels(model: Any, X: Any) -> None:
@@ -147,7 +148,7 @@ def _compile_kernels(model: Any, X: Any) -> None:
         show_fact("Compile", f"{name}: {seconds:.1f} s, the first time only")
 
 
-def _score_unigram(train: Corpus, test: Corpus) -> list[str]:
+def _score_unigram(train: Corpus, test: Corpus) -> dict[str, str]:
     """Score the model that has no topics: what the others are to be better than."""
     import numpy as np
 
@@ -158,7 +159,8 @@ def _score_unigram(train: Corpus, test: Corpus) -> list[str]:
     words = unigram(train.counts)[None, :]
     theta = np.ones((test.n_documents, 1))
     perplexity = completion_perplexity(theta, words, held_out, smoothing=0)
-    return ["no topics", "", f"{perplexity:,.0f}", "", ""]
+    blank = dict.fromkeys(("seconds", "perplexity", "NPMI", "diversity"), "")
+    return {"model": "no topics"} | blank | {"perplexity": f"{perplexity:,.0f}"}
 
 
 def _show_topics(data: TopicData) -> None:
@@ -168,16 +170,3 @@ def _show_topics(data: TopicData) -> None:
     console = stdout_console()
     console.print()
     console.print(topic_table(topic_rows(data, n_words=_WORDS), title=title))
-
-
-def _show_scores(scores: list[list[str]]) -> None:
-    table = plain_table("Comparison")
-    table.add_column("model", style="bold")
-    for column in ("seconds", "perplexity", "NPMI", "diversity"):
-        table.add_column(column, justify="right")
-    for cells in scores:
-        table.add_row(*cells)
-    console = stdout_console()
-    console.print(table)
-    console.print(_LEGEND)
-    console.print()

@@ -50,7 +50,7 @@ _Apply = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=inputs.BESIDE)
+@inputs.takes_flags(without=inputs.BESIDE)
 def edit(
     folder: inputs.ModelArgument,
     output: _Output,

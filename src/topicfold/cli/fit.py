@@ -33,45 +33,12 @@ _Topics = Annotated[
 _Model = Annotated[
     str, typer.Option("--model", "-m", help=f"One of: {model_names()}; see above.")
 ]
-_MaxIter = Annotated[int | None, _fit(min=1, help="Largest number of iterations.")]
-_Tol = Annotated[float | None, _fit(min=0, help="Relative change that ends the fit.")]
-_Algorithm = Annotated[str | None, _fit(help="For lda: cvb0 or variational.")]
-_Device = Annotated[str, _fit(help="Where to compute.")]
-_UseLabels = Annotated[
-    bool | None,
-    _fit(
-        "--use-labels/--no-labels",
-        help="Learn from labels too: graph models join documents of one class.",
-        show_default="where the model needs them",
-    ),
-]
-_Neighbors = Annotated[int | None, _graph(min=1, help="Neighbours per document.")]
-_Similarity = Annotated[str | None, _graph(help="cosine, intersection or kl.")]
-_Weight = Annotated[float | None, _graph(min=0, help="Strength of the graph.")]
-_GraphFile = Annotated[
-    Path | None,
-    _graph(
-        "--graph",
-        metavar="FILE",
-        help="Links instead of neighbours: two document numbers per line, from 0, and "
-        "a weight if you like.",
-    ),
-]
 _Report = Annotated[
     bool | None,
     typer.Option(
         "--report/--no-report",
         help="Write DIR/report.html as well.",
         show_default="where the model has topics",
-    ),
-]
-_Seeds = Annotated[
-    Path | None,
-    _fit(
-        "--seeds",
-        metavar="FILE",
-        help="Guided topics: a line for each, its name, a colon and a few words, such "
-        "as space: orbit, launch, moon; or JSON. The model is seeded then.",
     ),
 ]
 _Keep = Annotated[
@@ -86,6 +53,60 @@ _Keep = Annotated[
 # (benchmarks/results/lda_quality.md).
 SHORT_TEXT = 20
 
+
+@dataclass(frozen=True)
+class FitOptions(inputs.Flags):
+    """What the model is given, as flags; None is its own default."""
+
+    max_iter: Annotated[
+        int | None, _fit(min=1, help="Largest number of iterations.")
+    ] = None
+    tol: Annotated[
+        float | None, _fit(min=0, help="Relative change that ends the fit.")
+    ] = None
+    algorithm: Annotated[str | None, _fit(help="For lda: cvb0 or variational.")] = None
+    device: Annotated[str, _fit(help="Where to compute.")] = "cpu"
+    seeds: Annotated[
+        Path | None,
+        _fit(
+            metavar="FILE",
+            help="Guided topics: a line for each, its name, a colon and a few words, "
+            "such as space: orbit, launch, moon; or JSON. The model is seeded then.",
+        ),
+    ] = None
+    use_labels: Annotated[
+        bool | None,
+        _fit(
+            "--use-labels/--no-labels",
+            help="Learn from labels too: graph models join documents of one class.",
+            show_default="where the model needs them",
+        ),
+    ] = None
+    neighbors: Annotated[int | None, _graph(min=1, help="Neighbours per document.")] = (
+        None
+    )
+    similarity: Annotated[str | None, _graph(help="cosine, intersection or kl.")] = None
+    weight: Annotated[float | None, _graph(min=0, help="Strength of the graph.")] = None
+    graph: Annotated[
+        Path | None,
+        _graph(
+            metavar="FILE",
+            help="Links instead of neighbours: two document numbers per line, from 0, "
+            "and a weight if you like.",
+        ),
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return parameters of the model, files among them read."""
+        own = {**vars(self), "n_neighbors": self.neighbors}
+        if self.graph is not None:
+            own["graph"] = handed_in.read_links(self.graph)
+        if self.seeds is not None:
+            own["seeds"] = handed_in.read_seeds(self.seeds)
+        del own["neighbors"], own["use_labels"]
+        return own
+
+
 # Options with a default on the command line; a model without them does not get them.
 _COMMON = {"random_state": 0, "n_jobs": -1, "device": "cpu"}
 _FLAGS = {
@@ -96,7 +117,7 @@ _FLAGS = {
 }
 
 
-@inputs.takes_text_options(sides=SideOptions)
+@inputs.takes_flags()
 def fit(
     source: inputs.InputArgument,
     output: _Output,
@@ -108,17 +129,8 @@ def fit(
     force: inputs.ForceOption = False,
     report: _Report = None,
     keep_documents: _Keep = True,
-    max_iter: _MaxIter = None,
-    tol: _Tol = None,
-    algorithm: _Algorithm = None,
-    device: _Device = "cpu",
-    seeds: _Seeds = None,
-    use_labels: _UseLabels = None,
-    neighbors: _Neighbors = None,
-    similarity: _Similarity = None,
-    weight: _Weight = None,
-    graph: _GraphFile = None,
     *,
+    given: FitOptions,
     options: inputs.TextOptions,
     sides: SideOptions,
 ) -> None:
@@ -155,42 +167,30 @@ def fit(
     check_output_folder(output, replace=force)
     sides.check()
     if model == "lda":
-        model = "seeded" if seeds is not None else sides.model_name()
+        model = "seeded" if given.seeds is not None else sides.model_name()
     entry = find_model(model)
-    _check_known(entry, sides, seeds)
-    wanted = None if seeds is None else handed_in.read_seeds(seeds)
+    _check_known(entry, sides, given.seeds)
     if report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
-    estimator = make_model(
-        entry.name,
-        {
-            "n_components": topics or (DEFAULT_TOPICS if entry.sized else None),
-            "random_state": seed,
-            "n_jobs": jobs,
-            "max_iter": max_iter,
-            "tol": tol,
-            "algorithm": algorithm,
-            "device": device,
-            "n_neighbors": neighbors,
-            "similarity": similarity,
-            "weight": weight,
-            "graph": None if graph is None else handed_in.read_links(graph),
-            "seeds": wanted,
-        },
-    )
+    wanted = given.parameters()
+    size = topics or (DEFAULT_TOPICS if entry.sized else None)
+    common = {"n_components": size, "random_state": seed, "n_jobs": jobs}
+    estimator = make_model(entry.name, common | wanted)
     check_saveable(estimator)
     columns = sides.columns()
     corpus, text = inputs.read_corpus(source, options, extra=columns, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
         _advise_short(corpus, entry)
-    if wanted is not None:
-        explain_seeds(wanted, corpus)
+    if wanted["seeds"] is not None:
+        explain_seeds(wanted["seeds"], corpus)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
-    done = _learn(estimator, corpus, entry, use_labels, sides, spoken, quiet=quiet)
+    done = _learn(
+        estimator, corpus, entry, given.use_labels, sides, spoken, quiet=quiet
+    )
     saved = inputs.fitted_folder(
         estimator, corpus, text, languages=cutting, documents=keep_documents
     )

@@ -6,10 +6,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -72,6 +71,9 @@ JobsOption = Annotated[
     int, typer.Option(help="Threads, -1 for all cores; the result is the same.")
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
+PlotOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.")
+]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only problems.")
 ]
@@ -84,8 +86,26 @@ def _column(what: str, default: str) -> Any:
     return _raw(help=f"Column with {what}.", metavar="COLUMN", show_default=default)
 
 
+class Flags:
+    """Base of the data classes whose fields are flags of a command."""
+
+    def given(self) -> dict[str, Any]:
+        """Return what was given, by flag."""
+        return {
+            "--from" if name == "format" else f"--{name.replace('_', '-')}": value
+            for name, value in vars(self).items()
+            if value not in (None, False, [])
+        }
+
+    def typed(self) -> Iterator[str]:
+        """Yield the flags that were given, and their values, as they are typed."""
+        for flag, value in self.given().items():
+            for item in value if isinstance(value, list) else [value]:
+                yield from [flag] if item is True else [flag, str(item)]
+
+
 @dataclass(frozen=True)
-class TextOptions:
+class TextOptions(Flags):
     """How raw text is read and counted, as flags; None where one was not given."""
 
     format: Annotated[
@@ -188,14 +208,6 @@ class TextOptions:
         ),
     ] = None
 
-    def given(self) -> dict[str, Any]:
-        """Return the options of raw text that were given, by their flags."""
-        return {
-            "--" + name.replace("_", "-"): value
-            for name, value in vars(self).items()
-            if value not in (None, False, []) and name != "format"
-        }
-
     def reading(self) -> dict[str, Any]:
         """Return the options of `topicfold.corpus.read_texts` that were given."""
         names = ("text", "label", "id", "time", "encoding", "skip_bad_lines")
@@ -243,36 +255,36 @@ WORD_OPTIONS = (
 BESIDE = ("format", "label", "time", *WORD_OPTIONS)
 
 
-def takes_text_options(
-    *, without: tuple[str, ...] = (), **also: type
+def takes_flags(
+    *, without: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the flags of `TextOptions` instead of its argument `options`.
-
-    `also` are other classes of flags, by the arguments that they stand for.
-    """
-    groups = {
-        argument: (kind, _flags(kind, without))
-        for argument, kind in {"options": TextOptions, **also}.items()
-    }
-    flags = [flag for _, own in groups.values() for flag in own]
+    """Give a command the flags of each `Flags` that it takes as an argument."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        groups = {
+            name: (kind, _flags(kind, without))
+            for name, kind in hints.items()
+            if isinstance(kind, type) and issubclass(kind, Flags)
+        }
+
         @functools.wraps(command)
         def run(*args: Any, **given: Any) -> None:
             made = {
-                argument: kind(**{flag.name: given.pop(flag.name) for flag in own})
-                for argument, (kind, own) in groups.items()
+                argument: kind(**{flag.name: given.pop(flag.name) for flag in flags})
+                for argument, (kind, flags) in groups.items()
             }
             command(*args, **made, **given)
 
-        hints = get_type_hints(command, include_extras=True)
-        own = [
+        parameters = [
             parameter.replace(annotation=hints[parameter.name])
             for parameter in inspect.signature(command).parameters.values()
             if parameter.name not in groups
         ]
-        run.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
+        for _, flags in groups.values():
+            parameters += flags
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
         del run.__wrapped__  # type: ignore[attr-defined]
         return run
 
@@ -412,27 +424,15 @@ def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
     return "; ".join(f"{field}: {names}" for field, names in shown.items())
 
 
-def given_flags(options: TextOptions) -> str:
-    """Return the options that were given as they are typed, each after a space."""
-    flags = []
-    for field in fields(options):
-        value = getattr(options, field.name)
-        name = "--from" if field.name == "format" else f"--{field.name}"
-        for item in value if isinstance(value, list) else [value]:
-            if item not in (None, False):
-                flags += [
-                    name.replace("_", "-"),
-                    *([] if item is True else [str(item)]),
-                ]
-    return "".join(f" {shlex.quote(flag)}" for flag in flags)
-
-
-def in_memory(found: Corpus | DiskCorpus, source: str) -> Corpus:
-    """Return a corpus whose counts are in memory; refuse one in blocks."""
+def read_in_memory(
+    source: str, options: TextOptions, *, quiet: bool = False
+) -> tuple[Corpus, dict[str, Any] | None]:
+    """Read documents as `read_corpus` does; refuse those in blocks."""
     from topicfold.corpus import Corpus
 
+    found, text = read_corpus(source, options, quiet=quiet)
     if isinstance(found, Corpus):
-        return found
+        return found, text
     raise CommandError(
         f"{source} is kept in blocks, and this command needs all counts in memory. If "
         f"they fit: topicfold convert {source} counts.npz, and give counts.npz."
@@ -655,7 +655,7 @@ def refuse_options(
     options: TextOptions, source: str, *, allowed: tuple[str, ...] = ()
 ) -> None:
     """Refuse options of raw text for a source that has none."""
-    wrong = [flag for flag in options.given() if flag not in allowed]
+    wrong = [flag for flag in options.given() if flag not in ("--from", *allowed)]
     if wrong:
         raise CommandError(
             f"{', '.join(wrong)} applies to raw text, not to {source}. Leave it out."

@@ -38,7 +38,7 @@ _Number = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=("time", "tokens"))
+@inputs.takes_flags(without=("time", "tokens"))
 def label(
     source: inputs.InputArgument,
     file: _File,
@@ -62,8 +62,7 @@ def label(
       from topicfold import TopicClassifier
       TopicClassifier().fit(X, labels).suggest_labels(10)
     """
-    found, _ = inputs.read_corpus(source, options)
-    corpus = inputs.in_memory(found, source)
+    corpus, _ = inputs.read_in_memory(source, options)
     for name in document_names(corpus):
         if name != printable(name):  # the file would not give it back
             raise CommandError(

@@ -54,7 +54,7 @@ _MaxSize = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=("format", "tokens", *inputs.WORD_OPTIONS))
+@inputs.takes_flags(without=("format", "tokens", *inputs.WORD_OPTIONS))
 def report(
     model: _Model,
     output: _Output = None,

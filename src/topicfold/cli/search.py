@@ -59,7 +59,7 @@ _Documents = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=inputs.BESIDE)
+@inputs.takes_flags(without=inputs.BESIDE)
 def search(
     folder: inputs.ModelArgument,
     query: _Query = None,

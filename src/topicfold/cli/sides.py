@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from topicfold.cli.inputs import Flags
 from topicfold.cli.messages import CommandError, tell
 from topicfold.exceptions import DataError
 
@@ -31,7 +32,7 @@ _KINDS = ("real", "classes", "counts")
 
 
 @dataclass(kw_only=True)
-class SideOptions:
+class SideOptions(Flags):
     """Flags that name columns and files with more than words; none by default."""
 
     authors: Annotated[
@@ -70,12 +71,6 @@ class SideOptions:
             "stop words of a language."
         ),
     ] = None
-
-    def given(self) -> list[str]:
-        """Return the flags that were given."""
-        own = {item.name: getattr(self, item.name) for item in fields(self)}
-        names = [name for name, value in own.items() if value not in (None, False, [])]
-        return ["--" + name.replace("_", "-") for name in names]
 
     def columns(self) -> list[str]:
         """Return the columns to read beside the text, each once."""

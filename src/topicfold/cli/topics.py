@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,7 +39,7 @@ _Coherence = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=inputs.BESIDE)
+@inputs.takes_flags(without=inputs.BESIDE)
 def topics(
     folder: inputs.ModelArgument,
     words: _Words = 10,
@@ -86,17 +86,12 @@ def topics(
     rows = topic_rows(data, n_words=words, relevance=relevance, coherence=scores)
     rows = _with_languages(rows, saved.model, words)
     if format is Format.csv:
-        records = [
-            {k: " ".join(v) if isinstance(v, list) else v for k, v in r.items()}
-            for r in topic_records(rows)
-        ]
-        typer.echo(csv_table(records), nl=False)
+        typer.echo(csv_table(topic_records(rows, join=" ".join)), nl=False)
     elif format is Format.json:
         typer.echo(topics_as_json(rows), nl=False)
     else:
-        stdout_console().print(
-            topic_table(rows, first=data.settings.get("language", "words"))
-        )
+        first = data.settings.get("language", "words")
+        stdout_console().print(topic_table(rows, first=first))
 
 
 def _with_languages(
@@ -122,22 +117,12 @@ def topic_rows(
     coherence: Sequence[float] | None = None,
 ) -> list[dict[str, Any]]:
     """Return what is known of every topic, largest first."""
-    import numpy as np
-
-    sizes = data.topic_sizes()
-    words = data.top_terms(n_words, relevance)
-    labelled = data.labels is not None and data.doc_topics is not None
-    classes = data.main_classes() if labelled else ()
-    rows = []
-    for topic in np.argsort(-sizes, kind="stable").tolist():
-        row = {"topic": topic, "share": float(sizes[topic]), "words": words[topic]}
-        if data.topic_names and any(data.topic_names):
-            row["name"] = data.topic_names[topic] or None
-        if classes:
-            row["label"], row["label_share"] = classes[topic]
+    rows = list(data.topic_facts(n_words, relevance))
+    for row in rows:
+        if "name" in row:
+            row["name"] = row["name"] or None
         if coherence is not None:
-            row["coherence"] = float(coherence[topic])
-        rows.append(row)
+            row["coherence"] = float(coherence[row["topic"]])
     return rows
 
 
@@ -174,19 +159,21 @@ def topic_table(
     return table
 
 
-def topic_records(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows for programs."""
-    return [{name: _plain(value) for name, value in row.items()} for row in rows]
+def topic_records(
+    rows: Sequence[dict[str, Any]], join: Callable[[Sequence[str]], Any] = list
+) -> list[dict[str, Any]]:
+    """Return the rows for programs, lists of words made one value by `join`."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            # JSON has no NaN: a topic without pairs of words has no coherence.
+            return None if value != value else round(value, 6)
+        return join(value) if isinstance(value, tuple) else value
+
+    return [{name: plain(value) for name, value in row.items()} for row in rows]
 
 
 def topics_as_json(rows: Sequence[dict[str, Any]]) -> str:
     """Return a JSON list with one object per topic."""
     lines = (json.dumps(r, ensure_ascii=False) for r in topic_records(rows))
     return "[\n" + ",\n".join(lines) + "\n]\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        # JSON has no NaN: a topic without pairs of words has no coherence.
-        return None if value != value else round(value, 6)
-    return list(value) if isinstance(value, tuple) else value

@@ -31,7 +31,7 @@ _Output = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=("time", *inputs.WORD_OPTIONS), sides=SideOptions)
+@inputs.takes_flags(without=("time", *inputs.WORD_OPTIONS))
 def transform(
     folder: inputs.ModelArgument,
     source: inputs.InputArgument,

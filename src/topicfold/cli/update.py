@@ -24,7 +24,7 @@ _Output = Annotated[
 ]
 
 
-@inputs.takes_text_options(without=inputs.WORD_OPTIONS)
+@inputs.takes_flags(without=inputs.WORD_OPTIONS)
 def update(
     folder: inputs.ModelArgument,
     source: inputs.InputArgument,

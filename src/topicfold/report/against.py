@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from topicfold.exceptions import DataError
-from topicfold.report.packing import clean, pack_array, smallest_unsigned
+from topicfold.report.packing import clean, pack_array
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 _N_WORDS = 12
@@ -196,6 +196,5 @@ def against_content(
         # Their number of topics stands for a document that they do not have.
         main = np.full(data.n_documents, other.n_topics)
         main[match.here] = other.main_topics()[match.there]
-        kind = smallest_unsigned(other.n_topics + 1)
-        content["main"] = pack_array(main[rows].astype(kind))
+        content["main"] = pack_array(main[rows])
     return content

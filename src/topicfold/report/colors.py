@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,8 +135,3 @@ def pick_colors(
             cost = close[topic, others] @ _alike()[colors[others]] + 0.03 * used
             colors[topic] = int(np.argmin(np.round(cost, 9)))
     return colors
-
-
-def palette_content() -> dict[str, Any]:
-    """Return the colours for the page."""
-    return {theme: list(codes) for theme, codes in PALETTE.items()}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from topicfold._version import __version__
 from topicfold.core.ranking import best_places
 from topicfold.report.against import against_content
-from topicfold.report.colors import borders, palette_content, pick_colors
+from topicfold.report.colors import PALETTE, borders, pick_colors
 from topicfold.report.documents import (
     Classes,
     find_classes,
@@ -27,12 +27,7 @@ from topicfold.report.documents import (
     typical_documents,
 )
 from topicfold.report.layout import map_documents, map_topics, topic_anchors
-from topicfold.report.packing import (
-    clean,
-    pack_array,
-    pack_strings,
-    smallest_unsigned,
-)
+from topicfold.report.packing import clean, pack_array, pack_strings
 from topicfold.report.side_views import side_content
 from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
 from topicfold.report.tree import topic_tree
@@ -97,7 +92,7 @@ def page_content(
         "tree": tree,
         "against": against and against_content(data, against, rows),
         "start": start,
-        "palette": palette_content(),
+        "palette": PALETTE,
         "fit": _fit(data),
         "notes": notes,
     }
@@ -241,14 +236,13 @@ def _terms(data: TopicData, terms: TermIndex, notes: list[str]) -> dict[str, Any
             f"Search knows the {len(terms.columns):,} most frequent or most relevant "
             f"of the {data.n_terms:,} terms."
         )
-    shares = np.rint(terms.shares * 255).astype(np.uint8)
     return {
         "shown": N_SHOWN,
         "names": pack_strings(data.vocabulary[column] for column in terms.columns),
         "frequencies": pack_array(terms.frequencies.astype(np.float32)),
         "width": terms.topics.shape[1],
-        "topics": pack_array(terms.topics.astype(smallest_unsigned(data.n_topics))),
-        "shares": pack_array(shares),
+        "topics": pack_array(terms.topics),
+        "shares": pack_array(np.rint(terms.shares * 255).astype(np.uint8)),
     }
 
 
@@ -274,12 +268,12 @@ def _documents(
     positions = map_documents(mixtures, data.topics)
     grid = np.rint(positions * 65535).astype(np.uint16)
     result: dict[str, Any] = {
-        "rows": pack_array(rows.astype(np.uint32)),
+        "rows": pack_array(rows),
         "x": pack_array(grid[:, 0]),
         "y": pack_array(grid[:, 1]),
         "mixtures": pack_mixtures(mixtures),
         # Rounded mixtures have ties that the mixtures themselves have not.
-        "main": pack_array(main.astype(smallest_unsigned(data.n_topics))),
+        "main": pack_array(main),
     }
     if data.doc_ids is not None:
         result["ids"] = pack_strings(data.doc_ids[row] for row in rows)
@@ -293,9 +287,7 @@ def _documents(
     if data.doc_lengths is not None:
         result["lengths"] = pack_array(data.doc_lengths[rows].astype(np.float32))
     if classes is not None:
-        codes = classes.codes[rows]
-        kind = smallest_unsigned(len(classes.names) + 1)
-        result["classes"] = pack_array(codes.astype(kind))
+        result["classes"] = pack_array(classes.codes[rows])
     touching = borders(positions, main, data.n_topics)
     return result, topic_anchors(positions, mixtures), touching
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.ranking import best_places
-from topicfold.report.packing import pack_array, smallest_unsigned
+from topicfold.report.packing import pack_array
 from topicfold.topic_data import TopicData
 
 N_TYPICAL = 8
@@ -63,11 +63,9 @@ def pack_mixtures(doc_topics: NDArray[Any]) -> dict[str, Any]:
     if n_topics > _MOST_TOPICS:
         least = np.partition(steps, n_topics - _MOST_TOPICS, axis=1)
         steps[steps < least[:, [n_topics - _MOST_TOPICS]]] = 0
-    topics = np.nonzero(steps)[1]
-    counts = np.count_nonzero(steps, axis=1)
     return {
-        "counts": pack_array(counts.astype(smallest_unsigned(n_topics + 1))),
-        "topics": pack_array(topics.astype(smallest_unsigned(n_topics))),
+        "counts": pack_array(np.count_nonzero(steps, axis=1)),
+        "topics": pack_array(np.nonzero(steps)[1]),
         "weights": pack_array(steps[steps > 0]),
     }
 

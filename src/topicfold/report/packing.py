@@ -30,7 +30,12 @@ def clean(text: str) -> str:
 
 
 def pack_array(array: NDArray[Any]) -> dict[str, Any]:
-    """Return an array as JSON; the page reads it as a typed array."""
+    """Return an array as JSON; the page reads it as a typed array.
+
+    Whole numbers from 0 on are in the smallest type that holds them.
+    """
+    if array.dtype.kind in "iu" and array.min(initial=0) == 0:
+        array = array.astype(np.min_scalar_type(array.max(initial=0)))
     name = array.dtype.name
     if name not in _TYPES:
         raise TypeError(f"the page cannot read arrays of {name}")
@@ -48,11 +53,6 @@ def pack_clean_strings(strings: Iterable[str]) -> dict[str, Any]:
     joined = SEPARATOR.join(strings)
     # A lone surrogate is no character: it becomes a question mark.
     return {"type": "strings", "data": _deflate(joined.encode("utf-8", "replace"))}
-
-
-def smallest_unsigned(limit: int) -> np.dtype[Any]:
-    """Return the smallest type for whole numbers below `limit`."""
-    return np.min_scalar_type(max(limit - 1, 0))
 
 
 def script_json(value: Any) -> str:

@@ -9,12 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.side_table import SideTable
-from topicfold.report.packing import (
-    clean,
-    pack_array,
-    pack_strings,
-    smallest_unsigned,
-)
+from topicfold.report.packing import clean, pack_array, pack_strings
 from topicfold.topic_data import TopicData
 
 # Numbers of one table that a page can hold and show.
@@ -48,7 +43,7 @@ def _content(
         if side.errors is not None:
             content["errors"] = pack_array(side.errors[:n_rows])
         if side.sizes is not None:
-            content["sizes"] = pack_array(side.sizes[:n_rows].astype(np.uint32))
+            content["sizes"] = pack_array(side.sizes[:n_rows])
         content |= {"note": clean(side.note), "middle": side.middle}
     return content
 
@@ -63,8 +58,4 @@ def _links(
     both = np.unique(both[(both >= 0).all(axis=1)], axis=0)
     both = both[both[:, 0] != both[:, 1]]
     counts = np.bincount(both[:, 0], minlength=len(rows))
-    kind = smallest_unsigned(len(rows) + 1)
-    return {
-        "counts": pack_array(counts.astype(kind)),
-        "others": pack_array(both[:, 1].astype(kind)),
-    }
+    return {"counts": pack_array(counts), "others": pack_array(both[:, 1])}
