@@ -321,15 +321,8 @@ def _rows_of(labels: list[str], subset: str | Iterable[str]) -> list[int]:
 
 def _prune_terms(corpus: Corpus, min_df: int | float, max_df: int | float) -> Corpus:
     """Keep the words whose document frequency is within bounds."""
-    n = corpus.n_documents
-    low, high = Bounds(min_df, max_df, None).limits(n)
-    frequency = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
-    keep = np.flatnonzero((frequency >= max(low, 1)) & (frequency <= high))
-    if not len(keep):
-        raise DataError(
-            f"no word occurs in at least {low} and at most {high} of the {n} "
-            "documents. Lower min_df or raise max_df."
-        )
+    there, frequencies = np.unique(corpus.counts.indices, return_counts=True)
+    keep = there[Bounds(min_df, max_df, None).kept(frequencies, corpus.n_documents)]
     words = [corpus.vocabulary[column] for column in keep]
     return dataclasses.replace(corpus, counts=corpus.counts[:, keep], vocabulary=words)
 

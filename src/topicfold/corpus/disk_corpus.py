@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import Tally, is_block_folder
+from topicfold.corpus.block_corpus import is_block_folder
 from topicfold.corpus.blocks import BlockMatrix, BlockWriter
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, read, taken
 from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
@@ -29,9 +29,8 @@ from topicfold.corpus.vectorizing import (
     STOP_WORDS,
     Bounds,
     WordCounter,
-    choose_terms,
+    chosen_columns,
     stacked,
-    tell_cleaned,
     text_blocks,
 )
 from topicfold.exceptions import DataError
@@ -157,18 +156,16 @@ def _stream_counts(
             "phrases=True keeps the words of all texts in memory, so it cannot count "
             "into blocks on disk. Use ngram_range=(1, 2) there."
         )
-    counter, tally = WordCounter(**cutting), Tally()
+    counter = WordCounter(**cutting)
     files: list[Path] = []
     for block in _grown(counter.count(part) for part in text_blocks(texts)):
-        tally.add(block)
         files.append(scratch / f"{len(files)}.npz")
         if block.data.max(initial=0) < 2**8:  # most counts take one byte
             block = block.astype(np.uint8)
         sparse.save_npz(files[-1], block, compressed=False)
-    columns, words = choose_terms(counter.words, tally, bounds)
-    tell_cleaned(counter, tally.n_documents)
+    places, words = counter.choose(bounds)
     for file in files:
-        writer.append(columns.of(sparse.load_npz(file), dtype))
+        writer.append(chosen_columns(sparse.load_npz(file), places, dtype))
         file.unlink()
     return words
 

@@ -2,7 +2,7 @@
 """Counting words: texts in, a sparse matrix out, in one pass.
 
 Words get numbers in the order of their first occurrence. When all texts are counted,
-`choose_terms` decides which words stay, and `Columns` renumbers the blocks.
+`WordCounter.choose` says which words stay, and `chosen_columns` renumbers the blocks.
 `topicfold.corpus.disk_corpus` does the same with blocks on disk.
 """
 
@@ -18,7 +18,7 @@ from operator import ne
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from topicfold.corpus.block_corpus import Tally
@@ -147,29 +147,15 @@ def vectorize(
     bounds = Bounds(min_df, max_df, max_features)
     if phrases:
         texts, cutting = _with_phrases(texts, None, **cutting)
-    counter, tally = WordCounter(**cutting), Tally()
-    blocks = []
-    for part in text_blocks(texts):
-        blocks.append(counter.count(part))
-        tally.add(blocks[-1])
-    columns, terms = choose_terms(counter.words, tally, bounds)
-    tell_cleaned(counter, tally.n_documents)
+    counter = WordCounter(**cutting)
+    blocks = [counter.count(part) for part in text_blocks(texts)]
+    places, terms = counter.choose(bounds)
     # Counts of all words are given up block by block.
     blocks.reverse()
     chosen = []
     while blocks:
-        chosen.append(columns.of(blocks.pop(), dtype))
+        chosen.append(chosen_columns(blocks.pop(), places, dtype))
     return stacked(chosen), terms
-
-
-def tell_cleaned(counter: WordCounter, n_texts: int) -> None:
-    """Say that texts had tags, entities or links, if more than a few had."""
-    if counter.n_cleaned >= max(CLEANED_SHARE * n_texts, 2):
-        _logger.warning(
-            "HTML tags, entities and links were left out of %s of %s texts",
-            f"{counter.n_cleaned:,}",
-            f"{n_texts:,}",
-        )
 
 
 def vectorize_known(
@@ -330,6 +316,7 @@ class WordCounter:
             self._words = _Words(read)
             self._numbers = _Numbers(str, known)
         self.n_words = self.n_unknown = self.n_cleaned = 0
+        self._tally = Tally()
 
     @property
     def words(self) -> list[str]:
@@ -379,7 +366,39 @@ class WordCounter:
             shape=(len(texts), self._n_known or max(len(self._numbers.words), 1)),
         )
         block.sum_duplicates()
+        self._tally.add(block)
         return block
+
+    def choose(self, bounds: Bounds) -> tuple[NDArray[np.int32], list[str]]:
+        """Return the column of every word so far (-1: none), and the words that stay.
+
+        They are sorted. Of words with the same total, `max_features` keeps those that
+        sort first.
+        """
+        words, tally, n = self.words, self._tally, self._tally.n_documents
+        if not n:
+            raise DataError(_NO_TEXTS)
+        if not words:
+            raise DataError(
+                f"no words to count in {n} text{'s' if n != 1 else ''}: there are "
+                "none, or only single letters and stop words. Shorten stop_words, or "
+                "check that these are the texts you meant."
+            )
+        warn_unspaced(words)
+        frequencies = tally.frequencies[: len(words)]
+        order = sorted(bounds.kept(frequencies, n), key=words.__getitem__)
+        if bounds.max_features is not None and len(order) > bounds.max_features:
+            best = np.argsort(-tally.totals[order], kind="stable")
+            order = [order[i] for i in np.sort(best[: bounds.max_features])]
+        if self.n_cleaned >= max(CLEANED_SHARE * n, 2):
+            _logger.warning(
+                "HTML tags, entities and links were left out of %s of %s texts",
+                f"{self.n_cleaned:,}",
+                f"{n:,}",
+            )
+        places = np.full(len(words), -1, dtype=np.int32)
+        places[order] = np.arange(len(order))
+        return places, [words[number] for number in order]
 
     def _terms(self, pieces: Iterable[str]) -> list[str]:
         """Return the runs of words that are terms."""
@@ -412,72 +431,39 @@ class Bounds:
         if most is not None and not (_is_whole(most) and most >= 1):
             raise DataError(f"max_features={most!r} is not a whole number above 0.")
 
-    def limits(self, n_documents: int) -> tuple[float, float]:
-        """Return the fewest and the most documents that a word may be in."""
+    def kept(self, frequencies: NDArray[np.int64], n: int) -> list[int]:
+        """Return the words that stay of those in so many of `n` documents."""
         low, high = (
-            bound if _is_whole(bound) else bound * n_documents
+            bound if _is_whole(bound) else bound * n
             for bound in (self.min_df, self.max_df)
         )
-        return low, high
+        if high < low:
+            raise DataError(
+                f"max_df={self.max_df} means fewer of the {n} documents than "
+                f"min_df={self.min_df}. Lower min_df or raise max_df."
+            )
+        found = np.flatnonzero((frequencies >= low) & (frequencies <= high))
+        if not len(found):
+            raise DataError(
+                f"of {len(frequencies)} different words in {n} texts none occurs in at "
+                f"least {low:g} and at most {high:g} of them, so no words are left to "
+                f"count. Lower min_df (now {self.min_df}) or raise max_df (now "
+                f"{self.max_df})."
+            )
+        return found.tolist()
 
 
-def choose_terms(
-    words: Sequence[str], tally: Tally, bounds: Bounds
-) -> tuple[Columns, list[str]]:
-    """Return the columns of the words that stay, sorted by the words, and these.
-
-    Of words with the same total, `max_features` keeps those that sort first.
-    """
-    n = tally.n_documents
-    if not n:
-        raise DataError(_NO_TEXTS)
-    if not words:
-        raise DataError(
-            f"no words to count in {n} text{'s' if n != 1 else ''}: there are none, or "
-            "only single letters and stop words. Shorten stop_words, or check that "
-            "these are the texts you meant."
-        )
-    warn_unspaced(words)
-    low, high = bounds.limits(n)
-    if high < low:
-        raise DataError(
-            f"max_df={bounds.max_df} means fewer of the {n} documents than "
-            f"min_df={bounds.min_df}. Lower min_df or raise max_df."
-        )
-    frequencies = tally.frequencies[: len(words)]
-    kept = np.flatnonzero((frequencies >= low) & (frequencies <= high))
-    if not len(kept):
-        raise DataError(
-            f"of {len(words)} different words in {n} texts none occurs in at least "
-            f"{low:g} and at most {high:g} of them, so no words are left to count. "
-            f"Lower min_df (now {bounds.min_df}) or raise max_df (now {bounds.max_df})."
-        )
-    order = sorted(kept.tolist(), key=words.__getitem__)
-    if bounds.max_features is not None and len(order) > bounds.max_features:
-        best = np.argsort(-tally.totals[order], kind="stable")[: bounds.max_features]
-        order = [order[place] for place in np.sort(best)]
-    return Columns(order, len(words)), [words[number] for number in order]
-
-
-class Columns:
-    """From the numbers of all words to the columns of those that stay."""
-
-    def __init__(self, chosen: list[int], n_words: int) -> None:
-        self._place = np.full(n_words, -1, dtype=np.int32)
-        self._place[chosen] = np.arange(len(chosen), dtype=np.int32)
-        self.n_terms = len(chosen)
-
-    def of(self, block: Any, dtype: DTypeLike = np.int32) -> Any:
-        """Return a block with the chosen columns only, in their order."""
-        places = self._place[block.indices]
-        known = places >= 0
-        before = np.concatenate([[0], np.cumsum(known)])
-        chosen = sparse.csr_matrix(
-            (block.data[known].astype(dtype), places[known], before[block.indptr]),
-            shape=(block.shape[0], self.n_terms),
-        )
-        chosen.sort_indices()
-        return chosen
+def chosen_columns(block: Any, places: NDArray[np.int32], dtype: DTypeLike) -> Any:
+    """Return a block with those of its columns that have a place, in this order."""
+    new = places[block.indices]
+    known = new >= 0
+    before = np.concatenate([[0], np.cumsum(known)])
+    chosen = sparse.csr_matrix(
+        (block.data[known].astype(dtype), new[known], before[block.indptr]),
+        shape=(block.shape[0], int(places.max()) + 1),
+    )
+    chosen.sort_indices()
+    return chosen
 
 
 def text_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
