@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
     show_corpus,
     show_fact,
@@ -17,6 +14,7 @@ from topicfold.cli.console import (
     show_table,
     working,
 )
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 from topicfold.registry import model_names
 
@@ -25,34 +23,29 @@ _LEGEND = (
     "perplexity (of unseen words): lower is better; NPMI coherence, diversity, "
     "stability and accuracy: higher is better"
 )
-_Topics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--topics",
-        "-k",
+
+
+class ChooseFlags(Flags):
+    """Flags of ``topicfold choose-k``."""
+
+    topics: list[str] | None = flag(
+        None,
+        "Numbers to try, separated by commas; may be repeated.",
+        "--topics -k",
         metavar="K,K,…",
-        help="Numbers to try, separated by commas; may be repeated.",
         show_default="5 to 160, by the number of documents",
-    ),
-]
-_Model = Annotated[str, typer.Option("--model", "-m", help=f"One of: {model_names()}.")]
-_Restarts = Annotated[
-    int, typer.Option(min=1, help="Fits for each number; one has no stability.")
-]
+    )
+    model: str = flag("lda", f"One of: {model_names()}.", "--model -m")
+    restarts: int = flag(2, "Fits for each number; one has no stability.", min=1)
+    plot: Path | None = flags.PLOT
+    seed: int = flags.SEED
+    jobs: int = flags.JOBS
+    quiet: bool = flags.QUIET
 
 
-@inputs.takes_flags(without=("id", "time"))
+@takes_flags(without=("id", "time"))
 def choose_k(
-    source: inputs.InputArgument,
-    topics: _Topics = None,
-    model: _Model = "lda",
-    restarts: _Restarts = 2,
-    plot: inputs.PlotOption = None,
-    seed: inputs.SeedOption = 0,
-    jobs: inputs.JobsOption = -1,
-    quiet: inputs.QuietOption = False,
-    *,
-    options: inputs.TextOptions,
+    source: flags.InputArgument, *, given: ChooseFlags, options: inputs.TextOptions
 ) -> None:
     """Fit a model with several numbers of topics, score each, and suggest one.
 
@@ -72,40 +65,42 @@ def choose_k(
     from topicfold.choosing.comparison import load_figure
     from topicfold.cli.fit import make_model
 
-    sizes = _numbers(topics) if topics else None
-    estimator = make_model(model, {"random_state": seed, "n_jobs": jobs})
-    if plot is not None:
+    sizes = _numbers(given.topics) if given.topics else None
+    common = {"random_state": given.seed, "n_jobs": given.jobs}
+    estimator = make_model(given.model, common)
+    if given.plot is not None:
         load_figure()  # before the work
-    corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
-    if not quiet:
+    corpus, _ = inputs.read_in_memory(source, options, quiet=given.quiet)
+    if not given.quiet:
         show_corpus(corpus)
     most = corpus.n_documents // 5
     sizes = sizes or [size for size in _CANDIDATES if size <= most] or [2]
     inputs.check_topics(max(sizes), corpus.n_documents)
     y, classes = corpus.encoded_labels()
-    with working(f"Fitting {len(sizes) * restarts} models …", quiet=quiet):
+    n_fits = len(sizes) * given.restarts
+    with working(f"Fitting {n_fits} models …", quiet=given.quiet):
         chosen = select_n_components(
             estimator,
             corpus.counts,
             sizes,
             y if len(classes) > 1 else None,
-            n_restarts=restarts,
-            random_state=seed,
+            n_restarts=given.restarts,
+            random_state=given.seed,
         )
     best = chosen.suggested()
     show_table(chosen.cells(), _LEGEND, bold={"topics": str(best)})
-    if plot is not None:
-        chosen.plot(plot)
-        show_fact("Picture", str(plot))
+    if given.plot is not None:
+        chosen.plot(given.plot)
+        show_fact("Picture", str(given.plot))
     show_fact("Suggests", f"{best} topics")
-    if not quiet:
-        flags = "".join(f" {shlex.quote(word)}" for word in options.typed())
-        show_next(f"topicfold fit {{}}{flags} -k {best} -o model", Path(source))
+    if not given.quiet:
+        typed = "".join(f" {shlex.quote(word)}" for word in options.typed())
+        show_next(f"topicfold fit {{}}{typed} -k {best} -o model", Path(source))
 
 
 def _numbers(given: list[str]) -> list[int]:
     try:
-        numbers = [int(part) for part in inputs.listed(given)]
+        numbers = [int(part) for part in flags.listed(given)]
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
     csv_table,
     show_corpus,
@@ -18,88 +17,63 @@ from topicfold.cli.console import (
     show_next,
     working,
 )
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.label import document_names, with_answers
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
 
 STDOUT = "-"
 
-_Train = Annotated[bool, typer.Option("--train", help="Learn from INPUT, save in DIR.")]
-_Topics = Annotated[
-    int | None,
-    typer.Option(
-        "--topics",
-        "-k",
-        min=2,
-        help="Topics, with --train.",
-        show_default="by classes and documents",
-    ),
-]
-_Base = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        help="With --train: fstm, plsa or lda, refined with the labels, or local, a "
-        "graph model of all documents.",
-        show_default="local with few labels, else fstm",
-    ),
-]
-_Check = Annotated[
-    bool,
-    typer.Option("--check/--no-check", help="Measure the accuracy on hidden labels."),
-]
-_Labels = Annotated[
-    Path | None,
-    typer.Option(
-        "--labels", metavar="FILE", help="Answers of topicfold label, with --train."
-    ),
-]
-_Output = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="CSV file; - prints.")
-]
 _BASES = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
 
 
-@dataclass(frozen=True)
-class Asked(inputs.Flags):
-    """What to write about each document besides its class."""
+class ClassifyFlags(Flags):
+    """Flags of ``topicfold classify``."""
 
-    explain: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="Add the N words that spoke for the class."
-        ),
-    ] = 0
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Add the probability of the class.")
-    ] = False
-    abstain: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.99,
-            metavar="P",
-            help="Leave the class empty where its probability is below P.",
-        ),
-    ] = 0.0
+    train: bool = flag(False, "Learn from INPUT, save in DIR.", "--train")
+    topics: int | None = flag(
+        None,
+        "Topics, with --train.",
+        "--topics -k",
+        min=2,
+        show_default="by classes and documents",
+    )
+    model: str | None = flag(
+        None,
+        "With --train: fstm, plsa or lda, refined with the labels, or local, a graph "
+        "model of all documents.",
+        "--model -m",
+        show_default="local with few labels, else fstm",
+    )
+    labels: Path | None = flag(
+        None, "Answers of topicfold label, with --train.", "--labels", metavar="FILE"
+    )
+    check: bool = flag(
+        True, "Measure the accuracy on hidden labels.", "--check/--no-check"
+    )
+    explain: int = flag(
+        0, "Add the N words that spoke for the class.", min=0, metavar="N"
+    )
+    proba: bool = flag(False, "Add the probability of the class.", "--proba")
+    abstain: float = flag(
+        0.0,
+        "Leave the class empty where its probability is below P.",
+        min=0.0,
+        max=0.99,
+        metavar="P",
+    )
+    output: str = flag(STDOUT, "CSV file; - prints.", "--output -o", metavar="FILE")
+    seed: int = flags.SEED
+    jobs: int = flags.JOBS
+    force: bool = flags.FORCE
 
 
-@inputs.takes_flags(without=("time", "tokens"))
+@takes_flags(without=("time", "tokens"))
 def classify(
-    folder: inputs.ModelArgument,
-    source: inputs.InputArgument,
-    train: _Train = False,
-    topics: _Topics = None,
-    model: _Base = None,
-    labels: _Labels = None,
-    check: _Check = True,
-    output: _Output = STDOUT,
-    seed: inputs.SeedOption = 0,
-    jobs: inputs.JobsOption = -1,
-    force: inputs.ForceOption = False,
+    folder: flags.ModelArgument,
+    source: flags.InputArgument,
     *,
-    asked: Asked,
+    given: ClassifyFlags,
     options: inputs.TextOptions,
 ) -> None:
     """Classify documents by their topics.
@@ -122,30 +96,31 @@ def classify(
     """
     from topicfold.persistence.model_folder import check_output_folder, save_folder
 
-    if not train:
-        if any((topics, model, labels, force, not check)):
+    if not given.train:
+        of_training = (given.topics, given.model, given.labels, given.force)
+        if any(of_training) or not given.check:
             raise CommandError(
                 "--topics, --model, --labels, --no-check and --force need --train."
             )
-        _predict(folder, source, options, asked, output)
+        _predict(folder, source, options, given)
         return
-    if asked.given() or output != STDOUT:
+    if given.explain or given.proba or given.abstain or given.output != STDOUT:
         raise CommandError(
             "--explain, --proba, --abstain and --output are for new documents alone."
         )
-    check_output_folder(folder, replace=force)
-    name = _model_name(model)
+    check_output_folder(folder, replace=given.force)
+    name = _model_name(given.model)
     corpus, text = inputs.read_in_memory(source, options)
     show_corpus(corpus)
-    given: Any = corpus.labels
-    if labels is not None:
-        if not labels.exists():
-            raise CommandError(f"there is no file {labels}.")
-        given = with_answers(given, labels, document_names(corpus))
-    known = _checked_labels(given)
-    classifier = _make_classifier(known, name, topics, seed, jobs)
+    labels: Any = corpus.labels
+    if given.labels is not None:
+        if not given.labels.exists():
+            raise CommandError(f"there is no file {given.labels}.")
+        labels = with_answers(labels, given.labels, document_names(corpus))
+    known = _checked_labels(labels)
+    classifier = _make_classifier(known, name, given)
     show_fact("Topics", _choice(classifier.model, known))
-    if check:
+    if given.check:
         _fit_and_check(classifier, corpus.counts, known)
     else:
         with working("Learning …"):
@@ -183,9 +158,7 @@ def _model_name(model: str | None) -> str | None:
     return name
 
 
-def _make_classifier(
-    labels: Any, model: str | None, topics: int | None, seed: int, jobs: int
-) -> Any:
+def _make_classifier(labels: Any, model: str | None, given: ClassifyFlags) -> Any:
     import topicfold
     from topicfold.core.labels import class_numbers
     from topicfold.models.classifier import default_topics
@@ -194,11 +167,11 @@ def _make_classifier(
     return topicfold.TopicClassifier(
         default_topics(
             codes,
-            topics,
+            given.topics,
             base=getattr(topicfold, _BASES[model])() if model in _BASES else None,
             few=None if model is None else model == "local",
-            random_state=seed,
-            n_jobs=jobs,
+            random_state=given.seed,
+            n_jobs=given.jobs,
         )
     )
 
@@ -243,7 +216,7 @@ def _checked_labels(labels: Sequence[str | None] | None) -> Any:
 
 
 def _predict(
-    folder: Path, source: str, options: inputs.TextOptions, asked: Asked, output: str
+    folder: Path, source: str, options: inputs.TextOptions, asked: ClassifyFlags
 ) -> None:
     """Write the classes as CSV, with what else was asked for."""
     from topicfold.persistence.atomic import write_atomically
@@ -259,7 +232,7 @@ def _predict(
     counts, found = inputs.count_new_documents(source, saved, options)
     rows = []
     what = "class" if hasattr(model, "classes_") else "response"
-    if what == "response" and asked.given():
+    if what == "response" and (asked.proba or asked.explain or asked.abstain):
         raise CommandError(
             f"{folder} predicts numbers: --proba, --abstain and --explain are for "
             "classes."
@@ -276,10 +249,12 @@ def _predict(
             cells["words"] = " ".join(_word(saved, reason.word) for reason in reasons)
         rows.append(cells)
     content = csv_table(rows)
-    if output == STDOUT:
+    if asked.output == STDOUT:
         typer.echo(content, nl=False)
     else:
-        write_atomically(Path(output), lambda to: to.write_bytes(content.encode()))
+        write_atomically(
+            Path(asked.output), lambda to: to.write_bytes(content.encode())
+        )
 
 
 def _word(saved: Any, name: str) -> str:

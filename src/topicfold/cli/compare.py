@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import show_corpus, show_fact, show_table, working
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError, tell
 from topicfold.core.tables import printable
 from topicfold.exceptions import MissingDependencyError
@@ -26,52 +25,41 @@ _LEGEND = {
     "copies": "copies (topics with the top words of another): lower is better",
     "stability": "stability (0 to 1, between two starts): higher is better",
 }
-_Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--models",
-        "-m",
+
+
+class CompareFlags(Flags):
+    """Flags of ``topicfold compare``."""
+
+    models: list[str] | None = flag(
+        None,
+        "Models, separated by commas, or one each time; may be repeated: tf-idf, pca, "
+        f"nmf, {model_names()}.",
+        "--models -m",
         metavar="NAMES",
-        help="Models, separated by commas, or one each time; may be repeated: tf-idf, "
-        f"pca, nmf, {model_names()}.",
-    ),
-]
-_Topics = Annotated[
-    int | None,
-    typer.Option(
-        "--topics",
-        "-k",
+    )
+    topics: int | None = flag(
+        None,
+        "Topics to learn.",
+        "--topics -k",
         min=1,
-        help="Topics to learn.",
         show_default="10 to 100, by the number of documents",
-    ),
-]
-_Budget = Annotated[float, typer.Option(min=0.1, help="Seconds for all models.")]
-_Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
+    )
+    budget: float = flag(300.0, "Seconds for all models.", min=0.1)
+    seed: int = flags.SEED
+    jobs: int = flags.JOBS
+    plot: Path | None = flags.PLOT
+    output: Path | None = flag(
+        None,
+        "Keep the scores in this file; models that it has are not fitted again.",
+        "--output -o",
         metavar="FILE",
-        help="Keep the scores in this file; models that it has are not fitted again.",
-    ),
-]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the table.")]
+    )
+    quiet: bool = flag(False, "Print only the table.", "--quiet -q")
 
 
-@inputs.takes_flags(without=("id", "time"))
+@takes_flags(without=("id", "time"))
 def compare(
-    source: inputs.InputArgument,
-    models: _Models = None,
-    topics: _Topics = None,
-    budget: _Budget = 300.0,
-    seed: inputs.SeedOption = 0,
-    jobs: inputs.JobsOption = -1,
-    plot: inputs.PlotOption = None,
-    output: _Output = None,
-    quiet: _Quiet = False,
-    *,
-    options: inputs.TextOptions,
+    source: flags.InputArgument, *, given: CompareFlags, options: inputs.TextOptions
 ) -> None:
     """Try several models on documents, and say which one to take.
 
@@ -90,7 +78,7 @@ def compare(
     """
     from topicfold.choosing.comparison import compare as compare_models
 
-    names = inputs.listed(models) if models else None
+    plot, quiet = given.plot, given.quiet
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
     corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
@@ -104,12 +92,12 @@ def compare(
     with working("Fitting models, compiled the first time …", quiet=quiet):
         found = compare_models(
             corpus,
-            names,
-            n_components=topics,
-            time_budget=budget,
-            random_state=seed,
-            n_jobs=jobs,
-            results=output,
+            flags.listed(given.models) or None,
+            n_components=given.topics,
+            time_budget=given.budget,
+            random_state=given.seed,
+            n_jobs=given.jobs,
+            results=given.output,
             on_progress=on_progress,
         )
     _show(found)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import show_corpus, show_fact
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 
 if TYPE_CHECKING:
@@ -18,27 +19,28 @@ if TYPE_CHECKING:
 _Output = Annotated[
     Path, typer.Argument(metavar="OUT", help="File or folder to write.")
 ]
-_To = Annotated[
-    str | None,
-    typer.Option(
+
+
+class ConvertFlags(Flags):
+    """Flags of ``topicfold convert``."""
+
+    to: str | None = flag(
+        None,
+        "What OUT is: ldac, uci, mm, svmlight, mallet, npz, folder, jsonl, blocks.",
         "--to",
         metavar="FORMAT",
-        help="What OUT is: ldac, uci, mm, svmlight, mallet, npz, folder, jsonl, "
-        "blocks.",
         show_default="what its name shows",
-    ),
-]
-_Force = Annotated[bool, typer.Option("--force", help="Replace what OUT names.")]
+    )
+    force: bool = flag(False, "Replace what OUT names.", "--force")
+    quiet: bool = flags.QUIET
 
 
-@inputs.takes_flags()
+@takes_flags()
 def convert(
-    source: inputs.InputArgument,
+    source: flags.InputArgument,
     output: _Output,
-    to: _To = None,
-    force: _Force = False,
-    quiet: inputs.QuietOption = False,
     *,
+    given: ConvertFlags,
     options: inputs.TextOptions,
 ) -> None:
     """Convert a corpus from one format to another.
@@ -74,24 +76,24 @@ def convert(
     from topicfold import corpus
     from topicfold.corpus.files import check_free, format_of
 
-    to = to or format_of(output, written=True)
+    to, force = given.to or format_of(output, written=True), given.force
     if to == "blocks":
-        found = _to_blocks(source, output, options, force=force, quiet=quiet)
+        found = _to_blocks(source, output, options, given)
     else:
         check_free(output, replace=force)
-        found, _ = inputs.read_corpus(source, options, quiet=quiet)
+        found, _ = inputs.read_corpus(source, options, quiet=given.quiet)
         if not isinstance(found, corpus.Corpus):
             names = ("vocabulary", "labels", "ids", "times", "name")
             known: dict[str, Any] = {name: getattr(found, name) for name in names}
             found = corpus.Corpus(counts=found.counts[:], **known)
         corpus.write(found, output, format=to, replace=force)
-    if not quiet:
+    if not given.quiet:
         show_corpus(found)
         show_fact("Saved", str(output))
 
 
 def _to_blocks(
-    source: str, output: Path, options: inputs.TextOptions, *, force: bool, quiet: bool
+    source: str, output: Path, options: inputs.TextOptions, given: ConvertFlags
 ) -> Corpus | DiskCorpus:
     """Count texts into a folder of blocks, without keeping them in memory."""
     from topicfold import corpus
@@ -108,11 +110,11 @@ def _to_blocks(
             f"{source} holds counts; blocks are made of texts. In Python: "
             "topicfold.corpus.blocks.BlockMatrix.write(folder, counts)."
         )
-    with inputs.reading_progress(source, quiet=quiet) as progress:
+    with inputs.reading_progress(source, quiet=given.quiet) as progress:
         return corpus.vectorize_file(
             source,
             output,
-            overwrite=force,
+            overwrite=given.force,
             format=kind,
             progress=progress,
             **options.reading(),

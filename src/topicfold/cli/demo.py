@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
     show_corpus,
     show_fact,
@@ -18,6 +18,7 @@ from topicfold.cli.console import (
     stdout_console,
     working,
 )
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -36,19 +37,23 @@ _LEGEND = (
     "the words of a topic occur together) and diversity (0 to 1, topics have different "
     "words): higher is better."
 )
-_Output = Annotated[
-    Path,
-    typer.Option(
-        "--output", "-o", metavar="DIR", help="Folder for the models and the report."
-    ),
-]
 
 
-def demo(
-    output: _Output = Path("demo"),
-    topics: inputs.TopicsOption = 30,
-    seed: inputs.SeedOption = 0,
-) -> None:
+class DemoFlags(Flags):
+    """Flags of ``topicfold demo``."""
+
+    output: Path = flag(
+        Path("demo"),
+        "Folder for the models and the report.",
+        "--output -o",
+        metavar="DIR",
+    )
+    topics: int = flag(30, "Topics to learn.", "--topics -k", min=1)
+    seed: int = flags.SEED
+
+
+@takes_flags()
+def demo(*, given: DemoFlags) -> None:
     """See what topicfold does, on documents that you already have.
 
     The documents are the docstrings of NumPy, SciPy and scikit-learn. LDA and PLSA
@@ -72,6 +77,7 @@ def demo(
         report_file,
     )
 
+    output, topics, seed = given.output, given.topics, given.seed
     place = report_file(output)
     for name in _MODELS:
         check_output_folder(output / name, replace=True)

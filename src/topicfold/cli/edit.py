@@ -6,12 +6,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import counted
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.handed_in import file_text
 from topicfold.cli.inputs import count_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
@@ -19,50 +18,33 @@ from topicfold.cli.messages import CommandError
 EDITS_FORMAT = "topicfold-edits"
 EDITS_VERSION = 1
 
-_Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the result.")
-]
-_Rename = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TOPIC=NAME", help="Name a topic; may be repeated."),
-]
-_Merge = Annotated[
-    list[str] | None,
-    typer.Option(metavar="A,B,…", help="Make one topic of several; may be repeated."),
-]
-_Drop = Annotated[
-    list[int] | None,
-    typer.Option(metavar="TOPIC", help="Remove a topic; may be repeated."),
-]
-_Split = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TOPIC:PARTS", help="Refit inside a topic."),
-]
-_Documents = Annotated[
-    str | None,
-    typer.Option(
+
+class EditFlags(Flags):
+    """Flags of ``topicfold edit``."""
+
+    output: Path = flag(..., "Folder for the result.", "--output -o", metavar="DIR")
+    rename: list[str] | None = flag(
+        None, "Name a topic; may be repeated.", metavar="TOPIC=NAME"
+    )
+    merge: list[str] | None = flag(
+        None, "Make one topic of several; may be repeated.", metavar="A,B,…"
+    )
+    drop: list[int] | None = flag(
+        None, "Remove a topic; may be repeated.", metavar="TOPIC"
+    )
+    split: list[str] | None = flag(None, "Refit inside a topic.", metavar="TOPIC:PARTS")
+    documents: str | None = flag(
+        None,
+        "The training documents, for --split, if the model did not keep them.",
         metavar="INPUT",
-        help="The training documents, for --split, if the model did not keep them.",
-    ),
-]
-_Apply = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Apply the edits of a JSON file.")
-]
+    )
+    apply: Path | None = flag(None, "Apply the edits of a JSON file.", metavar="FILE")
+    force: bool = flags.FORCE
 
 
-@inputs.takes_flags(without=inputs.BESIDE)
+@takes_flags(without=inputs.BESIDE)
 def edit(
-    folder: inputs.ModelArgument,
-    output: _Output,
-    rename: _Rename = None,
-    merge: _Merge = None,
-    drop: _Drop = None,
-    split: _Split = None,
-    documents: _Documents = None,
-    apply: _Apply = None,
-    force: inputs.ForceOption = False,
-    *,
-    options: inputs.TextOptions,
+    folder: flags.ModelArgument, *, given: EditFlags, options: inputs.TextOptions
 ) -> None:
     """Rename, merge, drop or split topics; the result is a new model and its report.
 
@@ -89,18 +71,21 @@ def edit(
         load_model_folder,
     )
 
-    edits = [] if apply is None else read_edits(apply)
-    given = (rename or [], split or [], merge or [], drop or [])
-    if edits and any(given):
-        raise CommandError("--apply goes with no other edit. Give one or the other.")
-    edits = edits or _in_order(*given)
+    edits = _in_order(given)
+    if given.apply is not None:
+        if edits:
+            raise CommandError(
+                "--apply goes with no other edit. Give one or the other."
+            )
+        edits = read_edits(given.apply)
     if not edits:
         raise CommandError(
             "no edit was given. Give --rename, --merge, --drop, --split or --apply."
         )
-    check_output_folder(output, replace=force)
+    check_output_folder(given.output, replace=given.force)
     saved = load_model_folder(folder)
     needs_documents = any(edit.get("action") == "split" for edit in edits)
+    documents = given.documents
     if documents is not None and not needs_documents:
         raise CommandError("--documents is only for --split. Leave it out.")
     refuse_unused(options, "--documents", documents)
@@ -116,7 +101,7 @@ def edit(
     edited = apply_edits(saved.model, edits, X=X)
     n_topics = counted(len(edited.components_), "topic")
     fact = ("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
-    save_and_report(dataclasses.replace(saved, model=edited), output, fact)
+    save_and_report(dataclasses.replace(saved, model=edited), given.output, fact)
 
 
 def read_edits(path: Path) -> list[dict[str, Any]]:
@@ -141,25 +126,26 @@ def read_edits(path: Path) -> list[dict[str, Any]]:
     return edits
 
 
-def _in_order(
-    rename: list[str], split: list[str], merge: list[str], drop: list[int]
-) -> list[dict[str, Any]]:
+def _in_order(given: EditFlags) -> list[dict[str, Any]]:
     """Return edits whose numbers hold one after the other.
 
     Renaming and splitting move no topic; of merged and dropped topics the later ones
     go first, so that the numbers of the others still hold.
     """
     edits: list[dict[str, Any]] = []
-    for text in rename:
+    for text in given.rename or ():
         topic, sign, name = text.partition("=")
         if not sign:
             raise CommandError(f"--rename {text!r}: give TOPIC=NAME, such as 3=space.")
         edits.append({"action": "rename", "topic": _topic(topic), "name": name})
-    for text in split:
+    for text in given.split or ():
         topic, _, parts = text.partition(":")
         number = _topic(parts or "2")
         edits.append({"action": "split", "topic": _topic(topic), "n_topics": number})
-    groups = [sorted({_topic(part) for part in text.split(",")}) for text in merge]
+    groups = [
+        sorted({_topic(part) for part in text.split(",")}) for text in given.merge or ()
+    ]
+    drop = given.drop or []
     mentioned = [topic for group in groups for topic in group] + drop
     if len(mentioned) != len(set(mentioned)):
         raise CommandError("a topic is in two of --merge and --drop. Give it once.")

@@ -9,92 +9,79 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from topicfold.cli import handed_in, inputs
+from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
 from topicfold.cli.sides import SideOptions, count_languages, explain_seeds
 from topicfold.registry import ModelEntry, find_model, model_names
 
 DEFAULT_TOPICS = 50
-_fit = functools.partial(typer.Option, rich_help_panel="Fit")
-_graph = functools.partial(typer.Option, rich_help_panel="Graph of documents")
-
-_Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the model.")
-]
-_Topics = Annotated[
-    int | None,
-    typer.Option("--topics", "-k", min=1, help="Topics to learn.", show_default="50"),
-]
-_Model = Annotated[
-    str, typer.Option("--model", "-m", help=f"One of: {model_names()}; see above.")
-]
-_Report = Annotated[
-    bool | None,
-    typer.Option(
-        "--report/--no-report",
-        help="Write DIR/report.html as well.",
-        show_default="where the model has topics",
-    ),
-]
-_Keep = Annotated[
-    bool,
-    typer.Option(
-        "--keep-documents/--no-documents",
-        help="Save texts and counts in DIR too, for search, report and update.",
-    ),
-]
+_fit = functools.partial(flag, rich_help_panel="Fit")
+_graph = functools.partial(flag, rich_help_panel="Graph of documents")
 
 # Words that count, fewer than which make a text short
 # (benchmarks/results/lda_quality.md).
 SHORT_TEXT = 20
 
 
-@dataclass(frozen=True)
-class FitOptions(inputs.Flags):
-    """What the model is given, as flags; None is its own default."""
+class FitFlags(Flags):
+    """Flags of ``topicfold fit`` itself."""
 
-    max_iter: Annotated[
-        int | None, _fit(min=1, help="Largest number of iterations.")
-    ] = None
-    tol: Annotated[
-        float | None, _fit(min=0, help="Relative change that ends the fit.")
-    ] = None
-    algorithm: Annotated[str | None, _fit(help="For lda: cvb0 or variational.")] = None
-    device: Annotated[str, _fit(help="Where to compute.")] = "cpu"
-    seeds: Annotated[
-        Path | None,
-        _fit(
-            metavar="FILE",
-            help="Guided topics: a line for each, its name, a colon and a few words, "
-            "such as space: orbit, launch, moon; or JSON. The model is seeded then.",
-        ),
-    ] = None
-    use_labels: Annotated[
-        bool | None,
-        _fit(
-            "--use-labels/--no-labels",
-            help="Learn from labels too: graph models join documents of one class.",
-            show_default="where the model needs them",
-        ),
-    ] = None
-    neighbors: Annotated[int | None, _graph(min=1, help="Neighbours per document.")] = (
-        None
+    output: Path = flag(..., "Folder for the model.", "--output -o", metavar="DIR")
+    model: str = flag("lda", f"One of: {model_names()}; see above.", "--model -m")
+    topics: int | None = flag(
+        None, "Topics to learn.", "--topics -k", min=1, show_default="50"
     )
-    similarity: Annotated[str | None, _graph(help="cosine, intersection or kl.")] = None
-    weight: Annotated[float | None, _graph(min=0, help="Strength of the graph.")] = None
-    graph: Annotated[
-        Path | None,
-        _graph(
-            metavar="FILE",
-            help="Links instead of neighbours: two document numbers per line, from 0, "
-            "and a weight if you like.",
-        ),
-    ] = None
+    seed: int = flags.SEED
+    jobs: int = flags.JOBS
+    quiet: bool = flags.QUIET
+    force: bool = flags.FORCE
+    report: bool | None = flag(
+        None,
+        "Write DIR/report.html as well.",
+        "--report/--no-report",
+        show_default="where the model has topics",
+    )
+    keep_documents: bool = flag(
+        True,
+        "Save texts and counts in DIR too, for search, report and update.",
+        "--keep-documents/--no-documents",
+    )
+
+
+class ModelFlags(Flags):
+    """What the model is given; None is its own default."""
+
+    max_iter: int | None = _fit(None, "Largest number of iterations.", min=1)
+    tol: float | None = _fit(None, "Relative change that ends the fit.", min=0)
+    algorithm: str | None = _fit(None, "For lda: cvb0 or variational.")
+    device: str = _fit("cpu", "Where to compute.")
+    seeds: Path | None = _fit(
+        None,
+        "Guided topics: a line for each, its name, a colon and a few words, such as "
+        "space: orbit, launch, moon; or JSON. The model is seeded then.",
+        metavar="FILE",
+    )
+    use_labels: bool | None = _fit(
+        None,
+        "Learn from labels too: graph models join documents of one class.",
+        "--use-labels/--no-labels",
+        show_default="where the model needs them",
+    )
+    neighbors: int | None = _graph(None, "Neighbours per document.", min=1)
+    similarity: str | None = _graph(None, "cosine, intersection or kl.")
+    weight: float | None = _graph(None, "Strength of the graph.", min=0)
+    graph: Path | None = _graph(
+        None,
+        "Links instead of neighbours: two document numbers per line, from 0, and a "
+        "weight if you like.",
+        metavar="FILE",
+    )
 
     def parameters(self) -> dict[str, Any]:
         """Return parameters of the model, files among them read."""
@@ -117,20 +104,12 @@ _FLAGS = {
 }
 
 
-@inputs.takes_flags()
+@takes_flags()
 def fit(
-    source: inputs.InputArgument,
-    output: _Output,
-    model: _Model = "lda",
-    topics: _Topics = None,
-    seed: inputs.SeedOption = 0,
-    jobs: inputs.JobsOption = -1,
-    quiet: inputs.QuietOption = False,
-    force: inputs.ForceOption = False,
-    report: _Report = None,
-    keep_documents: _Keep = True,
+    source: flags.InputArgument,
     *,
-    given: FitOptions,
+    given: FitFlags,
+    model_flags: ModelFlags,
     options: inputs.TextOptions,
     sides: SideOptions,
 ) -> None:
@@ -164,17 +143,19 @@ def fit(
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
 
-    check_output_folder(output, replace=force)
+    quiet, seeds = given.quiet, model_flags.seeds
+    check_output_folder(given.output, replace=given.force)
     sides.check()
-    if model == "lda":
-        model = "seeded" if given.seeds is not None else sides.model_name()
-    entry = find_model(model)
-    _check_known(entry, sides, given.seeds)
-    if report and not entry.has_topics:
+    name = given.model
+    if name == "lda":
+        name = "seeded" if seeds is not None else sides.model_name()
+    entry = find_model(name)
+    _check_known(entry, sides, seeds)
+    if given.report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
-    wanted = given.parameters()
-    size = topics or (DEFAULT_TOPICS if entry.sized else None)
-    common = {"n_components": size, "random_state": seed, "n_jobs": jobs}
+    wanted = model_flags.parameters()
+    size = given.topics or (DEFAULT_TOPICS if entry.sized else None)
+    common = {"n_components": size, "random_state": given.seed, "n_jobs": given.jobs}
     estimator = make_model(entry.name, common | wanted)
     check_saveable(estimator)
     columns = sides.columns()
@@ -189,18 +170,18 @@ def fit(
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
     done = _learn(
-        estimator, corpus, entry, given.use_labels, sides, spoken, quiet=quiet
+        estimator, corpus, entry, model_flags.use_labels, sides, spoken, quiet=quiet
     )
     saved = inputs.fitted_folder(
-        estimator, corpus, text, languages=cutting, documents=keep_documents
+        estimator, corpus, text, languages=cutting, documents=given.keep_documents
     )
     advice = "" if done.ended else ", the most allowed (--max-iter for more)"
     save_and_report(
         saved,
-        output,
+        given.output,
         ("Model", f"{done.summary}{advice}"),
         corpus=corpus,
-        report=entry.has_topics if report is None else report,
+        report=entry.has_topics if given.report is None else given.report,
         next_command=entry.next_command,
         quiet=quiet,
     )

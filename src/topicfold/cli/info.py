@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags
 from topicfold.cli.console import counted, show_fact
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import one_line
 
-_Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+class InfoFlags(Flags):
+    """Flags of ``topicfold info``."""
+
+    json: bool = flag(False, "Write JSON.", "--json")
 
 
-def info(folder: inputs.ModelArgument, as_json: _Json = False) -> None:
+@takes_flags()
+def info(folder: flags.ModelArgument, *, given: InfoFlags) -> None:
     """Show what a saved model is: settings, size, documents, edits.
 
     [bold]Examples[/bold]
@@ -28,7 +34,7 @@ def info(folder: inputs.ModelArgument, as_json: _Json = False) -> None:
       topicfold.load("reviews-model").get_params()
     """
     facts = model_facts(folder)
-    if as_json:
+    if given.json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
     fit = facts["fit"]

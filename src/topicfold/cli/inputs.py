@@ -5,17 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.console import show_fact
+from topicfold.cli.flags import Flags, flag
 from topicfold.cli.messages import CommandError, tell
 from topicfold.exceptions import DataError
 
@@ -27,186 +23,94 @@ if TYPE_CHECKING:
 BUILT_IN = "docs"
 # Texts of more characters than this are not saved with a model.
 _MOST_TEXT = 300_000_000
-_STDIN = Path("/dev/stdin")
 
-
-def _named(source: str) -> str:
-    """Return the name of the input, standard input's for ``-``."""
-    return str(_STDIN) if source == "-" and _STDIN.exists() else source
-
-
-def listed(given: Sequence[str]) -> list[str]:
-    """Return the names of an option that may be repeated and take a comma list."""
-    names = (name.strip() for text in given for name in text.split(","))
-    return [name for name in names if name]
-
-
-class Format(StrEnum):
-    """How to write results."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-
-
-InputArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="INPUT",
-        callback=_named,
-        help="Documents: file, folder or docs; - is standard input.",
-    ),
-]
-ModelArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="Folder of a saved model.")
-]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
-SeedOption = Annotated[
-    int, typer.Option(min=0, help="Seed; the same seed gives the same result.")
-]
-TopicsOption = Annotated[
-    int, typer.Option("--topics", "-k", min=1, help="Topics to learn.")
-]
-JobsOption = Annotated[
-    int, typer.Option(help="Threads, -1 for all cores; the result is the same.")
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")]
-PlotOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.")
-]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print only problems.")
-]
-
-_raw = functools.partial(typer.Option, rich_help_panel="Raw text")
-_words = functools.partial(typer.Option, rich_help_panel="Words")
+_raw = functools.partial(flag, rich_help_panel="Raw text")
+_words = functools.partial(flag, rich_help_panel="Words")
 
 
 def _column(what: str, default: str) -> Any:
-    return _raw(help=f"Column with {what}.", metavar="COLUMN", show_default=default)
+    text = f"Column with {what}."
+    return _raw(None, text, metavar="COLUMN", show_default=default)
 
 
-class Flags:
-    """Base of the data classes whose fields are flags of a command."""
-
-    def given(self) -> dict[str, Any]:
-        """Return what was given, by flag."""
-        return {
-            "--from" if name == "format" else f"--{name.replace('_', '-')}": value
-            for name, value in vars(self).items()
-            if value not in (None, False, [])
-        }
-
-    def typed(self) -> Iterator[str]:
-        """Yield the flags that were given, and their values, as they are typed."""
-        for flag, value in self.given().items():
-            for item in value if isinstance(value, list) else [value]:
-                yield from [flag] if item is True else [flag, str(item)]
-
-
-@dataclass(frozen=True)
 class TextOptions(Flags):
-    """How raw text is read and counted, as flags; None where one was not given."""
+    """How raw text is read and counted; None where a flag was not given."""
 
-    format: Annotated[
-        str | None,
-        _raw(
-            "--from",
-            metavar="FORMAT",
-            help="What INPUT is: files, lines, csv, tsv, json, jsonl, parquet, xlsx, "
-            "ldac, uci, mm, svmlight, mallet, npz, folder.",
-            show_default="what its name shows",
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        _raw(
-            help="Column with the text, or its number if the file has no names; give "
-            "it several times to join columns.",
-            metavar="COLUMN",
-            show_default="text, body, content …, below title if there is one",
-        ),
-    ] = None
-    label: Annotated[str | None, _column("the class", "label, if there is one")] = None
-    id: Annotated[
-        str | None, _column("the name of a document", "id, if there is one")
-    ] = None
-    time: Annotated[
-        str | None, _column("its date or time", "time, date, year …, if there is one")
-    ] = None
-    encoding: Annotated[
-        str | None,
-        _raw(help="Encoding of text files, such as latin-1.", show_default="detected"),
-    ] = None
-    skip_bad_lines: Annotated[
-        bool,
-        _raw(
-            "--skip-bad-lines",
-            help="Leave out lines that cannot be read, and report how many.",
-        ),
-    ] = False
-    min_df: Annotated[
-        str | None,
-        _words(
-            help="Keep words in at least this many documents, or this share of them.",
-            metavar="N",
-            show_default="2; docs: 3",
-        ),
-    ] = None
-    max_df: Annotated[
-        str | None,
-        _words(
-            help="Keep words in at most this many documents, or this share of them.",
-            metavar="N",
-            show_default="0.5; docs: 0.3",
-        ),
-    ] = None
-    max_features: Annotated[
-        int | None, _words(min=1, help="Keep this many of the most frequent words.")
-    ] = None
-    stop_words: Annotated[
-        str | None,
-        _words(
-            help="Words to leave out: a language (english, german, french …), none, or "
-            "a file with one word per line.",
-            show_default="english",
-        ),
-    ] = None
-    ngrams: Annotated[
-        str | None,
-        _words(
-            help="Runs of words that are terms: 2 for words and pairs, 2-3 for pairs "
-            "and triples.",
-            metavar="N",
-            show_default="1",
-        ),
-    ] = None
-    phrases: Annotated[
-        bool,
-        _words(
-            "--phrases",
-            help="Count words that occur together more often than by chance as one "
-            'term, such as "neural network".',
-        ),
-    ] = False
-    stem: Annotated[
-        str | None,
-        _words(
-            help="Language whose stems are counted, such as english (needs "
-            "snowballstemmer).",
-            metavar="LANGUAGE",
-            show_default="none",
-        ),
-    ] = None
-    tokens: Annotated[
-        str | None,
-        _words(
-            help="How to cut text: words; spaces, for text that is cut already; or "
-            "your own function as MODULE:FUNCTION.",
-            metavar="HOW",
-            show_default="words",
-        ),
-    ] = None
+    format: str | None = _raw(
+        None,
+        "What INPUT is: files, lines, csv, tsv, json, jsonl, parquet, xlsx, ldac, uci, "
+        "mm, svmlight, mallet, npz, folder.",
+        "--from",
+        metavar="FORMAT",
+        show_default="what its name shows",
+    )
+    text: list[str] | None = _raw(
+        None,
+        "Column with the text, or its number if the file has no names; give it several "
+        "times to join columns.",
+        metavar="COLUMN",
+        show_default="text, body, content …, below title if there is one",
+    )
+    label: str | None = _column("the class", "label, if there is one")
+    id: str | None = _column("the name of a document", "id, if there is one")
+    time: str | None = _column(
+        "its date or time", "time, date, year …, if there is one"
+    )
+    encoding: str | None = _raw(
+        None, "Encoding of text files, such as latin-1.", show_default="detected"
+    )
+    skip_bad_lines: bool = _raw(
+        False,
+        "Leave out lines that cannot be read, and report how many.",
+        "--skip-bad-lines",
+    )
+    min_df: str | None = _words(
+        None,
+        "Keep words in at least this many documents, or this share of them.",
+        metavar="N",
+        show_default="2; docs: 3",
+    )
+    max_df: str | None = _words(
+        None,
+        "Keep words in at most this many documents, or this share of them.",
+        metavar="N",
+        show_default="0.5; docs: 0.3",
+    )
+    max_features: int | None = _words(
+        None, "Keep this many of the most frequent words.", min=1
+    )
+    stop_words: str | None = _words(
+        None,
+        "Words to leave out: a language (english, german, french …), none, or a file "
+        "with one word per line.",
+        show_default="english",
+    )
+    ngrams: str | None = _words(
+        None,
+        "Runs of words that are terms: 2 for words and pairs, 2-3 for pairs and "
+        "triples.",
+        metavar="N",
+        show_default="1",
+    )
+    phrases: bool = _words(
+        False,
+        "Count words that occur together more often than by chance as one term, such "
+        'as "neural network".',
+        "--phrases",
+    )
+    stem: str | None = _words(
+        None,
+        "Language whose stems are counted, such as english (needs snowballstemmer).",
+        metavar="LANGUAGE",
+        show_default="none",
+    )
+    tokens: str | None = _words(
+        None,
+        "How to cut text: words; spaces, for text that is cut already; or your own "
+        "function as MODULE:FUNCTION.",
+        metavar="HOW",
+        show_default="words",
+    )
 
     def reading(self) -> dict[str, Any]:
         """Return the options of `topicfold.corpus.read_texts` that were given."""
@@ -253,55 +157,6 @@ WORD_OPTIONS = (
 )
 # What a command goes without where documents are only an option of it.
 BESIDE = ("format", "label", "time", *WORD_OPTIONS)
-
-
-def takes_flags(
-    *, without: tuple[str, ...] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the flags of each `Flags` that it takes as an argument."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(command, include_extras=True)
-        groups = {
-            name: (kind, _flags(kind, without))
-            for name, kind in hints.items()
-            if isinstance(kind, type) and issubclass(kind, Flags)
-        }
-
-        @functools.wraps(command)
-        def run(*args: Any, **given: Any) -> None:
-            made = {
-                argument: kind(**{flag.name: given.pop(flag.name) for flag in flags})
-                for argument, (kind, flags) in groups.items()
-            }
-            command(*args, **made, **given)
-
-        parameters = [
-            parameter.replace(annotation=hints[parameter.name])
-            for parameter in inspect.signature(command).parameters.values()
-            if parameter.name not in groups
-        ]
-        for _, flags in groups.values():
-            parameters += flags
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        del run.__wrapped__  # type: ignore[attr-defined]
-        return run
-
-    return decorate
-
-
-def _flags(kind: type, without: tuple[str, ...]) -> list[inspect.Parameter]:
-    return [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=getattr(kind, name),
-            annotation=hint,
-        )
-        for name, hint in get_type_hints(kind, include_extras=True).items()
-        if name not in without
-    ]
 
 
 def with_function(options: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import counted, show_fact, stdout_console, working
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.handed_in import file_text
 from topicfold.cli.messages import CommandError
 from topicfold.core.tables import printable
@@ -27,26 +28,25 @@ SHOWN = 1000  # characters of a text
 _HEAD = ("id", "label")
 
 _File = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV file of answers.")]
-_Classes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,…", help="Names of the classes, if known; may be repeated."
-    ),
-]
-_Number = Annotated[
-    int, typer.Option("--number", "-n", min=1, help="Documents to ask about, at most.")
-]
 
 
-@inputs.takes_flags(without=("time", "tokens"))
+class LabelFlags(Flags):
+    """Flags of ``topicfold label``."""
+
+    classes: list[str] | None = flag(
+        None, "Names of the classes, if known; may be repeated.", metavar="A,B,…"
+    )
+    number: int = flag(50, "Documents to ask about, at most.", "--number -n", min=1)
+    seed: int = flags.SEED
+    jobs: int = flags.JOBS
+
+
+@takes_flags(without=("time", "tokens"))
 def label(
-    source: inputs.InputArgument,
+    source: flags.InputArgument,
     file: _File,
-    classes: _Classes = None,
-    number: _Number = 50,
-    seed: inputs.SeedOption = 0,
-    jobs: inputs.JobsOption = -1,
     *,
+    given: LabelFlags,
     options: inputs.TextOptions,
 ) -> None:
     """Label documents by hand, those that teach a classifier the most first.
@@ -70,18 +70,19 @@ def label(
                 "another column with --id."
             )
     labels = with_answers(corpus.labels, file, document_names(corpus))
-    names = inputs.listed(classes or ())
-    names = list(dict.fromkeys([*names, *sorted(set(labels) - {""})]))
+    known = [*flags.listed(given.classes), *sorted(set(labels) - {""})]
+    names = list(dict.fromkeys(known))
     skipped: set[int] = set()
     queue: list[int] = []
     n_before = sum(map(bool, labels))
-    for asked in range(number):
+    for asked in range(given.number):
         if not queue:
-            queue = _next_documents(corpus.counts, labels, skipped, seed + asked, jobs)
+            seed = given.seed + asked
+            queue = _next_documents(corpus.counts, labels, skipped, seed, given.jobs)
         if not queue:
             break
         document = queue.pop(0)
-        _show(corpus, document, asked + 1, number)
+        _show(corpus, document, asked + 1, given.number)
         answer = _ask(names)
         if answer == "q":
             break

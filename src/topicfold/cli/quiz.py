@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from topicfold.cli import inputs
+from topicfold.cli import flags
 from topicfold.cli.console import show_fact, stdout_console
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 from topicfold.core.tables import printable
 
@@ -25,18 +24,16 @@ class Kind(StrEnum):
     topics = "topics"
 
 
-_Kind = Annotated[Kind, typer.Option(help="Words of topics, or topics of documents.")]
-_Items = Annotated[
-    int, typer.Option("--items", "-n", min=1, help="Questions to ask, at most.")
-]
+class QuizFlags(Flags):
+    """Flags of ``topicfold quiz``."""
+
+    kind: Kind = flag(Kind.words, "Words of topics, or topics of documents.")
+    items: int = flag(10, "Questions to ask, at most.", "--items -n", min=1)
+    seed: int = flags.SEED
 
 
-def quiz(
-    folder: inputs.ModelArgument,
-    kind: _Kind = Kind.words,
-    items: _Items = 10,
-    seed: inputs.SeedOption = 0,
-) -> None:
+@takes_flags()
+def quiz(folder: flags.ModelArgument, *, given: QuizFlags) -> None:
     """Test how clear the topics of a saved model are to a person.
 
     Each question shows the top words of a topic and one word of another topic (or the
@@ -62,14 +59,13 @@ def quiz(
     from topicfold.persistence.model_folder import load_model_folder
 
     data = load_model_folder(folder).topic_data()
-    if kind is Kind.words:
+    more = {"n_items": given.items, "random_state": given.seed}
+    if given.kind is Kind.words:
         size = min(5, max(1, data.n_terms // 2))
-        questions = word_intrusion(data, n_words=size, n_items=items, random_state=seed)
+        questions = word_intrusion(data, n_words=size, **more)
     else:
         shown = min(3, max(1, data.n_topics - 1))
-        questions = topic_intrusion(
-            data, n_topics=shown, n_items=items, random_state=seed
-        )
+        questions = topic_intrusion(data, n_topics=shown, **more)
     if not questions:
         raise CommandError(
             f"the model ({data.n_topics} topics, {data.n_terms} words) has no question "
@@ -88,7 +84,7 @@ def quiz(
             style = "green" if right else "red"
             stdout_console().print(Text("Right." if right else text, style=style))
     answers += [None] * (len(questions) - len(answers))
-    _show_score(score_intrusion(questions, answers), data, kind)
+    _show_score(score_intrusion(questions, answers), data, given.kind)
 
 
 def _show_question(

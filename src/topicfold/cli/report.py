@@ -12,6 +12,7 @@ import typer
 
 from topicfold.cli import inputs
 from topicfold.cli.console import counted, show_fact, show_next, working
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError, tell
 
 if TYPE_CHECKING:
@@ -22,50 +23,37 @@ _Model = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="Folder of a model, or a saved TopicData."),
 ]
-_Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
+
+
+class ReportFlags(Flags):
+    """Flags of ``topicfold report``."""
+
+    output: Path | None = flag(
+        None,
+        "File to write.",
+        "--output -o",
         metavar="FILE",
-        help="File to write.",
         show_default="MODEL/report.html",
-    ),
-]
-_Documents = Annotated[
-    str | None,
-    typer.Option(
+    )
+    documents: str | None = flag(
+        None,
+        "The documents that the model was fitted on, to show their texts.",
         metavar="INPUT",
-        help="The documents that the model was fitted on, to show their texts.",
-    ),
-]
-_Against = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="MODEL", help="Another model, to be shown side by side with this one."
-    ),
-]
-_Title = Annotated[str | None, typer.Option(help="Title of the page.")]
-_MaxDocuments = Annotated[
-    int, typer.Option(min=1, help="Most documents on the page; more are sampled.")
-]
-_MaxSize = Annotated[
-    float, typer.Option(min=0.1, help="Most megabytes; texts are cut to fit.")
-]
+    )
+    against: Path | None = flag(
+        None,
+        "Another model, to be shown side by side with this one.",
+        metavar="MODEL",
+    )
+    title: str | None = flag(None, "Title of the page.")
+    max_documents: int = flag(
+        100_000, "Most documents on the page; more are sampled.", min=1
+    )
+    max_size: float = flag(12.0, "Most megabytes; texts are cut to fit.", min=0.1)
 
 
-@inputs.takes_flags(without=("format", "tokens", *inputs.WORD_OPTIONS))
-def report(
-    model: _Model,
-    output: _Output = None,
-    documents: _Documents = None,
-    against: _Against = None,
-    title: _Title = None,
-    max_documents: _MaxDocuments = 100_000,
-    max_size: _MaxSize = 12.0,
-    *,
-    options: inputs.TextOptions,
-) -> None:
+@takes_flags(without=("format", "tokens", *inputs.WORD_OPTIONS))
+def report(model: _Model, *, given: ReportFlags, options: inputs.TextOptions) -> None:
     """Write a report of a saved model: one HTML file that opens offline.
 
     It has the topics with their terms and most typical documents, a map of the
@@ -86,23 +74,23 @@ def report(
     """
     from topicfold.persistence.model_folder import report_file
 
-    file = output or report_file(model)
+    file = given.output or report_file(model)
     check_report_file(file)
-    inputs.refuse_unused(options, "--documents", documents)
+    inputs.refuse_unused(options, "--documents", given.documents)
     data, name, text = _load(model)
-    other = None if against is None else _load(against)[0]
-    if documents is not None:
-        with working(f"Reading {documents} …"):
-            data = _with_documents(data, documents, options)
+    other = None if given.against is None else _load(given.against)[0]
+    if given.documents is not None:
+        with working(f"Reading {given.documents} …"):
+            data = _with_documents(data, given.documents, options)
     from topicfold.report import write_report
 
     with working("Writing the report …"):
         write_report(
             data,
             file,
-            title=title or report_title(name, data),
-            max_documents=max_documents,
-            size_limit=int(max_size * 1_000_000),
+            title=given.title or report_title(name, data),
+            max_documents=given.max_documents,
+            size_limit=int(given.max_size * 1_000_000),
             term_of=_term_of(text),
             against=other,
         )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import csv_table, stdout_console
-from topicfold.cli.inputs import Format, count_new_documents, refuse_unused
+from topicfold.cli.flags import Flags, Format, flag, takes_flags
 from topicfold.cli.messages import CommandError, one_line
 from topicfold.core.tables import printable
 
@@ -24,56 +24,41 @@ Lexical = StrEnum("Lexical", ["bm25", "tfidf"])
 _Query = Annotated[
     str | None, typer.Argument(metavar="QUERY", help="Words to search for.")
 ]
-_Topic = Annotated[
-    int | None, typer.Option(min=0, help="Search for a topic instead of a text.")
-]
-_Like = Annotated[
-    str | None,
-    typer.Option(metavar="DOC", help="Search for documents like this: name or row."),
-]
-_Word = Annotated[str | None, typer.Option(help="Search for the meaning of a word.")]
-_Terms = Annotated[
-    bool, typer.Option("--terms", help="With --word: list similar words instead.")
-]
-_Number = Annotated[int, typer.Option("--number", "-n", min=1, help="Results to list.")]
-_Mix = Annotated[
-    float | None,
-    typer.Option(
+
+
+class SearchFlags(Flags):
+    """Flags of ``topicfold search``."""
+
+    topic: int | None = flag(None, "Search for a topic instead of a text.", min=0)
+    like: str | None = flag(
+        None, "Search for documents like this: name or row.", metavar="DOC"
+    )
+    word: str | None = flag(None, "Search for the meaning of a word.")
+    terms: bool = flag(False, "With --word: list similar words instead.", "--terms")
+    number: int = flag(10, "Results to list.", "--number -n", min=1)
+    mix: float | None = flag(
+        None,
+        "Weight of shared words: 0 is by meaning alone, 1 by words alone.",
         min=0,
         max=1,
-        help="Weight of shared words: 0 is by meaning alone, 1 by words alone.",
         show_default="0.5 where the words of the documents are known",
-    ),
-]
-_Lexical = Annotated[
-    Lexical | None,
-    typer.Option(help="Score of shared words.", show_default="bm25"),
-]
-_Measure = Annotated[
-    Measure | None,
-    typer.Option(help="How to compare.", show_default="cosine for lsi, else hellinger"),
-]
-_Documents = Annotated[
-    str | None,
-    typer.Option(metavar="INPUT", help="Search these documents, read as by fit."),
-]
+    )
+    lexical: Lexical | None = flag(None, "Score of shared words.", show_default="bm25")
+    measure: Measure | None = flag(
+        None, "How to compare.", show_default="cosine for lsi, else hellinger"
+    )
+    documents: str | None = flag(
+        None, "Search these documents, read as by fit.", metavar="INPUT"
+    )
+    format: Format = flags.FORMAT
 
 
-@inputs.takes_flags(without=inputs.BESIDE)
+@takes_flags(without=inputs.BESIDE)
 def search(
-    folder: inputs.ModelArgument,
+    folder: flags.ModelArgument,
     query: _Query = None,
-    topic: _Topic = None,
-    like: _Like = None,
-    word: _Word = None,
-    terms: _Terms = False,
-    number: _Number = 10,
-    mix: _Mix = None,
-    lexical: _Lexical = None,
-    measure: _Measure = None,
-    documents: _Documents = None,
-    format: inputs.FormatOption = Format.table,
     *,
+    given: SearchFlags,
     options: inputs.TextOptions,
 ) -> None:
     """Find documents by meaning and by words with a saved model, best first.
@@ -98,47 +83,45 @@ def search(
     from topicfold.search.snippets import with_texts
     from topicfold.search.words import DEFAULT_MIX
 
-    asked = {"query": query, "topic": topic, "document": like, "word": word}
-    given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
-    if len(given) != 1:
+    word, mix, terms = given.word, given.mix, given.terms
+    found = {"query": query, "topic": given.topic, "document": given.like, "word": word}
+    asked: dict[str, Any] = {k: v for k, v in found.items() if v is not None}
+    if len(asked) != 1:
         raise CommandError(
             "give exactly one of QUERY, --topic, --like and --word; got "
-            f"{len(given) or 'none'}."
+            f"{len(asked) or 'none'}."
         )
     if terms and word is None:
         raise CommandError("--terms lists words similar to a word. Give --word too.")
     if terms and mix:
         raise CommandError("--mix applies to documents, not to --terms. Leave it out.")
-    if lexical is not None and mix == 0:
+    if given.lexical is not None and mix == 0:
         raise CommandError("--lexical applies to --mix. Give --mix, such as 0.3.")
-    if topic is not None and mix:
+    if given.topic is not None and mix:
         raise CommandError("a topic has no words to mix in. Leave out --mix.")
-    refuse_unused(options, "--documents", documents)
-    wanted = 0.0 if terms or topic is not None else mix
-    index, known = _open_index(folder, measure, lexical, documents, wanted, options)
+    inputs.refuse_unused(options, "--documents", given.documents)
+    wanted = 0.0 if terms or given.topic is not None else mix
+    index, known = _open_index(folder, given, wanted, options)
     if terms:
-        hits = index.similar_terms(str(word), n=number)
-        _write([r | {"word": r.pop("document")} for r in hits.records()], format, ())
+        hits = index.similar_terms(str(word), n=given.number)
+        _write(
+            [r | {"word": r.pop("document")} for r in hits.records()], given.format, ()
+        )
         return
     if wanted is None:
         wanted = DEFAULT_MIX if index.lexical else 0.0
-    hits = index.query(**given, n=number, mix=wanted)
+    hits = index.query(**asked, n=given.number, mix=wanted)
     if known is not None and known.texts is not None:
         hits = with_texts(hits, known.texts, query or word)
     rows = hits.records()
     if known is not None and known.labels is not None:
         for row, place in zip(rows, hits.rows.tolist(), strict=True):
             row["label"] = known.labels[place]
-    _write(rows, format, hits.words)
+    _write(rows, given.format, hits.words)
 
 
 def _open_index(
-    folder: Path,
-    measure: Measure | None,
-    lexical: Lexical | None,
-    documents: str | None,
-    mix: float | None,
-    options: inputs.TextOptions,
+    folder: Path, given: SearchFlags, mix: float | None, options: inputs.TextOptions
 ) -> tuple[TopicIndex, Any]:
     """Return the saved index, or one of the model's or the given documents.
 
@@ -150,8 +133,9 @@ def _open_index(
     from topicfold.search import TopicIndex
     from topicfold.search.index import has_index
 
+    documents = given.documents
     if documents is None and has_index(read_estimator(folder)):
-        chosen = {"--measure": measure, "--lexical": lexical}
+        chosen = {"--measure": given.measure, "--lexical": given.lexical}
         wrong = [flag for flag, value in chosen.items() if value is not None]
         if wrong:
             raise CommandError(
@@ -170,12 +154,12 @@ def _open_index(
         saved.model,
         vocabulary=saved.vocabulary,
         text=saved.text,
-        measure=measure,
-        lexical=(lexical or Lexical.bm25) if with_words and mix != 0 else None,
+        measure=given.measure,
+        lexical=(given.lexical or Lexical.bm25) if with_words and mix != 0 else None,
         n_jobs=-1,
     )
     if documents is not None:
-        counts, new = count_new_documents(documents, saved, options)
+        counts, new = inputs.count_new_documents(documents, saved, options)
         return index.add(counts, ids=new.ids), new
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(

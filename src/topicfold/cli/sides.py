@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from topicfold.cli.inputs import Flags
+from topicfold.cli.flags import Flags, flag
+from topicfold.cli.inputs import count_known, stop_words_of, with_function
 from topicfold.cli.messages import CommandError, tell
 from topicfold.exceptions import DataError
 
-_side = functools.partial(typer.Option, rich_help_panel="What else is known")
+_side = functools.partial(flag, rich_help_panel="What else is known")
 _column = functools.partial(_side, metavar="COLUMN")
 # How a column holds several names.
 _BETWEEN = ";"
@@ -31,46 +29,36 @@ _MODELS = {
 _KINDS = ("real", "classes", "counts")
 
 
-@dataclass(kw_only=True)
 class SideOptions(Flags):
     """Flags that name columns and files with more than words; none by default."""
 
-    authors: Annotated[
-        str | None,
-        _column(help=f"Column with the authors, several with {_BETWEEN!r} between."),
-    ] = None
-    response: Annotated[
-        str | None,
-        _column(help="Column with what topics are to predict: numbers, else classes."),
-    ] = None
-    response_kind: Annotated[
-        str | None,
-        _side(
-            metavar="KIND",
-            help="What the response is: real, classes or counts.",
-            show_default="real if all are numbers, else classes",
-        ),
-    ] = None
-    features: Annotated[
-        list[str] | None,
-        _column(help="Column that says which topics to expect; give it several times."),
-    ] = None
-    label_topics: Annotated[
-        bool, _side("--label-topics", help="A topic for each label, and one for all.")
-    ] = False
-    links: Annotated[
-        Path | None,
-        _side(metavar="FILE", help="Links of documents: two numbers per line, from 0."),
-    ] = None
-
-    language: Annotated[
-        list[str] | None,
-        _column(
-            help="Column with the text in another language, or with tags, which has "
-            "words of its own; give it several times. COLUMN=german leaves out the "
-            "stop words of a language."
-        ),
-    ] = None
+    authors: str | None = _column(
+        None, f"Column with the authors, several with {_BETWEEN!r} between."
+    )
+    response: str | None = _column(
+        None, "Column with what topics are to predict: numbers, else classes."
+    )
+    response_kind: str | None = _side(
+        None,
+        "What the response is: real, classes or counts.",
+        metavar="KIND",
+        show_default="real if all are numbers, else classes",
+    )
+    features: list[str] | None = _column(
+        None, "Column that says which topics to expect; give it several times."
+    )
+    label_topics: bool = _side(
+        False, "A topic for each label, and one for all.", "--label-topics"
+    )
+    links: Path | None = _side(
+        None, "Links of documents: two numbers per line, from 0.", metavar="FILE"
+    )
+    language: list[str] | None = _column(
+        None,
+        "Column with the text in another language, or with tags, which has words of "
+        "its own; give it several times. COLUMN=german leaves out the stop words of a "
+        "language.",
+    )
 
     def columns(self) -> list[str]:
         """Return the columns to read beside the text, each once."""
@@ -176,7 +164,6 @@ def count_languages(
 
     The corpus itself is the first; nothing and None if there are no others.
     """
-    from topicfold.cli.inputs import stop_words_of, with_function
     from topicfold.corpus import Corpus
 
     wanted = sides.languages()
@@ -230,8 +217,6 @@ def known_languages(
     sides: SideOptions, texts: Mapping[str, list[str]], saved: Any, options: Any
 ) -> dict[str, Any]:
     """Return the counts of new texts in the words of a saved model's languages."""
-    from topicfold.cli.inputs import count_known
-
     own, cutting = _languages_of(saved.model), saved.languages or {}
     return {
         name: count_known(texts[name], own[name], cutting.get(name), options, name)

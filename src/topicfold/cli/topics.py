@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import csv_table, plain_table, stdout_console
-from topicfold.cli.inputs import Format, count_new_documents, refuse_unused
+from topicfold.cli.flags import Flags, Format, flag, takes_flags
 from topicfold.cli.messages import tell
 from topicfold.core.tables import printable
 
@@ -21,33 +21,27 @@ if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
 
 
-_Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words per topic.")]
-_Relevance = Annotated[
-    float,
-    typer.Option(
+class TopicsFlags(Flags):
+    """Flags of ``topicfold topics``."""
+
+    words: int = flag(10, "Words per topic.", "--words -n", min=1)
+    relevance: float = flag(
+        1.0,
+        "1: most probable words; smaller: words that other topics do not have.",
         min=0,
         max=1,
-        help="1: most probable words; smaller: words that other topics do not have.",
-    ),
-]
-_Coherence = Annotated[
-    str | None,
-    typer.Option(
+    )
+    format: Format = flags.FORMAT
+    coherence: str | None = flag(
+        None,
+        "Add the NPMI coherence of the words, counted in these documents.",
         metavar="INPUT",
-        help="Add the NPMI coherence of the words, counted in these documents.",
-    ),
-]
+    )
 
 
-@inputs.takes_flags(without=inputs.BESIDE)
+@takes_flags(without=inputs.BESIDE)
 def topics(
-    folder: inputs.ModelArgument,
-    words: _Words = 10,
-    relevance: _Relevance = 1.0,
-    format: inputs.FormatOption = Format.table,
-    coherence: _Coherence = None,
-    *,
-    options: inputs.TextOptions,
+    folder: flags.ModelArgument, *, given: TopicsFlags, options: inputs.TextOptions
 ) -> None:
     """Show the topics of a saved model, largest first.
 
@@ -66,7 +60,8 @@ def topics(
     """
     from topicfold.persistence.model_folder import load_model_folder
 
-    refuse_unused(options, "--coherence", coherence)
+    words, coherence = given.words, given.coherence
+    inputs.refuse_unused(options, "--coherence", coherence)
     saved = load_model_folder(folder)
     data = saved.topic_data()
     if saved.vocabulary is None:
@@ -79,15 +74,15 @@ def topics(
     if coherence is not None:
         from topicfold.metrics import npmi_coherence
 
-        counts, _ = count_new_documents(coherence, saved, options)
+        counts, _ = inputs.count_new_documents(coherence, saved, options)
         scores = npmi_coherence(
             data.topics, counts, n_words=min(max(words, 2), data.n_terms)
         ).tolist()
-    rows = topic_rows(data, n_words=words, relevance=relevance, coherence=scores)
+    rows = topic_rows(data, n_words=words, relevance=given.relevance, coherence=scores)
     rows = _with_languages(rows, saved.model, words)
-    if format is Format.csv:
+    if given.format is Format.csv:
         typer.echo(csv_table(topic_records(rows, join=" ".join)), nl=False)
-    elif format is Format.json:
+    elif given.format is Format.json:
         typer.echo(topics_as_json(rows), nl=False)
     else:
         first = data.settings.get("language", "words")

@@ -6,37 +6,37 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Any, TextIO
 
-import typer
-
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 from topicfold.cli.sides import SideOptions, check_languages, known_languages
 from topicfold.core.lazy import optional
 
 STDOUT = "-"
 _SUFFIXES = (".csv", ".parquet", ".npz")
-_Output = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
+
+
+class TransformFlags(Flags):
+    """Flags of ``topicfold transform``."""
+
+    output: str = flag(
+        STDOUT,
+        "File ending in .csv, .parquet or .npz (arrays ids and doc_topics); - prints "
+        "CSV.",
+        "--output -o",
         metavar="FILE",
-        help="File ending in .csv, .parquet or .npz (arrays ids and doc_topics); - "
-        "prints CSV.",
-    ),
-]
+    )
 
 
-@inputs.takes_flags(without=("time", *inputs.WORD_OPTIONS))
+@takes_flags(without=("time", *inputs.WORD_OPTIONS))
 def transform(
-    folder: inputs.ModelArgument,
-    source: inputs.InputArgument,
-    output: _Output = STDOUT,
+    folder: flags.ModelArgument,
+    source: flags.InputArgument,
     *,
+    given: TransformFlags,
     options: inputs.TextOptions,
     sides: SideOptions,
 ) -> None:
@@ -58,6 +58,7 @@ def transform(
       from topicfold import Topics
       Topics.load("reviews-model").transform("new.txt")
     """
+    output = given.output
     suffix = Path(output).suffix.lower()
     if output != STDOUT and suffix not in _SUFFIXES:
         raise CommandError(
@@ -118,7 +119,7 @@ def _read(
     else:
         first = bool(options.text)
         if not first:  # no column of it is needed then
-            options = replace(options, text=wanted[:1])
+            options = options.replace(text=wanted[:1])
         counts, found = inputs.count_new_documents(
             source, saved, options, extra, words=first
         )

@@ -4,34 +4,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import counted, working
+from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 
-_Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
+
+class UpdateFlags(Flags):
+    """Flags of ``topicfold update``."""
+
+    output: Path | None = flag(
+        None,
+        "Folder for the result.",
+        "--output -o",
         metavar="DIR",
-        help="Folder for the result.",
         show_default="the model's own",
-    ),
-]
+    )
+    force: bool = flags.FORCE
+    quiet: bool = flags.QUIET
 
 
-@inputs.takes_flags(without=inputs.WORD_OPTIONS)
+@takes_flags(without=inputs.WORD_OPTIONS)
 def update(
-    folder: inputs.ModelArgument,
-    source: inputs.InputArgument,
-    output: _Output = None,
-    force: inputs.ForceOption = False,
-    quiet: inputs.QuietOption = False,
+    folder: flags.ModelArgument,
+    source: flags.InputArgument,
     *,
+    given: UpdateFlags,
     options: inputs.TextOptions,
 ) -> None:
     """Add documents to a saved model; its topics keep their numbers and names.
@@ -58,8 +57,8 @@ def update(
     )
     from topicfold.topics.fitting import learns_on, updated
 
-    target = folder if output is None else output
-    check_output_folder(target, replace=force or output is None)
+    target = given.output or folder
+    check_output_folder(target, replace=given.force or given.output is None)
     saved = load_model_folder(folder)
     if saved.counts is None or not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
@@ -76,11 +75,11 @@ def update(
         ids=found.ids,
         times=found.times,
     )
-    with working("Learning …", quiet=quiet):
+    with working("Learning …", quiet=given.quiet):
         result = updated(saved, new, counts)
     old, total = saved.counts.shape[0], result.counts.shape[0]
     text = f"{counted(total - old, 'new document')}, now {total:,}"
     n_words = len(result.vocabulary or ()) - len(saved.vocabulary or ())
     if learns:
         text += f"; {counted(n_words, 'new word')} learned"
-    save_and_report(result, target, ("Updated", text), quiet=quiet)
+    save_and_report(result, target, ("Updated", text), quiet=given.quiet)
