@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicfold._version import __version__
 from topicfold.core.ranking import best_places
+from topicfold.core.side_table import SideTable
 from topicfold.report.against import against_content
 from topicfold.report.colors import PALETTE, borders, pick_colors
 from topicfold.report.documents import (
@@ -28,7 +29,6 @@ from topicfold.report.documents import (
 )
 from topicfold.report.layout import map_documents, map_topics, topic_anchors
 from topicfold.report.packing import clean, pack_array, pack_strings
-from topicfold.report.side_views import side_content
 from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
 from topicfold.report.tree import topic_tree
 from topicfold.topic_data import TopicData
@@ -43,6 +43,8 @@ N_SHOWN = 30
 # The stops of the slider: for each of them the list is exact.
 LAMBDAS = tuple(step / 10 for step in range(11))
 _TOPICS_OF_A_TERM = 5
+# Numbers of one table that a page can hold and show.
+_MAX_CELLS = 500_000
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -88,7 +90,7 @@ def page_content(
         "classes": _classes(classes, notes),
         "time": _time(data, rows),
         "similarity": _similarity(similarity, order, notes),
-        "sides": side_content(data, rows, notes),
+        "sides": [_side(side, data, rows, notes) for side in data.sides],
         "tree": tree,
         "against": against and against_content(data, against, rows),
         "start": start,
@@ -332,6 +334,45 @@ def _similarity(
         return None
     steps = np.rint(similarity * 255).astype(np.uint8)
     return {"order": order, "values": pack_array(steps)}
+
+
+def _side(
+    side: SideTable, data: TopicData, rows: NDArray[np.int64], notes: list[str]
+) -> dict[str, Any]:
+    """Return what the model learned besides topics: authors, effects, words, links."""
+    content: dict[str, Any] = {"name": clean(side.name), "kind": side.kind}
+    if side.kind == "terms":
+        content["terms"] = [[clean(term) for term in words] for words in side.terms]
+    elif side.pairs is not None:
+        content |= _links(side.pairs, rows, data.n_documents)
+    elif side.values is not None:
+        n_rows = max(1, _MAX_CELLS // data.n_topics)
+        if len(side.rows) > n_rows:
+            notes.append(
+                f"Only the first {n_rows:,} of the {len(side.rows):,} {side.name} are "
+                "shown."
+            )
+        content["rows"] = pack_strings(side.rows[:n_rows])
+        content["values"] = pack_array(side.values[:n_rows])
+        if side.errors is not None:
+            content["errors"] = pack_array(side.errors[:n_rows])
+        if side.sizes is not None:
+            content["sizes"] = pack_array(side.sizes[:n_rows])
+        content |= {"note": clean(side.note), "middle": side.middle}
+    return content
+
+
+def _links(
+    pairs: NDArray[np.int64], rows: NDArray[np.int64], n_documents: int
+) -> dict[str, Any]:
+    """Return the documents that each shown one is linked with, both ways."""
+    place = np.full(n_documents, -1)
+    place[rows] = np.arange(len(rows))
+    both = place[np.concatenate([pairs, pairs[:, ::-1]])]
+    both = np.unique(both[(both >= 0).all(axis=1)], axis=0)
+    both = both[both[:, 0] != both[:, 1]]
+    counts = np.bincount(both[:, 0], minlength=len(rows))
+    return {"counts": pack_array(counts), "others": pack_array(both[:, 1])}
 
 
 def _fit(data: TopicData) -> dict[str, Any]:

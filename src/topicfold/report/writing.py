@@ -24,13 +24,11 @@ MAX_DOCUMENTS = 100_000
 # Every two topics are compared: with more of them this takes minutes and gigabytes.
 MAX_TOPICS = 5_000
 SIZE_LIMIT = 12_000_000
-_LONGEST_TEXT = 20_000
 _LONGEST_TYPICAL = 3_000
-# Texts shorter than this tell nothing: only typical documents keep theirs then.
-_SHORTEST_TEXT = 60
+# Lengths that are tried. Texts shorter than 60 letters tell nothing: only typical
+# documents keep theirs then.
+_LENGTHS = [0, *np.geomspace(60, 20_000, 60).astype(int).tolist()]
 _N_TRIED = 300
-# Bytes that a letter of text takes, marks included, before it is measured.
-_USUAL_SHARE = 0.7
 
 
 def write_report(data: TopicData, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -206,19 +204,21 @@ class _Texts:
         marker: WordMarker,
     ) -> None:
         self.texts = [(data.texts or ())[row] for row in rows]
-        self.lengths = np.array([len(text) for text in self.texts])
         self.rows, self.typical, self.marker = rows, typical, marker
 
     def pack(self, budget: int, notes: list[str]) -> dict[str, Any]:
-        """Return the texts, marked, of the length for which there is room."""
+        """Return the texts, marked, of the largest length for which there is room."""
         everything = np.arange(len(self.texts))
-        length = self._fitting_length(budget)
+        some = everything[:: max(1, len(everything) // _N_TRIED)]
+        # Judged by some of the texts; then shorter, if all take more room.
+        room = budget * len(some) / len(everything)
+        place = bisect_right(_LENGTHS, room, key=lambda n: self._packed(some, n)[1])
         while True:
-            packed, n_cut = self._packed(everything, length)
-            if len(packed["data"]) <= budget or length == 0:
+            place = max(place - 1, 0)
+            packed, size, n_cut = self._packed(everything, _LENGTHS[place])
+            if size <= budget or place == 0:
                 break
-            ratio = 0.95 * budget / len(packed["data"])
-            length = int(length * ratio) if length * ratio >= _SHORTEST_TEXT else 0
+        length = _LENGTHS[place]
         if length == 0:
             notes.append(
                 "Only typical documents have their texts here (about "
@@ -233,38 +233,15 @@ class _Texts:
             )
         return packed
 
-    def _fitting_length(self, budget: int) -> int:
-        """Return the length at which all texts should fit, judged by some of them."""
-        some = np.arange(0, len(self.texts), max(1, len(self.texts) // _N_TRIED))
-        room = budget / _USUAL_SHARE
-        for _ in range(2):
-            length = self._longest_cut(room)
-            letters = max(1, int(self._cut_lengths(length)[some].sum()))
-            size = max(1, len(self._packed(some, length)[0]["data"]))
-            room = 0.98 * budget * letters / size
-        return self._longest_cut(room)
-
-    def _longest_cut(self, room: float) -> int:
-        """Return the largest length at which so many letters are left of all texts."""
-        lengths = range(_SHORTEST_TEXT + 1, _LONGEST_TEXT + 1)
-        return _SHORTEST_TEXT + bisect_right(
-            lengths, room, key=lambda length: self._cut_lengths(length).sum()
-        )
-
-    def _limits(self, length: int) -> NDArray[np.int64]:
-        return np.where(self.typical, max(length, _LONGEST_TYPICAL), length)
-
-    def _cut_lengths(self, length: int) -> NDArray[np.int64]:
-        return np.minimum(self.lengths, self._limits(length))
-
     def _packed(
         self, places: NDArray[np.intp], length: int
-    ) -> tuple[dict[str, Any], int]:
-        """Return some texts cut and marked, and how many were cut."""
-        limits = self._limits(length)[places].tolist()
-        pairs = zip(places.tolist(), limits, strict=True)
+    ) -> tuple[dict[str, Any], int, int]:
+        """Return some texts cut and marked, their size, and how many were cut."""
+        limits = np.where(self.typical, max(length, _LONGEST_TYPICAL), length)
+        pairs = zip(places.tolist(), limits[places].tolist(), strict=True)
         short = [
             shorten(self.texts[place], limit) if limit else "" for place, limit in pairs
         ]
         marked = self.marker.mark(short, self.rows[places].tolist())
-        return pack_clean_strings(marked), sum(text.endswith(" …") for text in short)
+        packed = pack_clean_strings(marked)
+        return packed, len(packed["data"]), sum(text.endswith(" …") for text in short)
