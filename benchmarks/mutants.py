@@ -12,7 +12,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/topicfold"
-ROOMS = ("steps", "infer", "graph")
+ROOMS = ("steps", "infer", "graph", "sides", "learn", "models")
+# Of this room the files with mathematics of their own; of the others, all files.
+MODELS = ("explaining.py", "few_labels.py", "linear_rule.py", "side_by_side.py")
 # Operators are replaced within a family: a float that is shifted dies by itself.
 FAMILIES = (
     {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"},
@@ -20,69 +22,84 @@ FAMILIES = (
     {"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE"},
     {"Is", "IsNot"},
 )
-INFERENCE, MODELS = "tests/infer", "tests/models"
-FRANK_WOLFE = [
-    f"{INFERENCE}/test_frank_wolfe_parts.py",
-    f"{INFERENCE}/test_line_search.py",
-    f"{INFERENCE}/test_frank_wolfe.py",
-]
-QUICK_FRANK_WOLFE = [
-    *FRANK_WOLFE,
-    "-k",
-    "test_frank_wolfe_parts or test_line_search or same_steps or empty or ties or "
-    "one_topic or word_without or minus_one or perfect or scale or zeros",
-]
-# Files of compiled functions, and small tests that are first run on the mutants as
-# plain Python, which takes a second; only what survives is compiled.
+# Files of compiled functions, and small tests (a choice of names by -k) that are first
+# run on the mutants as plain Python, which takes seconds; only survivors are compiled.
 KERNELS = {
-    "steps/graph.py": [
-        "tests/steps/test_graph_operator.py",
-        "tests/steps/test_graph_steps.py",
-        "-k",
+    "steps/graph.py": (
+        "graph_operator graph_steps",
         "test_normal or test_every or test_zero or test_two or test_solver or "
-        "test_operator or never_leaves or test_separation or test_rows",
-    ],
-    "steps/orthogonal.py": [
-        "tests/steps/test_orthogonal_step.py",
-        "-k",
-        "normaliser or sweep or negative_multipliers or pairs",
-    ],
-    "infer/frank_wolfe.py": QUICK_FRANK_WOLFE,
-    "graph/_kernels.py": [
-        "tests/graph/test_graph_parts.py",
-        "tests/graph/test_graph_neighbors.py",
-        "-k",
+        "test_operator_matches or never_leaves or test_separation or test_rows",
+    ),
+    "steps/orthogonal.py": (
+        "orthogonal_parts orthogonal_step",
+        "normaliser or matches or negative_multipliers or pairs or root or optimal",
+    ),
+    "infer/frank_wolfe.py": (
+        "frank_wolfe_parts line_search frank_wolfe",
+        "(test_frank_wolfe_parts or test_line_search or same_steps or empty or ties or "
+        "one_topic or word_without or perfect or zeros) and not wins_too_little",
+    ),
+    "graph/inverted_lists.py": (
+        "graph_parts graph_neighbors",
         "test_graph_parts or small_counts or ties or duplicates or without_words",
-    ],
+    ),
+    "learn/medlda_kernels.py": ("margin_dual", "not scikit_learn"),
 }
-MIXTURES = [f"{INFERENCE}/test_mixtures.py", f"{MODELS}/test_plsa.py"]
-GIBBS = ["tests/gibbs/test_fixed_topics.py", "tests/gibbs/test_left_to_right.py"]
-GRAPH_STEPS = [
-    "tests/steps/test_graph_operator.py",
-    "tests/steps/test_pareto_step.py",
-    "tests/steps/test_graph_steps.py",
-]
-ORTHOGONAL = [
-    "tests/steps/test_orthogonal_parts.py",
-    "tests/steps/test_orthogonal_step.py",
-]
-TWO_PHASE = [
-    f"{INFERENCE}/test_second_phase.py",
-    f"{MODELS}/test_two_phase_options.py",
-    f"{MODELS}/test_two_phase.py",
-]
-# What is run against mutants of a module, or else of its room; its doctests come first.
+# Kernels of these rooms call compiled functions of the room.
+CALLERS = {"infer": ("learn",)}
+GOLDEN = "golden::test_a_fit_gives_what_it_gave"
+NEVER_FALLS = "contract::test_the_objective_never_falls"
+TWO_PHASE = "second_phase two_phase_options two_phase"
+SIDED = "together sided_lda places"
+# What is run against mutants of a module, or else of its room: names of test files, the
+# quickest first. The module's doctests come before them.
 TESTS = {
-    "steps": GRAPH_STEPS,
-    "steps/base.py": ["tests/steps/test_dirichlet_steps.py", *MIXTURES[1:]],
-    "steps/orthogonal.py": [*ORTHOGONAL, f"{MODELS}/test_orthogonal.py"],
-    "infer": FRANK_WOLFE,
+    "steps/base.py": f"dirichlet_steps step_contract plsa lda {SIDED} {GOLDEN}",
+    "steps/graph.py": f"graph_operator graph_steps pareto_step manifold {GOLDEN}",
+    "steps/orthogonal.py": "orthogonal_parts orthogonal_step orthogonal",
+    "steps/pareto.py": f"pareto_step graph_operator graph_steps manifold {GOLDEN}",
+    "steps": "step_contract imports",
     "infer/class_words.py": TWO_PHASE,
-    "infer/fold_in.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
-    "gibbs/fixed_topics.py": [*GIBBS, "tests/gibbs/test_gibbs_parts.py"],
-    "core/simplex.py": [*MIXTURES, f"{MODELS}/test_lda.py"],
-    "infer/two_phase.py": TWO_PHASE,
-    "graph": ["tests/graph"],
+    "infer/fold_in.py": f"mixtures word_network plsa lda {GOLDEN}",
+    "infer/frank_wolfe.py": f"frank_wolfe_parts line_search frank_wolfe fstm {GOLDEN}",
+    "infer/sides.py": f"{SIDED} labels features supervised relational author_topics",
+    "infer/two_phase.py": f"{TWO_PHASE} {GOLDEN}",
+    "infer": "imports",
+    "graph/build.py": "graph_build graph_parts graph_user neighbor_graph manifold",
+    "graph/inverted_lists.py": "graph_parts graph_neighbors",
+    "graph/neighbors.py": "graph_parts graph_neighbors graph_build",
+    "graph/trust.py": "graph_trust",
+    "graph": "graph_build",
+    "sides/authors.py": f"author_topics {SIDED}",
+    "sides/base.py": f"labels seeds {SIDED} bad_input features author_topics",
+    "sides/design.py": "features bad_input",
+    "sides/features.py": f"features {SIDED} bad_input",
+    "sides/labels.py": f"labels {SIDED} bad_input",
+    "sides/linear.py": "linear response links",
+    "sides/links.py": f"links relational {SIDED}",
+    "sides/matrices.py": "multimodal",
+    "sides/places.py": SIDED,
+    "sides/response.py": f"response linear supervised {SIDED}",
+    "sides/seeds.py": f"seeds {SIDED}",
+    "sides/tables.py": "side_tables",
+    "sides/together.py": SIDED,
+    "sides": SIDED,
+    "learn/callbacks.py": "loop resume",
+    "learn/fstm.py": f"fstm loop {GOLDEN}",
+    "learn/initial.py": f"plsa lda spare_topics {GOLDEN}",
+    "learn/lda.py": f"loop lda priors online {SIDED} {GOLDEN} {NEVER_FALLS}",
+    "learn/medlda.py": f"margin_dual medlda {GOLDEN}",
+    "learn/medlda_kernels.py": f"margin_dual medlda {GOLDEN}",
+    "learn/online.py": f"online lda fstm {GOLDEN}",
+    "learn/plsa.py": f"plsa loop step_contract graph_steps {GOLDEN} {NEVER_FALLS}",
+    "learn/priors.py": "priors lda",
+    "learn/resume.py": "resume",
+    "learn/sides.py": f"{SIDED} labels features response links seeds supervised",
+    "learn": "loop lda",
+    "models/explaining.py": "classifier",
+    "models/few_labels.py": "few_labels",
+    "models/linear_rule.py": "linear_rule classifier",
+    "models/side_by_side.py": "side_by_side few_labels",
 }
 # These take long and would tell little more of one room.
 SLOW = ("report_their_recall", "scikit_learn_checks", "parts_classes", "_help")
@@ -90,29 +107,31 @@ SLOW = ("report_their_recall", "scikit_learn_checks", "parts_classes", "_help")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one file."""
+    """One change of one file: the lines from `line` on, before and after."""
 
     path: str
     line: int
-    column: int
     operator: str
-    occurrence: int
+    before: str
+    after: str
 
     @property
     def room(self) -> str:
         return self.path.split("/")[0]
 
     def apply(self, source: str) -> str | None:
-        """Return the changed source, None if Python sees no other program."""
-        from cosmic_ray.mutating import mutate_code
-        from cosmic_ray.plugins import get_operator
+        """Return the changed source, None if the lines are no longer there.
 
-        changed = mutate_code(source, get_operator(self.operator)(), self.occurrence)
-        try:
-            same = ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source))
-        except SyntaxError:
+        Where the file has changed since, the same lines nearest by are taken.
+        """
+        lines, before = source.split("\n"), self.before.split("\n")
+        starts = range(len(lines) - len(before) + 1)
+        places = [n for n in starts if lines[n : n + len(before)] == before]
+        if not places:
             return None
-        return None if same else changed
+        place = min(places, key=lambda n: abs(n + 1 - self.line))
+        lines[place : place + len(before)] = self.after.split("\n")
+        return "\n".join(lines)
 
 
 def left_out(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -162,8 +181,8 @@ def within_family(operator: str) -> bool:
     return True
 
 
-def all_mutants(root: Path) -> Iterator[Mutant]:
-    """Yield every mutant that is not left out, in a fixed order."""
+def positions(root: Path) -> Iterator[tuple[str, str, int]]:
+    """Yield path, operator and occurrence of every mutant, in a fixed order."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.plugins import get_operator, operator_names
 
@@ -174,41 +193,82 @@ def all_mutants(root: Path) -> Iterator[Mutant]:
     ]
     for room in ROOMS:
         for file in sorted((root / PACKAGE / room).glob("*.py")):
+            if room == "models" and file.name not in MODELS:
+                continue
             source = file.read_text()
             lines, spans = source.splitlines(), left_out(source)
             nodes = list(ast_nodes(get_ast(source)))
             for name, operator in operators:
-                positions = (
-                    position
+                places = (
+                    place
                     for node in nodes
-                    for position in operator.mutation_positions(node)
+                    for place in operator.mutation_positions(node)
                 )
-                for occurrence, (start, _) in enumerate(positions):
+                for occurrence, (start, _) in enumerate(places):
                     # ast counts columns in bytes, parso in characters.
                     text = lines[start[0] - 1][: start[1]]
                     place = start[0], len(text.encode())
                     if not any(low <= place < high for low, high in spans):
-                        yield Mutant(f"{room}/{file.name}", *start, name, occurrence)
+                        yield f"{room}/{file.name}", name, occurrence
 
 
-def difference(source: str, changed: str) -> tuple[str, str]:
-    """Return the first line that differs, before and after."""
-    pairs = zip(source.splitlines(), changed.splitlines(), strict=False)
-    return next(((a.strip(), b.strip()) for a, b in pairs if a != b), ("", ""))
+def made(root: Path, path: str, operator: str, occurrence: int) -> Mutant | None:
+    """Return the mutant at a position, None if Python sees no other program."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    source = (root / PACKAGE / path).read_text()
+    changed = mutate_code(source, get_operator(operator)(), occurrence)
+    try:
+        if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
+            return None
+    except SyntaxError:
+        return None
+    old, new = source.split("\n"), changed.split("\n")
+    first = next(
+        n for n, pair in enumerate(zip(old, new, strict=False)) if len({*pair}) > 1
+    )
+    last = next(n for n in range(len(old)) if old[-1 - n] != new[-1 - n])
+    before, after = old[first : len(old) - last], new[first : len(new) - last]
+    return Mutant(path, first + 1, operator, "\n".join(before), "\n".join(after))
 
 
-def draw(mutants: list[Mutant], size: int, seed: int) -> list[Mutant]:
-    """Draw a sample, of each room in proportion."""
+def draw(root: Path, size: int, seed: int) -> tuple[list[Mutant], dict[str, int]]:
+    """Draw a sample, of each room in proportion; also how many each room has."""
     rng = random.Random(seed)
+    every = list(positions(root))
     chosen: list[Mutant] = []
+    counts = {}
     for room in ROOMS:
-        inside = [m for m in mutants if m.room == room]
-        chosen += rng.sample(inside, round(size * len(inside) / len(mutants)))
+        inside = [p for p in every if p[0].startswith(f"{room}/")]
+        counts[room] = len(inside)
+        wanted = round(size * len(inside) / len(every))
+        rng.shuffle(inside)
+        found: dict[Mutant, None] = {}
+        for place in inside:
+            if len(found) == wanted:
+                break
+            mutant = made(root, *place)
+            if mutant:
+                found[mutant] = None
+        chosen += found
     rng.shuffle(chosen)
-    return chosen
+    return chosen, counts
+
+
+def test_paths(names: str) -> list[str]:
+    """Return the test files of these names, with what follows a name by ``::``."""
+    paths = []
+    for name in names.split():
+        stem, mark, test = name.partition("::")
+        found = sorted((ROOT / "tests").glob(f"**/test_{stem}.py"))
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} files are named test_{stem}.py")
+        paths.append(f"{found[0].relative_to(ROOT)}{mark}{test}")
+    return paths
 
 
 def tests_of(path: str) -> list[str]:
     """Return what pytest is given for mutants of a module."""
-    tests = TESTS.get(path, TESTS[path.split("/")[0]])
-    return [f"{PACKAGE}/{path}", *(t for t in tests if (ROOT / t).exists())]
+    names = TESTS.get(path) or TESTS[path.split("/")[0]]
+    return [f"{PACKAGE}/{path}", *test_paths(names)]

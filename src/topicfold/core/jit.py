@@ -40,7 +40,9 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
     dispatcher = numba.njit(nogil=True, cache=True, error_model="numpy", **options)(
         function
     )
-    if options.get("no_cpython_wrapper"):
+    # With NUMBA_DISABLE_JIT=1, to debug kernels as plain Python, there is none.
+    compiles = isinstance(dispatcher, CPUDispatcher)
+    if compiles and options.get("no_cpython_wrapper"):
         dispatcher.__class__ = _Part
     return dispatcher
 
