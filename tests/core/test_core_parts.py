@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Small parts that every room uses: each does what its sentence says."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -74,3 +78,17 @@ def test_names_are_found_where_they_live():
     assert find("sqrt")(9.0) == 3.0
     with pytest.raises(AttributeError, match="module 'numbers' has no attribute 'cub"):
         find("cube")
+
+
+def test_kernels_run_as_plain_python():
+    """To debug them, and so that mutants need not be compiled."""
+    code = (
+        "from topicfold.engine.special import log_scalar;"
+        "print(type(log_scalar).__name__, round(log_scalar(2.0), 6))"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["function", "0.693147"]

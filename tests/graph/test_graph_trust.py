@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.graph import document_graph
+from topicfold.graph import document_graph, trust
 from topicfold.graph.trust import LEAST_TRUST, graph_trust
 
 
@@ -77,3 +77,46 @@ def test_labels_spread_in_blocks_as_at_once(planted, monkeypatch):
     whole = graph_trust(X, graph, codes)
     monkeypatch.setattr("topicfold.graph.trust.BLOCK", 7 * 300)
     assert graph_trust(X, graph, codes) == whole
+
+
+def drawn_members():
+    """Twelve documents of three classes."""
+    own = np.arange(12) % 3
+    return own, np.eye(3)[own]
+
+
+def test_centroids_are_those_of_the_other_documents():
+    own, members = drawn_members()
+    rows = np.random.default_rng(0).random((12, 7))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    found = trust._centroid_scores(sparse.csr_array(rows), members)
+    for i, c in np.ndindex(12, 3):
+        others = (own == c) & (np.arange(12) != i)
+        centroid = rows[others].sum(axis=0)
+        expected = rows[i] @ centroid / np.linalg.norm(centroid)
+        assert found[i, c] == pytest.approx(expected)
+
+
+def test_labels_spread_along_light_edges_too():
+    own, members = drawn_members()
+    rng = np.random.default_rng(1)
+    graph = np.triu(0.05 * rng.random((15, 15)) * (rng.random((15, 15)) < 0.4), 1)
+    graph += graph.T
+    known = np.arange(2, 14)
+    found = trust._spread_scores(sparse.csr_array(graph), known, members)
+    degrees = np.where(graph.sum(axis=1) > 0, graph.sum(axis=1), 1.0)
+    step = trust.SPREAD * graph / np.sqrt(np.outer(degrees, degrees))
+    reached = sum(np.linalg.matrix_power(step, n) for n in range(trust.ROUNDS + 1))
+    between = reached[np.ix_(known, known)] * (1 - np.eye(12))
+    for i, c in np.ndindex(12, 3):
+        others = (own == c) & (np.arange(12) != i)
+        assert found[i, c] == pytest.approx(between[i, others].mean())
+
+
+def test_lift_is_the_share_of_right_classes_beyond_chance():
+    _, members = drawn_members()
+    assert trust._lift(members, members) == 1.0
+    assert trust._lift(members[:, [1, 2, 0]], members) == 0.0
+    assert trust._lift(0 * members, members) == 0.0
+    half = np.vstack([members[:6], members[6:, [1, 2, 0]]])
+    assert trust._lift(half, members) == pytest.approx((1 / 2 - 1 / 3) / (1 - 1 / 3))

@@ -10,7 +10,7 @@ from scipy.special import psi
 
 from topicfold.core.counts import OuterSum, normalize_rows
 from topicfold.corpus.splits import complete_split
-from topicfold.infer.fold_in import document_completion, fold_in
+from topicfold.infer.fold_in import document_completion, fold_in, neighbor_fold_in
 
 PRIOR = np.array([0.3, 0.05, 1.5])
 
@@ -135,3 +135,66 @@ def test_outer_sum_is_the_sum_of_both_where_it_is_read():
     np.testing.assert_array_equal(lazy, documents[:, None] + topics)
     np.testing.assert_array_equal(lazy[1:], [[2.5, 2.25], [4.5, 4.25]])
     assert np.asarray(lazy, dtype=np.float32).dtype == np.float32
+
+
+def shares_of(lengths, degrees):
+    """g_d, where the neighbours weigh as much as two tokens each."""
+    total = lengths + 2 * degrees
+    return np.where(total > 0, 2 * degrees / np.where(total > 0, total, 1.0), 0.0)
+
+
+def drawn_fold_in(X, topics, edges, training_theta, n_updates):
+    """``θ_d = (1 − g_d) N_d / n_d + g_d m_d`` as often as said."""
+    K, theta = len(topics), np.empty((len(X), len(topics)))
+    for d, counts in enumerate(X):
+        n, degree = counts.sum(), edges[d].sum()
+        mean = edges[d] @ training_theta / degree if degree else np.zeros(K)
+        g = 1.0 if n == 0 and degree else shares_of(n, degree)
+        row = 0.5 * mean + 0.5 / K if degree else np.full(K, 1 / K)
+        for _ in range(n_updates):
+            p = row[:, None] * topics
+            N = (p / p.sum(axis=0)) @ counts
+            row = (1 - g) * N / max(n, 1e-30) + g * mean
+        theta[d] = row / row.sum() if row.sum() > 0 else 1 / K
+    return theta
+
+
+@pytest.mark.parametrize("room", [True, False], ids=["at once", "in parts"])
+@pytest.mark.parametrize("n_updates", [1, 2, 9])
+def test_fold_in_along_edges_is_the_fixed_point_of_its_equation(
+    problem, monkeypatch, room, n_updates
+):
+    """Documents without words, without neighbours, and with light edges among them."""
+    X, topics = problem
+    rng = np.random.default_rng(6)
+    training_theta = rng.dirichlet(np.ones(3), 8)
+    edges = rng.random((12, 8)) * (rng.random((12, 8)) < 0.3)
+    edges[[0, 7]], edges[3, 2], edges[4] = 0.0, 0.4, 0.01 * (edges[4] > 0)
+    monkeypatch.setattr("topicfold.infer.fold_in.has_room", lambda *_, **__: room)
+    found = neighbor_fold_in(
+        X,
+        topics,
+        edges=sparse.csr_array(edges),
+        training_theta=training_theta,
+        neighbor_shares=shares_of,
+        max_iter=n_updates,
+        tol=0.0,
+        device="cpu",
+        n_jobs=1,
+    )
+    expected = drawn_fold_in(X.toarray(), topics, edges, training_theta, n_updates)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_document_along_edges_stops_by_itself(problem):
+    X, topics = problem
+    theta = np.random.default_rng(6).dirichlet(np.ones(3), 8)
+    edges = sparse.csr_array(np.ones((12, 8)))
+    options = {"training_theta": theta, "neighbor_shares": shares_of, "device": "cpu"}
+    options |= {"max_iter": 200, "tol": 1e-4, "n_jobs": 1}
+    together = neighbor_fold_in(X, topics, edges=edges, **options)
+    for d in range(12):
+        alone = neighbor_fold_in(X[[d]], topics, edges=edges[[d]], **options)
+        np.testing.assert_allclose(together[[d]], alone, rtol=1e-12)
+    settled = neighbor_fold_in(X, topics, edges=edges, **options | {"tol": 1e-12})
+    assert 0 < np.abs(settled - together).max() < 1e-2

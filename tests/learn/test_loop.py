@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from topicfold.learn import (
 )
 from topicfold.learn.fstm import BlockedFstm, InferenceOptions
 from topicfold.learn.lda import Cvb0
+from topicfold.learn.loop import _has_settled
 from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import PhiStep, ThetaStep
 
@@ -227,3 +229,48 @@ def test_what_is_no_callback_is_refused_before_the_work():
 def test_callbacks_work_every_iteration_or_less_often(make, tmp_path):
     with pytest.raises(DataError, match="every=0 must be at least 1"):
         make(str(tmp_path / "x"), every=0)
+
+
+@pytest.mark.parametrize(
+    ("history", "settled"),
+    [
+        ([-100.0, -60.0, -50.0, -50.1, -50.0, -50.0], False),
+        ([-100.0, -50.2, -60.0, -60.0, -60.0, -60.0, -50.0], True),
+        ([-50.0, -50.0, -50.0], False),
+    ],
+)
+def test_an_objective_has_settled_over_a_window(history, settled):
+    """Between the last and that of five iterations before, 0.001 per iteration."""
+    assert _has_settled(history, 1e-3, 5) == settled
+
+
+def test_early_stopping_waits_for_a_relative_fall(monkeypatch):
+    values = iter([100.0, 89.0, 89.0 * (1 - 0.1), 81.0, 50.0])
+    monkeypatch.setattr(
+        "topicfold.infer.fold_in.document_completion", lambda *_, **__: next(values)
+    )
+    stopper = EarlyStopping(None, every=1, patience=2, min_gain=0.1)
+    state = SimpleNamespace(iteration=0, topics=lambda: None)
+    stopper.on_start(state)
+    asked = []
+    for state.iteration in range(1, 5):
+        asked.append(stopper.on_iteration(state))
+    # 89 is a fall by more than a tenth, the next one by exactly a tenth is none.
+    assert asked == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("max_iter", "saves"), [(4, [2, 4]), (5, [2, 4, 5])])
+def test_the_end_is_saved_once(tmp_path, planted, max_iter, saves, monkeypatch):
+    saved = []
+    plain = Checkpoint._save
+
+    def save(self, state):
+        saved.append(state.iteration)
+        plain(self, state)
+
+    monkeypatch.setattr(Checkpoint, "_save", save)
+    callbacks = [Checkpoint(tmp_path / "state", every=2)]
+    PLSA(3, max_iter=max_iter, tol=0, random_state=0, callbacks=callbacks).fit(
+        planted[0]
+    )
+    assert saved == saves

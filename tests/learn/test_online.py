@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from topicfold import FSTM, LDA, PLSA
 from topicfold.exceptions import DataError
+from topicfold.learn import initial
 
 MODELS = {
     "plsa": PLSA(4, random_state=0),
@@ -64,3 +66,28 @@ def test_priors_are_learned_from_single_documents(planted):
     for row in range(200):
         model.partial_fit(X[[row]])
     assert model.doc_topic_prior_.max() < 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_topics_of_an_svd_are_squares_of_its_positive_parts(monkeypatch, seed):
+    """The sign of a vector is that of its stronger part; the rest is random."""
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_matrix(rng.poisson(0.3, (80, 600)).astype(float))
+    unigram = np.asarray(X.sum(axis=0)).ravel() + 1 / 600
+    unigram /= unigram.sum()
+    exact = np.linalg.svd(np.sqrt(X.toarray()), full_matrices=False)
+    exact = exact[0][:, 1:4], exact[1][1:4], exact[2][1:4]
+    monkeypatch.setattr(initial, "randomized_svd", lambda *_, **__: exact)
+    topic = initial._svd(X, 3, unigram, np.random.RandomState(0))
+    for k in range(3):
+        u, v = exact[0][:, k], exact[2][k]
+        parts = [
+            np.linalg.norm(np.maximum(s * u, 0)) * np.linalg.norm(np.maximum(s * v, 0))
+            for s in (1, -1)
+        ]
+        chosen = np.maximum(v if parts[0] >= parts[1] else -v, 0) ** 2
+        noise = (topic(k) - 0.8 * chosen / chosen.sum()) / (0.2 * unigram)
+        # Exponential: mean one, and never below zero.
+        assert noise.min() >= -1e-9
+        assert noise.mean() == pytest.approx(1.0, abs=0.25)
+        assert noise.std() == pytest.approx(1.0, abs=0.35)

@@ -92,3 +92,16 @@ def test_the_prior_of_an_only_topic_stays():
     np.testing.assert_array_equal(
         dirichlet_from_mean_log(np.zeros(1), np.array([0.3])), [0.3]
     )
+
+
+def test_a_step_that_lowers_the_likelihood_is_halved():
+    """From far above the maximum, Newton's first step within the domain overshoots."""
+    mean_log = np.array([-3.0, -0.2, -2.5])
+
+    def likelihood(alpha):
+        return gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ mean_log
+
+    best = dirichlet_from_mean_log(mean_log, np.ones(3))
+    for start in 10.0 ** np.random.default_rng(0).uniform(-3, 3, (40, 3)):
+        found = dirichlet_from_mean_log(mean_log, start)
+        assert likelihood(found) == pytest.approx(likelihood(best), abs=1e-9)

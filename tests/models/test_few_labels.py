@@ -351,3 +351,72 @@ def test_the_recipe_that_is_right_most_often_is_chosen():
     assert few_labels.log_loss(mild, codes) < few_labels.log_loss(sure, codes)
     assert few_labels._best([mild, sure], codes) == 1
     assert few_labels._best([sure, milder], codes) == 1
+
+
+def test_half_or_less_of_what_is_sure_is_taken_up(monkeypatch):
+    """Three tenths of the documents of a class, the surest of them, and no more."""
+    rng = np.random.default_rng(0)
+    features = np.r_[rng.normal(-1, 0.4, (41, 2)), rng.normal(1, 0.4, (41, 2))]
+    codes = np.full(82, -1)
+    codes[[0, 41]] = 0, 1
+    taught = []
+
+    class Recorded(LogisticRegression):
+        def fit(self, X, y):
+            taught.append((X.copy(), y.copy()))
+            return super().fit(X, y)
+
+    monkeypatch.setattr(few_labels, "LogisticRegression", Recorded)
+    none = sparse.csr_array((82, 82))
+    rule = teach(features, codes, none)
+    (first, _), (rows, classes) = taught
+    assert len(first) == 2
+    alone = LogisticRegression(class_weight="balanced", C=10.0).fit(first, [0, 1])
+    found = alone.predict(features)
+    for c in (0, 1):
+        unknown = np.flatnonzero((found == c) & (codes < 0))
+        assert (classes == c).sum() == 1 + int(np.ceil(0.3 * len(unknown)))
+        # The surest: no other document of the class is farther on its side.
+        chosen = alone.decision_function(rows[classes == c]) * (2 * c - 1)
+        every = alone.decision_function(features[unknown]) * (2 * c - 1)
+        surest = np.sort(every)[::-1][: (classes == c).sum() - 1]
+        np.testing.assert_allclose(np.sort(chosen)[::-1][:1], surest[:1], rtol=1e-2)
+        assert chosen.min() >= min(surest.min(), every.min()) - 1e-6
+    assert rule.score(features, np.repeat([0, 1], 41)) > 0.95
+
+
+def test_judgement_by_features_words_and_neighbours(monkeypatch):
+    """What is said of documents, straight from the equations."""
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(12, 3))
+    codes = np.array([0, 1, 2, *[-1] * 9])
+    rule = LogisticRegression().fit(features[:3], codes[:3])
+    words = normalize(rng.random((12, 6)) * (rng.random((12, 6)) < 0.6))
+    graph = rng.random((12, 12)) * (rng.random((12, 12)) < 0.3)
+    graph[5] = 0.0
+    graph /= np.where(graph.sum(axis=1, keepdims=True) > 0, graph.sum(1)[:, None], 1)
+    views = Views(features, None, sparse.csr_matrix(words), sparse.csr_array(graph))
+    linear = rule.decision_function(features)
+
+    def labelled(values):
+        found = np.exp(values - values.max(axis=1, keepdims=True))
+        found /= found.sum(axis=1, keepdims=True)
+        found[:3] = np.eye(3)
+        return found
+
+    def averaged(found):
+        share = 0.5 * graph.sum(axis=1, keepdims=True)
+        return np.log(np.maximum((1 - share) * found + 0.5 * graph @ found, 1e-12))
+
+    values = averaged(labelled(linear))
+    for _ in range(2):
+        by_words = WordRule.taught(views.words, labelled(values))
+        found = labelled(linear + by_words.values(views.words))
+        values = averaged(found)
+    said = few_labels.judged(rule, features, codes, 3, views)
+    np.testing.assert_allclose(said[0], values)
+    np.testing.assert_allclose(said[1], found)
+    np.testing.assert_allclose(said[2].weights, by_words.weights)
+    plain = few_labels.judged(rule, features, codes, 3, views._replace(graph=None))
+    np.testing.assert_allclose(plain[0], linear)
+    assert plain[2] is None

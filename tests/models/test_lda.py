@@ -12,7 +12,7 @@ from topicfold.corpus import load_docs
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError, EmptyDocumentWarning, UnsettledWarning
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.lda import Cvb0, Variational
+from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
 from topicfold.steps import DirichletPhi, OrthogonalPhi
 
 ALGORITHMS = ["cvb0", "variational"]
@@ -374,3 +374,23 @@ def test_doc_updates_are_refused_where_they_have_no_meaning(planted):
         model = LDA(3, doc_updates=4)
     with pytest.raises(DataError, match="doc_updates has no meaning"):
         model.fit(planted[0])
+
+
+def test_objective_of_the_posterior_mode_is_the_stated_one(planted):
+    """``ℒ + Σ α log θ + η Σ log φ``; totals start as those of even topics."""
+    X, alpha, eta = planted[0][:50], np.array([0.4, 0.1, 0.7]), 0.3
+    engine = CpuEngine(X.astype(np.float64), 3, dtype=np.float64)
+    start = np.random.default_rng(0).dirichlet(np.ones(X.shape[1]), 3)
+    options = {"doc_updates": 0, "doc_tol": 0.0, "learn_priors": False}
+    mode = PosteriorMode(engine, start, alpha, eta, **options)
+    np.testing.assert_allclose(mode.topic_totals(), X.sum() / 3)
+    mode.start()
+    for _ in range(3):
+        value = mode.iterate()
+        rows = engine.unpack_documents(mode.parameters)
+        theta, phi = rows / rows.sum(axis=1, keepdims=True), mode.topics()
+        loglik = (X.toarray() * np.log(theta @ phi)).sum()
+        expected = loglik + alpha @ np.log(theta).sum(axis=0) + eta * np.log(phi).sum()
+        assert value == pytest.approx(expected, rel=1e-9)
+    totals = mode.topic_totals()
+    assert totals.sum() == pytest.approx(X.sum() + 3 * eta * X.shape[1])

@@ -59,3 +59,22 @@ def test_a_second_fit_forgets_the_first(planted):
 def test_models_without_starts(model, message, planted):
     with pytest.raises((DataError, ValueError), match=message):
         SideBySide(model).fit(planted[0])
+
+
+def test_there_is_at_least_one_start(planted):
+    with pytest.raises(ValueError, match="n_starts"):
+        SideBySide(PLSA(3), 0).fit(planted[0])
+
+
+def test_saved_starts_that_do_not_fit_together_are_refused(planted):
+    X = planted[0]
+    model = SideBySide(PLSA(3, max_iter=2, random_state=0), 2).fit(X)
+    model._check_loaded()
+    for other in (X[:, :100], X[:50]):
+        model.models_[1] = PLSA(3, max_iter=2, random_state=0).fit(other)
+        with pytest.raises(ValueError, match="do not fit together"):
+            model._check_loaded()
+    for models in ([], (model.models_[0],), [3], [PLSA(3)]):
+        model.models_ = models
+        with pytest.raises(ValueError, match="do not fit together"):
+            model._check_loaded()

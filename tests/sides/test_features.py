@@ -9,7 +9,15 @@ from scipy import optimize, sparse
 import topicfold
 from topicfold import LDA, FeatureLDA
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides.design import design_names, encode, learn_columns
+from topicfold.sides import Features
+from topicfold.sides.design import (
+    _dependent,
+    check_columns,
+    design_names,
+    design_units,
+    encode,
+    learn_columns,
+)
 from topicfold.sides.features import (
     dirichlet_multinomial,
     effect_errors,
@@ -239,8 +247,6 @@ def test_bad_features_are_named(corpus):
 
 
 def test_parameters_that_make_no_sense_are_refused(corpus):
-    from topicfold.sides import Features
-
     X, table, _ = corpus
     for options, match in (
         ({"variance": -1.0}, "variance"),
@@ -249,3 +255,90 @@ def test_parameters_that_make_no_sense_are_refused(corpus):
     ):
         with pytest.raises(DataError, match=match):
             LDA(4, sides=[Features(**options)]).fit(X, features=table)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"variance": 0.0}, "variance is 0.0"),
+        ({"variance": -0.5}, "variance is -0.5"),
+        ({"variance": np.inf}, "variance is inf"),
+        ({"concentration": 0.0}, "concentration is 0.0"),
+        ({"concentration": np.inf}, "concentration is inf"),
+        ({"n_knots": 2}, "n_knots is 2"),
+    ],
+)
+def test_the_ends_of_the_ranges_of_parameters_are_outside(options, match):
+    with pytest.raises(DataError, match=match):
+        Features(**options)._check_parameters()
+    Features(variance=1e-3, concentration=1e-3, n_knots=3)._check_parameters()
+
+
+def test_effects_are_where_the_posterior_is_flat():
+    design, _, counts, lengths = drawn_counts(200)
+    rng = np.random.default_rng(2)
+    shape = design.shape[1], counts.shape[1]
+    centre, precision = rng.normal(0, 1, shape), rng.gamma(2.0, 2.0, shape)
+    options = {"centre": centre, "precision": precision, "max_iter": 2000}
+    found = learn_effects(design, np.zeros(shape), counts, lengths, **options)
+    slope = dirichlet_multinomial(design, found, counts, lengths)[1]
+    np.testing.assert_allclose(slope, precision * (found - centre), atol=0.05)
+
+
+def test_splines_are_cubic():
+    """Every polynomial of degree three is among them, and none of degree four."""
+    x = np.linspace(-2.0, 3.0, 60)
+    _, design = learn_columns({"x": x}, 60, n_knots=5, min_documents=1)
+    table = design.toarray()
+    for degree, fits in ((1, True), (2, True), (3, True), (4, False)):
+        near = table @ np.linalg.lstsq(table, x**degree, rcond=None)[0]
+        assert (np.abs(x**degree - near).max() < 1e-9) == fits
+
+
+def test_units_are_those_of_the_user():
+    """A number is scaled, dates are days; other columns are as they were."""
+    days = np.array(["2020-01-01", "2020-01-03", None, "2020-01-08"], "datetime64[D]")
+    data = {
+        "length": np.array([1.0, 3.0, 5.0, 8.0]),
+        "day": days,
+        "kind": np.array(["a", "b", "a", "b"]),
+    }
+    columns, _ = learn_columns(data, 4, n_knots=None, min_documents=1)
+    scales = [np.std([1, 3, 5, 8]), np.std([0, 2, 7])]
+    np.testing.assert_allclose(design_units(columns), [1.0, *scales, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "number", "mean": np.nan, "scale": 1.0},
+        {"kind": "number", "mean": 0.0, "scale": 0.0},
+        {"kind": "number", "mean": 0.0, "scale": np.inf},
+        {"kind": "spline", "width": 4, "knots": [0, 0, 0, 0, 1, 1, 1, np.inf]},
+        {"kind": "spline", "width": 4, "knots": [0, 0, 0, 0, 1, 1, 1, 0.5]},
+        {"kind": "spline", "width": 4, "knots": [0, 0, 0, 0, 0, 0, 0, 0]},
+        {"kind": "spline", "width": 5, "knots": [0, 0, 0, 0, 1, 1, 1, 1]},
+        {"kind": "category", "levels": ["a", 3]},
+        {"kind": "matrix", "width": 2.0},
+        {"kind": "other", "width": 2},
+        {"kind": "matrix", "width": 2, "name": 7},
+    ],
+)
+def test_columns_of_a_file_that_make_no_sense(change):
+    with pytest.raises(ValueError, match="makes no sense"):
+        check_columns([{"name": "x"} | change])
+    check_columns(
+        [
+            {"name": "x", "kind": "number", "mean": 0.0, "scale": 1.0},
+            {"name": "y", "kind": "spline", "width": 4, "knots": [0] * 4 + [1] * 4},
+            {"name": "z", "kind": "matrix", "width": 2},
+        ]
+    )
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6])
+def test_collinear_columns_are_found_at_any_scale(scale):
+    rng = np.random.default_rng(0)
+    columns = scale * rng.random((20, 3))
+    table = np.c_[columns, columns @ [1.0, -2.0, 0.5], rng.random(20)]
+    assert _dependent(table.T @ table) == [3]

@@ -11,6 +11,7 @@ from topicfold import LDA, LabeledLDA
 from topicfold.engine import masked
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.sides import Labels, OtherCounts, Seeds, SideContext
+from topicfold.sides.labels import read_labels
 
 NAMES = ["ant", "bee", "cow", "dog"]
 FEW = {"random_state": 0, "max_iter": 40, "tol": 0}
@@ -203,3 +204,32 @@ def test_many_labels_are_fitted_as_with_zeros_elsewhere(monkeypatch, beside):
     np.testing.assert_allclose(one.doc_topics_, other.doc_topics_, atol=1e-9)
     np.testing.assert_allclose(one.components_, other.components_, atol=1e-9)
     np.testing.assert_allclose(one.objective_history_, other.objective_history_)
+
+
+def test_topics_start_near_the_corpus():
+    side = Labels()
+    totals = np.array([3.0, 0.0, 6.0, 1.0])
+    context = SideContext(3, 0, 4, np.ones(3), word_totals=totals)
+    side.n_topics(side.check(["a", "b", "a"], context), context)
+    topics = np.random.default_rng(0).dirichlet(np.ones(4), 3)
+    corpus = (totals + 0.25) / (totals + 0.25).sum()
+    np.testing.assert_allclose(side.start(topics, context), 0.8 * corpus + 0.2 * topics)
+
+
+def test_single_labels_are_saved_too(corpus, tmp_path):
+    X, labels, *_ = corpus
+    first = [row[0] if row else None for row in labels]
+    model = LabeledLDA(random_state=0, max_iter=3).fit(X, labels=first)
+    model.save(tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_labels_in_anything_that_becomes_an_array():
+    class Table:
+        def __array__(self, dtype=None, copy=None):
+            return np.array([[1, 0], [1, 1], [-1, -1]])
+
+    members, classes, unknown, several = read_labels(Table(), 3)
+    np.testing.assert_array_equal(members.toarray(), [[1, 0], [1, 1], [0, 0]])
+    assert (len(classes), unknown.tolist(), several) == (2, [False, False, True], True)

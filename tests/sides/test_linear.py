@@ -47,22 +47,23 @@ def test_gradient_and_curvature_are_those_of_the_likelihood(kind):
         assert (-(up - 2 * here + down) / step**2 <= curvatures(kind, F) + 1e-4).all()
 
 
+@pytest.mark.parametrize("ridge", [0.7, 60.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_coefficients_agree_with_scikit_learn(kind):
+def test_coefficients_agree_with_scikit_learn(kind, ridge):
     Z, targets, _ = example(kind)
-    found = fit_coefficients(kind, Z, targets, ridge=0.7, steps=5000)
+    found = fit_coefficients(kind, Z, targets, ridge=ridge, steps=5000)
     if kind == "real":
         peer = (
-            Ridge(alpha=0.7, fit_intercept=False).fit(Z, targets[:, 0]).coef_[:, None]
+            Ridge(alpha=ridge, fit_intercept=False).fit(Z, targets[:, 0]).coef_[:, None]
         )
     elif kind == "counts":
         peer = PoissonRegressor(
-            alpha=0.7 / len(Z), fit_intercept=False, tol=1e-10, max_iter=5000
+            alpha=ridge / len(Z), fit_intercept=False, tol=1e-10, max_iter=5000
         )
         peer = peer.fit(Z, targets[:, 0]).coef_[:, None]
     else:
         peer = LogisticRegression(
-            C=1 / 0.7, fit_intercept=False, tol=1e-10, max_iter=5000
+            C=1 / ridge, fit_intercept=False, tol=1e-10, max_iter=5000
         )
         peer = peer.fit(Z, targets.argmax(axis=1)).coef_.T
     np.testing.assert_allclose(found, peer, atol=2e-3)
@@ -94,3 +95,22 @@ def test_standard_errors_are_the_spread_of_repeated_fits(kind):
         fits.append(fit_coefficients(kind, Z, 1.0 * draw, ridge=1e-6)[:, 0])
     errors = standard_errors(kind, Z, Z @ eta, 1e-6)[:, 0]
     np.testing.assert_allclose(errors, np.std(fits, axis=0), rtol=0.15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ridge", [0.1, 500.0])
+def test_nothing_pulls_at_the_coefficients_found(kind, ridge):
+    """With the penalty far from zero; a heavy one outweighs the documents."""
+    Z, targets, _ = example(kind)
+    found = fit_coefficients(kind, Z, targets, ridge=ridge, center=0.8, steps=5000)
+    pull = Z.T @ (targets - means(kind, Z @ found)) - ridge * (found - 0.8)
+    np.testing.assert_allclose(pull, 0.0, atol=2e-3)
+
+
+def test_standard_errors_of_a_class_take_the_others_as_known():
+    Z, _, eta = example("classes")
+    p = means("classes", Z @ eta)
+    for c, errors in enumerate(standard_errors("classes", Z, Z @ eta, 0.3).T):
+        information = Z.T @ (Z * (p[:, [c]] * (1 - p[:, [c]]))) + 0.3 * np.eye(4)
+        expected = np.sqrt(np.diag(np.linalg.inv(information)))
+        np.testing.assert_allclose(errors, expected)

@@ -5,14 +5,14 @@ import logging
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse
 from sides_support import planted
 from sklearn.linear_model import LogisticRegression
 
 from topicfold import LDA
 from topicfold.exceptions import DataError
 from topicfold.sides import Links, SideContext
-from topicfold.sides.links import _logistic
+from topicfold.sides.links import PAIRS_PER_LINK, RIDGE, _logistic
 
 
 def linked_corpus(n_documents=200, seed=0, length=25):
@@ -200,3 +200,84 @@ def test_transform_takes_no_links():
     X, _, links = linked_corpus(30)
     with pytest.raises(DataError, match="taken by fit only"):
         fitted(X, links).transform(X, links=links)
+
+
+def settled(n_documents=30, weights=(1.0, 2.5, 0.5), **options):
+    """Return a side whose coefficients were settled, and all that it saw."""
+    rng = np.random.default_rng(3)
+    theta, doc_topics = rng.dirichlet(np.ones(3), (2, n_documents))
+    pairs = [(d, (d + s) % n_documents) for d in range(n_documents) for s in (1, 5)]
+    links = [(d, e, weights[d % 3]) for d, e in pairs]
+    context = context_of(np.ones((n_documents, 3)), rng=np.random.RandomState(0))
+    side = Links(**options)
+    data = side.check(np.array(links), context)
+    side.settle(theta, doc_topics, data, context)
+    return side, data, theta, doc_topics
+
+
+def test_the_coefficients_that_predict_solve_the_stated_regression():
+    """A link against drawn pairs, its other end without the link itself."""
+    side, data, theta, doc_topics = settled(ridge=4.0)
+    graph, own = data.graph.toarray(), (theta + doc_topics) / 2
+    degrees = graph.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(side.link_topics_, (own + graph @ own / degrees) / 2)
+    rows, targets, masses = [], [], []
+    for d, e in np.argwhere(graph):
+        left = graph[e].copy()
+        left[d] = 0.0
+        other = (own[e] + left @ own / left.sum()) / 2
+        rows.append(np.sqrt(theta[d] * other))
+        targets.append(1.0)
+        masses.append(graph[d, e] / 2)
+    assert len(data.others) == PAIRS_PER_LINK * len(rows) / 2
+    for d, e in data.others:
+        rows.append(np.sqrt(theta[d] * side.link_topics_[e]))
+        targets.append(0.0)
+        masses.append(1.0)
+    rows, signs, masses = np.array(rows), 2 * np.array(targets) - 1, np.array(masses)
+
+    def loss(found):
+        fits = masses @ np.logaddexp(0, -signs * (rows @ found[:3] + found[3]))
+        apart = found[:3] - found[:3].mean()
+        return fits + 0.5 * (RIDGE * found[:3] @ found[:3] + 4.0 * apart @ apart)
+
+    best = optimize.minimize(loss, np.zeros(4), tol=1e-12).x
+    np.testing.assert_allclose(side.coef_, best[:3], atol=1e-3)
+    # Of all pairs, not of those drawn.
+    told = side.intercept_ - np.log(len(data.others) / (30 * 29 / 2))
+    assert told == pytest.approx(best[3], abs=1e-3)
+
+
+def test_steps_that_overshoot_are_halved():
+    """Newton's first step from far away makes things worse."""
+    features = np.array([[0.0], [1.0], [2.0], [3.0]])
+    targets = np.array([0.0, 1.0, 0.0, 1.0])
+    penalty, masses = 1e-3 * np.eye(2), np.full(4, 5.0)
+    start = np.array([9.0, -30.0])
+    near, _ = _logistic(features, targets, masses, penalty)
+    found = start
+    for _ in range(60):
+        found, _ = _logistic(features, targets, masses, penalty, found)
+    np.testing.assert_allclose(found, near, atol=1e-4)
+
+
+def test_a_held_out_link_among_equals_is_in_the_middle():
+    """All documents are the same: half of the rivals that tie count as better."""
+    context = context_of(np.ones((20, 3)), rng=np.random.RandomState(0))
+    side = Links(held_out=0.4)
+    data = side.check([[d, (d + 1) % 20] for d in range(20)], context)
+    same = np.full((20, 3), 1 / 3)
+    side.settle(same, same, data, context)
+    assert len(data.held_out)
+    np.testing.assert_array_equal(side.held_out_ranks_, 0.5)
+    assert side.held_out_score_ == 0.5
+
+
+def test_fewer_documents_than_asked_have_no_chance():
+    """A document that shares no topic is not found; its place has chance zero."""
+    side, *_ = settled()
+    side.coef_, side.link_topics_ = np.ones(3), np.eye(3)[[0, 0, 1, 2]]
+    found, chances = side.suggest(np.eye(3)[[0]], 4)
+    assert set(found[0, :2]) == {0, 1}
+    np.testing.assert_array_equal(found[0, 2:], -1)
+    np.testing.assert_array_equal(chances[0, 2:], 0.0)

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from sides_support import planted
+from sklearn.exceptions import DataConversionWarning
 
 from topicfold import LDA
 from topicfold.exceptions import DataError
@@ -188,3 +189,28 @@ def test_a_class_that_the_fit_did_not_have_is_refused():
     with pytest.raises(DataError, match="'new'"):
         model.transform(X[:2], response=["new", "a"])
     assert model.transform(X[:2], response=["b", None]).shape == (2, 4)
+
+
+def test_a_shift_and_a_scale_of_the_responses_are_those_of_the_coefficients():
+    X, y = corpus("real")[:2]
+    plain, moved = (fitted("real", X, v).sides_[0] for v in (y, 100.0 + 4.0 * y))
+    np.testing.assert_allclose(moved.coef_, 100.0 + 4.0 * plain.coef_, rtol=1e-4)
+    assert moved.noise_ == pytest.approx(4.0 * plain.noise_, rel=1e-4)
+
+
+def test_noise_is_what_the_coefficients_leave():
+    X, y = corpus("real")[:2]
+    model = fitted("real", X, y)
+    side = model.sides_[0]
+    left = y - side.predict(model.transform(X))
+    expected = np.sqrt((left**2).sum() / (len(y) - model.n_components))
+    assert side.noise_ == pytest.approx(expected, rel=1e-2)
+
+
+def test_a_column_of_responses_is_taken_with_a_warning():
+    X, y = corpus("real")[:2]
+    with pytest.warns(DataConversionWarning):
+        column = fitted("real", X, y[:, None])
+    np.testing.assert_array_equal(
+        column.sides_[0].coef_, fitted("real", X, y).sides_[0].coef_
+    )

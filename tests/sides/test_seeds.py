@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Seed words: the split of counts, topics with their meaning, words that are banned."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sides_support as support
@@ -203,3 +205,29 @@ def test_a_seed_that_vanishes_from_a_topic_without_priors_is_no_nan():
     model = PLSA(4, sides=[side], max_iter=30, tol=0, random_state=0).fit(X)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
     assert np.isfinite(model.sides_[0].seed_shares_).all()
+
+
+@pytest.mark.parametrize(
+    ("n_missing", "end"),
+    [(3, r"'no2' of 'dogs'\."), (13, "; 'no9' of 'dogs' and 3 more.")],
+)
+def test_at_most_ten_missing_words_are_named(corpus, n_missing, end):
+    words = ["dog1", *(f"no{n}" for n in range(n_missing))]
+    with pytest.warns(DataWarning, match=f"{end}$"):
+        seeded(seeds={"dogs": words}, max_iter=1).fit(corpus[0])
+
+
+@pytest.mark.parametrize(("share", "lost"), [(0.02, True), (0.3, False)])
+def test_a_topic_is_lost_with_less_of_its_seeds_than_the_corpus(share, lost):
+    """Its seed words are 0.2 of the corpus; a topic has 0.1 of them beside π."""
+    totals = np.array([10.0, 10.0, 80.0])
+    context = SideContext(4, 1, 3, np.ones(4), word_totals=totals)
+    side = Seeds({"a": [0, 1]})
+    side.check(None, context)
+    side.start(np.full((1, 3), 1 / 3), context)
+    side.seed_shares_ = np.array([share])
+    side._own, side._plain = np.array([0.5, 0.5]), np.array([0.05, 0.05])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        side.finish(np.ones((4, 1)), None, context)
+    assert any("about something else" in str(w.message) for w in told) == lost

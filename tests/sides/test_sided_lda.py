@@ -13,8 +13,10 @@ from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.protocol import OwnShare
 from topicfold.exceptions import DataError
+from topicfold.infer.sides import mixtures_with_sides
 from topicfold.learn.lda import OWN_WORD_SHARE
-from topicfold.sides import Authors, OtherCounts, Side
+from topicfold.sides import Authors, OtherCounts, Side, SideContext
+from topicfold.sides.together import SideData
 from topicfold.steps import LaplacianTheta, OrthogonalPhi
 
 FEW = {"max_iter": 4, "tol": 0.0, "random_state": 0}
@@ -375,3 +377,65 @@ def test_a_phi_step_sees_the_counts_that_sides_have_shaped():
         history = np.array(model.objective_history_)
         assert (np.diff(history) >= -1e-7 * np.abs(history[1:])).all(), side
         assert np.abs(model.components_ - plain.components_).max() > 1e-3
+
+
+def folded_with_sides(X, topics, alpha, mask, delta):
+    """``A ← (N + α) e``: three times without evidence, then thirty times with it."""
+    A = N = 1.0 * mask
+    for n in range(33 if np.any(delta) else 3):
+        e = mask * np.exp(delta - np.max(delta, axis=1, keepdims=True)) ** (n >= 3)
+        if n == 3:
+            A = (N + alpha) * e
+        N = A * ((X / (A @ topics)) @ topics.T)
+        A = (N + alpha) * e
+    theta = (N + alpha) * mask
+    return theta / theta.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("slanted", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_mixtures_with_sides_are_those_of_the_equations(corpus, masked, slanted):
+    X, theta, topics = corpus
+    X, theta = X[:20], theta[:20]
+    topics = 0.9 * topics + 0.1 / X.shape[1]
+    alpha = np.array([0.1, 0.5, 0.2, 0.9])
+    only = theta >= np.sort(theta, axis=1)[:, [-2 if masked else 0]]
+    delta = slanted * np.random.default_rng(1).normal(size=(20, 4))
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    context = SideContext(20, 4, X.shape[1], lengths, alpha=alpha, fitting=False)
+    used, data = [support.Only()], [sparse.csr_matrix(only)]
+    if slanted:
+        used, data = [*used, support.Slant()], [*data, delta]
+    sides = SideData(used, data, context)
+    found = mixtures_with_sides(
+        X, topics, sides, max_iter=3, tol=0.0, device="cpu", n_jobs=1
+    )
+    # A document's prior tokens are shared by the topics it may use.
+    own = alpha * (4 / only.sum(axis=1, keepdims=True))
+    expected = folded_with_sides(X.toarray(), topics, own, only, delta)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_documents_without_words_and_sides_are_even(corpus):
+    X, _, topics = corpus
+    X = sparse.csr_matrix(sparse.vstack([X[:3], sparse.csr_matrix((1, X.shape[1]))]))
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    alpha = np.array([0.1, 0.5, 0.2, 0.9])
+    context = SideContext(4, 4, X.shape[1], lengths, alpha=alpha, fitting=False)
+    options = {"max_iter": 3, "tol": 0.0, "device": "cpu", "n_jobs": 1}
+    found = mixtures_with_sides(X, topics, SideData([], [], context), **options)
+    np.testing.assert_array_equal(found[3], 0.25)
+    prior = support.OwnPrior()
+    given = SideData([prior], [np.tile(alpha, (4, 1))], context)
+    found = mixtures_with_sides(X, topics, given, **options)
+    np.testing.assert_allclose(found[3], alpha / alpha.sum())
+
+
+def test_one_prior_is_that_of_every_document():
+    alpha = np.array([0.1, 0.5, 0.2, 0.9])
+    context = SideContext(3, 4, 9, np.ones(3), alpha=alpha)
+    side = support.OwnPrior()
+    assert SideData([], [], context).prior() is None
+    for data in (None, np.full((3, 4), 0.5)):
+        found = SideData([side], [data], context).prior()
+        np.testing.assert_array_equal(found, np.full((3, 4), 0.5))

@@ -126,3 +126,12 @@ def test_papers_lambda_is_that_of_its_m_step(planted):
 def test_bad_parameters_are_errors(step, planted):
     with pytest.raises(DataError, match="OrthogonalPhi"):
         PLSA(2, phi_step=step).fit(planted[0])
+
+
+def test_a_topic_of_less_than_one_token_is_updated_too():
+    counts = np.array([[0.2, 0.1, 0.0], [3.0, 0.0, 4.0]])
+    topics = np.full((2, 3), 1 / 3)
+    phi, total = topics.copy(), topics.sum(axis=0)
+    update_topics(counts, 0.5, phi, total, np.empty(3))
+    np.testing.assert_allclose(phi, update_reference(counts, topics, 0.5), atol=1e-9)
+    np.testing.assert_allclose(phi.sum(axis=1), 1.0)

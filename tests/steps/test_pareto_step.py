@@ -290,3 +290,15 @@ def test_changes_of_documents_add_up_to_the_change_of_the_quadratic(monkeypatch)
     # The gradient is that of half the quadratic.
     difference = quadratic(target) - quadratic(theta)
     assert 2 * seen[0].sum() == pytest.approx(difference)
+
+
+def test_bluntness_is_one_of_uniform_mixtures_and_zero_of_one_topic_each():
+    assert pareto.bluntness(np.full((5, 4), 0.25)) == pytest.approx(1.0)
+    assert pareto.bluntness(np.eye(4)[[0, 2, 2]]) == pytest.approx(0.0)
+    half = np.vstack([np.full((1, 4), 0.25), np.eye(4)[[0]]])
+    assert pareto.bluntness(half) == pytest.approx(0.5)
+
+
+def test_small_gains_are_gains():
+    gain, change = np.array([0.3, -0.1]), np.array([-0.1, 0.3])
+    np.testing.assert_array_equal(_choose(gain, change), [True, True])

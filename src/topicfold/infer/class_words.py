@@ -42,7 +42,7 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     totals = counts.sum(axis=1, keepdims=True)
     shares = (counts + SMOOTHING * prior) / (totals + SMOOTHING)
     ratio = np.where(shares > 0, shares, 1.0) / np.where(prior > 0, prior, 1.0)
-    divergence = (shares * np.log(np.where(shares > 0, ratio, 1.0))).sum(axis=1)
+    divergence = (shares * np.log(ratio)).sum(axis=1)
     # What rounding leaves of nothing must not be scaled up.
     told = (totals.ravel() > 0) & (divergence > NOISE)
     weights: Float64 = np.sqrt(np.where(told, divergence, 0.0))

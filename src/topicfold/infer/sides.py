@@ -61,9 +61,11 @@ def mixtures_with_sides(
         return np.divide(found, tilt, out=np.zeros_like(found), where=tilt > 0)
 
     found = folded(np.ones(shape), mask, max_iter)
-    for _ in range(EVIDENCE_ROUNDS if sides.of("evidence") else 0):
+    for _ in range(EVIDENCE_ROUNDS):
         tilt = sides.tilt(np.maximum(found - prior, 0) * mask)
-        found = folded(found, mask * (1.0 if tilt is None else tilt), 1)
+        if tilt is None:
+            break
+        found = folded(found, mask * tilt, 1)
     theta = normalize_rows(found)
     if own is None and allowed is None and not sides.of("evidence"):
         theta[engine.document_lengths == 0] = 1.0 / shape[1]
