@@ -170,7 +170,13 @@ def test_fold_in_along_edges_is_the_fixed_point_of_its_equation(
     training_theta = rng.dirichlet(np.ones(3), 8)
     edges = rng.random((12, 8)) * (rng.random((12, 8)) < 0.3)
     edges[[0, 7]], edges[3, 2], edges[4] = 0.0, 0.4, 0.01 * (edges[4] > 0)
-    monkeypatch.setattr("topicfold.infer.fold_in.has_room", lambda *_, **__: room)
+    asked = []
+
+    def has_room(X, *_, **__):
+        asked.append(X.shape[0])
+        return room
+
+    monkeypatch.setattr("topicfold.infer.fold_in.has_room", has_room)
     found = neighbor_fold_in(
         X,
         topics,
@@ -184,6 +190,8 @@ def test_fold_in_along_edges_is_the_fixed_point_of_its_equation(
     )
     expected = drawn_fold_in(X.toarray(), topics, edges, training_theta, n_updates)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+    # Without room it is asked again for each half, down to single documents.
+    assert len(asked) == (1 if room else 11)
 
 
 def test_a_document_along_edges_stops_by_itself(problem):

@@ -217,7 +217,7 @@ def test_at_most_ten_missing_words_are_named(corpus, n_missing, end):
         seeded(seeds={"dogs": words}, max_iter=1).fit(corpus[0])
 
 
-@pytest.mark.parametrize(("share", "lost"), [(0.02, True), (0.3, False)])
+@pytest.mark.parametrize(("share", "lost"), [(0.1, True), (0.12, False)])
 def test_a_topic_is_lost_with_less_of_its_seeds_than_the_corpus(share, lost):
     """Its seed words are 0.2 of the corpus; a topic has 0.1 of them beside π."""
     totals = np.array([10.0, 10.0, 80.0])
