@@ -138,9 +138,8 @@ def test_outer_sum_is_the_sum_of_both_where_it_is_read():
 
 
 def shares_of(lengths, degrees):
-    """g_d, where the neighbours weigh as much as two tokens each."""
-    total = lengths + 2 * degrees
-    return np.where(total > 0, 2 * degrees / np.where(total > 0, total, 1.0), 0.0)
+    """g_d, never one: the neighbours weigh two tokens each, the document one more."""
+    return 2 * degrees / (1 + lengths + 2 * degrees)
 
 
 def drawn_fold_in(X, topics, edges, training_theta, n_updates):

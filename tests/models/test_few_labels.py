@@ -353,7 +353,7 @@ def test_the_recipe_that_is_right_most_often_is_chosen():
     assert few_labels._best([sure, milder], codes) == 1
 
 
-def test_half_or_less_of_what_is_sure_is_taken_up(monkeypatch):
+def test_three_tenths_of_a_class_are_taken_up(monkeypatch):
     """Three tenths of the documents of a class, the surest of them, and no more."""
     rng = np.random.default_rng(0)
     features = np.r_[rng.normal(-1, 0.4, (41, 2)), rng.normal(1, 0.4, (41, 2))]
@@ -370,18 +370,20 @@ def test_half_or_less_of_what_is_sure_is_taken_up(monkeypatch):
     none = sparse.csr_array((82, 82))
     rule = teach(features, codes, none)
     (first, _), (rows, classes) = taught
+    monkeypatch.setattr(few_labels, "SURE_MOST", 5)
+    teach(features, codes, none)
+    assert np.bincount(taught[-1][1]).tolist() == [6, 6]
     assert len(first) == 2
     alone = LogisticRegression(class_weight="balanced", C=10.0).fit(first, [0, 1])
     found = alone.predict(features)
     for c in (0, 1):
         unknown = np.flatnonzero((found == c) & (codes < 0))
         assert (classes == c).sum() == 1 + int(np.ceil(0.3 * len(unknown)))
-        # The surest: no other document of the class is farther on its side.
-        chosen = alone.decision_function(rows[classes == c]) * (2 * c - 1)
-        every = alone.decision_function(features[unknown]) * (2 * c - 1)
-        surest = np.sort(every)[::-1][: (classes == c).sum() - 1]
-        np.testing.assert_allclose(np.sort(chosen)[::-1][:1], surest[:1], rtol=1e-2)
-        assert chosen.min() >= min(surest.min(), every.min()) - 1e-6
+        # The surest, which without edges are those farthest on its side.
+        side = (2 * c - 1) * alone.decision_function(features[unknown])
+        surest = unknown[np.argsort(-side)[: (classes == c).sum() - 1]]
+        chosen = {tuple(row) for row in rows[classes == c]}
+        assert chosen == {tuple(features[d]) for d in [41 * c, *surest]}
     assert rule.score(features, np.repeat([0, 1], 41)) > 0.95
 
 

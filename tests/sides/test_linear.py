@@ -114,3 +114,11 @@ def test_standard_errors_of_a_class_take_the_others_as_known():
         information = Z.T @ (Z * (p[:, [c]] * (1 - p[:, [c]]))) + 0.3 * np.eye(4)
         expected = np.sqrt(np.diag(np.linalg.inv(information)))
         np.testing.assert_allclose(errors, expected)
+
+
+def test_a_heavy_penalty_outweighs_what_the_fit_gains():
+    rows, targets = np.eye(2), np.array([[2.0], [4.0]])
+    found = fit_coefficients("real", rows, targets, ridge=10.0)
+    np.testing.assert_allclose(found, targets / 11)
+    found = fit_coefficients("real", rows, targets, ridge=10.0, center=-1.0)
+    np.testing.assert_allclose(found, (targets - 10) / 11)
