@@ -17,6 +17,10 @@ from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.learn.initial import initial_topics
 
 
+# Entries whose likelihood is taken at a time.
+BLOCK = 65_536
+
+
 class OnlineStatistics:
     """The word-topic statistics λ of a model that learns from a stream.
 
@@ -141,8 +145,8 @@ class OnlineFit:
         rows = np.repeat(np.arange(self.sample.shape[0]), np.diff(self.sample.indptr))
         total = 0.0
         phi = np.ascontiguousarray(self.model.components_.T)
-        for first in range(0, len(rows), 65536):
-            part = slice(first, first + 65536)
+        for first in range(0, len(rows), BLOCK):
+            part = slice(first, first + BLOCK)
             p = np.einsum("ik,ik->i", theta[rows[part]], phi[self.sample.indices[part]])
             total += float(self.sample.data[part] @ np.log(np.maximum(p, 1e-30)))
         return total / float(self.sample.sum(dtype=np.float64))
