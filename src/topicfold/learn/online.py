@@ -16,7 +16,6 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.learn.initial import initial_topics
 
-
 # Entries whose likelihood is taken at a time.
 BLOCK = 65_536
 
