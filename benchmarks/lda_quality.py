@@ -6,8 +6,8 @@
 For every corpus, K and seed: held-out perplexity by document completion, one judge for
 all (half of a document's tokens give its mixture, by fold-in with the model's own α,
 the other half is scored); NPMI of the ten top words on the training documents; NMI of
-the documents' largest topics with their classes. Short texts also have WordNetworkLDA,
-and scikit-learn's NMF on tf-idf. One thread per fit, `--jobs` fits at a time.
+the documents' largest topics with their classes. One thread per fit, `--jobs` fits at a
+time. ``short_texts`` compares models of short texts.
 
 Where tomotopy is installed its figures are kept in ``lda_quality_tomotopy.json``;
 elsewhere they are read from there, its CPU seconds too. Other results go to
@@ -40,10 +40,8 @@ UNSEEN = (
     "bbc_news_octis",
 )
 MANY_TOPICS = ("ap_blei", "20news_rennie_61188")
-SHORT_TEXT = 20
 SWEEPS = 200
 MODELS = {"lda": "LDA", "gibbs": "GibbsLDA", "tomotopy": "tomotopy"}
-SHORT_MODELS = MODELS | {"short": "WordNetworkLDA", "nmf": "NMF"}
 MEASURES = {"perplexity": 0, "npmi": 3, "nmi": 3}
 
 
@@ -85,14 +83,6 @@ def fit_gibbs(train, n_topics, seed):
     return model.components_, model.doc_topic_prior_, SWEEPS
 
 
-def fit_short(train, n_topics, seed):
-    """WordNetworkLDA with its defaults."""
-    from topicfold import WordNetworkLDA
-
-    model = WordNetworkLDA(n_topics, random_state=seed).fit(train)
-    return model.components_, model.doc_topic_prior_, model.n_iter_
-
-
 def fit_tomotopy(train, n_topics, seed):
     """Tomotopy's LDAModel with its own defaults."""
     import tomotopy
@@ -111,12 +101,7 @@ def fit_tomotopy(train, n_topics, seed):
     return topics, np.asarray(model.alpha), SWEEPS
 
 
-FITS = {
-    "lda": fit_lda,
-    "gibbs": fit_gibbs,
-    "short": fit_short,
-    "tomotopy": fit_tomotopy,
-}
+FITS = {"lda": fit_lda, "gibbs": fit_gibbs, "tomotopy": fit_tomotopy}
 
 
 def load(name):
@@ -172,17 +157,6 @@ def readable(topics, theta, train, y):
     return found
 
 
-def nmf(train, y, n_topics, seed):
-    """scikit-learn's NMF on tf-idf."""
-    from sklearn.decomposition import NMF
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    model = NMF(n_topics, init="nndsvd", max_iter=300, random_state=seed)
-    theta = model.fit_transform(TfidfTransformer().fit_transform(train))
-    rows = model.components_ + 1e-12
-    return readable(rows / rows.sum(axis=1, keepdims=True), theta, train, y)
-
-
 def times_faster(parts, n_topics, seed, peer):
     """Return tomotopy's CPU seconds over LDA's until it was as good; None if never."""
     from topicfold import LDA
@@ -201,23 +175,17 @@ def times_faster(parts, n_topics, seed, peer):
 
 def measure(name, n_topics, seed, n_documents, kept):
     """Fit every model to one corpus and judge it; `kept` are tomotopy's figures."""
-    import warnings
-
     from topicfold.infer.fold_in import fold_in
 
     logging.disable(logging.WARNING)  # that iterations ran out
-    warnings.simplefilter("ignore")  # NMF's
     counts, y = load(name)
     train, y, fold, score = held_out(counts, y, n_documents, seed)
     unigram = np.asarray(train.sum(axis=0)).ravel() / train.sum()
     length = float(train.sum() / train.shape[0])
     facts = {"corpus": name, "k": n_topics, "seed": seed, "length": length}
     facts["documents"] = train.shape[0]
-    short = length < SHORT_TEXT
     peer = kept
     for model, fit in FITS.items():
-        if model == "short" and not short:
-            continue
         if model == "tomotopy" and (peer or not has_tomotopy()):
             continue
         began = time.process_time()
@@ -246,8 +214,6 @@ def measure(name, n_topics, seed, n_documents, kept):
     if peer:
         facts["tomotopy"] = peer
         facts["times"] = times_faster((train, judge), n_topics, seed, peer)
-    if short:
-        facts["nmf"] = nmf(train, y, n_topics, seed)
     return facts
 
 
@@ -326,11 +292,6 @@ def page(records):
     groups = {}
     for r in sorted(records, key=lambda r: (r["length"], r["k"])):
         groups.setdefault((r["corpus"], r["k"]), []).append(r)
-    short = {
-        group: rows
-        for group, rows in groups.items()
-        if np.mean([r["length"] for r in rows]) < SHORT_TEXT
-    }
     seeds = len({r["seed"] for r in records})
     lines = [
         "# LDA's defaults: perplexity, coherence, classes",
@@ -350,12 +311,7 @@ def page(records):
     }
     for measure, title in titles.items():
         lines += ["", f"## {title}", "", *table(groups, measure, MODELS)]
-    if short:
-        lines += ["", "## Short texts", ""]
-        for measure in ("npmi", "nmi"):
-            lines += [f"{titles[measure]}:", "", *table(short, measure, SHORT_MODELS)]
-            lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def tasks(options):

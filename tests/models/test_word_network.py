@@ -36,14 +36,42 @@ def test_network_by_hand():
 def test_is_lda_of_the_network_and_folds_texts_in(titles):
     X = titles[0]
     model = WordNetworkLDA(8, random_state=0, max_iter=30).fit(X)
-    alone = LDA(8, random_state=0, max_iter=30).fit(word_network(X))
-    np.testing.assert_array_equal(model.components_, alone.components_)
-    assert model.topic_word_prior_ == alone.topic_word_prior_
+    eta = model.topic_word_prior_
+    alone = LDA(8, topic_word_prior=eta, random_state=0, max_iter=30)
+    np.testing.assert_array_equal(
+        model.components_, alone.fit(word_network(X)).components_
+    )
     theta = fold_in(X, model.components_, prior=model.doc_topic_prior_)
     np.testing.assert_allclose(model.doc_topics_, theta, atol=1e-3)
     np.testing.assert_array_equal(model.transform(X), model.doc_topics_)
     np.testing.assert_array_equal(model.doc_lengths_, 4)
     assert model.perplexity(X[np.diff(X.indptr) > 2]) < 200
+
+
+@pytest.mark.parametrize(("n_topics", "tokens"), [(2, 0.2), (49, 0.1)])
+def test_prior_counts_a_token_once_for_each_word_that_it_meets(n_topics, tokens):
+    X = np.repeat([[1.0, 1, 0, 0, 0], [0, 0, 3, 1, 1]], [60, 40], axis=0)
+    model = WordNetworkLDA(n_topics, random_state=0, max_iter=2).fit(X)
+    words, pairs = 60 * 2 + 40 * 3, 60 * 2 + 40 * 6
+    assert model.topic_word_prior_ == pytest.approx(tokens * pairs / words)
+    pairs_alone = WordNetworkLDA(n_topics, random_state=0, max_iter=2).fit(X[:60])
+    assert pairs_alone.topic_word_prior_ == pytest.approx(tokens)
+    given = WordNetworkLDA(n_topics, topic_word_prior=0.03, max_iter=2).fit(X)
+    assert given.topic_word_prior_ == 0.03
+
+
+def test_more_topics_than_themes_do_not_break_the_themes():
+    rng = np.random.default_rng(5)
+    zipf = 1 / np.arange(1, 41)
+    shares = 0.2 / 240 + 0.8 * np.kron(np.eye(6), zipf / zipf.sum())
+    y = np.arange(300) % 6
+    X = np.array([rng.multinomial(6, shares[k]) for k in y], float)
+    X = X[:, X.any(axis=0)]
+    nmi = {}
+    for eta in (None, 0.1):  # 0.1 is the most that LDA takes by itself
+        model = WordNetworkLDA(20, topic_word_prior=eta, random_state=0).fit(X)
+        nmi[eta] = clustering_nmi(y, model.doc_topics_.argmax(axis=1))
+    assert nmi[None] > nmi[0.1] + 0.1
 
 
 def test_finds_the_themes_of_titles(titles):
@@ -69,6 +97,9 @@ def test_poor_texts_have_mixtures(X):
 def test_says_what_it_cannot_do(titles, monkeypatch):
     model = WordNetworkLDA(2)
     assert not hasattr(model, "partial_fit")
+    assert "sides" not in model.get_params()
+    with pytest.raises(TypeError, match="authors"):
+        model.fit(titles[0], authors=[["a"]] * 800)
     monkeypatch.setattr(module, "MOST_PAIRS", 1000)
     with pytest.raises(DataError, match="no short texts"):
         model.fit(titles[0])

@@ -25,7 +25,7 @@ _fit = functools.partial(flag, rich_help_panel="Fit")
 _graph = functools.partial(flag, rich_help_panel="Graph of documents")
 
 # Words that count, fewer than which make a text short
-# (benchmarks/results/lda_quality.md).
+# (benchmarks/results/short_texts.md).
 SHORT_TEXT = 20
 
 

@@ -9,10 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from topicfold.exceptions import DataError
+from topicfold.models.base import STREAM, not_streamed
 from topicfold.models.lda import LDA
 
 # Pairs of words in documents, beyond which texts are not short.
 MOST_PAIRS = 500_000_000
+# η in tokens of each word: the share by the root of the number of topics, and the most
+# (benchmarks/results/short_texts.md).
+ETA_TOKENS, ETA_MOST = 0.7, 0.2
 
 
 class WordNetworkLDA(LDA):
@@ -29,10 +33,12 @@ class WordNetworkLDA(LDA):
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
         α, of the pseudo-documents and of texts. None is that of :class:`LDA`.
     topic_word_prior : float or None, default=None
-        η. None is a tenth of the mean count of a word in a topic, between 0.002 and
-        0.1.
+        η, counted in pairs. None is ``0.7 / sqrt(n_components)`` tokens of each word,
+        at most 0.2, times the words that a word meets in a text on average: the
+        pseudo-documents count a token once for each of those.
     init : {"random", "documents", "neighbors", "svd"}, array (K, V) or None
-        Start of the topics, as in :class:`LDA`, from the pseudo-documents.
+        Start of the topics, as in :class:`LDA`, from the pseudo-documents. None is
+        ``"neighbors"``.
     tol : float or None, default=None
         Relative change of the objective per iteration that ends the fit, the mean of
         the last five. None is 5e-5.
@@ -69,9 +75,11 @@ class WordNetworkLDA(LDA):
     """
 
     _without = (
-        *("algorithm", "learn_priors", "phi_step", "batch_size"),
-        *("learning_decay", "learning_offset", "total_documents"),
+        *("algorithm", "learn_priors", "phi_step", "batch_size", "sides"),
+        *STREAM,
     )
+    partial_fit = not_streamed("it counts pairs of words over the whole corpus")
+    sides = None
     algorithm = "cvb0"
     learn_priors = None
     phi_step = None
@@ -79,19 +87,21 @@ class WordNetworkLDA(LDA):
     _takes_blocks = False
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
-        super()._fit_counts(word_network(counts), y)
+        network = word_network(counts)
+        self._pairs_per_word = float(network.sum(dtype=np.float64) / counts.nnz)
+        super()._fit_counts(network, y)
+        del self._pairs_per_word
         self.doc_lengths_ = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
         words = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = words / words.sum()
         self.doc_topics_ = self._mixtures(counts)
 
-    @property
-    def partial_fit(self) -> Any:
-        """Not there: pairs of words are counted over the whole corpus."""
-        raise AttributeError(
-            f"{type(self).__name__} has no partial_fit: it counts pairs of words over "
-            "the whole corpus. Use fit, or partial_fit of LDA."
-        )
+    def _init(self, default: str) -> Any:
+        return super()._init("neighbors")
+
+    def _default_priors(self) -> tuple[float, float]:
+        tokens = min(ETA_TOKENS / self._size**0.5, ETA_MOST)
+        return super()._default_priors()[0], tokens * self._pairs_per_word
 
 
 def word_network(X: Any) -> sparse.csr_matrix:
