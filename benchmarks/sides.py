@@ -149,9 +149,11 @@ def labels() -> Iterator[Claim]:
 def seeds() -> Iterator[Claim]:
     """Yield what was promised of seed words."""
     (found,) = tables("sides_seeds")
-    for r in found:
+    # What was promised is said of the default; other settings come after it.
+    for r in sorted(found, key=lambda r: "default" not in r["unseeded topics"]):
         points = number(r["points"])
-        told = f"{points:+.0f} points ({r['SeededLDA']}; counting seed words "
+        told = f"{points:+.1f} points ({r['SeededLDA']}; LDA of the classes alone "
+        told += f"{r['LDA of the classes alone']}, counting seed words "
         told += f"{r['counting']}, all labels {r['supervised']})"
         claim = f"{r['corpus']}, {r['unseeded topics']} topics without seeds: the "
         claim += "seeded topic is the class's, 10 points above LDA"
