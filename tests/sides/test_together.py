@@ -11,6 +11,7 @@ from scipy import sparse
 
 import topicfold
 from topicfold import LDA, PLSA
+from topicfold.exceptions import UnsettledWarning
 from topicfold.sides import Authors, Features, Labels, OtherCounts, Response, Seeds
 from topicfold.steps import LaplacianTheta, LocallyConsistentTheta
 
@@ -185,3 +186,21 @@ def test_labels_and_a_graph(kind):
     assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
     outside = np.arange(4)[None, :] != part[known][:, None]
     assert (both.doc_topics_[known][outside] == 0).all()
+
+
+def test_a_graph_that_contradicts_labels_is_named():
+    """Documents of other labels are linked: the fit stands still, and says so."""
+    X, i, j, _ = drawn(0.15, 25)
+    part, rng = 2 * i + j, np.random.default_rng(5)
+    known = rng.random(400) < 0.5
+    labels = [f"t{k}" if own else None for k, own in zip(part, known, strict=True)]
+    ends = np.repeat(np.arange(400), 6)
+    others = [rng.choice(np.flatnonzero(part != part[d])) for d in ends]
+    graph = sparse.csr_matrix((np.ones(len(ends)), (ends, others)), (400, 400))
+    step = LocallyConsistentTheta(weight=0.5, graph=graph.maximum(graph.T))
+    model = PLSA(4, theta_step=step, sides=[Labels(n_background=0)], random_state=0)
+    said = "LocallyConsistentTheta pulls documents where Labels does not let them"
+    with pytest.warns(UnsettledWarning, match=said):
+        model.fit(X, labels=labels)
+    assert not model.converged_
+    assert model.n_iter_ < model.max_iter

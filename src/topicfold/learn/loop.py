@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from topicfold.core.parameters import level_of_caller
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError, FitInterruptedWarning
+from topicfold.exceptions import DataError, FitInterruptedWarning, UnsettledWarning
 
 if TYPE_CHECKING:
     from topicfold.learn.callbacks import Callback
@@ -84,7 +85,8 @@ def run_em(
     """Iterate until the objective changes by at most `tol` of itself.
 
     An algorithm whose objective need not rise has `settles_over`, the number of
-    iterations over which the mean change is taken.
+    iterations over which the mean change is taken. One that stands still although it
+    has not converged says why in `stuck`.
 
     A callback that returns True ends the fit. Ctrl-C ends it after the iteration
     under way: the parameters reached stay, with a warning instead of a traceback. A
@@ -117,6 +119,15 @@ def run_em(
             "iterations; the model holds the parameters reached by then.",
             FitInterruptedWarning,
             stacklevel=4,
+        )
+    stuck = getattr(algorithm, "stuck", "")
+    if converged and stuck:
+        converged = False
+        warnings.warn(
+            f"The fit ended after {state.iteration} iterations without having "
+            f"converged: {stuck}",
+            UnsettledWarning,
+            stacklevel=level_of_caller(),
         )
     return FitResult(tuple(state.history), state.iteration, converged, interrupt.asked)
 

@@ -47,6 +47,10 @@ from topicfold.steps.base import (
 )
 
 
+# A refused step that moves no share of a document by more than this is an optimum's.
+STILL_MOVING = 0.01
+
+
 class ColumnGroup(NamedTuple):
     """Columns whose topics sum to one by themselves; `side` brought them, if any."""
 
@@ -75,6 +79,9 @@ class SidedLda(Cvb0):
     learn_priors : bool
         Whether α and η follow the data.
     """
+
+    #: Why mixtures stay although they should move; empty where they do not.
+    stuck = ""
 
     def __init__(
         self,
@@ -137,12 +144,25 @@ class SidedLda(Cvb0):
             value = self._objective(self._update_documents())
             return value >= before
 
+        self.stuck = ""
         if value < before:
-            target = self.parameters
+            target, wanted = self.parameters, self._theta()
             back, share = step_back(target, old, accepts, step.max_halvings)
             if share == 0.0:
                 accepts(back)
+                self._say_why_stuck(float(abs(wanted - self._theta()).max()))
         return value
+
+    def _say_why_stuck(self, refused: float) -> None:
+        """Note that a step was refused, unless it was as small as at an optimum."""
+        if refused > STILL_MOVING:
+            step = type(self._theta_step).__name__
+            sides = ", ".join(type(side).__name__ for side in self.sides.sides)
+            self.stuck = (
+                f"{step} pulls documents where {sides} does not let them, and no part "
+                "of its step raises the objective. Give the step a smaller weight, or "
+                f"leave out edges that contradict {sides}."
+            )
 
     def _theta(self) -> Array:
         """Return packed mixtures without the factor of evidence."""
