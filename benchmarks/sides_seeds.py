@@ -168,9 +168,10 @@ def main() -> None:
         f"that of their class. {UNSEEDED} topics without seeds is what SeededLDA "
         "does if it is not told. LDA has as many topics in all, given to the classes "
         "by the best one-to-one assignment; LDA of the classes alone has no more "
-        "topics than classes, which suits that assignment best. Where topics start (half from the seeds; others "
-        "near the corpus) was chosen on 20 Newsgroups and the bills; BBC and the "
-        "snippets had no part in it. Cost: CPU time of a pass, divided by LDA's. "
+        "topics than classes, which suits that assignment best. Where topics start "
+        "(half from the seeds; others near the corpus) was chosen on 20 Newsgroups and "
+        "the bills; BBC and the snippets had no part in it. Cost: CPU time of a "
+        "pass, divided by LDA's. "
         "Counting: the class whose seed words a document has most often. Supervised: a "
         "linear SVM of tf-idf with the labels of the other documents.",
         "",

@@ -502,13 +502,10 @@ def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
         counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
         yield f"the number of documents differs: {counts}"
     for side in usable.get("sides", ()):
-        pairs = side.pairs
         most = max(sizes.values(), default=0)
-        if (
-            pairs is not None
-            and pairs.size
-            and not 0 <= pairs.min() <= pairs.max() < most
-        ):
+        ends = (len(side.rows) if side.kind == "shares" else most), most
+        pairs = np.zeros((0, 2)) if side.pairs is None else side.pairs
+        if ((pairs < 0) | (pairs >= ends)).any():
             yield f"the side table {side.name!r} links documents that do not exist"
     lengths, times = usable.get("doc_lengths"), usable.get("times")
     if lengths is not None and not (np.isfinite(lengths) & (lengths >= 0)).all():

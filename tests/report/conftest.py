@@ -94,6 +94,7 @@ def sided(small):
                 rows=["Ann", "Bob", "Cid"],
                 values=shares,
                 sizes=[3, 9, 1],
+                pairs=[[0, 2], [0, 5], [1, 5], [0, 0]],
             ),
             SideTable(
                 name="features",

@@ -459,6 +459,7 @@ def test_authors_by_topics(open_report, sided):
     page.locator("#merge").select_option("1")
     until(page, "document.querySelectorAll('.topic-item').length === 3")
     go(page, "#side=authors&row=Ann")
+    assert "3 documents of Ann on this page." in page.locator("#view").inner_text()
     shares = page.locator(".mixture .note").all_text_contents()
     assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(
         100, abs=2

@@ -4,6 +4,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from topicfold import (
@@ -30,6 +31,8 @@ def test_authors_are_in_the_record_of_a_model():
     assert table.rows == ("Ann", "Bob", "Cid")
     assert table.values == pytest.approx(model.author_topics_, abs=1e-6)
     assert table.sizes.tolist() == [10, 10, 10]
+    assert table.pairs[:3].tolist() == [[0, 0], [0, 1], [1, 1]]
+    assert model.topic_data(X=X[:2]).sides[0].pairs is None
 
 
 def test_features_come_without_the_intercept():
@@ -55,6 +58,13 @@ def test_responses_have_a_row_each(kind):
     assert table.errors.shape == table.values.shape
     assert table.middle == pytest.approx(2.375 if kind == "real" else 0)
     assert "wholly of a topic" in table.note
+
+
+def test_a_response_has_the_name_of_its_column():
+    stars = pd.Series([1.0, 1.5, 4.0, 3.0] * 5, name="stars")
+    model = SupervisedLDA(2, weight=1.0, **OPTIONS).fit(X, stars)
+    (table,) = model.topic_data().sides
+    assert (table.name, table.rows) == ("response (stars)", ("response (stars)",))
 
 
 def test_seeds_are_words_of_the_first_topics():

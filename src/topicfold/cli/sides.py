@@ -105,7 +105,9 @@ class SideOptions(Flags):
                     f"--response-kind is {self.response_kind}, but the column "
                     f"{self.response!r} has {_first_text(texts)!r}, which is no number."
                 )
-            found["response"] = numbers or [text or None for text in texts]
+            values: list[Any] = numbers or [text or None for text in texts]
+            found["response"] = _Column(values)
+            found["response"].name = self.response
         if self.features:
             found["features"] = {
                 name: _numbers(extra[name]) or extra[name] for name in self.features
@@ -155,6 +157,12 @@ class SideOptions(Flags):
             yield sides.Links()
         for name in filter(data.__contains__, self.languages()):
             yield sides.OtherCounts(name)
+
+
+class _Column(list[Any]):
+    """Values of a column, with its name."""
+
+    name: str = ""
 
 
 def count_languages(

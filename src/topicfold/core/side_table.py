@@ -33,7 +33,7 @@ class SideTable:
     terms : sequence of sequence of str, default=()
         Words of every topic.
     pairs : array of int of shape (n_pairs, 2), optional
-        Numbers of documents that belong together.
+        Numbers of documents that belong together; of "shares", a row and a document.
     sizes : array of int of shape (n_rows,), optional
         Documents of every row.
     note : str, default=""
@@ -91,7 +91,7 @@ class SideTable:
                     f"sizes of the side table {self.name!r} have the shape "
                     f"{sizes.shape}, but there are {len(self.rows)} rows."
                 )
-        if self.kind == "links":
+        if self.kind == "links" or self.pairs is not None:
             pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
             put(self, "pairs", pairs)
 

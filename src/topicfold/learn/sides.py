@@ -46,7 +46,6 @@ from topicfold.steps.base import (
     update_documents,
 )
 
-
 # A refused step that moves no share of a document by more than this is an optimum's.
 STILL_MOVING = 0.01
 

@@ -13,7 +13,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import field
+from dataclasses import field, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -235,8 +235,8 @@ class TopicModel(
         documents.setdefault("topic_names", getattr(self, "topic_names_", None))
         learned = getattr(self, "sides_", ())
         sides = side_tables(learned, vocabulary, len(self.components_))
-        if X is not None:  # links are those of the training documents
-            sides = [side for side in sides if side.kind != "links"]
+        if X is not None:  # links and authors are those of the training documents
+            sides = [replace(s, pairs=None) for s in sides if s.kind != "links"]
         documents.setdefault("sides", sides)
         return TopicData(
             topics=self.components_,

@@ -341,10 +341,14 @@ def _side(
 ) -> dict[str, Any]:
     """Return what the model learned besides topics: authors, effects, words, links."""
     content: dict[str, Any] = {"name": clean(side.name), "kind": side.kind}
+    place = np.full(data.n_documents, -1)
+    place[rows] = np.arange(len(rows))
     if side.kind == "terms":
         content["terms"] = [[clean(term) for term in words] for words in side.terms]
-    elif side.pairs is not None:
-        content |= _links(side.pairs, rows, data.n_documents)
+    elif side.pairs is not None and side.kind == "links":
+        both = np.concatenate([side.pairs, side.pairs[:, ::-1]])
+        both = place[both[both[:, 0] != both[:, 1]]]
+        content |= _lists(both[:, 0], both[:, 1], len(rows))
     elif side.values is not None:
         n_rows = max(1, _MAX_CELLS // data.n_topics)
         if len(side.rows) > n_rows:
@@ -358,21 +362,22 @@ def _side(
             content["errors"] = pack_array(side.errors[:n_rows])
         if side.sizes is not None:
             content["sizes"] = pack_array(side.sizes[:n_rows])
+        if side.pairs is not None:
+            owners, documents = side.pairs.T
+            owners = np.where(owners < n_rows, owners, -1)
+            content |= _lists(owners, place[documents], min(n_rows, len(side.rows)))
         content |= {"note": clean(side.note), "middle": side.middle}
     return content
 
 
-def _links(
-    pairs: NDArray[np.int64], rows: NDArray[np.int64], n_documents: int
+def _lists(
+    owners: NDArray[np.int64], documents: NDArray[np.int64], n_owners: int
 ) -> dict[str, Any]:
-    """Return the documents that each shown one is linked with, both ways."""
-    place = np.full(n_documents, -1)
-    place[rows] = np.arange(len(rows))
-    both = place[np.concatenate([pairs, pairs[:, ::-1]])]
-    both = np.unique(both[(both >= 0).all(axis=1)], axis=0)
-    both = both[both[:, 0] != both[:, 1]]
-    counts = np.bincount(both[:, 0], minlength=len(rows))
-    return {"counts": pack_array(counts), "others": pack_array(both[:, 1])}
+    """Return the documents of each owner; -1 stands for what is not shown."""
+    pairs = np.stack([owners, documents], axis=1)
+    pairs = np.unique(pairs[(pairs >= 0).all(axis=1)], axis=0)
+    counts = np.bincount(pairs[:, 0], minlength=n_owners)
+    return {"counts": pack_array(counts), "others": pack_array(pairs[:, 1])}
 
 
 def _fit(data: TopicData) -> dict[str, Any]:

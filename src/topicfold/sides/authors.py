@@ -44,6 +44,8 @@ class Authors(Side):
         Their mixtures.
     sizes_ : ndarray of int of shape (n_entities,)
         How many documents of the fit each has.
+    members_ : ndarray of int of shape (n_pairs, 2)
+        Entities and documents of the fit that belong together.
 
     Examples
     --------
@@ -145,6 +147,8 @@ class Authors(Side):
     def _counted(self, M: sparse.csr_matrix, context: SideContext) -> sparse.csr_matrix:
         if context.fitting:
             self.sizes_ = np.bincount(M.indices, minlength=M.shape[1])
+            documents = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
+            self.members_ = np.stack([M.indices, documents], axis=1).astype(np.int64)
         return M
 
     def mixing(self, data: sparse.csr_matrix, context: SideContext) -> Any:
@@ -188,6 +192,13 @@ class Authors(Side):
             or self.names_.shape != self.entity_topics_.shape[:1]
         ):
             raise ValueError("names_ are not the names of entity_topics_")
+        members = getattr(self, "members_", np.zeros((0, 2), np.int64))
+        if members.ndim != 2 or members.shape[1] != 2 or members.dtype.kind != "i":
+            raise ValueError("members_ are no pairs of entities and documents")
+        if members.size and not 0 <= members.min() <= members[:, 0].max() < len(
+            self.names_
+        ):
+            raise ValueError("members_ has an entity that is not there")
 
 
 def _is_missing(value: Any) -> bool:

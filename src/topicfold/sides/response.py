@@ -104,6 +104,8 @@ class Response(Side):
         other classes' coefficients as known, too.
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    name_ : str
+        Name of the responses if they had one, as the column of a data frame has.
     noise_ : float
         Standard deviation of numbers around their predictions.
     weight_ : float
@@ -162,6 +164,7 @@ class Response(Side):
             mean_length = float(context.lengths.mean())
             self.weight_ = mean_length if self.weight is None else float(self.weight)
             held_out = self._drawn(targets, known, context)
+            self.name_ = str(getattr(data, "name", None) or "")
         return ResponseData(
             targets, known & ~held_out, held_out, np.zeros_like(targets)
         )
@@ -391,6 +394,8 @@ class Response(Side):
             raise ValueError(f"coef_ of a response has shape {self.coef_.shape}")
         if rows and self.classes_.shape != rows:
             raise ValueError(f"classes_ has shape {self.classes_.shape}")
+        if not isinstance(getattr(self, "name_", ""), str):
+            raise ValueError("name_ of a response is no text")  # noqa: TRY004
         if not self.scale_ > 0:
             raise ValueError("scale_ of a response is not above 0")
 

@@ -34,6 +34,7 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
             rows=side.names_,
             values=side.entity_topics_,
             sizes=getattr(side, "sizes_", None),
+            pairs=getattr(side, "members_", None),
         )
     elif hasattr(side, "effects_") and hasattr(side, "feature_names_"):
         # The first row is the intercept: how common topics are, not an effect.
@@ -79,6 +80,8 @@ def _coefficients(side: Any, name: str) -> SideTable:
     classes = getattr(side, "classes_", None)
     rows = tuple(map(str, () if classes is None else classes))
     kind = getattr(side, "kind", None)
+    column = getattr(side, "name_", "")
+    name = f"{name} ({column})" if column else name
     return SideTable(
         name=name,
         kind="effects",

@@ -135,12 +135,16 @@ export function seedWords(report, topic) {
   return new Set(seeds.flatMap((side) => (report.members.get(topic) ?? []).flatMap((part) => side.terms[part])));
 }
 
+// The documents that a document is linked with, or those of an author.
+function documentBlock(report, side, at, title, what) {
+  const found = side.starts ? Array.from(side.others.subarray(side.starts[at], side.starts[at + 1])) : [];
+  return found.length ? section(title, growing(found, (other) => documentItem(report, other), 8),
+    { hint: `${plural(found.length, "document")} ${what}.` }) : null;
+}
+
 export function linkBlock(report, place) {
-  return report.page.sides.filter((side) => side.kind === "links").map((side) => {
-    const others = Array.from(side.others.subarray(side.starts[place], side.starts[place + 1]));
-    return others.length ? section(capital(side.name), growing(others, (other) => documentItem(report, other), 8),
-      { hint: `${plural(others.length, "document")} that this one is linked with.` }) : null;
-  });
+  return report.page.sides.filter((side) => side.kind === "links").map((side) =>
+    documentBlock(report, side, place, capital(side.name), "that this one is linked with"));
 }
 
 function effectRows(report, side, at) {
@@ -247,7 +251,8 @@ function showRow(report, box, side, at) {
       "Compare") : null) : "",
   h("h2", {}, many ? side.rows[at] : capital(side.rows[at])),
   side.sizes ? h("p", { class: "hint" }, plural(side.sizes[at], "document")) : "",
-  h("div", { class: side.kind === "shares" ? "columns" : "" }, rowBlock(report, side, at), similarRows(report, side, at)));
+  h("div", { class: side.kind === "shares" ? "columns" : "" }, rowBlock(report, side, at), similarRows(report, side, at)),
+  documentBlock(report, side, at, "Documents", `of ${side.rows[at]} on this page`) ?? "");
   return side.rows[at];
 }
 
