@@ -184,3 +184,13 @@ def test_authors_travel_through_a_grid_search_by_routing(written):
         search.fit(X, authors=names)
     assert search.best_params_ == {"n_components": 4}
     assert len(search.best_estimator_.author_names_) == 12
+
+
+def test_new_documents_with_authors_leave_the_model_as_it_is():
+    X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [3, 0, 3, 4]] * 5)
+    authors = [["Ann"], ["Ann", "Bob"], ["Cid"], ["Bob", "Cid"]] * 5
+    model = AuthorTopics(2, random_state=0).fit(X, authors=authors)
+    alpha, theta = model.doc_topic_prior_.copy(), model.transform(X)
+    model.transform(X, authors=authors)
+    np.testing.assert_array_equal(model.doc_topic_prior_, alpha)
+    np.testing.assert_array_equal(model.transform(X), theta)

@@ -79,8 +79,7 @@ def _with_entities(theta: Array, sides: SideData) -> Array:
         return theta
     side, data = found
     M = side.mixing(data, sides.context)
-    alpha = sides.context.alpha
-    prior = normalize_rows(alpha[None] if alpha.any() else np.ones((1, len(alpha))))
+    prior = normalize_rows(np.array([sides.context.alpha], dtype=np.float64))
     mixed = M @ np.vstack([side.entity_topics_, prior])  # type: ignore[attr-defined]
     named = np.diff(M.indptr) > 0
     theta[named] = normalize_rows(np.asarray(mixed)[named])
