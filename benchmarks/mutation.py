@@ -357,9 +357,10 @@ def rate(killed: int, total: int) -> str:
 
 def write_page(file: Path) -> None:
     """Write the Markdown page beside the results."""
-    results = read(file)
-    seeds = ", ".join(str(seed) for seed in sorted({r["seed"] for r in results}))
-    lines = [PAGE.replace("SEED", seeds), "", *table_of(results)]
+    results, lines = read(file), [PAGE]
+    for seed in sorted({r["seed"] for r in results}):
+        lines += ["", f"## Sample of seed {seed}", ""]
+        lines += table_of([r for r in results if r["seed"] == seed])
     lines += ["", "## Survivors", "", "| where | change | note |", "|---|---|---|"]
     for r in sorted(results, key=lambda r: (r["path"], r["line"])):
         if r.get("again", r["status"]) == "survived":
@@ -403,9 +404,13 @@ PAGE = """# Mutation testing
 
 Would the tests notice? cosmic-ray changes one operator, number, comparison or loop of
 `steps/`, `infer/`, `graph/`, `sides/`, `learn/` and of the files of `models/` with
-mathematics of their own at a time; the tests of the changed module are run. The sample
-is random with seed SEED, of each room in proportion. Intervals are Wilson's, 95 %.
+mathematics of their own at a time; the tests of the changed module are run. A sample is
+random with a fixed seed, of each room in proportion. Intervals are Wilson's, 95 %.
 Written by `python -m benchmarks.mutation`.
+
+The survivors of a sample show where tests are missing, and those are written. The first
+rate of a sample is therefore an estimate of what the tests of its day catch; the second,
+with the tests written since, is none: it tells which survivors are left.
 
 Left out of the mutants, by rule: type annotations and aliases, decorators, overloads,
 what `raise` says, f-strings, calls of the logger, `TYPE_CHECKING` and no-cover blocks,

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
@@ -10,6 +11,7 @@ from sklearn.svm import LinearSVC
 import topicfold
 from topicfold import PLSA, TopicClassifier
 from topicfold.exceptions import ModelFileError
+from topicfold.models.explaining import explanation
 from topicfold.models.linear_rule import LinearRule
 
 
@@ -65,3 +67,22 @@ def test_another_kind_of_classifier_cannot_be_saved(documents, tmp_path):
     with pytest.raises(ModelFileError, match="Use a linear classifier"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_an_explanation_by_hand():
+    """Words have what topics give them and what they add past the topics."""
+    X = sparse.csr_matrix([[2.0, 0.0, 1.0, 5.0]])
+    theta, parts = np.array([0.6, 0.3, 0.1]), np.array([0.5, -0.2, 1.5])
+    shares = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.2, 0.3, 0.5]])
+    said = explanation(
+        "a", 0.1, 0.7, X, theta, parts, shares, np.array([0.4, 0.3, 0.0]), None, 2
+    )
+    assert (said.label, said.intercept, said.direct) == ("a", 0.1, 0.7)
+    assert said.decision == pytest.approx(0.5 - 0.2 + 1.5 + 0.7 + 0.1)
+    assert [topic.topic for topic in said.topics] == [2, 0]
+    assert [topic.contribution for topic in said.topics] == [1.5, 0.5]
+    assert [word.word for word in said.topics[0].words] == ["w3", "w2"]
+    assert [word.word for word in said.words] == ["w2", "w0"]
+    values = [word.contribution for word in said.words]
+    assert values == pytest.approx([0.25 + 0.45 + 0.3, 0.25 + 0.3 + 0.4])
+    assert [word.count for word in said.words] == [1.0, 2.0]
