@@ -408,9 +408,9 @@ mathematics of their own at a time; the tests of the changed module are run. A s
 random with a fixed seed, of each room in proportion. Intervals are Wilson's, 95 %.
 Written by `python -m benchmarks.mutation`.
 
-The survivors of a sample show where tests are missing, and those are written. The first
-rate of a sample is therefore an estimate of what the tests of its day catch; the second,
-with the tests written since, is none: it tells which survivors are left.
+The survivors of a sample show where tests are missing, and those are written. The
+first rate of a sample therefore estimates what the tests of its day catch; the second,
+with the tests written since, estimates nothing: it tells which survivors are left.
 
 Left out of the mutants, by rule: type annotations and aliases, decorators, overloads,
 what `raise` says, f-strings, calls of the logger, `TYPE_CHECKING` and no-cover blocks,
