@@ -212,6 +212,47 @@ def test_teaching_takes_the_surest_of_each_class(corpus):
     assert taught.score(features, y) >= alone.score(features, y)
     assert not np.allclose(alone.coef_, taught.coef_)
     np.testing.assert_array_equal(taught.classes_, [0, 1])
+    # Without edges the surest are those of the first rule; the result is the mean of
+    # that rule and of one that learned from them too.
+    shares = alone.predict_proba(features)
+    learned = codes.copy()
+    for code in (0, 1):
+        rows = np.flatnonzero((codes < 0) & (shares.argmax(axis=1) == code))
+        best = rows[np.argsort(-shares[rows, code])]
+        learned[best[: int(np.ceil(0.3 * len(rows)))]] = code
+    chosen = learned >= 0
+    second = LogisticRegression(C=10.0, max_iter=200, tol=1e-3)
+    second.fit(features[chosen], learned[chosen])
+    np.testing.assert_allclose(taught.coef_, (alone.coef_ + second.coef_) / 2)
+    np.testing.assert_allclose(
+        taught.intercept_, (alone.intercept_ + second.intercept_) / 2
+    )
+
+
+def test_features_are_scaled_blocks_of_what_stays_as_it_was():
+    roots, directions = np.ones((3, 2), np.float32), np.full((3, 1), 3, np.float32)
+    features = RECIPES[0].features(roots, directions)
+    np.testing.assert_array_equal(features, [[1, 1, 1.5]] * 3)
+    assert features.dtype == np.float32
+    assert (roots == 1).all()
+    assert (directions == 3).all()
+    np.testing.assert_array_equal(RECIPES[1].features(roots, None), roots)
+
+
+def test_tables_of_all_documents_are_single_precision(fitted):
+    features, _, _ = fitted._training
+    assert features.dtype == np.float32
+    assert fitted.classifier_.coef_.dtype == np.float64
+
+
+def test_blocks_of_documents_have_the_decisions_of_all(corpus, monkeypatch):
+    X, _, given = corpus
+    features = X.toarray()
+    rule = teach(features, given)
+    whole = decisions(rule, features, np.arange(4))
+    np.testing.assert_allclose(whole, rule.decision_function(features))
+    monkeypatch.setattr(few_labels, "BLOCK", 7)
+    np.testing.assert_allclose(decisions(rule, features, np.arange(4)), whole)
 
 
 def test_classes_count_alike_however_many_labels_they_have():

@@ -275,8 +275,11 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
     def _fit_few(
         self, X: sparse.csr_matrix, codes: NDArray[np.int64], given: Any, cv: int
     ) -> tuple[Array, Array, CrossFit | None]:
-        """Fit topics and directions of all documents; let the labels choose."""
-        roots = np.sqrt(self.model_.fit_transform(X, codes), dtype=np.float64)
+        """Fit topics and directions of all documents; let the labels choose.
+
+        The tables of all documents are float32; directions come first, as finding them
+        takes much memory for a while.
+        """
         size = min(LATENT_DIRECTIONS, min(X.shape) - 1)
         if size > 0:
             lsi = LSI(size, weighting="tfidf", tol=1e-2, random_state=0)
@@ -284,6 +287,9 @@ class TopicClassifier(ClassifierMixin, BaseEstimator):
                 warnings.simplefilter("ignore", np.exceptions.RankWarning)
                 self.lsi_ = lsi.set_params(n_jobs=self._threads()).fit(_unit_logs(X))
         directions, graph = self._directions(X, given), None
+        if directions is not None:
+            directions = directions.astype(np.float32)
+        roots = np.sqrt(self.model_.fit_transform(X, codes), dtype=np.float32)
         first = self.model_.models_[0]
         if isinstance(first, GraphPLSA):
             graph = normalize(first.graph_, norm="l1")

@@ -4,9 +4,10 @@
 Features are the square roots of topic mixtures and, beside them, latent directions of
 the words (LSA, embeddings), unit rows times a scale. A rule may teach itself: its
 probabilities are averaged over the document graph, the surest documents of each class
-count as labelled, and it is learned again. Then naive Bayes on the words learns from
-the probabilities of all documents, and adds its word to the rule's. Which recipe suits
-the corpus is decided by the labels: each is classified by rules that have not seen it.
+count as labelled, and the rule becomes the mean of itself and one learned from those.
+Then naive Bayes on the words learns from the probabilities of all documents, and adds
+its word to the rule's. Which recipe suits the corpus is decided by the labels: each is
+classified by rules that have not seen it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SURE_SHARE = 0.3  # of the documents of a class that the rule learns from, at mo
 SURE_MOST, SURE_TOTAL = 100, 1000  # … and documents of a class, and of all classes
 SMOOTHING, SMOOTHINGS = 0.5, 2  # the neighbours' share in a probability; how often
 COMMON_WORDS = 0.5  # the corpus's share in the words of a class
+BLOCK = 10_000  # documents judged at once
 WORD_ROUNDS = 2  # how often naive Bayes learns from what it helped to find
 
 
@@ -44,8 +46,12 @@ class Recipe:
     def features(self, roots: Array, directions: Array | None) -> Array:
         """Return the features of documents, from √θ and unit rows of directions."""
         blocks = [(self.topics, roots), (self.directions, directions)]
-        used = [scale * block for scale, block in blocks if scale and block is not None]
-        return np.hstack(used)
+        used = [(scale, rows) for scale, rows in blocks if scale and rows is not None]
+        features, end = np.hstack([rows for _, rows in used]), 0
+        for scale, rows in used:  # in place: this is the largest table there is
+            begin, end = end, end + rows.shape[1]
+            features[:, begin:end] *= scale
+        return features
 
     def of(self, views: Views) -> tuple[Array, Views]:
         """Return the features of documents, and what is seen of them beside those."""
@@ -62,7 +68,7 @@ RECIPES = (
 
 
 class Views(NamedTuple):
-    """The documents of a corpus, as a rule sees them."""
+    """The documents of a corpus, as a rule sees them; float32 for many of them."""
 
     roots: Array  # √θ
     directions: Array | None = None  # unit rows
@@ -74,17 +80,18 @@ def teach(features: Array, codes: Codes, graph: sparse.csr_array | None = None) 
     """Return a classifier of the documents with a class number; -1 is unknown.
 
     Classes count alike, however many labels they have. With `graph`, whose rows sum to
-    1 or 0, it then teaches itself once, and classes count by what it found.
+    1 or 0, it then teaches itself once, with classes as frequent as it found them; the
+    result is the mean of what the labels taught and what it taught itself.
     """
     options = {"C": 10.0, "max_iter": 200, "tol": 1e-3}
     classifier = LogisticRegression(class_weight="balanced", **options)
     known = np.flatnonzero(codes >= 0)
-    rule = classifier.fit(features[known], codes[known])
+    rule = classifier.fit(features[known].astype(np.float64), codes[known])
     unknown = codes < 0
     if graph is None or not unknown.any():
         return rule
     columns = np.searchsorted(rule.classes_, codes[known])
-    found = np.asarray(rule.predict_proba(features))
+    found = probabilities(decisions(rule, features, rule.classes_), 1.0)
     found[known] = np.eye(len(rule.classes_))[columns]
     smooth = found
     for _ in range(SMOOTHINGS):
@@ -97,12 +104,21 @@ def teach(features: Array, codes: Codes, graph: sparse.csr_array | None = None) 
         n_sure = min(int(np.ceil(SURE_SHARE * len(rows))), most)
         taught[rows[np.argsort(-sure[rows], kind="stable")[:n_sure]]] = code
     chosen = np.flatnonzero(taught >= 0)
-    return LogisticRegression(**options).fit(features[chosen], taught[chosen])
+    learned = features[chosen].astype(np.float64)
+    second = LogisticRegression(**options).fit(learned, taught[chosen])
+    for name in ("coef_", "intercept_"):
+        setattr(second, name, (getattr(rule, name) + getattr(second, name)) / 2)
+    return second
 
 
 def decisions(rule: Any, features: Array, classes: NDArray[Any]) -> Array:
-    """Return decision values (D, n_classes); a class the rule lacks has the least."""
-    values = np.asarray(rule.decision_function(features), dtype=np.float64)
+    """Return decision values (D, n_classes); a class the rule lacks has the least.
+
+    Block by block, so that features in float32 are never all copied to float64.
+    """
+    starts = range(0, max(len(features), 1), BLOCK)
+    parts = [rule.decision_function(features[i : i + BLOCK]) for i in starts]
+    values = np.concatenate(parts).astype(np.float64, copy=False)
     if values.ndim == 1:  # two classes: one function, positive for the second
         values = np.stack([np.zeros_like(values), values], axis=1)
     if len(rule.classes_) == len(classes):

@@ -106,7 +106,7 @@ class SideBySide(TopicModel):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, and return the mixtures of the training documents."""
-        return self.fit(X, y).doc_topics_
+        return self.fit(X, y)._stacked([m.doc_topics_ for m in self.models_])
 
     def transform(self, X: Any) -> Array:
         """Return the mixtures of documents, as the models infer them."""
@@ -124,12 +124,17 @@ class SideBySide(TopicModel):
 
     def fold_in_along(self, X: Any, edges: Any) -> Array:
         """Return mixtures of checked documents, drawn to training documents."""
-        rows = [model.fold_in_along(X, edges) for model in self.models_]
-        return np.hstack(rows) / len(rows)
+        return self._stacked([m.fold_in_along(X, edges) for m in self.models_])
 
     def _mixtures(self, X: Any) -> Array:
-        rows = [TopicModel._mixtures(model, X) for model in self.models_]
-        return np.hstack(rows) / len(rows)
+        return self._stacked([TopicModel._mixtures(m, X) for m in self.models_])
+
+    @staticmethod
+    def _stacked(rows: list[Array]) -> Array:
+        """Return the mixtures of all starts as one."""
+        theta: Array = np.hstack(rows)
+        theta /= len(rows)
+        return theta
 
     @property
     def components_(self) -> Array:
@@ -142,8 +147,7 @@ class SideBySide(TopicModel):
     def doc_topics_(self) -> Array:
         """Mixtures of the training documents."""
         if "_theta" not in vars(self):
-            rows = [model.doc_topics_ for model in self.models_]
-            self._theta = np.hstack(rows) / len(rows)
+            self._theta = self._stacked([m.doc_topics_ for m in self.models_])
         return self._theta
 
     def _check_loaded(self) -> None:
