@@ -58,7 +58,8 @@ export function showClasses(report, box) {
   return "Classes";
 }
 
-export function showClass(report, box, name) {
+export function showClass(report, box, parameters) {
+  const name = parameters.get("class");
   const code = report.page.classes ? report.page.classes.names.indexOf(name) : -1;
   if (code < 0) {
     box.append(h("h2", {}, "No such class"), h("p", {}, `There is no class “${name}” in this report.`));

@@ -69,7 +69,8 @@ function steps(report, place) {
     h("a", { class: "button small", href: link({ map: true, doc: rows[place] }) }, "On the map"));
 }
 
-export function showDocument(report, box, row) {
+export function showDocument(report, box, parameters) {
+  const row = Number(parameters.get("doc"));
   const place = report.placeOfRow?.get(row);
   if (place === undefined) {
     const known = report.documents && row < report.page.counts.documents;

@@ -19,7 +19,26 @@ import { showSlides } from "./slides.js";
 import { showFit } from "./fit.js";
 import { showSearch, showTerm } from "./search.js";
 
-const TAB_OF = { topic: "topics", term: "topics", class: "classes", doc: "map" };
+// The views by the first word of the address, each with its function; those that have a
+// tab with its text and whether the report has what they show.
+const VIEWS = {
+  topics: { show: showTopics, tab: () => "Topics" },
+  map: { show: showMap, tab: () => "Map", there: ({ page }) => page.documents },
+  classes: { show: showClasses, tab: () => "Classes", there: ({ page }) => page.classes },
+  time: { show: showTime, tab: () => "Over time", there: ({ page }) => page.time },
+  side: { show: showSide, tab: sideTitle, there: (report) => sideNames(report).length },
+  similarity: { show: showSimilarity, tab: () => "Similarity", there: ({ page }) => page.similarity && page.counts.topics > 1 },
+  compare: { show: showCompare, tab: () => "Compare",
+    there: (report) => report.documents && (report.page.classes || report.page.time || sideNames(report).length) },
+  against: { show: showAgainst, tab: () => "Two models", there: ({ page }) => page.against },
+  slides: { show: showSlides, tab: () => "Slides" },
+  fit: { show: showFit, tab: () => "The fit" },
+  topic: { show: showTopics, under: "topics" },
+  term: { show: showTerm, under: "topics" },
+  class: { show: showClass, under: "classes" },
+  doc: { show: showDocument, under: "map" },
+  search: { show: showSearch },
+};
 
 // In the cell of a notebook the page has no address of its own, and a link to a place in
 // it would load the notebook into its own cell.
@@ -41,15 +60,14 @@ class App {
     usePalette(report.page.palette);
     this.search = h("input", { type: "search", id: "search", placeholder: "Search terms and titles",
       "aria-label": "Search terms, topics, classes and documents", autocomplete: "off", spellcheck: "false" });
-    this.actions = { edit: (edit) => this.edit(edit), listScroll: null };
+    // What views may do, and what they leave for the next: the topic shown, the place in the list.
+    this.actions = { edit: (edit) => this.edit(edit), topic: null, listScroll: null };
   }
 
   start() {
-    const { page } = this.report;
-    const tabs = [["topics", "Topics", true], ["map", "Map", page.documents], ["classes", "Classes", page.classes],
-      ["time", "Over time", page.time], ["side", sideTitle(this.report), sideNames(this.report).length], ["similarity", "Similarity", page.similarity && page.counts.topics > 1],
-      ["compare", "Compare", page.documents && (page.classes || page.time || sideNames(this.report).length)], ["against", "Two models", page.against], ["slides", "Slides", true], ["fit", "The fit", true]].filter(([, , there]) => there);
-    this.tabs = tabs.map(([key, text]) => h("a", { href: `#${key}`, "data-tab": key }, text));
+    this.views = Object.fromEntries(Object.entries(VIEWS).filter(([, { there }]) => !there || there(this.report)));
+    this.tabs = Object.entries(this.views).filter(([, { tab }]) => tab).map(([key, { tab }]) =>
+      h("a", { href: `#${key}`, "data-tab": key }, tab(this.report)));
     document.getElementById("tabs").append(...this.tabs);
     this.tray = h("span", { class: "tray", role: "status", hidden: true },
       h("span", { id: "n-edits" }),
@@ -97,13 +115,13 @@ class App {
     if (event.key === "/") this.search.focus();
     else if (event.key === "u" && this.report.edits.length) this.undo();
     else if (number >= 1 && number <= this.tabs.length) location.hash = this.tabs[number - 1].hash;
-    else if ((event.key === "j" || event.key === "k") && this.topic !== null) {
+    else if ((event.key === "j" || event.key === "k") && this.actions.topic !== null) {
       const { bySize } = this.report;
-      const at = bySize.findIndex((topic) => topic.id === this.topic) + (event.key === "j" ? 1 : -1);
+      const at = bySize.findIndex((topic) => topic.id === this.actions.topic) + (event.key === "j" ? 1 : -1);
       if (bySize[at]) {
         // At once: the next key may come before the page is shown.
-        this.topic = bySize[at].id;
-        location.hash = link({ topic: this.topic });
+        this.actions.topic = bySize[at].id;
+        location.hash = link({ topic: this.actions.topic });
       }
     } else return;
     event.preventDefault();
@@ -112,58 +130,27 @@ class App {
   // "again": the same place in other colours, so that nothing moves.
   show(again = false) {
     const parameters = new URLSearchParams(location.hash.slice(1) || this.report.page.start);
-    const [view] = parameters.keys();
-    if (view === "view") return;
-    if (again === "colors" && view === "map") return;
+    const [asked] = parameters.keys();
+    if (asked === "view") return;
+    if (again === "colors" && asked === "map") return;
     this.ending.abort();
     this.ending = new AbortController();
     parameters.signal = this.ending.signal;
     hideTip();
-    this.topic = null;
-    const content = h("div", { class: `view view-${view ?? "topics"}` });
+    this.actions.topic = null;
+    if (asked === "search" && document.activeElement !== this.search) this.search.value = parameters.get("search");
+    const name = this.views[asked] ? asked : "topics";
+    const content = h("div", { class: `view view-${name}` });
     this.box.replaceChildren(content);
-    const title = this.render(view, parameters, content);
+    const title = this.views[name].show(this.report, content, parameters, this.actions);
     document.title = `${title} · ${this.report.page.title}`;
-    document.body.dataset.view = view ?? "topics";
-    const current = TAB_OF[view] ?? view ?? "topics";
+    document.body.dataset.view = name;
+    const current = VIEWS[name].under ?? name;
     for (const tab of this.tabs) {
       if (tab.dataset.tab === current) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
-    if (!again && view !== "search") scrollTo(0, 0);
-  }
-
-  render(view, parameters, content) {
-    const { report, actions } = this;
-    const number = Number(parameters.get(view));
-    switch (view) {
-      case "map": if (report.documents) return showMap(report, content, parameters); break;
-      case "classes": if (report.page.classes) return showClasses(report, content); break;
-      case "class": return showClass(report, content, parameters.get("class"));
-      case "time": if (report.page.time) return showTime(report, content); break;
-      case "similarity": if (report.page.similarity) return showSimilarity(report, content, actions); break;
-      case "compare": if (report.documents) return showCompare(report, content, parameters); break;
-      case "against": if (report.page.against) return showAgainst(report, content); break;
-      case "slides": return showSlides(report, content, parameters);
-      case "side": if (sideNames(report).length) return showSide(report, content, parameters); break;
-      case "fit": return showFit(report, content);
-      case "doc": return showDocument(report, content, number);
-      case "term": return showTerm(report, content, parameters.get("term"));
-      case "search":
-        if (document.activeElement !== this.search) this.search.value = parameters.get("search");
-        showSearch(report, content, parameters.get("search"));
-        return "Search";
-      case "topic":
-        if (!report.has(number)) break;
-        this.topic = number;
-        return showTopics(report, content, actions, number);
-      default: break;
-    }
-    if (view === "topic") content.append(h("p", { class: "notice" }, 
-      report.fitted[number] ? `Topic ${number} was merged with another or dropped. Undo takes it back.`
-        : `There is no topic ${parameters.get("topic")}.`));
-    this.topic = report.bySize[0].id;
-    return showTopics(report, content, actions, null);
+    if (!again && name !== "search") scrollTo(0, 0);
   }
 
   edit(edit) {

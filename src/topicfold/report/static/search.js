@@ -42,13 +42,18 @@ async function findDocuments(report, wanted) {
   return [...heads, ...bodies];
 }
 
-export async function showSearch(report, box, query) {
-  const wanted = fold(query.trim());
-  const heading = h("h2", {}, wanted ? `Found for “${query.trim()}”` : "Search");
+export function showSearch(report, box, parameters) {
+  const query = parameters.get("search").trim();
+  const wanted = fold(query);
+  const heading = h("h2", {}, wanted ? `Found for “${query}”` : "Search");
   const status = h("p", { class: "hint", role: "status" }, wanted ? "Searching …"
     : "Type a term, the name of a topic or class, or words of a title.");
   box.append(heading, status);
-  if (!wanted) return;
+  if (wanted) fillSearch(report, box, wanted, status);
+  return "Search";
+}
+
+async function fillSearch(report, box, wanted, status) {
   const topics = report.bySize.filter((topic) => fold(report.name(topic.id)).includes(wanted)
     || String(topic.id) === wanted || report.topTerms(topic.id, 1, 15).some((term) => fold(term.name) === wanted));
   const terms = findTerms(report, wanted);
@@ -62,14 +67,11 @@ export async function showSearch(report, box, query) {
     parts.push(section("Topics", h("ul", { class: "plain" }, topics.slice(0, 12).map((topic) =>
       h("li", {}, topicLink(report, topic.id, percent(topic.size)))))));
   }
-  if (terms.length) {
-    parts.push(section("Terms", h("ul", { class: "words" }, terms.slice(0, MOST_TERMS).map((item) =>
-      h("li", {}, h("a", { href: link({ term: item.name }) }, item.name))))));
-  }
-  if (classes.length) {
-    parts.push(section("Classes", h("ul", { class: "words" }, classes.slice(0, 30).map((name) =>
-      h("li", {}, h("a", { href: link({ class: name }) }, name))))));
-  }
+  const linked = (title, key, names) => {
+    if (names.length) parts.push(section(title, h("ul", { class: "words" }, names.map((name) => h("li", {}, h("a", { href: link({ [key]: name }) }, name))))));
+  };
+  linked("Terms", "term", terms.slice(0, MOST_TERMS).map((item) => item.name));
+  linked("Classes", "class", classes.slice(0, 30));
   if (documents.length) {
     parts.push(section("Documents", growing(documents, (item) => documentItem(report, item.place, `in the ${item.where}`))));
   }
@@ -77,7 +79,8 @@ export async function showSearch(report, box, query) {
   box.append(...parts);
 }
 
-export function showTerm(report, box, name) {
+export function showTerm(report, box, parameters) {
+  const name = parameters.get("term");
   const term = report.terms.indexOf(name);
   if (term < 0) {
     box.append(h("h2", {}, "No such term"), h("p", {}, `“${name}” is not among the terms of this report. `,

@@ -100,7 +100,7 @@ function pairList(report, pairs, actions) {
         onclick: () => actions.edit({ action: "merge", topics: [pair.one, pair.other] }) }, "Merge"))))));
 }
 
-export function showSimilarity(report, box, actions) {
+export function showSimilarity(report, box, parameters, actions) {
   const order = report.page.similarity.order.filter((topic) => report.has(topic));
   const heads = order.map((topic) => ({ label: String(topic), href: link({ topic }), tip: `${topic} ${report.name(topic)}` }));
   const rows = heads.map((head, i) => ({ ...head, label: `${order[i]} ${report.name(order[i])}` }));

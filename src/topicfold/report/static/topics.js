@@ -220,8 +220,16 @@ function topicDetail(report, topic, actions, listChanged) {
     timeBlock(report, topic));
 }
 
-export function showTopics(report, box, actions, chosen) {
+// #topic=7, or the largest one beside the list of all.
+export function showTopics(report, box, parameters, actions) {
+  const asked = parameters.has("topic") ? Number(parameters.get("topic")) : null;
+  const chosen = asked !== null && report.has(asked) ? asked : null;
+  if (asked !== null && chosen === null) {
+    box.append(h("p", { class: "notice" }, report.fitted[asked] ? `Topic ${asked} was merged with another or dropped. Undo takes it back.`
+      : `There is no topic ${parameters.get("topic")}.`));
+  }
   const topic = report.topics[chosen ?? report.bySize[0].id];
+  actions.topic = topic.id;
   const listChanged = () => {
     for (const item of box.querySelectorAll(".topic-item")) {
       item.querySelector(".topic-words").replaceChildren(...termList(report, Number(item.dataset.topic)).flat());
