@@ -123,20 +123,16 @@ class Corpus(CountedDocuments):
         elif (twice := repeated(words)) is not None:
             problems.append(f"the word {twice!r} is in the vocabulary twice")
         store: dict[str, Any] = {"counts": counts, "vocabulary": words}
-        for field in PER_DOCUMENT:
-            values = _strings(getattr(self, field))
-            store[field] = values
-            if values is not None and len(values) != n_documents:
-                problems.append(
-                    f"{field} has {len(values)} entries for {n_documents} documents"
-                )
+        store |= {field: _strings(getattr(self, field)) for field in PER_DOCUMENT}
+        columns = {field: store[field] for field in PER_DOCUMENT}
         if self.extra is not None:
             store["extra"] = {name: _strings(x) or [] for name, x in self.extra.items()}
-            problems += [
-                f"extra[{name!r}] has {len(values)} entries for {n_documents} documents"
-                for name, values in store["extra"].items()
-                if len(values) != n_documents
-            ]
+            columns |= {f"extra[{name!r}]": x for name, x in store["extra"].items()}
+        problems += [
+            f"{name} has {len(values)} entries for {n_documents} documents"
+            for name, values in columns.items()
+            if values is not None and len(values) != n_documents
+        ]
         for row, value in enumerate(store["split"] or ()):
             if value not in SPLITS:
                 problems.append(f"split[{row}] is {value!r}, not one of {SPLITS}")

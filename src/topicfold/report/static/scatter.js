@@ -6,8 +6,6 @@ import { rgb } from "./theme.js";
 
 export const MARKS = ["disc", "square", "diamond", "triangle", "cross"];
 const CROWD = 30000;
-const CELL = 512;
-const GRID = 128;
 
 // How much of every pixel around a point a mark covers.
 function inside(mark, x, y, r) {
@@ -21,7 +19,7 @@ function inside(mark, x, y, r) {
   }
 }
 
-export function makeMask(mark, radius) {
+function makeMask(mark, radius) {
   const reach = Math.ceil(radius * 1.25);
   const [dxs, dys, covers] = [[], [], []]; // covers: how many sixteenths
   for (let dy = -reach; dy <= reach; dy += 1) {
@@ -51,8 +49,6 @@ export class Scatter {
     this.scale = 1;
     this.left = 0;
     this.top = 0;
-    this.masks = new Map();
-    this.cells = null;
   }
 
   resize(width, height) {
@@ -116,12 +112,6 @@ export class Scatter {
     return Math.min(7, crowd * scale ** 0.45);
   }
 
-  mask(mark, radius) {
-    const key = `${mark} ${radius.toFixed(1)}`;
-    if (!this.masks.has(key)) this.masks.set(key, makeMask(mark, radius));
-    return this.masks.get(key);
-  }
-
   // look: {groups: [{color, mark}], of: group of every point, faint: Uint8Array or null};
   // below(context) draws under the points; `key` changes whenever one of these does. In a
   // hurry the last picture is stretched; false says so.
@@ -146,7 +136,7 @@ export class Scatter {
   render(look, below) {
     const radius = this.radius * this.ratio;
     const styles = look.groups.map((group) => {
-      const mask = this.mask(MARKS[group.mark % MARKS.length], radius);
+      const mask = makeMask(MARKS[group.mark % MARKS.length], radius);
       const [r, g, b] = rgb(group.color);
       return { r, g, b, reach: mask.reach, covers: mask.covers,
         steps: Int32Array.from(mask.dxs, (dx, i) => mask.dys[i] * this.layer.width + dx) };
@@ -199,34 +189,16 @@ export class Scatter {
 
   // The nearest point to a place on the screen, or -1.
   nearest(x, y, reach = 14, skip = null) {
-    this.cells ??= this.index();
-    const { starts, order } = this.cells;
+    const { xs, ys } = this;
     const [px, py] = this.back(x, y);
-    const [farX, farY] = [(reach / this.across) * 65535, (reach / this.down) * 65535];
+    const [across, down] = [this.across / 65535, this.down / 65535];
     let best = -1;
     let least = reach * reach;
-    const cell = (value) => Math.min(GRID - 1, Math.max(0, Math.floor(value / CELL)));
-    for (let cy = cell(py - farY); cy <= cell(py + farY); cy += 1) {
-      for (let at = starts[cy * GRID + cell(px - farX)]; at < starts[cy * GRID + cell(px + farX) + 1]; at += 1) {
-        const i = order[at];
-        const gap = (((this.xs[i] - px) / 65535) * this.across) ** 2 + (((this.ys[i] - py) / 65535) * this.down) ** 2;
-        if (gap < least && !(skip && skip[i])) [best, least] = [i, gap];
-      }
+    for (let i = 0; i < xs.length; i += 1) {
+      const gap = ((xs[i] - px) * across) ** 2 + ((ys[i] - py) * down) ** 2;
+      if (gap < least && !(skip && skip[i])) [best, least] = [i, gap];
     }
     return best;
-  }
-
-  // Points sorted by the cell they are in, row by row.
-  index() {
-    const { xs, ys } = this;
-    const key = (i) => Math.floor(ys[i] / CELL) * GRID + Math.floor(xs[i] / CELL);
-    const starts = new Uint32Array(GRID * GRID + 1);
-    for (let i = 0; i < xs.length; i += 1) starts[key(i) + 1] += 1;
-    for (let i = 1; i < starts.length; i += 1) starts[i] += starts[i - 1];
-    const free = starts.slice();
-    const order = new Uint32Array(xs.length);
-    for (let i = 0; i < xs.length; i += 1) order[free[key(i)]++] = i;
-    return { starts, order };
   }
 
   // The points inside a line on the screen, [[x, y], …].
