@@ -13,7 +13,7 @@ from topicfold.exceptions import DataError
 from topicfold.metrics import npmi_coherence
 from topicfold.report import page as page_module
 from topicfold.report import report_html, write_report
-from topicfold.report.page import SCRIPTS, bundle, bundle_styles
+from topicfold.report.page import bundle, bundle_styles
 
 
 class Elements(HTMLParser):
@@ -47,28 +47,47 @@ def test_same_record_same_file(small):
 
 
 def test_scripts_write_text_only():
-    script = bundle(SCRIPTS)
+    script = bundle()
     for name in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
         assert name not in script
     assert "import " not in script.replace("important", "")
     assert len(script) < 160_000
 
 
-def test_bundle_refuses_names_that_clash(monkeypatch):
-    sources = {"a.js": "const x = 1;\n", "b.js": "export function x() {}\n"}
+@pytest.fixture(autouse=True)
+def fresh_bundle():
+    """Keep no script of a test's own modules."""
+    yield
+    bundle.cache_clear()
+
+
+def test_bundle_puts_modules_after_those_they_import(monkeypatch):
+    sources = {
+        "a.js": 'import { y } from "./b.js";\nconst x = y;\n',
+        "b.js": "export const y = 1;\n",
+    }
     monkeypatch.setattr(page_module, "_static", sources.__getitem__)
-    with pytest.raises(ValueError, match=r"x is in a\.js and in b\.js"):
-        bundle(("a.js", "b.js"))
-    sources["c.js"] = 'import { x } from "./a.js";\n'
-    with pytest.raises(ValueError, match=r"c\.js imports a\.js"):
-        bundle(("c.js", "a.js"))
+    assert re.findall(r"const (\w)", bundle("a.js")) == ["y", "x"]
+
+
+def test_bundle_refuses_modules_that_do_not_fit_together(monkeypatch):
+    sources = {
+        "a.js": 'import { y } from "./b.js";\nconst x = 1;\n',
+        "b.js": "export function x() {}\n",
+    }
+    monkeypatch.setattr(page_module, "_static", sources.__getitem__)
+    with pytest.raises(ValueError, match=r"x is in b\.js and in a\.js"):
+        bundle("a.js")
+    sources["b.js"] = 'import { x } from "./a.js";\n'
+    with pytest.raises(ValueError, match="cycle"):
+        bundle("a.js")
 
 
 @pytest.mark.parametrize("sign", ["</SCRIPT>", "<!--"])
 def test_bundle_refuses_what_would_end_the_script(monkeypatch, sign):
     monkeypatch.setattr(page_module, "_static", {"a.js": f'let s = "{sign}";'}.get)
     with pytest.raises(ValueError, match="a sign that would end it"):
-        bundle(("a.js",))
+        bundle("a.js")
 
 
 def test_hostile_text_is_only_text(hostile, small, page_data):

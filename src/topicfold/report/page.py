@@ -11,6 +11,7 @@ import base64
 import hashlib
 import re
 from functools import lru_cache
+from graphlib import TopologicalSorter
 from importlib.resources import files
 from typing import Any
 
@@ -19,34 +20,6 @@ from topicfold.report.packing import script_json
 from topicfold.topic_data import TopicData
 
 STYLES = ("base.css", "views.css")
-# A module stands after those that it imports.
-SCRIPTS = (
-    "dom.js",
-    "edits.js",
-    "data.js",
-    "theme.js",
-    "files.js",
-    "charts.js",
-    "lists.js",
-    "matrix.js",
-    "sides.js",
-    "topics.js",
-    "scatter.js",
-    "contours.js",
-    "labels.js",
-    "selection.js",
-    "map.js",
-    "similarity.js",
-    "classes.js",
-    "compare.js",
-    "against.js",
-    "document.js",
-    "time.js",
-    "slides.js",
-    "fit.js",
-    "search.js",
-    "main.js",
-)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
 _DECLARED = re.compile(
     r"^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE
@@ -59,7 +32,7 @@ def render_page(page: dict[str, Any], data: TopicData) -> str:
     import jinja2
     from markupsafe import Markup
 
-    style, script = bundle_styles(), bundle(SCRIPTS)
+    style, script = bundle_styles(), bundle()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
@@ -80,20 +53,25 @@ def render_page(page: dict[str, Any], data: TopicData) -> str:
 
 
 @lru_cache(maxsize=4)
-def bundle(names: tuple[str, ...]) -> str:
-    """Return the modules as one script, if they fit together."""
+def bundle(name: str = "main.js") -> str:
+    """Return a module and all that it needs as one script, if they fit together."""
+    imports: dict[str, list[str]] = {}
+    waiting = [name]
+    while waiting:
+        module = waiting.pop()
+        if module not in imports:
+            imports[module] = _IMPORT.findall(_static(module))
+            waiting += imports[module]
     parts: list[str] = []
     owners: dict[str, str] = {}
-    for place, name in enumerate(names):
-        source = _static(name)
-        for other in _IMPORT.findall(source):
-            if other not in names[:place]:
-                raise ValueError(f"{name} imports {other}, which is not before it")
+    # A module stands after those that it imports.
+    for module in TopologicalSorter(imports).static_order():
+        source = _static(module)
         for declared in _DECLARED.findall(source):
-            if owners.setdefault(declared, name) != name:
-                raise ValueError(f"{declared} is in {owners[declared]} and in {name}")
+            if owners.setdefault(declared, module) != module:
+                raise ValueError(f"{declared} is in {owners[declared]} and in {module}")
         body = re.sub(r"^export ", "", _IMPORT.sub("", source), flags=re.MULTILINE)
-        parts.append(f"// {name}\n{body.strip()}\n")
+        parts.append(f"// {module}\n{body.strip()}\n")
     script = '"use strict";\n' + "\n".join(parts)
     if "</script" in script.lower() or "<!--" in script:
         raise ValueError("the script has a sign that would end it")
