@@ -155,8 +155,9 @@ def report_html(
         content["texts"] = None
     else:
         budget = size_limit - len(render_page(content, data)) - 2_000
-        texts = _Texts(data, rows, np.isin(rows, typical), WordMarker(data, term_of))
-        content["texts"] = texts.pack(budget, content["notes"])
+        marker, longer = WordMarker(data, term_of), np.isin(rows, typical)
+        notes = content["notes"]
+        content["texts"] = _pack_texts(data, rows, longer, marker, budget, notes)
     page = render_page(content, data)
     # The page without scripts has names of its own, perhaps with lone surrogates.
     return page.encode("utf-8", "replace").decode("utf-8")
@@ -193,55 +194,46 @@ def _coherence(
     return npmi_coherence(data.topics[:, columns], found, n_words=n_words).tolist()
 
 
-class _Texts:
-    """The texts of the page, cut so that there is room; typical ones keep more."""
+def _pack_texts(
+    data: TopicData,
+    rows: NDArray[np.int64],
+    typical: NDArray[np.bool_],
+    marker: WordMarker,
+    budget: int,
+    notes: list[str],
+) -> dict[str, Any]:
+    """Return texts with marked words, as long as there is room; typical ones longer."""
 
-    def __init__(
-        self,
-        data: TopicData,
-        rows: NDArray[np.int64],
-        typical: NDArray[np.bool_],
-        marker: WordMarker,
-    ) -> None:
-        self.texts = [(data.texts or ())[row] for row in rows]
-        self.rows, self.typical, self.marker = rows, typical, marker
+    def packed(places: NDArray[np.int64], length: int) -> tuple[dict[str, Any], int]:
+        """Return the texts of some places, cut, and how many were."""
+        limits = np.where(typical, max(length, _LONGEST_TYPICAL), length)
+        texts = [(data.texts or ())[row] for row in rows[places]]
+        pairs = zip(texts, limits[places].tolist(), strict=True)
+        short = [shorten(text, limit) if limit else "" for text, limit in pairs]
+        marked = marker.mark(short, rows[places].tolist())
+        return pack_clean_strings(marked), sum(text.endswith(" …") for text in short)
 
-    def pack(self, budget: int, notes: list[str]) -> dict[str, Any]:
-        """Return the texts, marked, of the largest length for which there is room."""
-        everything = np.arange(len(self.texts))
-        some = everything[:: max(1, len(everything) // _N_TRIED)]
-        # Judged by some of the texts; then shorter, if all take more room.
-        room = budget * len(some) / len(everything)
-        place = bisect_right(_LENGTHS, room, key=lambda n: self._packed(some, n)[1])
-        while True:
-            place = max(place - 1, 0)
-            packed, size, n_cut = self._packed(everything, _LENGTHS[place])
-            if size <= budget or place == 0:
-                break
-        length = _LENGTHS[place]
-        if length == 0:
-            notes.append(
-                "Only typical documents have their texts here (about "
-                f"{_LONGEST_TYPICAL:,} letters), to keep the file small."
-            )
-        elif n_cut:
-            more = length < _LONGEST_TYPICAL
-            typical = f" (typical documents: {_LONGEST_TYPICAL:,})" if more else ""
-            notes.append(
-                f"{n_cut:,} text{'s are' if n_cut > 1 else ' is'} cut to about "
-                f"{length:,} letters{typical}, to keep the file small."
-            )
-        return packed
-
-    def _packed(
-        self, places: NDArray[np.intp], length: int
-    ) -> tuple[dict[str, Any], int, int]:
-        """Return some texts cut and marked, their size, and how many were cut."""
-        limits = np.where(self.typical, max(length, _LONGEST_TYPICAL), length)
-        pairs = zip(places.tolist(), limits[places].tolist(), strict=True)
-        short = [
-            shorten(self.texts[place], limit) if limit else "" for place, limit in pairs
-        ]
-        marked = self.marker.mark(short, self.rows[places].tolist())
-        packed = pack_clean_strings(marked)
-        return packed, len(packed["data"]), sum(text.endswith(" …") for text in short)
+    everything = np.arange(len(rows))
+    some = everything[:: max(1, len(everything) // _N_TRIED)]
+    # Judged by some of the texts; then shorter, if all take more room.
+    room = budget * len(some) / len(everything)
+    place = bisect_right(
+        _LENGTHS, room, key=lambda length: len(packed(some, length)[0]["data"])
+    )
+    for length in reversed(_LENGTHS[: max(place, 1)]):
+        found, n_cut = packed(everything, length)
+        if len(found["data"]) <= budget:
+            break
+    if length == 0:
+        notes.append(
+            "Only typical documents have their texts here (about "
+            f"{_LONGEST_TYPICAL:,} letters), to keep the file small."
+        )
+    elif n_cut:
+        more = length < _LONGEST_TYPICAL
+        longer = f" (typical documents: {_LONGEST_TYPICAL:,})" if more else ""
+        notes.append(
+            f"{n_cut:,} text{'s are' if n_cut > 1 else ' is'} cut to about "
+            f"{length:,} letters{longer}, to keep the file small."
+        )
+    return found
