@@ -40,33 +40,24 @@ from topicfold.exceptions import DataError, DataWarning
 
 # UTF-8, with or without a byte order mark: how topicfold's own files are written.
 OWN_ENCODING = "utf-8-sig"
-_FORMATS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".json": "json",
-    ".xlsx": "xlsx",
-    ".parquet": "parquet",
-    ".txt": "lines",
-    ".text": "lines",
-    "": "lines",
+_SUFFIXES = {
+    "lines": (".txt", ".text", ""),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "json": (".json",),
+    "jsonl": (".jsonl", ".ndjson"),
+    "parquet": (".parquet",),
+    "xlsx": (".xlsx",),
 }
-TEXT_FORMATS = ("files", "lines", "csv", "tsv", "json", "jsonl", "parquet", "xlsx")
+TEXT_FORMATS = ("files", *_SUFFIXES)
 # Columns that are read if none is named, in any case; of times the first that is there.
 _USUAL = {
     "text": ("text", "body", "content", "message", "abstract", "document"),
     "label": ("label",),
     "id": ("id",),
     "time": (
-        "time",
-        "date",
-        "datetime",
-        "timestamp",
-        "year",
-        "published",
-        "created_at",
+        *("time", "date", "datetime", "timestamp", "year"),
+        *("published", "created_at"),
     ),
 }
 # A title that comes before the text, if no column of text is named.
@@ -326,18 +317,19 @@ def text_format(path: Path, format: str | None = None) -> str:
     if not path.exists():
         raise DataError(f"{path} does not exist. Give a file or a folder.")
     if path.is_dir() != (format == "files") and format is not None:
-        kind = "a folder" if path.is_dir() else "a file"
-        raise DataError(f"{path} is {kind}, which does not fit format={format!r}.")
+        what = "a folder" if path.is_dir() else "a file"
+        raise DataError(f"{path} is {what}, which does not fit format={format!r}.")
     if format is not None or path.is_dir():
         return format or "files"
     suffix = plain_suffix(path)
-    if suffix not in _FORMATS:
+    kind = next((kind for kind, own in _SUFFIXES.items() if suffix in own), None)
+    if kind is None:
         raise DataError(
             f"{path} has the suffix {path.suffix!r}, which is not read. Give a folder "
             "of .txt files or a file .txt (one document per line), .csv, .tsv, .json, "
             ".jsonl, .xlsx or .parquet; or say what it is with format=..."
         )
-    return _FORMATS[suffix]
+    return kind
 
 
 def plain_suffix(path: Path) -> str:
