@@ -29,14 +29,14 @@ class ChooseFlags(Flags):
     """Flags of ``topicfold choose-k``."""
 
     topics: list[str] | None = flag(
-        None,
         "Numbers to try, separated by commas; may be repeated.",
+        None,
         "--topics -k",
         metavar="K,K,…",
         show_default="5 to 160, by the number of documents",
     )
-    model: str = flag("lda", f"One of: {model_names()}.", "--model -m")
-    restarts: int = flag(2, "Fits for each number; one has no stability.", min=1)
+    model: str = flag(f"One of: {model_names()}.", "lda", "--model -m")
+    restarts: int = flag("Fits for each number; one has no stability.", 2, min=1)
     plot: Path | None = flags.PLOT
     seed: int = flags.SEED
     jobs: int = flags.JOBS

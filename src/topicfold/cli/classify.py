@@ -30,39 +30,39 @@ _BASES = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
 class ClassifyFlags(Flags):
     """Flags of ``topicfold classify``."""
 
-    train: bool = flag(False, "Learn from INPUT, save in DIR.", "--train")
+    train: bool = flag("Learn from INPUT, save in DIR.", False)
     topics: int | None = flag(
-        None,
         "Topics, with --train.",
+        None,
         "--topics -k",
         min=2,
         show_default="by classes and documents",
     )
     model: str | None = flag(
-        None,
         "With --train: fstm, plsa or lda, refined with the labels, or local, a graph "
         "model of all documents.",
+        None,
         "--model -m",
         show_default="local with few labels, else fstm",
     )
     labels: Path | None = flag(
-        None, "Answers of topicfold label, with --train.", "--labels", metavar="FILE"
+        "Answers of topicfold label, with --train.", None, "--labels", metavar="FILE"
     )
     check: bool = flag(
-        True, "Measure the accuracy on hidden labels.", "--check/--no-check"
+        "Measure the accuracy on hidden labels.", True, "--check/--no-check"
     )
     explain: int = flag(
-        0, "Add the N words that spoke for the class.", min=0, metavar="N"
+        "Add the N words that spoke for the class.", 0, min=0, metavar="N"
     )
-    proba: bool = flag(False, "Add the probability of the class.", "--proba")
+    proba: bool = flag("Add the probability of the class.", False)
     abstain: float = flag(
-        0.0,
         "Leave the class empty where its probability is below P.",
+        0.0,
         min=0.0,
         max=0.99,
         metavar="P",
     )
-    output: str = flag(STDOUT, "CSV file; - prints.", "--output -o", metavar="FILE")
+    output: str = flag("CSV file; - prints.", STDOUT, "--output -o", metavar="FILE")
     seed: int = flags.SEED
     jobs: int = flags.JOBS
     force: bool = flags.FORCE

@@ -31,30 +31,30 @@ class CompareFlags(Flags):
     """Flags of ``topicfold compare``."""
 
     models: list[str] | None = flag(
-        None,
         "Models, separated by commas, or one each time; may be repeated: tf-idf, pca, "
         f"nmf, {model_names()}.",
+        None,
         "--models -m",
         metavar="NAMES",
     )
     topics: int | None = flag(
-        None,
         "Topics to learn.",
+        None,
         "--topics -k",
         min=1,
         show_default="10 to 100, by the number of documents",
     )
-    budget: float = flag(300.0, "Seconds for all models.", min=0.1)
+    budget: float = flag("Seconds for all models.", 300.0, min=0.1)
     seed: int = flags.SEED
     jobs: int = flags.JOBS
     plot: Path | None = flags.PLOT
     output: Path | None = flag(
-        None,
         "Keep the scores in this file; models that it has are not fitted again.",
+        None,
         "--output -o",
         metavar="FILE",
     )
-    quiet: bool = flag(False, "Print only the table.", "--quiet -q")
+    quiet: bool = flag("Print only the table.", False, "--quiet -q")
 
 
 @takes_flags(without=("id", "time"))

@@ -25,13 +25,13 @@ class ConvertFlags(Flags):
     """Flags of ``topicfold convert``."""
 
     to: str | None = flag(
-        None,
         "What OUT is: ldac, uci, mm, svmlight, mallet, npz, folder, jsonl, blocks.",
+        None,
         "--to",
         metavar="FORMAT",
         show_default="what its name shows",
     )
-    force: bool = flag(False, "Replace what OUT names.", "--force")
+    force: bool = flag("Replace what OUT names.", False)
     quiet: bool = flags.QUIET
 
 

@@ -43,12 +43,12 @@ class DemoFlags(Flags):
     """Flags of ``topicfold demo``."""
 
     output: Path = flag(
-        Path("demo"),
         "Folder for the models and the report.",
+        Path("demo"),
         "--output -o",
         metavar="DIR",
     )
-    topics: int = flag(30, "Topics to learn.", "--topics -k", min=1)
+    topics: int = flag("Topics to learn.", 30, "--topics -k", min=1)
     seed: int = flags.SEED
 
 

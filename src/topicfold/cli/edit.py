@@ -22,23 +22,20 @@ EDITS_VERSION = 1
 class EditFlags(Flags):
     """Flags of ``topicfold edit``."""
 
-    output: Path = flag(..., "Folder for the result.", "--output -o", metavar="DIR")
+    output: Path = flag("Folder for the result.", ..., "--output -o", metavar="DIR")
     rename: list[str] | None = flag(
-        None, "Name a topic; may be repeated.", metavar="TOPIC=NAME"
+        "Name a topic; may be repeated.", metavar="TOPIC=NAME"
     )
     merge: list[str] | None = flag(
-        None, "Make one topic of several; may be repeated.", metavar="A,B,…"
+        "Make one topic of several; may be repeated.", metavar="A,B,…"
     )
-    drop: list[int] | None = flag(
-        None, "Remove a topic; may be repeated.", metavar="TOPIC"
-    )
-    split: list[str] | None = flag(None, "Refit inside a topic.", metavar="TOPIC:PARTS")
+    drop: list[int] | None = flag("Remove a topic; may be repeated.", metavar="TOPIC")
+    split: list[str] | None = flag("Refit inside a topic.", metavar="TOPIC:PARTS")
     documents: str | None = flag(
-        None,
         "The training documents, for --split, if the model did not keep them.",
         metavar="INPUT",
     )
-    apply: Path | None = flag(None, "Apply the edits of a JSON file.", metavar="FILE")
+    apply: Path | None = flag("Apply the edits of a JSON file.", metavar="FILE")
     force: bool = flags.FORCE
 
 

@@ -32,24 +32,24 @@ SHORT_TEXT = 20
 class FitFlags(Flags):
     """Flags of ``topicfold fit`` itself."""
 
-    output: Path = flag(..., "Folder for the model.", "--output -o", metavar="DIR")
-    model: str = flag("lda", f"One of: {model_names()}; see above.", "--model -m")
+    output: Path = flag("Folder for the model.", ..., "--output -o", metavar="DIR")
+    model: str = flag(f"One of: {model_names()}; see above.", "lda", "--model -m")
     topics: int | None = flag(
-        None, "Topics to learn.", "--topics -k", min=1, show_default="50"
+        "Topics to learn.", None, "--topics -k", min=1, show_default="50"
     )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
     quiet: bool = flags.QUIET
     force: bool = flags.FORCE
     report: bool | None = flag(
-        None,
         "Write DIR/report.html as well.",
+        None,
         "--report/--no-report",
         show_default="where the model has topics",
     )
     keep_documents: bool = flag(
-        True,
         "Save texts and counts in DIR too, for search, report and update.",
+        True,
         "--keep-documents/--no-documents",
     )
 
@@ -57,27 +57,25 @@ class FitFlags(Flags):
 class ModelFlags(Flags):
     """What the model is given; None is its own default."""
 
-    max_iter: int | None = _fit(None, "Largest number of iterations.", min=1)
-    tol: float | None = _fit(None, "Relative change that ends the fit.", min=0)
-    algorithm: str | None = _fit(None, "For lda: cvb0 or variational.")
-    device: str = _fit("cpu", "Where to compute.")
+    max_iter: int | None = _fit("Largest number of iterations.", min=1)
+    tol: float | None = _fit("Relative change that ends the fit.", min=0)
+    algorithm: str | None = _fit("For lda: cvb0 or variational.")
+    device: str = _fit("Where to compute.", "cpu")
     seeds: Path | None = _fit(
-        None,
         "Guided topics: a line for each, its name, a colon and a few words, such as "
         "space: orbit, launch, moon; or JSON. The model is seeded then.",
         metavar="FILE",
     )
     use_labels: bool | None = _fit(
-        None,
         "Learn from labels too: graph models join documents of one class.",
+        None,
         "--use-labels/--no-labels",
         show_default="where the model needs them",
     )
-    neighbors: int | None = _graph(None, "Neighbours per document.", min=1)
-    similarity: str | None = _graph(None, "cosine, intersection or kl.")
-    weight: float | None = _graph(None, "Strength of the graph.", min=0)
+    neighbors: int | None = _graph("Neighbours per document.", min=1)
+    similarity: str | None = _graph("cosine, intersection or kl.")
+    weight: float | None = _graph("Strength of the graph.", min=0)
     graph: Path | None = _graph(
-        None,
         "Links instead of neighbours: two document numbers per line, from 0, and a "
         "weight if you like.",
         metavar="FILE",

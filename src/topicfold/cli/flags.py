@@ -15,7 +15,7 @@ import typer
 _STDIN = Path("/dev/stdin")
 
 
-def flag(default: Any, help: str, names: str = "", **more: Any) -> Any:
+def flag(help: str, default: Any = None, names: str = "", **more: Any) -> Any:
     """Return a flag; it is called like its attribute unless names are given."""
     return typer.Option(default, *names.split(), help=help, **more)
 
@@ -90,11 +90,16 @@ def takes_flags(
 
 def _parameters(kind: type, without: tuple[str, ...]) -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(name, keyword, default=getattr(kind, name), annotation=hint)
-        for name, hint in get_type_hints(kind).items()
-        if name not in without
-    ]
+    found = []
+    for name, hint in get_type_hints(kind).items():
+        info = getattr(kind, name)
+        if info.default is False and not info.param_decls:
+            info.param_decls = (f"--{name.replace('_', '-')}",)  # and no --no-name
+        if name not in without:
+            found.append(
+                inspect.Parameter(name, keyword, default=info, annotation=hint)
+            )
+    return found
 
 
 def listed(given: list[str] | None) -> list[str]:
@@ -127,9 +132,9 @@ InputArgument = Annotated[
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of a saved model.")
 ]
-FORCE = flag(False, "Replace a model in DIR.", "--force")
-FORMAT = flag(Format.table, "Output format.", "--format -f")
-JOBS = flag(-1, "Threads, -1 for all cores; the result is the same.")
-PLOT = flag(None, "Picture: .png, .svg or .pdf.", metavar="FILE")
-QUIET = flag(False, "Print only problems.", "--quiet -q")
-SEED = flag(0, "Seed; the same seed gives the same result.", min=0)
+FORCE = flag("Replace a model in DIR.", False)
+FORMAT = flag("Output format.", Format.table, "--format -f")
+JOBS = flag("Threads, -1 for all cores; the result is the same.", -1)
+PLOT = flag("Picture: .png, .svg or .pdf.", metavar="FILE")
+QUIET = flag("Print only problems.", False, "--quiet -q")
+SEED = flag("Seed; the same seed gives the same result.", 0, min=0)

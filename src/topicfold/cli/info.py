@@ -18,7 +18,7 @@ from topicfold.cli.messages import one_line
 class InfoFlags(Flags):
     """Flags of ``topicfold info``."""
 
-    json: bool = flag(False, "Write JSON.", "--json")
+    json: bool = flag("Write JSON.", False)
 
 
 @takes_flags()

@@ -30,22 +30,21 @@ _words = functools.partial(flag, rich_help_panel="Words")
 
 def _column(what: str, default: str) -> Any:
     text = f"Column with {what}."
-    return _raw(None, text, metavar="COLUMN", show_default=default)
+    return _raw(text, metavar="COLUMN", show_default=default)
 
 
 class TextOptions(Flags):
     """How raw text is read and counted; None where a flag was not given."""
 
     format: str | None = _raw(
-        None,
         "What INPUT is: files, lines, csv, tsv, json, jsonl, parquet, xlsx, ldac, uci, "
         "mm, svmlight, mallet, npz, folder.",
+        None,
         "--from",
         metavar="FORMAT",
         show_default="what its name shows",
     )
     text: list[str] | None = _raw(
-        None,
         "Column with the text, or its number if the file has no names; give it several "
         "times to join columns.",
         metavar="COLUMN",
@@ -57,55 +56,46 @@ class TextOptions(Flags):
         "its date or time", "time, date, year …, if there is one"
     )
     encoding: str | None = _raw(
-        None, "Encoding of text files, such as latin-1.", show_default="detected"
+        "Encoding of text files, such as latin-1.", show_default="detected"
     )
     skip_bad_lines: bool = _raw(
-        False,
-        "Leave out lines that cannot be read, and report how many.",
-        "--skip-bad-lines",
+        "Leave out lines that cannot be read, and report how many.", False
     )
     min_df: str | None = _words(
-        None,
         "Keep words in at least this many documents, or this share of them.",
         metavar="N",
         show_default="2; docs: 3",
     )
     max_df: str | None = _words(
-        None,
         "Keep words in at most this many documents, or this share of them.",
         metavar="N",
         show_default="0.5; docs: 0.3",
     )
     max_features: int | None = _words(
-        None, "Keep this many of the most frequent words.", min=1
+        "Keep this many of the most frequent words.", min=1
     )
     stop_words: str | None = _words(
-        None,
         "Words to leave out: a language (english, german, french …), none, or a file "
         "with one word per line.",
         show_default="english",
     )
     ngrams: str | None = _words(
-        None,
         "Runs of words that are terms: 2 for words and pairs, 2-3 for pairs and "
         "triples.",
         metavar="N",
         show_default="1",
     )
     phrases: bool = _words(
-        False,
         "Count words that occur together more often than by chance as one term, such "
         'as "neural network".',
-        "--phrases",
+        False,
     )
     stem: str | None = _words(
-        None,
         "Language whose stems are counted, such as english (needs snowballstemmer).",
         metavar="LANGUAGE",
         show_default="none",
     )
     tokens: str | None = _words(
-        None,
         "How to cut text: words; spaces, for text that is cut already; or your own "
         "function as MODULE:FUNCTION.",
         metavar="HOW",

@@ -34,9 +34,9 @@ class LabelFlags(Flags):
     """Flags of ``topicfold label``."""
 
     classes: list[str] | None = flag(
-        None, "Names of the classes, if known; may be repeated.", metavar="A,B,…"
+        "Names of the classes, if known; may be repeated.", metavar="A,B,…"
     )
-    number: int = flag(50, "Documents to ask about, at most.", "--number -n", min=1)
+    number: int = flag("Documents to ask about, at most.", 50, "--number -n", min=1)
     seed: int = flags.SEED
     jobs: int = flags.JOBS
 

@@ -27,8 +27,8 @@ class Kind(StrEnum):
 class QuizFlags(Flags):
     """Flags of ``topicfold quiz``."""
 
-    kind: Kind = flag(Kind.words, "Words of topics, or topics of documents.")
-    items: int = flag(10, "Questions to ask, at most.", "--items -n", min=1)
+    kind: Kind = flag("Words of topics, or topics of documents.", Kind.words)
+    items: int = flag("Questions to ask, at most.", 10, "--items -n", min=1)
     seed: int = flags.SEED
 
 

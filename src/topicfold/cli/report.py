@@ -29,27 +29,24 @@ class ReportFlags(Flags):
     """Flags of ``topicfold report``."""
 
     output: Path | None = flag(
-        None,
         "File to write.",
+        None,
         "--output -o",
         metavar="FILE",
         show_default="MODEL/report.html",
     )
     documents: str | None = flag(
-        None,
         "The documents that the model was fitted on, to show their texts.",
         metavar="INPUT",
     )
     against: Path | None = flag(
-        None,
-        "Another model, to be shown side by side with this one.",
-        metavar="MODEL",
+        "Another model, to be shown side by side with this one.", metavar="MODEL"
     )
-    title: str | None = flag(None, "Title of the page.")
+    title: str | None = flag("Title of the page.")
     max_documents: int = flag(
-        100_000, "Most documents on the page; more are sampled.", min=1
+        "Most documents on the page; more are sampled.", 100_000, min=1
     )
-    max_size: float = flag(12.0, "Most megabytes; texts are cut to fit.", min=0.1)
+    max_size: float = flag("Most megabytes; texts are cut to fit.", 12.0, min=0.1)
 
 
 @takes_flags(without=("format", "tokens", *inputs.WORD_OPTIONS))

@@ -29,26 +29,25 @@ _Query = Annotated[
 class SearchFlags(Flags):
     """Flags of ``topicfold search``."""
 
-    topic: int | None = flag(None, "Search for a topic instead of a text.", min=0)
+    topic: int | None = flag("Search for a topic instead of a text.", min=0)
     like: str | None = flag(
-        None, "Search for documents like this: name or row.", metavar="DOC"
+        "Search for documents like this: name or row.", metavar="DOC"
     )
-    word: str | None = flag(None, "Search for the meaning of a word.")
-    terms: bool = flag(False, "With --word: list similar words instead.", "--terms")
-    number: int = flag(10, "Results to list.", "--number -n", min=1)
+    word: str | None = flag("Search for the meaning of a word.")
+    terms: bool = flag("With --word: list similar words instead.", False)
+    number: int = flag("Results to list.", 10, "--number -n", min=1)
     mix: float | None = flag(
-        None,
         "Weight of shared words: 0 is by meaning alone, 1 by words alone.",
         min=0,
         max=1,
         show_default="0.5 where the words of the documents are known",
     )
-    lexical: Lexical | None = flag(None, "Score of shared words.", show_default="bm25")
+    lexical: Lexical | None = flag("Score of shared words.", show_default="bm25")
     measure: Measure | None = flag(
-        None, "How to compare.", show_default="cosine for lsi, else hellinger"
+        "How to compare.", show_default="cosine for lsi, else hellinger"
     )
     documents: str | None = flag(
-        None, "Search these documents, read as by fit.", metavar="INPUT"
+        "Search these documents, read as by fit.", metavar="INPUT"
     )
     format: Format = flags.FORMAT
 

@@ -33,31 +33,27 @@ class SideOptions(Flags):
     """Flags that name columns and files with more than words; none by default."""
 
     authors: str | None = _column(
-        None, f"Column with the authors, several with {_BETWEEN!r} between."
+        f"Column with the authors, several with {_BETWEEN!r} between."
     )
     response: str | None = _column(
-        None, "Column with what topics are to predict: numbers, else classes."
+        "Column with what topics are to predict: numbers, else classes."
     )
     response_kind: str | None = _side(
-        None,
         "What the response is: real, classes or counts.",
         metavar="KIND",
         show_default="real if all are numbers, else classes",
     )
     features: list[str] | None = _column(
-        None, "Column that says which topics to expect; give it several times."
+        "Column that says which topics to expect; give it several times."
     )
-    label_topics: bool = _side(
-        False, "A topic for each label, and one for all.", "--label-topics"
-    )
+    label_topics: bool = _side("A topic for each label, and one for all.", False)
     links: Path | None = _side(
-        None, "Links of documents: two numbers per line, from 0.", metavar="FILE"
+        "Links of documents: two numbers per line, from 0.", metavar="FILE"
     )
     language: list[str] | None = _column(
-        None,
         "Column with the text in another language, or with tags, which has words of "
         "its own; give it several times. COLUMN=german leaves out the stop words of a "
-        "language.",
+        "language."
     )
 
     def columns(self) -> list[str]:

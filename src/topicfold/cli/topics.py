@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 class TopicsFlags(Flags):
     """Flags of ``topicfold topics``."""
 
-    words: int = flag(10, "Words per topic.", "--words -n", min=1)
+    words: int = flag("Words per topic.", 10, "--words -n", min=1)
     relevance: float = flag(
-        1.0,
         "1: most probable words; smaller: words that other topics do not have.",
+        1.0,
         min=0,
         max=1,
     )
     format: Format = flags.FORMAT
     coherence: str | None = flag(
-        None,
         "Add the NPMI coherence of the words, counted in these documents.",
         metavar="INPUT",
     )

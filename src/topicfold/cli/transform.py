@@ -23,9 +23,9 @@ class TransformFlags(Flags):
     """Flags of ``topicfold transform``."""
 
     output: str = flag(
-        STDOUT,
         "File ending in .csv, .parquet or .npz (arrays ids and doc_topics); - prints "
         "CSV.",
+        STDOUT,
         "--output -o",
         metavar="FILE",
     )

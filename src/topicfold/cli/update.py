@@ -15,8 +15,8 @@ class UpdateFlags(Flags):
     """Flags of ``topicfold update``."""
 
     output: Path | None = flag(
-        None,
         "Folder for the result.",
+        None,
         "--output -o",
         metavar="DIR",
         show_default="the model's own",
