@@ -25,9 +25,7 @@ _LEGEND = (
 )
 
 
-class ChooseFlags(Flags):
-    """Flags of ``topicfold choose-k``."""
-
+class _Flags(Flags):
     topics: list[str] | None = flag(
         "Numbers to try, separated by commas; may be repeated.",
         None,
@@ -45,7 +43,7 @@ class ChooseFlags(Flags):
 
 @takes_flags(without=("id", "time"))
 def choose_k(
-    source: flags.InputArgument, *, given: ChooseFlags, options: inputs.TextOptions
+    source: flags.InputArgument, *, given: _Flags, options: inputs.TextOptions
 ) -> None:
     """Fit a model with several numbers of topics, score each, and suggest one.
 

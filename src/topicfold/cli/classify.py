@@ -27,9 +27,7 @@ STDOUT = "-"
 _BASES = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
 
 
-class ClassifyFlags(Flags):
-    """Flags of ``topicfold classify``."""
-
+class _Flags(Flags):
     train: bool = flag("Learn from INPUT, save in DIR.", False)
     topics: int | None = flag(
         "Topics, with --train.",
@@ -73,7 +71,7 @@ def classify(
     folder: flags.ModelArgument,
     source: flags.InputArgument,
     *,
-    given: ClassifyFlags,
+    given: _Flags,
     options: inputs.TextOptions,
 ) -> None:
     """Classify documents by their topics.
@@ -158,7 +156,7 @@ def _model_name(model: str | None) -> str | None:
     return name
 
 
-def _make_classifier(labels: Any, model: str | None, given: ClassifyFlags) -> Any:
+def _make_classifier(labels: Any, model: str | None, given: _Flags) -> Any:
     import topicfold
     from topicfold.core.labels import class_numbers
     from topicfold.models.classifier import default_topics
@@ -216,7 +214,7 @@ def _checked_labels(labels: Sequence[str | None] | None) -> Any:
 
 
 def _predict(
-    folder: Path, source: str, options: inputs.TextOptions, asked: ClassifyFlags
+    folder: Path, source: str, options: inputs.TextOptions, asked: _Flags
 ) -> None:
     """Write the classes as CSV, with what else was asked for."""
     from topicfold.persistence.atomic import write_atomically

@@ -27,9 +27,7 @@ _LEGEND = {
 }
 
 
-class CompareFlags(Flags):
-    """Flags of ``topicfold compare``."""
-
+class _Flags(Flags):
     models: list[str] | None = flag(
         "Models, separated by commas, or one each time; may be repeated: tf-idf, pca, "
         f"nmf, {model_names()}.",
@@ -59,7 +57,7 @@ class CompareFlags(Flags):
 
 @takes_flags(without=("id", "time"))
 def compare(
-    source: flags.InputArgument, *, given: CompareFlags, options: inputs.TextOptions
+    source: flags.InputArgument, *, given: _Flags, options: inputs.TextOptions
 ) -> None:
     """Try several models on documents, and say which one to take.
 

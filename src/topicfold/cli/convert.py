@@ -21,9 +21,7 @@ _Output = Annotated[
 ]
 
 
-class ConvertFlags(Flags):
-    """Flags of ``topicfold convert``."""
-
+class _Flags(Flags):
     to: str | None = flag(
         "What OUT is: ldac, uci, mm, svmlight, mallet, npz, folder, jsonl, blocks.",
         None,
@@ -40,7 +38,7 @@ def convert(
     source: flags.InputArgument,
     output: _Output,
     *,
-    given: ConvertFlags,
+    given: _Flags,
     options: inputs.TextOptions,
 ) -> None:
     """Convert a corpus from one format to another.
@@ -93,7 +91,7 @@ def convert(
 
 
 def _to_blocks(
-    source: str, output: Path, options: inputs.TextOptions, given: ConvertFlags
+    source: str, output: Path, options: inputs.TextOptions, given: _Flags
 ) -> Corpus | DiskCorpus:
     """Count texts into a folder of blocks, without keeping them in memory."""
     from topicfold import corpus

@@ -39,9 +39,7 @@ _LEGEND = (
 )
 
 
-class DemoFlags(Flags):
-    """Flags of ``topicfold demo``."""
-
+class _Flags(Flags):
     output: Path = flag(
         "Folder for the models and the report.",
         Path("demo"),
@@ -53,7 +51,7 @@ class DemoFlags(Flags):
 
 
 @takes_flags()
-def demo(*, given: DemoFlags) -> None:
+def demo(*, given: _Flags) -> None:
     """See what topicfold does, on documents that you already have.
 
     The documents are the docstrings of NumPy, SciPy and scikit-learn. LDA and PLSA

@@ -19,9 +19,7 @@ EDITS_FORMAT = "topicfold-edits"
 EDITS_VERSION = 1
 
 
-class EditFlags(Flags):
-    """Flags of ``topicfold edit``."""
-
+class _Flags(Flags):
     output: Path = flag("Folder for the result.", ..., "--output -o", metavar="DIR")
     rename: list[str] | None = flag(
         "Name a topic; may be repeated.", metavar="TOPIC=NAME"
@@ -41,7 +39,7 @@ class EditFlags(Flags):
 
 @takes_flags(without=inputs.BESIDE)
 def edit(
-    folder: flags.ModelArgument, *, given: EditFlags, options: inputs.TextOptions
+    folder: flags.ModelArgument, *, given: _Flags, options: inputs.TextOptions
 ) -> None:
     """Rename, merge, drop or split topics; the result is a new model and its report.
 
@@ -123,7 +121,7 @@ def read_edits(path: Path) -> list[dict[str, Any]]:
     return edits
 
 
-def _in_order(given: EditFlags) -> list[dict[str, Any]]:
+def _in_order(given: _Flags) -> list[dict[str, Any]]:
     """Return edits whose numbers hold one after the other.
 
     Renaming and splitting move no topic; of merged and dropped topics the later ones

@@ -29,9 +29,7 @@ _graph = functools.partial(flag, rich_help_panel="Graph of documents")
 SHORT_TEXT = 20
 
 
-class FitFlags(Flags):
-    """Flags of ``topicfold fit`` itself."""
-
+class _Flags(Flags):
     output: Path = flag("Folder for the model.", ..., "--output -o", metavar="DIR")
     model: str = flag(f"One of: {model_names()}; see above.", "lda", "--model -m")
     topics: int | None = flag(
@@ -106,7 +104,7 @@ _FLAGS = {
 def fit(
     source: flags.InputArgument,
     *,
-    given: FitFlags,
+    given: _Flags,
     model_flags: ModelFlags,
     options: inputs.TextOptions,
     sides: SideOptions,

@@ -15,14 +15,12 @@ from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import one_line
 
 
-class InfoFlags(Flags):
-    """Flags of ``topicfold info``."""
-
+class _Flags(Flags):
     json: bool = flag("Write JSON.", False)
 
 
 @takes_flags()
-def info(folder: flags.ModelArgument, *, given: InfoFlags) -> None:
+def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     """Show what a saved model is: settings, size, documents, edits.
 
     [bold]Examples[/bold]

@@ -30,9 +30,7 @@ _HEAD = ("id", "label")
 _File = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV file of answers.")]
 
 
-class LabelFlags(Flags):
-    """Flags of ``topicfold label``."""
-
+class _Flags(Flags):
     classes: list[str] | None = flag(
         "Names of the classes, if known; may be repeated.", metavar="A,B,…"
     )
@@ -46,7 +44,7 @@ def label(
     source: flags.InputArgument,
     file: _File,
     *,
-    given: LabelFlags,
+    given: _Flags,
     options: inputs.TextOptions,
 ) -> None:
     """Label documents by hand, those that teach a classifier the most first.

@@ -24,16 +24,14 @@ class Kind(StrEnum):
     topics = "topics"
 
 
-class QuizFlags(Flags):
-    """Flags of ``topicfold quiz``."""
-
+class _Flags(Flags):
     kind: Kind = flag("Words of topics, or topics of documents.", Kind.words)
     items: int = flag("Questions to ask, at most.", 10, "--items -n", min=1)
     seed: int = flags.SEED
 
 
 @takes_flags()
-def quiz(folder: flags.ModelArgument, *, given: QuizFlags) -> None:
+def quiz(folder: flags.ModelArgument, *, given: _Flags) -> None:
     """Test how clear the topics of a saved model are to a person.
 
     Each question shows the top words of a topic and one word of another topic (or the

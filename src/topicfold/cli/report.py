@@ -25,9 +25,7 @@ _Model = Annotated[
 ]
 
 
-class ReportFlags(Flags):
-    """Flags of ``topicfold report``."""
-
+class _Flags(Flags):
     output: Path | None = flag(
         "File to write.",
         None,
@@ -50,7 +48,7 @@ class ReportFlags(Flags):
 
 
 @takes_flags(without=("format", "tokens", *inputs.WORD_OPTIONS))
-def report(model: _Model, *, given: ReportFlags, options: inputs.TextOptions) -> None:
+def report(model: _Model, *, given: _Flags, options: inputs.TextOptions) -> None:
     """Write a report of a saved model: one HTML file that opens offline.
 
     It has the topics with their terms and most typical documents, a map of the

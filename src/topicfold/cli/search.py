@@ -26,9 +26,7 @@ _Query = Annotated[
 ]
 
 
-class SearchFlags(Flags):
-    """Flags of ``topicfold search``."""
-
+class _Flags(Flags):
     topic: int | None = flag("Search for a topic instead of a text.", min=0)
     like: str | None = flag(
         "Search for documents like this: name or row.", metavar="DOC"
@@ -57,7 +55,7 @@ def search(
     folder: flags.ModelArgument,
     query: _Query = None,
     *,
-    given: SearchFlags,
+    given: _Flags,
     options: inputs.TextOptions,
 ) -> None:
     """Find documents by meaning and by words with a saved model, best first.
@@ -120,7 +118,7 @@ def search(
 
 
 def _open_index(
-    folder: Path, given: SearchFlags, mix: float | None, options: inputs.TextOptions
+    folder: Path, given: _Flags, mix: float | None, options: inputs.TextOptions
 ) -> tuple[TopicIndex, Any]:
     """Return the saved index, or one of the model's or the given documents.
 

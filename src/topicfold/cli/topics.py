@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
 
 
-class TopicsFlags(Flags):
-    """Flags of ``topicfold topics``."""
-
+class _Flags(Flags):
     words: int = flag("Words per topic.", 10, "--words -n", min=1)
     relevance: float = flag(
         "1: most probable words; smaller: words that other topics do not have.",
@@ -40,7 +38,7 @@ class TopicsFlags(Flags):
 
 @takes_flags(without=inputs.BESIDE)
 def topics(
-    folder: flags.ModelArgument, *, given: TopicsFlags, options: inputs.TextOptions
+    folder: flags.ModelArgument, *, given: _Flags, options: inputs.TextOptions
 ) -> None:
     """Show the topics of a saved model, largest first.
 

@@ -19,9 +19,7 @@ STDOUT = "-"
 _SUFFIXES = (".csv", ".parquet", ".npz")
 
 
-class TransformFlags(Flags):
-    """Flags of ``topicfold transform``."""
-
+class _Flags(Flags):
     output: str = flag(
         "File ending in .csv, .parquet or .npz (arrays ids and doc_topics); - prints "
         "CSV.",
@@ -36,7 +34,7 @@ def transform(
     folder: flags.ModelArgument,
     source: flags.InputArgument,
     *,
-    given: TransformFlags,
+    given: _Flags,
     options: inputs.TextOptions,
     sides: SideOptions,
 ) -> None:

@@ -11,9 +11,7 @@ from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 
 
-class UpdateFlags(Flags):
-    """Flags of ``topicfold update``."""
-
+class _Flags(Flags):
     output: Path | None = flag(
         "Folder for the result.",
         None,
@@ -30,7 +28,7 @@ def update(
     folder: flags.ModelArgument,
     source: flags.InputArgument,
     *,
-    given: UpdateFlags,
+    given: _Flags,
     options: inputs.TextOptions,
 ) -> None:
     """Add documents to a saved model; its topics keep their numbers and names.
