@@ -164,7 +164,8 @@ def _common_documents(
     return here, there
 
 
-def _title(data: TopicData) -> str:
+def model_title(data: TopicData) -> str:
+    """Return what a model is, and its number of topics."""
     plural = "s" if data.n_topics != 1 else ""
     return f"{data.settings.get('model', 'Topic model')}, {data.n_topics} topic{plural}"
 
@@ -177,7 +178,7 @@ def against_content(
     sizes = other.topic_sizes()
     moves = match.moves()
     content: dict[str, Any] = {
-        "name": clean(_title(other)),
+        "name": clean(model_title(other)),
         "topics": [
             {"name": clean(other.name(k)), "size": round(float(sizes[k]), 5)}
             for k in range(other.n_topics)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
+from topicfold.report.against import model_title
 from topicfold.report.content import page_content
 from topicfold.report.packing import pack_clean_strings
 from topicfold.report.page import render_page
@@ -140,11 +141,9 @@ def report_html(
             f"max_documents ({max_documents!r}) and size_limit ({size_limit!r}) must "
             "be at least 1."
         )
-    model = data.settings.get("model", "Topic model")
-    plural = "s" if data.n_topics != 1 else ""
     content, rows, typical = page_content(
         data,
-        title=title or f"{model}, {data.n_topics} topic{plural}",
+        title=title or model_title(data),
         coherence=_coherence(data, counts, coherence),
         max_documents=max_documents,
         seed=random_state,
