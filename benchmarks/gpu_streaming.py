@@ -152,7 +152,7 @@ def traffic(engine: StreamedEngine, plan: Plan, stays: Any) -> dict[str, int]:
     """Return the bytes of lists and of mixtures that come and go."""
     moving = int(np.diff(plan.offsets)[~stays].sum())
     return {
-        "lists_bytes": engine._blocks.sent_bytes,
+        "lists_bytes": sum(lists.n_bytes for lists in engine._blocks._lists.values()),
         "mixtures_bytes": moving * engine.n_topics * 4,
     }
 

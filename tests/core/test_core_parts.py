@@ -19,6 +19,7 @@ from topicfold.core.counts import (
 )
 from topicfold.core.labels import class_members, class_numbers, encode_labels
 from topicfold.core.lazy import lazy_names
+from topicfold.core.tables import Table, html_table, markdown_table, shown
 from topicfold.core.threads import balanced_ranges, n_threads
 from topicfold.core.times import parse_times
 from topicfold.exceptions import DataError
@@ -92,3 +93,14 @@ def test_kernels_run_as_plain_python():
         command, env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["function", "0.693147"]
+
+
+def test_tables_show_themselves():
+    rows = [{"topic": 0, "words": "sea <b>"}]
+    assert repr(Table(rows)) == "topic  words\n    0  sea <b>"
+    assert "sea &lt;b&gt;" in Table(rows)._repr_html_()
+    assert html_table(rows, "a & b").startswith("<table><caption>a &amp; b</caption>")
+    expected = "| topic | words |\n|---|---|\n| 0 | sea <b> |"
+    assert markdown_table(rows) == expected
+    assert [shown(value) for value in (0.12345, None, 3)] == ["0.123", "", "3"]
+    assert repr(Table()) == "(none)"

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from topicfold import PLSA
+from topicfold.engine.dask.tasks import on_this_machine
 from topicfold.exceptions import DeviceError, MissingDependencyError
 
 dask = pytest.importorskip("dask")
@@ -28,3 +29,15 @@ def test_error_has_the_install_line(collection, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingDependencyError, match=r"topicfold\[dask\]"):
         PLSA(2).fit(collection)
+
+
+@pytest.mark.parametrize(
+    ("workers", "near"),
+    [
+        ([], False),
+        (["tcp://127.0.0.1:39001", "inproc://10.0.0.7/1/2"], True),
+        (["tcp://127.0.0.1:39001", "tcp://10.0.0.7:39001"], False),
+    ],
+)
+def test_workers_of_this_machine_are_told_by_their_addresses(workers, near):
+    assert on_this_machine(workers) == near

@@ -23,7 +23,7 @@ from topicfold.engine.cuda.streaming import (
     plan_blocks,
     spread,
 )
-from topicfold.engine.cuda.transfer import Record, visit_blocks
+from topicfold.engine.cuda.transfer import Record, narrowed, visit_blocks
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.plsa import PlsaEM
@@ -437,3 +437,14 @@ def test_a_small_device_gets_smaller_blocks():
     large = plan_blocks(indptr, 10, 32, kind, 10**8)
     small = plan_blocks(indptr, 10, 32, kind, 10**6)
     assert len(large.stays) < len(small.stays)
+
+
+def test_counts_are_sent_in_as_few_bytes_as_hold_them():
+    for values, kind in (
+        ([1.0, 255.0], np.uint8),
+        ([256.0], np.uint16),
+        ([0.5], np.float64),
+        ([2.0**16], np.float64),
+        ([], np.float64),
+    ):
+        assert narrowed(np.array(values)).dtype == kind

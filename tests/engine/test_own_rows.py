@@ -9,7 +9,7 @@ from scipy import sparse
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.cpu import TILE_SIZE, CpuEngine
-from topicfold.engine.protocol import OwnShare, pack_own
+from topicfold.engine.protocol import OwnShare, pack_own, padded
 
 TOLERANCE = {np.float32: 2e-4, np.float64: 1e-10}
 
@@ -137,3 +137,11 @@ def test_blocks_give_what_the_whole_gives(tmp_path, collapsed):
     blocks = BlockMatrix.write(tmp_path / "counts", X, block_size=70)
     there = passes(make_engine(blocks, 9, dtype=np.float64), *rest, **options)
     agree(there, passes(CpuEngine(X, 9, dtype=np.float64), *rest, **options), 1e-10)
+
+
+def test_rows_know_the_padded_array_they_are_the_columns_of():
+    packed = np.zeros((3, 8))
+    assert padded(packed) is packed
+    assert padded(packed[:, :5]) is packed
+    assert padded(packed[1:, :5]) is None
+    assert padded(packed[:, 1:5]) is None

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -102,21 +104,23 @@ def test_completion_is_the_perplexity_of_the_other_half(problem):
     topics /= topics.sum(axis=1, keepdims=True)
     frequencies = np.arange(15.0)  # its first word is in nothing but the uniform share
     options = {"prior": 0.1, "dtype": np.float64}
-    found = document_completion(X, topics, background=frequencies, **options)
+    infer = partial(fold_in, topics=topics, **options)
+    found = document_completion(X, topics, background=frequencies, infer=infer)
     assert found == pytest.approx(by_hand(X, topics, frequencies, **options), rel=1e-9)
-    found = document_completion(X, topics, random_state=3, **options)
+    found = document_completion(X, topics, random_state=3, infer=infer)
     mean = topics.mean(axis=0)
     assert found == pytest.approx(by_hand(X, topics, mean, 3, **options), rel=1e-9)
-    assert found != document_completion(X, topics, random_state=0, **options)
+    assert found != document_completion(X, topics, random_state=0, infer=infer)
 
 
 def test_completion_folds_in_with_other_weights_and_scores_with_topics(problem):
     X, topics = problem
+    infer = partial(fold_in, topics=topics**2, dtype=np.float64)
+    found = document_completion(X, topics, infer=infer)
     options = {"topic_weights": topics**2, "dtype": np.float64}
-    found = document_completion(X, topics, **options)
     expected = by_hand(X, topics, topics.mean(axis=0), **options)
     assert found == pytest.approx(expected, rel=1e-9)
-    assert found != pytest.approx(document_completion(X, topics, dtype=np.float64))
+    assert found != pytest.approx(document_completion(X, topics))
 
 
 def test_rows_of_zeros_become_uniform_and_others_keep_proportions():

@@ -233,7 +233,7 @@ def test_wrong_number_of_columns_at_transform(planted):
 
 
 def test_bad_concentrations(planted):
-    with pytest.raises(DataError, match="alpha must be"):
+    with pytest.raises(ValueError, match="'alpha' parameter of DirichletTheta must be"):
         PLSA(2, theta_step=DirichletTheta(0.5)).fit(planted[0])
-    with pytest.raises(DataError, match="eta must be"):
+    with pytest.raises(ValueError, match="'eta' parameter of DirichletPhi must be"):
         PLSA(2, phi_step=DirichletPhi(float("nan"))).fit(planted[0])

@@ -273,7 +273,7 @@ def test_a_file_does_not_choose_the_function_that_cuts(tmp_path):
         ({"vector": [np.nan, 1.0]}, "finite"),
         ({}, "exactly one of"),
         ({"query": "car", "topic": 1}, "exactly one of"),
-        ({"query": "car", "n": 0}, "n must be"),
+        ({"query": "car", "n": 0}, "n=0 must be a whole number"),
         ({"query": "car", "mix": 1.5}, "mix must be"),
         ({"query": "car", "mix": 0.5}, "lexical='bm25'"),
     ],

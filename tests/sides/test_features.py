@@ -253,7 +253,7 @@ def test_parameters_that_make_no_sense_are_refused(corpus):
         ({"n_knots": 1}, "n_knots"),
         ({"concentration": "much"}, "concentration"),
     ):
-        with pytest.raises(DataError, match=match):
+        with pytest.raises(ValueError, match=match):
             LDA(4, sides=[Features(**options)]).fit(X, features=table)
 
 

@@ -170,7 +170,7 @@ def test_labels_are_saved(corpus, tmp_path):
 def test_labels_that_make_no_sense(corpus, labels, options, match):
     with pytest.raises(DataError, match=match):
         LabeledLDA(**FEW | options).fit(corpus[0], labels=labels)
-    with pytest.raises(DataError, match="topics_per_label"):
+    with pytest.raises(ValueError, match="topics_per_label"):
         LDA(2, sides=[Labels(0)]).fit(corpus[0], labels=["a"] * 250)
 
 

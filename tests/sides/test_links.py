@@ -192,7 +192,7 @@ def test_bad_links_are_refused(links, message):
 @pytest.mark.parametrize("options", [{"weight": -1}, {"ridge": 0}, {"held_out": 1.0}])
 def test_bad_parameters_are_refused(options):
     X, _, links = linked_corpus(30)
-    with pytest.raises(DataError, match=next(iter(options))):
+    with pytest.raises(ValueError, match=next(iter(options))):
         fitted(X, links, **options)
 
 

@@ -6,13 +6,13 @@ import pytest
 from scipy import sparse
 
 from topicfold.engine import make_engine
-from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
 from topicfold.steps import DirichletPhi, DirichletTheta, StepContext
 from topicfold.steps.base import (
     PhiStep,
     ThetaStep,
     documents_value,
+    prepare_step,
     update_documents,
     update_topics,
 )
@@ -70,7 +70,7 @@ def test_concentration_one_is_no_prior_even_where_shares_are_zero(context):
     topics = np.eye(3, 7)
     assert DirichletPhi(1.0).value(engine.pack_topics(topics), context) == 0
     for step in (DirichletTheta(1.0), DirichletPhi(1.0)):
-        step.prepare(context)  # 1 is allowed
+        prepare_step(step, context)  # 1 is allowed
     assert ThetaStep().value(rows, context) == 0
     assert PhiStep().value(topics, context) == 0
 
@@ -94,5 +94,5 @@ def test_objective_of_both_steps_is_the_posterior(context):
     ("step", "name"), [(DirichletTheta, "alpha"), (DirichletPhi, "eta")]
 )
 def test_concentrations_below_one_are_refused(context, step, name, value):
-    with pytest.raises(DataError, match=f"{name} must be a number of at least 1"):
-        step(value).prepare(context)
+    with pytest.raises(ValueError, match=rf"'{name}' parameter of .* range \[1"):
+        prepare_step(step(value), context)

@@ -277,6 +277,7 @@ def test_what_a_graph_must_be_is_said():
 
 @pytest.mark.parametrize("step", [0.0, -0.1, 1.1, np.nan])
 def test_smoothing_steps_outside_zero_to_one_are_refused(step):
-    with pytest.raises(DataError, match=r"step of LaplacianTheta must be in \(0, 1\]"):
+    message = r"'step' parameter of LaplacianTheta must be .* range \(0.*1"
+    with pytest.raises(ValueError, match=message):
         make_context(LaplacianTheta(step=step))
     make_context(LaplacianTheta(step=1.0))

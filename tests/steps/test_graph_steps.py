@@ -267,7 +267,7 @@ def test_larger_weights_bring_neighbours_closer(step, draw):
     ],
 )
 def test_bad_parameters_are_named(step, message, planted):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(ValueError, match=message):
         PLSA(2, theta_step=step).fit(planted[0])
 
 

@@ -7,7 +7,6 @@ from orthogonal_support import update_reference
 from scipy import sparse
 
 from topicfold.engine import make_engine
-from topicfold.exceptions import DataError
 from topicfold.steps import OrthogonalPhi, StepContext, base
 from topicfold.steps.base import prepare_step
 from topicfold.steps.orthogonal import find_multiplier, overlap, update_topics
@@ -100,16 +99,16 @@ def test_the_root_is_found_however_far_the_poles_are_apart(strength):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weight": -0.1}, "weight of OrthogonalPhi must be a number of at least 0"),
+        ({"weight": -0.1}, r"'weight' parameter of OrthogonalPhi must be .*\[0"),
         ({"weight": np.nan}, "weight"),
         ({"paper_lambda": -1.0}, "paper_lambda"),
-        ({"eta": 0.99}, "eta of OrthogonalPhi must be a number of at least 1"),
+        ({"eta": 0.99}, r"'eta' parameter of OrthogonalPhi must be .*\[1"),
         ({"eta": np.inf}, "eta"),
     ],
     ids=["negative", "nan", "paper", "eta", "infinite"],
 )
 def test_parameters_outside_their_range_are_refused(options, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(ValueError, match=message):
         make_context(OrthogonalPhi(**options))
 
 

@@ -9,7 +9,6 @@ from orthogonal_support import multiplier_reference, update_reference
 from scipy import sparse
 
 from topicfold.engine import make_engine
-from topicfold.exceptions import DataError
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.plsa import PLSA
 from topicfold.steps import OrthogonalPhi, ThetaStep
@@ -124,7 +123,7 @@ def test_papers_lambda_is_that_of_its_m_step(planted):
     [OrthogonalPhi(-1.0), OrthogonalPhi(eta=0.5), OrthogonalPhi(paper_lambda=np.inf)],
 )
 def test_bad_parameters_are_errors(step, planted):
-    with pytest.raises(DataError, match="OrthogonalPhi"):
+    with pytest.raises(ValueError, match="OrthogonalPhi"):
         PLSA(2, phi_step=step).fit(planted[0])
 
 

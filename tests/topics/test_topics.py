@@ -411,5 +411,5 @@ def test_an_array_that_is_no_matrix_and_no_documents():
 
 @pytest.mark.parametrize("n", [0, -3])
 def test_no_documents_are_asked_for(topics, n):
-    with pytest.raises(DataError, match="at least 1"):
+    with pytest.raises(DataError, match="1 or more"):
         topics.documents(0, n)

@@ -55,13 +55,7 @@ _BASELINES = (
 
 
 def candidates() -> tuple[ModelEntry, ...]:
-    """Return all candidates: plain words, other features, the models.
-
-    Examples
-    --------
-    >>> [candidate.shown for candidate in candidates()][:5]
-    ['tf-idf', 'PCA', 'NMF', 'LDA', 'GibbsLDA']
-    """
+    """Return all candidates: plain words, other features, the models."""
     return (*_BASELINES, *models())
 
 

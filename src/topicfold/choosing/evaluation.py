@@ -100,9 +100,8 @@ def ranks(values: NDArray[np.float64], *, higher: bool) -> NDArray[np.float64]:
 def linear_svm(
     c: float | str, y: NDArray[Any], costs: tuple[float, ...] = COSTS["topics"]
 ) -> Any:
-    """Return a linear SVM; ``c="cv"`` chooses its cost by cross-validation.
-
-    With fewer than three documents of a class there is nothing to choose on: C is 1.
+    """Return a linear SVM; ``c="cv"`` chooses its cost where classes have three
+    documents.
     """
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import LinearSVC

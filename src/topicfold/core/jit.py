@@ -92,9 +92,8 @@ def lean_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a scalar function that kernels call and LLVM inlines and vectorises.
-
-    Its arithmetic keeps the order it is written in: tricks with rounding survive.
+    """Compile a scalar function that LLVM inlines and vectorises; rounding tricks
+    survive.
     """
     return _compiled(
         function,

@@ -12,9 +12,8 @@ from topicfold.exceptions import MissingDependencyError
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for `package` that imports a name's home on first use.
-
-    `homes` has the ``"module:name"`` of every public name.
+    """Return a ``__getattr__`` for `package`; `homes` has ``"module:name"`` of every
+    name.
     """
 
     def find(name: str) -> Any:
@@ -44,14 +43,7 @@ def moved_names(old: str, new: str) -> Callable[[str], Any]:
 
 
 def optional(module: str, need: str, install: str, instead: str = "") -> Any:
-    """Return a module that only some users need, or say how to install it.
-
-    Examples
-    --------
-    >>> optional("no_such", "Magic needs wands", "wands", "or use your hands")
-    Traceback (most recent call last):
-    topicfold.exceptions.MissingDependencyError: Magic needs wands. Install it with ...
-    """
+    """Return a module that only some users need, or say how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

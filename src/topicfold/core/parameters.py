@@ -17,9 +17,39 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field
 from inspect import Parameter
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from topicfold.exceptions import DataWarning
+from sklearn.utils._param_validation import Interval
+
+from topicfold.exceptions import DataError, DataWarning
+
+# Ranges of parameters.
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+AT_LEAST_ONE = Interval(Real, 1, None, closed="left")
+SHARE = Interval(Real, 0, 1, closed="both")
+POSITIVE_SHARE = Interval(Real, 0, 1, closed="right")
+SHARE_BELOW_ONE = Interval(Real, 0, 1, closed="left")
+
+
+class _Whole(Interval):
+    """An interval of whole numbers; True and False are none of them."""
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+def whole(least: int, most: int | None = None) -> Interval:
+    """Return the constraint that a parameter is a whole number between two."""
+    return _Whole(Integral, least, most, closed="left" if most is None else "both")
+
+
+def whole_number(value: Any, name: str, least: int = 1) -> int:
+    """Return an argument of a function that must be a whole number, not too small."""
+    if not whole(least).is_satisfied_by(value):
+        raise DataError(f"{name}={value!r} must be a whole number, {least} or more.")
+    return int(value)
 
 
 class EarlierParameters:
@@ -115,18 +145,23 @@ class DeclaredParameters(EarlierParameters):
     of its constructor; it is given by keyword unless it is a ``field(kw_only=False)``.
     Names that begin or end with an underscore are no parameters. A sub-class inherits
     the parameters, without those it names in `_without`, their constraints, and their
-    entries in the docstring: it describes only what it adds or changes. So does a
-    method; what bases say of its parameters, or else `transform`, is added. A class
-    with an `__init__` of its own is left as it is, and so are its sub-classes.
+    entries in the docstring: it describes only what it adds or changes. Of parameters
+    that are those of a step or a side, the `_part`, constraints and descriptions are
+    taken from there. So does a method; what bases say of its parameters, or else
+    `transform`, is added. A class with an `__init__` of its own is left as it is, and
+    so are its sub-classes.
     """
 
     _without: ClassVar[tuple[str, ...]] = ()
+    _part: ClassVar[Any] = None
     _declared: ClassVar[Mapping[str, Parameter]] = {}
     _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012
 
     def __init_subclass__(cls, **options: Any) -> None:
         for table in ("_parameter_constraints", "_earlier_parameters"):
             merged: dict[str, Any] = {}
+            if table == "_parameter_constraints":
+                merged |= getattr(cls._part, table, {})
             for base in reversed(cls.__mro__):
                 merged |= vars(base).get(table, {})
             setattr(cls, table, merged)
@@ -140,6 +175,11 @@ class DeclaredParameters(EarlierParameters):
             if inspect.isfunction(method) and not name.startswith("_"):
                 _complete_method(cls, name, method)
         super().__init_subclass__(**options)
+
+    def _made_part(self) -> Any:
+        """Return the part with the values that its parameters have here."""
+        shared = [n for n in self._part._get_param_names() if n in vars(self)]
+        return self._part(**{name: getattr(self, name) for name in shared})
 
 
 def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
@@ -192,7 +232,7 @@ def _storing(cls: type, parameters: Mapping[str, Parameter]) -> Callable[..., No
     return __init__
 
 
-def _complete_docstring(cls: type, parameters: Mapping[str, Parameter]) -> None:
+def _complete_docstring(cls: Any, parameters: Mapping[str, Parameter]) -> None:
     """Add what bases say of parameters and attributes that the docstring leaves out."""
     if vars(cls).get("__doc__") is None:
         return  # none, or python -OO
@@ -204,6 +244,8 @@ def _complete_docstring(cls: type, parameters: Mapping[str, Parameter]) -> None:
     bases = [b.__doc__ or "" for b in cls.__mro__[1:] if hasattr(b, "_declared")]
     for title in ("Parameters", "Attributes"):
         own, inherited = _entries(cls.__doc__, title), dict[str, str]()
+        if title == "Parameters":  # what a part has learned is not in the whole
+            inherited |= _entries(getattr(cls._part, "__doc__", None) or "", title)
         for base in reversed(bases):
             inherited |= _entries(base, title)
         if title == "Parameters":

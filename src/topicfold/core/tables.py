@@ -17,13 +17,7 @@ class Html(str):
 
 
 def shown(value: Any) -> str:
-    """Return a value as a cell shows it: shares of one with three digits.
-
-    Examples
-    --------
-    >>> shown(0.12345), shown(None), shown(3)
-    ('0.123', '', '3')
-    """
+    """Return a value as a cell shows it: shares of one with three digits."""
     if value is None or value != value:
         return ""
     if isinstance(value, float):
@@ -37,14 +31,7 @@ def printable(text: str) -> str:
 
 
 def text_table(rows: Rows, *, width: int = 100) -> str:
-    """Return rows as lines; the last column is cut where a line ends.
-
-    Examples
-    --------
-    >>> print(text_table([{"topic": 0, "words": "sea fish"}]))
-    topic  words
-        0  sea fish
-    """
+    """Return rows as lines; the last column is cut where a line ends."""
     if not rows:
         return "(none)"
     names = list(rows[0])
@@ -64,13 +51,7 @@ def text_table(rows: Rows, *, width: int = 100) -> str:
 
 
 def html_table(rows: Rows, caption: str = "") -> str:
-    """Return rows as an HTML table without style of its own; all text is escaped.
-
-    Examples
-    --------
-    >>> html_table([{"n": 1, "word": "<b>"}]).count("&lt;b&gt;")
-    1
-    """
+    """Return rows as an HTML table without style of its own; all text is escaped."""
     names = list(rows[0]) if rows else []
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join(
@@ -81,15 +62,7 @@ def html_table(rows: Rows, caption: str = "") -> str:
 
 
 def markdown_table(rows: Rows) -> str:
-    """Return rows in Markdown.
-
-    Examples
-    --------
-    >>> print(markdown_table([{"topic": 0, "words": "sea fish"}]))
-    | topic | words |
-    |---|---|
-    | 0 | sea fish |
-    """
+    """Return rows in Markdown."""
     lines = [list(rows[0]), *(row.values() for row in rows)]
     head, *rest = [f"| {' | '.join(map(str, line))} |" for line in lines]
     return "\n".join([head, "|---" * len(rows[0]) + "|", *rest])
@@ -102,14 +75,7 @@ def _cell(value: Any) -> str:
 
 
 class Table(list[dict[str, Any]]):
-    """Rows that show themselves: as text when printed, as a table in a notebook.
-
-    Examples
-    --------
-    >>> Table([{"topic": 0, "words": "sea fish"}])
-    topic  words
-        0  sea fish
-    """
+    """Rows that show themselves: as text when printed, as a table in a notebook."""
 
     def __repr__(self) -> str:
         return text_table(self)

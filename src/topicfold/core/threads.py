@@ -54,9 +54,8 @@ def n_threads(n_jobs: int | None) -> int:
 def balanced_ranges(
     indptr: NDArray[np.integer], n_ranges: int
 ) -> list[tuple[int, int]]:
-    """Cut rows into at most `n_ranges` ranges (start, stop) with about equal work.
-
-    `indptr` has the cumulated work; the CSR row pointer balances by non-zeros.
+    """Cut rows into at most `n_ranges` ranges of about equal work; `indptr` has it
+    cumulated.
     """
     n_rows = len(indptr) - 1
     # A row costs something even when it is empty.

@@ -29,11 +29,6 @@ def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
     Dates are in ISO 8601, as in mails (RFC 5322), or such as 2001/05/03, 3 May 2001,
     May 3, 2001 and 03.05.2001; ``""`` is unknown and becomes NaN or NaT. Dates such as
     03/05/2001 are taken if only one order of day and month fits all of them.
-
-    Examples
-    --------
-    >>> parse_times(["3 May 2001", ""]).tolist()
-    [datetime.date(2001, 5, 3), None]
     """
     texts = [value.strip() for value in values or ()]
     if not any(texts):

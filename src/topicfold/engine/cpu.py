@@ -339,10 +339,7 @@ def document_layout(
     word_order: NDArray[np.integer] | None = None,
     threads: int = 1,
 ) -> DocumentLayout:
-    """Arrange a CSR matrix without explicit zeros or duplicates.
-
-    Blocks of one corpus are given one `word_order`; the default is X's own.
-    """
+    """Arrange a clean CSR matrix; blocks of one corpus are given one `word_order`."""
     n_terms = X.shape[1]
     index_dtype = np.int32 if max(X.nnz, n_terms) < 2**31 else np.int64
     if word_order is None:

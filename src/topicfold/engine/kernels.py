@@ -31,10 +31,7 @@ FLOOR = 1e-28
 
 @inline
 def ratios_and_gradient(a, weights, rows, counts, out_ratio, out_gradient):
-    """Write r_w = x_w / (a·b_w) and Σ_w r_w b_w for one document.
-
-    Equivalent to ``r = x / (b[rows] @ a); gradient = r @ b[rows]``.
-    """
+    """Write ``r = x / (b[rows] @ a)`` and ``r @ b[rows]`` of one document."""
     n_topics = a.shape[0]
     n_words = rows.shape[0]
     real = a.dtype.type
@@ -96,10 +93,7 @@ def weights_of_row(row, digamma, out_weights):
 
 @part
 def update_row(row, a, gradient, prior, tilt):
-    """Set row = a·gradient·tilt + prior (at least 0), return the change of its shares.
-
-    Without a tilt it is one.
-    """
+    """Set row = a·gradient·tilt + prior (≥ 0), return the change of its shares."""
     n_topics = row.shape[0]
     zero = row.dtype.type(0)
     old_sum = 0.0
@@ -191,10 +185,7 @@ def document_rows(
 
 @part
 def first_at_least(sorted_words, lo, hi, word):
-    """Return the first place of ``lo..hi`` whose word is `word` or a later one.
-
-    ``np.searchsorted`` compiles half a second.
-    """
+    """Return the first place of ``lo..hi`` whose word is `word` or a later one."""
     while lo < hi:
         middle = (lo + hi) // 2
         if sorted_words[middle] < word:
@@ -206,9 +197,8 @@ def first_at_least(sorted_words, lo, hi, word):
 
 @part
 def add_documents(begin, end, tile_document, cursor, ratio, tile_weights, total):
-    """Add the weights of a word's documents in one tile, each times its ratio.
-
-    Four at a time: `total` is then read and written a quarter as often.
+    """Add the weights of a word's documents in one tile, each times its ratio, in
+    fours.
     """
     n_topics = total.shape[0]
     q = begin
@@ -492,10 +482,7 @@ def add_words(a, weights, rows, counts, prior, tilt, shares, most, outputs):
 def collapsed_document_rows(
     start, stop, corpus, parameters, weights, prior, tilt, shares, most, outputs
 ):
-    """Document pass over rows ``start..stop``. See ``reference.document_pass``.
-
-    With 0 for `most` nothing is left out: the pass of the identity link.
-    """
+    """As `document_rows` for the collapsed link; with 0 for `most` all is kept."""
     indptr, indices, counts = corpus
     out_counts, out_own, out_ratio, out_loglik = outputs
     limit = 1.0 if most > 0 else np.inf

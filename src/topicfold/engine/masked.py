@@ -46,22 +46,12 @@ def pays(X: sparse.csr_matrix, allowed: sparse.csr_matrix) -> bool:
 
 
 class MaskedEngine(Engine):
-    """Expected counts of a corpus whose documents may use the topics in `allowed`.
+    """Expected counts of a corpus whose documents may use the topics in `allowed` (D,
+    K).
 
     Time and memory O(Σ_d nnz_d K_d) with K_d topics of document d: `pays` says whether
-    that is better than zeros. The same bits for any number of threads. The digamma
-    link is not known here.
-
-    Parameters
-    ----------
-    X : csr_matrix of shape (D, V)
-        Counts, without explicit zeros or duplicates.
-    n_topics : int
-        Number of topics K.
-    allowed : csr_matrix of shape (D, K)
-        Non-zero where a document may use a topic.
-    dtype, threads, word_order
-        As in `CpuEngine`.
+    that is better than zeros. The same bits for any number of threads. The digamma link
+    is not known here. Other arguments are as in `CpuEngine`.
     """
 
     packs_allowed = True

@@ -193,10 +193,7 @@ def masked_document_rows(
 
 @part
 def token_shares(a, b, own, prior, tilt, k, words, parts, groups, out_q):
-    """Write the weights of topic k for a document's words, their own shares left out.
-
-    Scale and floor have one row, or those of the words' groups.
-    """
+    """Write the weights of topic k for a document's words, own shares left out."""
     scale, floor = parts
     if groups is None:
         c, f = scale[0, k], floor[0, k]
@@ -254,10 +251,7 @@ def masked_collapsed_document_rows(
 
 @kernel
 def masked_word_rows(start, stop, listed, places, shares, pointer, out_counts):
-    """Add up the shares of topics ``start..stop``, document by document.
-
-    Those of topic k are listed from ``listed[k]`` on.
-    """
+    """Add up the shares of topics ``start..stop``, those of k from ``listed[k]`` on."""
     for k in range(start, stop):
         total = out_counts[pointer[k] : pointer[k + 1]]
         own, found = (

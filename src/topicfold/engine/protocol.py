@@ -202,10 +202,8 @@ class Engine(Protocol):
         shared: tuple[Any, ...] = (),
         out: Any = None,
     ) -> Any:
-        """Return packed documents with the plain rows that `function` returns.
-
-        See `RowFunction` for its arguments. There are one or two inputs; `out` may be
-        one of them.
+        """Return packed documents with the rows that `function` returns for one or two
+        inputs.
         """
         out = np.zeros_like(inputs[0]) if out is None else out
         for rows in ranges_of(self.n_documents):
@@ -286,15 +284,6 @@ def make_engine(
     With the topics that each document is `allowed` to use (D, K), if these are few, a
     matrix X in memory on the CPU gets the engine whose passes cost no more than these;
     in other places, parameters are to be zero elsewhere.
-
-    Examples
-    --------
-    >>> engine = make_engine(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), 2)
-    >>> B = engine.pack_topics(np.array([[0.9, 0.1], [0.2, 0.8]]))
-    >>> theta = engine.pack_documents(np.full((2, 2), 0.5))
-    >>> counts = engine.expected_counts(theta, B)
-    >>> counts.documents.sum(axis=1).round(4)
-    array([3., 3.], dtype=float32)
     """
     if device not in ("cpu", "cuda"):
         raise DeviceError(f"Unknown device {device!r}. Use device='cpu' or 'cuda'.")
@@ -325,13 +314,7 @@ def has_room(
     dtype: np.dtype | type = np.float32,
     device: str = "cpu",
 ) -> bool:
-    """Whether `make_engine` would hold all documents in one place on the device.
-
-    Examples
-    --------
-    >>> has_room(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), 2)
-    True
-    """
+    """Whether `make_engine` would hold all documents in one place on the device."""
     if device == "cpu":
         return True
     from topicfold.engine.cuda.place import fits_now
@@ -340,11 +323,7 @@ def has_room(
 
 
 def order_of_topics(topics: NDArray[np.floating]) -> NDArray[np.intp]:
-    """Return an order of words that depends on the topics alone, common ones first.
-
-    For inference: sums over a document's words then do not depend on the documents
-    that come with it.
-    """
+    """Return an order of words, common ones first, that no other document changes."""
     return np.argsort(-topics.sum(axis=0), kind="stable")
 
 
@@ -376,16 +355,7 @@ def ranges_of(n_rows: int) -> Iterator[slice]:
 
 
 def padded(rows: Array) -> Array | None:
-    """Return the contiguous array whose first columns `rows` are, if there is one.
-
-    Examples
-    --------
-    >>> packed = np.zeros((3, 8))
-    >>> padded(packed[:, :5]) is packed
-    True
-    >>> padded(packed[1:, :5]) is None
-    True
-    """
+    """Return the contiguous array whose first columns `rows` are, if there is one."""
     if rows.flags.c_contiguous:
         return rows
     base = rows.base

@@ -100,9 +100,8 @@ def left_to_right(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return log P(w_d | φ, α) of each document; minus infinity for unknown words.
-
-    See :func:`topicfold.metrics.left_to_right_log_likelihood`, which checks its input.
+    """Return log P(w_d | φ, α) as ``metrics.left_to_right_log_likelihood``, input
+    unchecked.
     """
     parts = FixedTopics.arrange(X, topics, alpha)
     lengths = np.diff(parts.doc_ptr)

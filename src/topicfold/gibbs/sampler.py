@@ -135,7 +135,8 @@ class CollapsedGibbs:
         if after <= 0 and self.learn_priors and self.n_sweeps % PRIORS_EVERY == 0:
             self._learn_priors()
         if after > 0 and (after - 1) % self.sample_every == 0:
-            self._keep_sample()
+            self._sums = self._added(self._sums)
+            self.n_samples += 1
         return objective
 
     def _sample(self, block: Block) -> None:
@@ -241,10 +242,6 @@ class CollapsedGibbs:
         self.eta = eta_from_histogram(histogram, self.totals, tokens.n_terms, self.eta)
         self.prior_updates.append(self.n_sweeps)
         self._new_priors()
-
-    def _keep_sample(self) -> None:
-        self._sums = self._added(self._sums)
-        self.n_samples += 1
 
     def _added(self, sums: tuple[Array, Array] | None) -> tuple[Array, Array]:
         """Add the state's N_wk (words by frequency) and N_dk to the sums."""

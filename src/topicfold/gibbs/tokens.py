@@ -19,9 +19,8 @@ MAX_TOKENS = 10**10
 
 
 def check_whole(X: Any, who: str, instead: str) -> None:
-    """Refuse too many tokens, and entries that are not whole.
-
-    `instead` says what takes other weights.
+    """Refuse too many tokens and entries that are not whole; `instead` takes other
+    weights.
     """
     n_tokens = float(X.data.sum(dtype=np.float64))
     if n_tokens > MAX_TOKENS:

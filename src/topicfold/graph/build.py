@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from topicfold.core.counts import bad_values, check_structure
 from topicfold.core.labels import class_numbers, encode_labels
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.parameters import DeclaredParameters, whole, whole_number
 from topicfold.exceptions import DataError
 from topicfold.graph.neighbors import (
     SIMILARITIES,
@@ -24,7 +23,6 @@ from topicfold.graph.neighbors import (
     Similarity,
     approximate_neighbors,
     check_choice,
-    check_count_parameter,
     check_counts,
     document_neighbors,
 )
@@ -126,7 +124,7 @@ def document_graph(
     [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     """
     caller = "document_graph"
-    n_neighbors = check_count_parameter(n_neighbors, "n_neighbors", caller)
+    n_neighbors = whole_number(n_neighbors, "n_neighbors")
     check_choice(weights, ("binary", "similarity"), "weights", caller)
     cap = _check_label_options(labels, within_class, max_label_edges, approximate)
     index = NeighborIndex(X, similarity=similarity)
@@ -192,7 +190,7 @@ def _check_label_options(
             "max_label_edges has an effect only with labels and within_class=False. "
             "Leave it out."
         )
-    return check_count_parameter(max_label_edges, "max_label_edges", "document_graph")
+    return whole_number(max_label_edges, "max_label_edges")
 
 
 def _directed(
@@ -281,7 +279,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
 
     _unsaved_parameters = ("metric",)  # a callable has no place in a file
     _parameter_constraints = {  # noqa: RUF012
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [whole(1)],
         "metric": [StrOptions(set(SIMILARITIES)), callable],
         "edge_weights": [StrOptions({"binary", "similarity"})],
         "sublinear_tf": ["boolean"],

@@ -64,9 +64,8 @@ class InvertedLists:
         exclude_self: bool,
         threads: int,
     ) -> Lists:
-        """Return documents (-1: none) and scores (0) of the best rows, best first.
-
-        `queries` None means the rows of the index.
+        """Return documents (-1: none) and scores (0) of the best rows; None: the
+        index's own.
         """
         n_queries = self.n_documents if queries is None else queries.shape[0]
         out = count, documents, scores = _empty_lists(n_queries, n_best)

@@ -15,7 +15,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from topicfold.core.counts import check_counts as counts_of
+from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads, run_ranges
 from topicfold.exceptions import DataError, MissingDependencyError
 from topicfold.graph.inverted_lists import InvertedLists
@@ -35,10 +35,7 @@ KL_FLOOR = 1e-4  # probability, under a neighbour, of a word that it lacks
 
 @dataclass(frozen=True)
 class Weighting:
-    """Term weights of one of the named similarities, fitted on the index documents.
-
-    `idf` holds smooth inverse document frequencies; None for ``kl``.
-    """
+    """Term weights of a named similarity; `idf` are smooth, and None for ``kl``."""
 
     similarity: str
     idf: NDArray[np.float64] | None
@@ -83,9 +80,8 @@ class Weighting:
     def similarities(
         self, queries: sp.csr_array, scores: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Turn scores of queries (rows) into similarities; 0 stays 0.
-
-        ``kl`` gives ``exp(-KL)``, between 0 and 1.
+        """Turn scores of queries (rows) into similarities, ``exp(-KL)`` for ``kl``; 0
+        stays 0.
         """
         if self.similarity != "kl":
             return scores
@@ -254,7 +250,7 @@ class NeighborIndex:
                 f"X has {counts.shape[0]} documents but the index has "
                 f"{self.n_documents}. exclude_self=True needs the matrix of the index."
             )
-        n_best = check_count_parameter(n_neighbors, "n_neighbors", "query")
+        n_best = whole_number(n_neighbors, "n_neighbors")
         n_best = min(n_best, self.n_documents - bool(exclude_self))
         return self._search(counts, self.counts_, n_best, exclude_self, n_jobs)
 
@@ -282,7 +278,7 @@ class NeighborIndex:
             As `query` with ``exclude_self=True``: a row for each of `documents`, with
             numbers and term weights of the whole index.
         """
-        n_best = check_count_parameter(n_neighbors, "n_neighbors", "query_among")
+        n_best = whole_number(n_neighbors, "n_neighbors")
         if documents is None:
             documents, counts = np.arange(self.n_documents), self.counts_
         else:
@@ -385,7 +381,7 @@ def document_neighbors(
     >>> document_neighbors(index, 1, np.array([0, 1, 0]))[0].ravel().tolist()
     [2, -1, 0]
     """
-    n_best = check_count_parameter(n_neighbors, "n_neighbors", "document_neighbors")
+    n_best = whole_number(n_neighbors, "n_neighbors")
     n_best = min(n_best, index.n_documents - 1)
     if labels is None or (labels < 0).all():
         return index.query_among(None, n_neighbors, n_jobs=n_jobs)
@@ -499,16 +495,6 @@ def check_counts(X: Any, name: str) -> sp.csr_array:
             f"{name} has no documents. Give a matrix with at least one row."
         )
     return sp.csr_array(counts)
-
-
-def check_count_parameter(value: Any, name: str, caller: str) -> int:
-    """Return a parameter that must be a positive integer."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise DataError(
-            f"The {name!r} parameter of {caller} must be an int in the range "
-            f"[1, inf). Got {value!r} instead."
-        )
-    return int(value)
 
 
 def check_choice(value: Any, choices: tuple[str, ...], name: str, caller: str) -> None:

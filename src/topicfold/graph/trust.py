@@ -34,25 +34,8 @@ BLOCK = 2**22  # numbers that are spread at once
 
 
 def graph_trust(X: Any, graph: Any, codes: NDArray[np.int64] | None = None) -> float:
-    """Return how far a graph of documents can be trusted, from 0.05 to 1.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_documents, n_terms)
-        Counts or other non-negative weights.
-    graph : sparse matrix of shape (n_documents, n_documents)
-        Symmetric, weights of the edges.
-    codes : ndarray of int or None, default=None
-        Class numbers, -1 where unknown.
-
-    Examples
-    --------
-    >>> X = np.repeat(np.eye(4), 3, axis=0)
-    >>> near = np.kron(np.eye(4), 1 - np.eye(3))
-    >>> round(graph_trust(X, near), 2)
-    0.75
-    >>> graph_trust(X, np.roll(near, 3, axis=1))
-    0.05
+    """Return how far a symmetric graph can be trusted, 0.05 to 1; `codes` -1 are
+    unknown.
     """
     rows = _weighted_words(check_counts(X, "X"))
     graph = sp.csr_array(graph)

@@ -51,12 +51,6 @@ def fold_in(
     `topics` (K, V) are weights: φ, or ``exp E[log φ]`` with the digamma link; `prior`
     the pseudo-counts added to each document's expected counts. For `device` and
     `n_jobs` see :func:`topicfold.engine.make_engine`.
-
-    Examples
-    --------
-    >>> topics = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
-    >>> fold_in(sparse.csr_matrix([[3.0, 3.0, 0.0]]), topics).round(2)
-    array([[1., 0.]], dtype=float32)
     """
     n_topics = len(topics)
     if isinstance(X, BlockCorpus):
@@ -182,27 +176,20 @@ def document_completion(
     background: NDArray[np.floating] | None = None,
     random_state: int = 0,
     infer: Callable[[sparse.csr_matrix], NDArray[np.floating]] | None = None,
-    **fold_in_options: Any,
 ) -> float:
     """Fold in one half of each document's tokens, score the other half.
 
     One hundredth of a word's probability comes from `background` (the mean topic
-    when not given), so that a word no topic knows does not make it infinite.
-
-    `infer` returns the mixtures of documents; without it they are folded in with
-    `fold_in_options`, in which ``topic_weights`` replaces `topics` (for models whose
-    inference uses other weights). 1 is perfect, the number of words is uniform
-    guessing.
+    when not given), so that a word no topic knows does not make it infinite. `infer`
+    returns the mixtures of documents; plain `fold_in` does without it. 1 is perfect,
+    the number of words is uniform guessing.
     """
     # The package of corpora is large, and only this function needs it.
     from topicfold.corpus.splits import complete_split
 
     observed, held_out = complete_split(sparse.csr_matrix(X), random_state=random_state)
-    if infer is not None:
-        theta = infer(sparse.csr_matrix(observed))
-    else:
-        weights = fold_in_options.pop("topic_weights", topics)
-        theta = fold_in(observed, weights, **fold_in_options)
+    observed = sparse.csr_matrix(observed)
+    theta = fold_in(observed, topics) if infer is None else infer(observed)
     if background is None:
         background = topics.mean(axis=0, dtype=np.float64)
     # A little of the uniform distribution, for words the background lacks too.

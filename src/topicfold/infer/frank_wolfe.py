@@ -316,9 +316,8 @@ def climb(
     top, block, scores, work, lists, ways, weights, promoting, pairwise, max_iter,
     tol, out_theta, out_info,
 ):  # fmt: skip
-    """Climb from vertex `top` until the relative improvement is below `tol`.
-
-    `lists` (K + 1,) holds the topics in use, `ways` (2, K + 1) how their shares move.
+    """Climb from vertex `top` until the improvement is below `tol`; `lists` are topics
+    in use.
     """
     n_words = len(block)
     # A slice of a row is known to be contiguous, a row of a slice is not.
@@ -365,9 +364,8 @@ def climb(
 def best_move(
     top, bad, block, work, lists, n_active, ways, weights, promoting, out_theta
 ):
-    """Move x and θ towards vertex `top`, or from topic `bad` to it if that wins more.
-
-    Returns what was won and the new number of topics in use.
+    """Move x and θ to `top`, from all or from `bad`; return the gain and the topics in
+    use.
     """
     n_words = len(block)
     u, x, delta = work[0][:n_words], work[1][:n_words], work[2][:n_words]

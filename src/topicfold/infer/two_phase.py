@@ -135,9 +135,8 @@ def _merge(
 def smoothed_documents(
     X: Any, neighbors: NDArray[np.int64], own_weight: float, start: int, stop: int
 ) -> sparse.csr_array:
-    """Return ``u_d = λ x̂_d + (1 − λ) mean_{d' in N_d} x̂_d'`` for a range of rows.
-
-    A document without neighbours is its own neighbourhood: ``u_d = x̂_d``.
+    """Return ``u_d = λ x̂_d + (1 − λ) mean_{d' in N_d} x̂_d'``, x̂_d where there are no
+    d'.
     """
     lists = neighbors[start:stop]
     known = lists >= 0

@@ -64,12 +64,6 @@ def truncated_svd(
     accuracy of the vectors (that of the values is its square), `max_iter` the most
     restarts of ARPACK, which takes over where PROPACK gives up. The computation is in
     float64, and has the same bits for any number of threads.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
-    >>> truncated_svd(X, 5).values
-    array([4., 3.])
     """
     rng = np.random.RandomState(0) if random_state is None else random_state
     rows, columns = SparseRows(X, threads), SparseRows(X.T.tocsr(), threads)
@@ -246,10 +240,7 @@ def tall_product(left: Doubles, right: Doubles, threads: int) -> Doubles:
 
 
 class RowUpdate(NamedTuple):
-    """The decomposition with new rows.
-
-    The left vectors of the old rows are ``U @ old_left``, those of the new `new_left`.
-    """
+    """The decomposition with new rows; old left vectors are ``U @ old_left``."""
 
     values: Doubles
     right: Doubles
@@ -277,12 +268,6 @@ def add_rows(
     U is not needed, so memory does not depend on how many rows there were. Zha and
     Simon decompose the dense residual ``N - P Vᵀ``; here N stays sparse. A column keeps
     the sign of the old one that it is nearest to. `LSI` says how large the error is.
-
-    Examples
-    --------
-    >>> X = sparse.csr_matrix([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 5.0]])
-    >>> add_rows(np.array([3.0]), np.eye(3)[:, :1], X[1:], rank=2).values
-    array([5., 4.])
     """
     by_row = SparseRows(rows, threads)
     by_term = SparseRows(rows.T.tocsr(), threads)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,12 +45,6 @@ def checked_rows(values: ArrayLike, name: str) -> NDArray[np.floating]:
             f" Divide each row by its sum."
         )
     return array
-
-
-def check_at_least(value: Any, name: str, least: int = 1) -> None:
-    """Refuse what is not a whole number, or is too small."""
-    if not isinstance(value, int | np.integer) or value < least:
-        raise DataError(f"{name}={value!r} must be an integer, {least} or more.")
 
 
 def check_vocabulary(vocabulary: Sequence[str], n_terms: int) -> None:

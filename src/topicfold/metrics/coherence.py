@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from topicfold.core.counts import check_counts
+from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import check_at_least, check_vocabulary, checked_array
+from topicfold.metrics._checks import check_vocabulary, checked_array
 from topicfold.metrics.words import top_columns
 
 # Keeps the logarithm of pairs that never occur together finite (Röder et al.).
@@ -199,7 +200,7 @@ def window_cooccurrence(
     shorter one is a window by itself, an empty one has none. Time and memory are
     O(occurrences of `words`), but for the product of the words in one window.
     """
-    check_at_least(window, "window")
+    whole_number(window, "window")
     code = {word: number for number, word in enumerate(words)}
     if len(code) != len(words):
         raise DataError("words has repetitions. Give each word once.")

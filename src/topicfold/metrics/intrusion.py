@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import check_at_least
 
 if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
@@ -107,7 +107,7 @@ def word_intrusion(
     >>> sorted(item.choices), item.choices[item.answer]
     (['fish', 'fox', 'wolf'], 'fish')
     """
-    check_at_least(n_words, "n_words")
+    whole_number(n_words, "n_words")
     rng = check_random_state(random_state)
     best = data.top_term_ids(n_words)
     items: list[IntrusionItem] = []
@@ -167,7 +167,7 @@ def topic_intrusion(
     >>> sorted(item.choices), item.choices[item.answer]
     (['animals', 'both', 'colours'], 'animals')
     """
-    check_at_least(n_topics, "n_topics")
+    whole_number(n_topics, "n_topics")
     if data.doc_topics is None or not data.n_documents:
         raise DataError(
             "topic intrusion needs the mixtures of documents (doc_topics). Give them, "

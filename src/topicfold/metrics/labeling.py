@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import check_at_least
 
 if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
@@ -82,8 +82,8 @@ def topic_labels(
         )
     if isinstance(documents, str) or not len(documents):
         raise DataError("texts must be a list with at least one document.")
-    check_at_least(n_labels, "n_labels")
-    check_at_least(min_count, "min_count")
+    whole_number(n_labels, "n_labels")
+    whole_number(min_count, "min_count")
     if discrimination < 0:
         raise DataError(f"discrimination={discrimination} must be 0 or more.")
     code = {word: column for column, word in enumerate(data.vocabulary)}

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topicfold.core.counts import check_counts
+from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import check_at_least, checked_array, checked_rows
+from topicfold.metrics._checks import checked_array, checked_rows
 
 # Numbers gathered at once: 32 MB of float64.
 _BLOCK = 1 << 22
@@ -191,8 +192,8 @@ def left_to_right_log_likelihood(
         )
     if not np.isfinite(alpha).all() or (alpha <= 0).any():
         raise DataError("doc_topic_prior must be finite and positive everywhere.")
-    check_at_least(n_particles, "n_particles")
-    check_at_least(n_sweeps, "n_sweeps")
+    whole_number(n_particles, "n_particles")
+    whole_number(n_sweeps, "n_sweeps")
     return left_to_right(
         counts,
         phi,

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import check_at_least, check_vocabulary, checked_array
+from topicfold.metrics._checks import check_vocabulary, checked_array
 
 
 def top_words(
@@ -39,7 +40,7 @@ def top_words(
     """
     weights = checked_array(topics, "topics")
     check_vocabulary(vocabulary, weights.shape[1])
-    check_at_least(n_words, "n_words")
+    whole_number(n_words, "n_words")
     columns = top_columns(weights, min(n_words, weights.shape[1]))
     return [[vocabulary[column] for column in topic] for topic in columns]
 
@@ -149,7 +150,7 @@ def top_columns(
     weights: NDArray[np.floating], n_words: int, *, least: int = 1
 ) -> list[NDArray[np.int64]]:
     """Return the columns of the top words of every topic, best first."""
-    check_at_least(n_words, "n_words", least)
+    whole_number(n_words, "n_words", least)
     n_terms = weights.shape[1]
     if n_words > n_terms:
         raise DataError(

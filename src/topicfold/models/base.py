@@ -38,7 +38,12 @@ from topicfold.core.counts import (
     row_sums,
     simplex_problems,
 )
-from topicfold.core.parameters import DeclaredParameters, level_of_caller
+from topicfold.core.parameters import (
+    NOT_NEGATIVE,
+    DeclaredParameters,
+    level_of_caller,
+    whole,
+)
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -68,18 +73,6 @@ PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
 _BLOCK_FILES = (".npz", ".safetensors")
 # Lines that started a search over many fits, and were told of empty documents.
 _SEARCHES: set[tuple[str, int]] = set()
-
-
-class _Whole(Interval):
-    """An interval of whole numbers; True and False are none of them."""
-
-    def is_satisfied_by(self, value: Any) -> bool:
-        return not isinstance(value, bool) and super().is_satisfied_by(value)
-
-
-def whole(least: int, most: int | None = None) -> Interval:
-    """Return the constraint that a parameter is a whole number between two."""
-    return _Whole(Integral, least, most, closed="left" if most is None else "both")
 
 
 def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
@@ -454,8 +447,8 @@ class LearnedModel(TopicModel):
         "n_components": [whole(1)],
         "init": [StrOptions({"documents", "neighbors", "random", "svd"}), "array-like"],
         "max_iter": [whole(1)],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "doc_tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [NOT_NEGATIVE],
+        "doc_tol": [NOT_NEGATIVE],
         "max_doc_updates": [whole(1, MAX_UPDATES)],
         "random_state": ["random_state"],
         "device": [StrOptions({"cpu", "cuda"})],
@@ -544,7 +537,7 @@ class StreamedModel(LearnedModel):
 
     _parameter_constraints = {  # noqa: RUF012
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
-        "learning_offset": [Interval(Real, 0, None, closed="left")],
+        "learning_offset": [NOT_NEGATIVE],
         "total_documents": [whole(1), None],
     }
     learning_decay: float = 0.7

@@ -129,10 +129,7 @@ def explanation(
 
 
 def word_shares(counts: Array, topics: Array, theta: Array) -> Array:
-    """Return how each topic's occurrences in a document are spread over its words.
-
-    ``X_dw p(k|d,w)``, rows (topics) summing to 1; `topics` has the document's words.
-    """
+    """Return ``X_dw p(k|d,w)`` of a document's words, rows (topics) summing to one."""
     joint = theta[:, None] * topics
     chance = np.maximum(joint.sum(axis=0), 1e-300)
     expected = counts * joint / chance

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.models.base import whole
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.sides.base import Side, SideContext
@@ -51,18 +48,6 @@ class FeatureLDA(SidedLDA):
 
     Parameters
     ----------
-    variance : float, default=0.5
-        σ², the variance of the Gaussian prior of the effects λ: smaller, weaker
-        effects.
-    n_knots : int or None, default=None
-        Knots of a cubic spline for each number with more values than that; None lets
-        log α change with a number in a straight line.
-    min_documents : int, default=2
-        Categories of fewer documents have no effect of their own.
-    concentration : float, "learned" or None, default=None
-        Mean of Σ_k α_dk. None is ``n_components * doc_topic_prior``; ``"learned"``
-        leaves it to the likelihood of the counts, as the paper does. That makes new
-        documents less likely: expected counts are smoother than real ones.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
         α before features are looked at. None is ``2 / n_components``, at most 0.2.
 
@@ -99,16 +84,7 @@ class FeatureLDA(SidedLDA):
 
     _without = (*SidedLDA._without, "learn_priors")
     learn_priors = None
-    _parameter_constraints = {  # noqa: RUF012
-        "variance": [Interval(Real, 0, None, closed="neither")],
-        "n_knots": [whole(3), None],
-        "min_documents": [whole(1)],
-        "concentration": [
-            Interval(Real, 0, None, closed="neither"),
-            StrOptions({"learned"}),
-            None,
-        ],
-    }
+    _part = Features
     variance: float = 0.5
     n_knots: int | None = None
     min_documents: int = 2
@@ -184,11 +160,7 @@ class FeatureLDA(SidedLDA):
     effect_names_ = of_side(Features, "feature_names_", "Names of rows of `effects_`.")
 
     def _own_sides(self) -> Sequence[Side]:
-        return (
-            Features(
-                self.variance, self.n_knots, self.min_documents, self.concentration
-            ),
-        )
+        return (self._made_part(),)
 
 
 def _n_rows(features: Any) -> int:

@@ -8,11 +8,12 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
+from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
-from topicfold.models.base import PRIOR, whole
+from topicfold.models.base import PRIOR
 from topicfold.models.lda import DirichletTopics, checked_doc_topic_prior
 
 # Sweeps over a new document; far more than its mixture needs to settle.

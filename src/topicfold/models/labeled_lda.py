@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.models.base import already_warned, whole
+from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
 from topicfold.sides.base import Side
 from topicfold.sides.labels import MOST_CALIBRATED, MOST_PAIRS, Labels
@@ -29,10 +29,6 @@ class LabeledLDA(SidedLDA):
 
     Parameters
     ----------
-    n_background : int, default=1
-        Topics that every document may use: the words that no label explains.
-    topics_per_label : int, default=1
-        Topics of each label.
     doc_topic_prior : float, array of shape (n_topics,) or None, default=None
         α of a document that may use all topics. None is ``2 / n_topics``, at most 0.2.
         The topics that a document may use share the sum.
@@ -71,10 +67,7 @@ class LabeledLDA(SidedLDA):
 
     _without = (*SidedLDA._without, "learn_priors", "n_components")
     learn_priors = None
-    _parameter_constraints = {  # noqa: RUF012
-        "n_background": [whole(0)],
-        "topics_per_label": [whole(1)],
-    }
+    _part = Labels
     n_background: int = field(default=1, kw_only=False)
     topics_per_label: int = 1
 
@@ -142,7 +135,7 @@ class LabeledLDA(SidedLDA):
         return tags
 
     def _own_sides(self) -> Sequence[Side]:
-        return (Labels(self.topics_per_label, self.n_background),)
+        return (self._made_part(),)
 
     def _init(self, default: str) -> Any:
         # Labels make topics different: no need to look for documents that are.

@@ -6,7 +6,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import field
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import OuterSum
-from topicfold.core.parameters import level_of_caller, warn_caller
+from topicfold.core.parameters import NOT_NEGATIVE, level_of_caller, warn_caller, whole
 from topicfold.core.typing import Array
 from topicfold.engine import Link, make_engine
 from topicfold.exceptions import DataError, UnsettledWarning
@@ -33,7 +32,6 @@ from topicfold.models.base import (
     PRIOR,
     LearnedModel,
     StreamedModel,
-    whole,
 )
 from topicfold.models.sided import SidedModel
 from topicfold.sides.places import check_place
@@ -211,7 +209,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
             "array-like",
             None,
         ],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "tol": [NOT_NEGATIVE, None],
         "doc_updates": [whole(0, MAX_UPDATES)],
         "batch_size": [whole(1), None],
     }

@@ -14,15 +14,7 @@ from topicfold.exceptions import ModelFileError
 
 
 class LinearRule(BaseEstimator):
-    """The decision of a fitted linear classifier, in a form that can be saved.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> svm = LinearSVC().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
-    >>> LinearRule.of(svm).predict([[-1.0], [3.0]])
-    array(['a', 'b'], dtype='<U1')
-    """
+    """The decision of a fitted linear classifier, in a form that can be saved."""
 
     @classmethod
     def of(cls, classifier: Any) -> Self:

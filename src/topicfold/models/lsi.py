@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import check_counts as counts_of
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.parameters import DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError, EmptyDocumentWarning
@@ -127,10 +127,10 @@ class LSI(
     _unsaved_parameters = ("random_state",)
 
     _parameter_constraints = {  # noqa: RUF012
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [whole(1)],
         "weighting": [StrOptions(set(WEIGHTINGS))],
         "tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [whole(1)],
         "keep_documents": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],

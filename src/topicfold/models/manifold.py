@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,16 +11,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.labels import encode_labels
+from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE, whole
 from topicfold.core.typing import Array
 from topicfold.graph.build import NeighborGraph
 from topicfold.graph.trust import graph_trust
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import MAX_UPDATES, STREAM, not_streamed, whole
+from topicfold.models.base import MAX_UPDATES, STREAM, not_streamed
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import DirichletPhi, PhiStep, ThetaStep
 from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
@@ -190,13 +189,13 @@ class GraphPLSA(PLSA):
             setattr(self, f"{name}_", float(getattr(self, name)))
         return self.graph_
 
-    def _strength(self) -> float:
-        """Return the adapted parameter: what was given, or found in `fit`."""
-        name = self._adapted
-        given = getattr(self, name)
-        if given is None:
-            given = getattr(self, f"{name}_", self._full_strength)
-        return float(given)
+    def _theta_step(self) -> ThetaStep:
+        """Return the step; the parameter that adapts was given, or found in `fit`."""
+        step: ThetaStep = self._made_part()
+        if getattr(self, self._adapted) is None:
+            found = getattr(self, f"{self._adapted}_", self._full_strength)
+            step.set_params(**{self._adapted: found})
+        return step
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
         """Share of a new document's mixture that its neighbours decide."""
@@ -219,8 +218,6 @@ class LaplacianPLSA(GraphPLSA):
     paper_lambda : float or None, default=None
         The λ above instead of `weight`. Cai et al. have no half in front of the sum:
         their λ (1000) is half of it.
-    step : float, default=0.4
-        The paper's γ (0.1 there): share of the neighbours' mean in one smoothing.
 
     Attributes
     ----------
@@ -252,23 +249,14 @@ class LaplacianPLSA(GraphPLSA):
     }
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _parameter_constraints = {  # noqa: RUF012
-        "weight": [Interval(Real, 0, None, closed="left"), None],
-        "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
-        "step": [Interval(Real, 0, 1, closed="right")],
+        "weight": [NOT_NEGATIVE, None],
         "max_smoothings": [whole(1, MAX_UPDATES)],
     }
+    _part = LaplacianTheta
     _full_strength = 10.0
     weight: float | None = None
     paper_lambda: float | None = None
     step: float = 0.4
-
-    def _theta_step(self) -> ThetaStep:
-        return LaplacianTheta(
-            self._strength(),
-            paper_lambda=self.paper_lambda,
-            step=self.step,
-            max_smoothings=self.max_smoothings,
-        )
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         state = algorithm.theta_context.state
@@ -291,8 +279,6 @@ class LocallyConsistentPLSA(GraphPLSA):
         Strength of the smoothing, free of scale: nats per token for a divergence of
         one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``. None is how far
         the graph can be trusted (:mod:`topicfold.graph.trust`), at most 1.
-    paper_lambda : float or None, default=None
-        The paper's λ instead of `weight`.
 
     Attributes
     ----------
@@ -317,17 +303,11 @@ class LocallyConsistentPLSA(GraphPLSA):
     """
 
     _needed_state = ("n_features_in_", "doc_topics_", "strength_")
-    _parameter_constraints = {  # noqa: RUF012
-        "weight": [Interval(Real, 0, None, closed="left"), None],
-        "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
-    }
+    _parameter_constraints = {"weight": [NOT_NEGATIVE, None]}  # noqa: RUF012
+    _part = LocallyConsistentTheta
     _full_strength = 1.0
     weight: float | None = None
     paper_lambda: float | None = None
-
-    def _theta_step(self) -> ThetaStep:
-        weight = self._strength()
-        return LocallyConsistentTheta(weight, paper_lambda=self.paper_lambda)
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         self.strength_ = float(algorithm.theta_context.state.strength)
@@ -384,15 +364,11 @@ class DiscriminativePLSA(GraphPLSA):
     """
 
     _needed_state = ("n_features_in_", "doc_topics_", "pull_", "n_sweeps_")
-    _parameter_constraints = {  # noqa: RUF012
-        "step": [Interval(Real, 0, 1, closed="right"), None],
-    }
+    _parameter_constraints = {"step": [POSITIVE_SHARE, None]}  # noqa: RUF012
+    _part = ParetoTheta
     _adapted = "step"
     _full_strength = 0.3
     step: float | None = None
-
-    def _theta_step(self) -> ThetaStep:
-        return ParetoTheta(step=self._strength())
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         state = algorithm.theta_context.state

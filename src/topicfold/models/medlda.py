@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -11,16 +10,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.infer.class_words import class_word_weights
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
-from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel, whole
+from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel
 from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
@@ -122,9 +122,9 @@ class MedLDA(ClassifierMixin, LearnedModel):
         "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
     }
     _parameter_constraints = {  # noqa: RUF012
-        "cost": [Interval(Real, 0, None, closed="neither")],
-        "loss": [Interval(Real, 0, None, closed="neither")],
-        "max_pull": [Interval(Real, 0, None, closed="neither"), None],
+        "cost": [POSITIVE],
+        "loss": [POSITIVE],
+        "max_pull": [POSITIVE, None],
         "word_weights": [StrOptions({"classes"}), None],
         "doc_topic_prior": [PRIOR],
         "topic_word_prior": [PRIOR],
@@ -148,8 +148,6 @@ class MedLDA(ClassifierMixin, LearnedModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
         y : array-like of shape (n_documents,)
             One label per document.
         """
@@ -192,11 +190,6 @@ class MedLDA(ClassifierMixin, LearnedModel):
     def decision_function(self, X: Any) -> Array:
         """Return ``w_y·z̄`` of every class, or the second less the first of two.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-
         Returns
         -------
         ndarray of shape (n_documents, n_classes), or (n_documents,) for two classes
@@ -218,13 +211,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
         return assignments.astype(X.dtype)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each document.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        """
+        """Return the class of each document."""
         values = self.decision_function(X)
         best = values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)
         labels: NDArray[Any] = self.classes_[best]

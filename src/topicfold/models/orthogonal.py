@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
-from sklearn.utils._param_validation import Interval
-
 from topicfold.learn.plsa import PlsaEM
 from topicfold.models.base import STREAM, not_streamed
 from topicfold.models.plsa import PLSA
@@ -22,15 +18,6 @@ class OrthogonalPLSA(PLSA):
 
     Parameters
     ----------
-    weight : float, default=1.0
-        Strength, free of scale: nats a token for topics that overlap as if each were
-        the corpus, ``λ = weight · tokens / (K (K − 1) Σ_w p_w²)``. Useful from 0.1
-        to 10.
-    paper_lambda : float or None, default=None
-        The λ of the paper's M-step instead of `weight`: twice the λ above, since the
-        paper drops the 2 of the derivative.
-    eta : float, default=1.0
-        Dirichlet concentration of the topics; 1 is none, as in the paper.
     theta_step : ThetaStep or None, default=None
         How expected counts become mixtures; None is plain PLSA. Graph models with
         orthogonal topics: ``LaplacianPLSA(phi_step=OrthogonalPhi())``, or here
@@ -58,17 +45,14 @@ class OrthogonalPLSA(PLSA):
     sides = None
     _without = ("phi_step", "sides", *STREAM)
     partial_fit = not_streamed("its topics need the counts of the whole corpus")
-    _parameter_constraints = {  # noqa: RUF012
-        "weight": [Interval(Real, 0, None, closed="left")],
-        "paper_lambda": [Interval(Real, 0, None, closed="left"), None],
-        "eta": [Interval(Real, 1, None, closed="left")],
-    }
+    _part = OrthogonalPhi
     weight: float = 1.0
     paper_lambda: float | None = None
     eta: float = 1.0
 
     def _phi_step(self) -> PhiStep:
-        return OrthogonalPhi(self.weight, paper_lambda=self.paper_lambda, eta=self.eta)
+        step: PhiStep = self._made_part()
+        return step
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         pairs = max(self.n_components * (self.n_components - 1), 1)

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
+from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.exceptions import DataError
 from topicfold.models.lda import SidedLDA
@@ -38,8 +37,6 @@ class RelationalLDA(SidedLDA):
         documents are ranked by fits of 30 passes to the others: the smallest that
         none beats beyond doubt. This takes about as long as two more fits. 0 is LDA
         followed by a regression.
-    ridge : float, default=10.0
-        Penalty of the squares of the coefficients' differences from their mean.
 
     Attributes
     ----------
@@ -80,10 +77,7 @@ class RelationalLDA(SidedLDA):
     array([[0, 1]])
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "weight": [Interval(Real, 0, None, closed="left"), None],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-    }
+    _part = Links
     weight: float | None = None
     ridge: float = 10.0
 
@@ -102,7 +96,7 @@ class RelationalLDA(SidedLDA):
         return super().fit(X, y, links=links, **side_data)
 
     def _own_sides(self) -> list[Side]:
-        return [Links(weight=self.weight, ridge=self.ridge)]
+        return [self._made_part()]
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []
@@ -184,8 +178,7 @@ class RelationalLDA(SidedLDA):
             Of a link; 0 beside -1.
         """
         side = self._linked()
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise DataError(f"n={n} must be a whole number of suggestions from 1.")
+        whole_number(n, "n")
         theta = side.link_topics_ if X is None else self.transform(X)
         threads = n_threads(self.n_jobs)
         return side.suggest(theta, n, exclude_self=X is None, threads=threads)

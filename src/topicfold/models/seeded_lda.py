@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from topicfold.models.base import whole
+from topicfold.core.parameters import whole
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.sides.base import Side
@@ -18,20 +18,13 @@ class SeededLDA(SidedLDA):
 
     ``φ_k = (1 − π_k) φ̄_k + π_k φ̃_k``, φ̃_k over the topic's seed words alone
     (keyword-assisted topic models, keyATM). Topics without seeds stand beside those
-    with seeds. The objective need not rise all the way, as in LDA by CVB0.
+    with seeds, which come first; without any, it is LDA. The objective need not rise
+    all the way, as in LDA by CVB0.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of topics, those with seeds included. None is five more than those.
-    seeds : mapping of str to sequence of str or int, or None, default=None
-        Seed words of each topic, by its name; whole numbers are columns of X. They
-        come first among the topics. Without seeds it is LDA.
-    forbidden : mapping of str to sequence of str or int, or None, default=None
-        Words that a topic with seeds must not have, by its name.
-    vocabulary : sequence of str or None, default=None
-        Words of the columns of X, as of ``vectorizer.get_feature_names_out()``; None
-        takes the names of X's columns.
 
     Attributes
     ----------
@@ -65,12 +58,8 @@ class SeededLDA(SidedLDA):
     ['sea', 'sea', 'sky', 'sky']
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "n_components": [whole(1), None],
-        "seeds": [dict, None],
-        "forbidden": [dict, None],
-        "vocabulary": ["array-like", None],
-    }
+    _parameter_constraints = {"n_components": [whole(1), None]}  # noqa: RUF012
+    _part = Seeds
     n_components: int | None = field(default=None, kw_only=False)  # type: ignore[assignment]
     seeds: Mapping[str, Sequence[str | int]] | None = None
     forbidden: Mapping[str, Sequence[str | int]] | None = None
@@ -84,4 +73,4 @@ class SeededLDA(SidedLDA):
     )
 
     def _own_sides(self) -> Sequence[Side]:
-        return (Seeds(self.seeds, self.forbidden, self.vocabulary),)
+        return (self._made_part(),)

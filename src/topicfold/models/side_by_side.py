@@ -12,9 +12,10 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
-from topicfold.models.base import TopicModel, already_warned, check_counts, whole
+from topicfold.models.base import TopicModel, already_warned, check_counts
 from topicfold.models.manifold import GraphPLSA
 
 
@@ -76,7 +77,8 @@ class SideBySide(TopicModel):
                 "are one. Give a model that starts at random."
             )
         X = self._start_fit(X)
-        self._forget()
+        for name in ("_topics", "_theta"):
+            self.__dict__.pop(name, None)
         self.models_: list[Any] = []
         with already_warned(SpareTopicsWarning):  # features, not topics to be read
             for seed in self._seeds():
@@ -165,10 +167,6 @@ class SideBySide(TopicModel):
         ):
             raise ValueError("its starts do not fit together")
         super()._check_loaded()
-
-    def _forget(self) -> None:
-        for name in ("_topics", "_theta"):
-            self.__dict__.pop(name, None)
 
     @property
     def doc_lengths_(self) -> NDArray[np.float64]:  # type: ignore[override]

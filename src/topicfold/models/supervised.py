@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -71,17 +69,12 @@ class SupervisedLDA(SidedLDA):
 
     Parameters
     ----------
-    kind : {"real", "classes", "counts"}, default="real"
-        What a response is: any number (linear regression), a class (softmax), or a
-        whole number from 0 (Poisson regression).
     weight : float or None, default=None
         w, how many words a response is worth. None chooses among 0.1, 0.3, 1 and 3
         times the mean length of a document, by how well a fifth of the responses is
         predicted by fits of 30 passes to the others: the smallest that none beats
         beyond doubt. This takes about as long as two more fits. 0 is LDA followed by
         a regression; 1 is the original model.
-    ridge : float, default=0.1
-        Penalty of the squares of the coefficients that predict, around the mean.
 
     Attributes
     ----------
@@ -127,11 +120,7 @@ class SupervisedLDA(SidedLDA):
     array([1.4, 4.5])
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "kind": [StrOptions(set(get_args(Kind)))],
-        "weight": [Interval(Real, 0, None, closed="left"), None],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-    }
+    _part = Response
     kind: Kind = "real"
     weight: float | None = None
     ridge: float = 0.1
@@ -159,7 +148,7 @@ class SupervisedLDA(SidedLDA):
         return self
 
     def _own_sides(self) -> list[Side]:
-        return [Response(self.kind, weight=self.weight, ridge=self.ridge)]
+        return [self._made_part()]
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []
@@ -346,10 +335,7 @@ def choose_weight(
 
 
 def smallest_good(losses: dict[float, NDArray[np.float64]]) -> float:
-    """Return the smallest weight that the best one does not beat beyond doubt.
-
-    Beyond doubt is a mean difference of more than its standard error.
-    """
+    """Return the least weight that is within a standard error of the best."""
     best = min(losses, key=lambda weight: (losses[weight].mean(), weight))
     for weight in sorted(losses):
         worse = losses[weight] - losses[best]

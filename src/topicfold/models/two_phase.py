@@ -7,7 +7,7 @@ import copy
 import itertools
 from collections.abc import Iterator
 from dataclasses import field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import normalize_rows
 from topicfold.core.labels import class_members
+from topicfold.core.parameters import AT_LEAST_ONE, NOT_NEGATIVE, SHARE, whole
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError, SpareTopicsWarning
@@ -153,14 +154,14 @@ class TwoPhase(TopicModel):
 
     _takes_blocks = False  # `fit`; `transform` does where the base does
     _parameter_constraints = {  # noqa: RUF012
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "own_weight": [Interval(Real, 0, 1, closed="both")],
-        "promotion": [Interval(Real, 0, None, closed="left")],
-        "threshold": [Interval(Real, 1, None, closed="left")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [whole(1)],
+        "own_weight": [SHARE],
+        "promotion": [NOT_NEGATIVE],
+        "threshold": [AT_LEAST_ONE],
+        "n_rounds": [whole(1)],
         "word_weights": [StrOptions({"classes"}), None],
-        "regression_weight": [Interval(Real, 0, 1, closed="both")],
-        "neighbor_weight": [Interval(Real, 0, 1, closed="both")],
+        "regression_weight": [SHARE],
+        "neighbor_weight": [SHARE],
         "approximate": ["boolean"],
         "prefit": ["boolean"],
         "n_jobs": [None, Integral],
@@ -437,12 +438,6 @@ class TwoPhase(TopicModel):
         """Words of documents as the regression sees them; repeats count less."""
         return X if hasattr(self, "word_weights_") else X.log1p()
 
-    def _with_regression(self, theta: Array, X: sparse.csr_matrix) -> Array:
-        found = regressed_mixtures(
-            self._regressors(X), self.word_regression_, self.regression_mean_
-        )
-        return self._blend(theta, X, found)
-
     def _blend(self, theta: Array, X: sparse.csr_matrix, found: Array) -> Array:
         """Mix in the regression's mixtures; a document without words stays as it is."""
         share = np.where(np.diff(X.indptr) > 0, self.regression_weight, 0.0)[:, None]
@@ -487,11 +482,6 @@ class TwoPhase(TopicModel):
     def transform(self, X: Any) -> Array:
         """Return the topic mixtures of documents by the base's own inference.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-
         Returns
         -------
         ndarray of shape (n_documents, n_components)
@@ -508,7 +498,9 @@ class TwoPhase(TopicModel):
         if self._sees_neighbors():
             theta = self._with_neighbors(theta, X)
         if hasattr(self, "word_regression_"):
-            theta = self._with_regression(theta, X)
+            fit = self.word_regression_, self.regression_mean_
+            found = regressed_mixtures(self._regressors(X), *fit)
+            theta = self._blend(theta, X, found)
         return theta
 
     def _plain(self) -> bool:
@@ -544,13 +536,6 @@ class TwoPhase(TopicModel):
         """Return the held-out perplexity under the new topics (lower is better).
 
         With `word_weights` of the weighted words; never with neighbours or regression.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
-        random_state : int, default=0
-            Seed of the split into halves.
         """
         check_is_fitted(self, "base_")
         X = self._seen(check_counts(self, X, reset=False))
@@ -607,10 +592,7 @@ def deal_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
 def set_topics(
     base: Any, X: sparse.csr_matrix, theta: Any, *, n_jobs: int | None = None
 ) -> None:
-    """Give a fitted model the topics that mixtures θ* (sparse) of X imply.
-
-    Changes `components_`, and `topic_totals_` where the model has them, in place.
-    """
+    """Give a model the topics, and totals, that sparse mixtures θ* of X imply."""
     if isinstance(base, FSTM):
         old = np.ascontiguousarray(base.components_.T, dtype=X.dtype)
         base.components_ = np.ascontiguousarray(updated_topics(X, theta, old).T)

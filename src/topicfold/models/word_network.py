@@ -109,13 +109,6 @@ def word_network(X: Any) -> sparse.csr_matrix:
 
     The diagonal is empty but for words that are always alone: such a word is its own
     company, once per document.
-
-    Examples
-    --------
-    >>> word_network(np.array([[2.0, 1, 0], [1, 1, 0], [0, 0, 1]])).toarray()
-    array([[0., 2., 0.],
-           [2., 0., 0.],
-           [0., 0., 1.]])
     """
     has_word = sparse.csr_matrix(X).sign()
     n_pairs = int((has_word.getnnz(axis=1).astype(np.float64) ** 2).sum())

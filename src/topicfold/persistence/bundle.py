@@ -224,10 +224,7 @@ def checksum(data: Any, start: int = 0) -> int:
 
 
 def to_jsonable(value: Any, where: str = "meta", depth: int = 0) -> Any:
-    """Return `value` as None, bool, int, finite float, str, list and dict.
-
-    Tuples become lists and NumPy scalars Python's; `where` names the value in errors.
-    """
+    """Return `value` as JSON can hold it, tuples as lists; `where` is for errors."""
     if depth > MAX_DEPTH:
         raise ModelFileError(
             f"{where[:80]} is nested more than {MAX_DEPTH} levels deep (does it "

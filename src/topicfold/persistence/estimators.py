@@ -267,10 +267,7 @@ def read_estimator(
 
 
 class _Writer:
-    """Turns values into nodes; collects their arrays, strings and what is left out.
-
-    `key` names the arrays of a value, `label` says in errors what it is.
-    """
+    """Turns values into nodes; collects their arrays, strings and what is left out."""
 
     def __init__(self, *, fitted: bool = True) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}

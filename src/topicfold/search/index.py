@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.parameters import whole_number
 from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
@@ -214,7 +215,7 @@ class TopicIndex:
         DataError
             If the query is empty, has only unknown words, or nothing is indexed.
         """
-        _check_number(n)
+        whole_number(n, "n")
         if not 0 <= mix <= 1:
             raise DataError(f"mix must be in [0, 1]. Got {mix!r} instead.")
         if mix > 0 and self.lexical is None:
@@ -275,7 +276,7 @@ class TopicIndex:
         n : int, default=10
             Most terms to return; the word itself is not among them.
         """
-        _check_number(n)
+        whole_number(n, "n")
         words = self._needed_vocabulary()
         column = find_word(word, self._columns)
         latent = term_vectors(self.model, self.documents.mass)
@@ -564,11 +565,6 @@ class DocumentStore:
 def has_index(saved: SavedEstimator) -> bool:
     """Tell whether a model's file has an index too."""
     return isinstance(saved.meta.get("index"), dict)
-
-
-def _check_number(n: int) -> None:
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise DataError(f"n must be an integer of at least 1. Got {n!r} instead.")
 
 
 def _topic_vector(topic: Any, n_topics: int) -> Doubles:

@@ -92,18 +92,16 @@ def query_form(vector: Doubles, measure: str) -> tuple[Doubles, float]:
 
 
 def joint_shares(model: Any, mass: Doubles, columns: Any = slice(None)) -> Doubles:
-    """Return p(k, w) of a topic model up to a factor, one row per term.
-
-    `mass` has the share of every topic, up to a factor; all zero means equal shares.
+    """Return p(k, w) up to a factor, a row per term; a `mass` of zeros means equal
+    shares.
     """
     shares = mass if mass.any() else np.ones(len(mass))
     return np.asarray(model.components_[:, columns], dtype=np.float64).T * shares
 
 
 def term_vectors(model: Any, mass: Doubles) -> Doubles:
-    """Return the points of all terms: ``V Σ`` of LSI, or ``p(k|w)``.
-
-    A term that no topic has gets the shares of the topics.
+    """Return the points of all terms: ``V Σ`` of LSI, or ``p(k|w)``, of no topic its
+    shares.
     """
     if isinstance(model, LSI):
         return np.asarray(model.components_.T * model.singular_values_)

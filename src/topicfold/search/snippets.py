@@ -29,13 +29,7 @@ def words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def snippet(text: str, words: Sequence[str], length: int = _LENGTH) -> str:
-    """Return the passage of a text that has most of the words, in one line.
-
-    Examples
-    --------
-    >>> snippet("A long tale. " * 20 + "The red fox sleeps.", ["fox"], length=40)
-    '… tale. A long tale. The red fox sleeps.'
-    """
+    """Return the passage of a text that has most of the words, in one line."""
     line = " ".join(text.split())
     if len(line) <= length:
         return line
@@ -76,23 +70,8 @@ def marked(text: str, words: Sequence[str]) -> Html:
 
 
 def with_texts(hits: Hits, texts: Sequence[str], query: str | None = None) -> Hits:
-    r"""Return results with the titles of their documents and a passage of each.
-
-    Parameters
-    ----------
-    hits : Hits
-        Rows are those of `texts`.
-    texts : sequence of str
-        All documents; a title is a text's first line, or a message's subject.
-    query : str, optional
-        The words asked for.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> hits = Hits(np.array([1]), np.array([0.5]), ("1",))
-    >>> with_texts(hits, ["Foxes", "Fish\nlive in the sea."], "sea").titles
-    ('Fish',)
+    r"""Return results with titles (first lines, or subjects) and passages of their
+    `texts`.
     """
     words = tuple(words_of(query or ""))
     found = [texts[row] for row in hits.rows.tolist()]

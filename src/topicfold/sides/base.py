@@ -153,6 +153,7 @@ class Side(BaseEstimator):
     _per_topic: ClassVar[tuple[str, ...]] = ()
     _simplex: ClassVar[tuple[str, ...]] = ()
     _numbers: ClassVar[tuple[str, ...]] = ()
+    _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012
 
     @property
     def keyword(self) -> str | None:

@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 from scipy.special import gammaln, polygamma, psi
+from sklearn.utils._param_validation import StrOptions
 
+from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext
@@ -147,7 +149,8 @@ class Features(Side):
     Parameters
     ----------
     variance : float, default=0.5
-        σ², the variance of the Gaussian prior of the effects: smaller, fewer effects.
+        σ², the variance of the Gaussian prior of the effects λ: smaller, weaker
+        effects.
     n_knots : int or None, default=None
         Knots of a cubic spline for each number with more values than that; None lets
         log α change with a number in a straight line.
@@ -155,7 +158,8 @@ class Features(Side):
         Categories of fewer documents have no effect of their own.
     concentration : float, "learned" or None, default=None
         Mean of Σ_k α_dk. None is that of the model's own α; ``"learned"`` leaves it to
-        the likelihood, as in the paper.
+        the likelihood of the counts, as the paper does. That makes new documents less
+        likely: expected counts are smoother than real ones.
 
     Attributes
     ----------
@@ -180,6 +184,12 @@ class Features(Side):
     _per_topic = ("effects_", "errors_", "prior_")
     _numbers = ("scale_",)
     required = False
+    _parameter_constraints = {  # noqa: RUF012
+        "variance": [POSITIVE],
+        "n_knots": [whole(3), None],
+        "min_documents": [whole(1)],
+        "concentration": [POSITIVE, StrOptions({"learned"}), None],
+    }
 
     def __init__(
         self,
@@ -201,7 +211,6 @@ class Features(Side):
             return sparse.csr_matrix(np.ones((context.n_documents, 1)))
         if not context.fitting:
             return encode(data, context.n_documents, self.columns_)
-        self._check_parameters()
         self.columns_, design = learn_columns(
             data,
             context.n_documents,
@@ -210,20 +219,6 @@ class Features(Side):
         )
         self.feature_names_ = design_names(self.columns_)
         return design
-
-    def _check_parameters(self) -> None:
-        if not (np.isreal(self.variance) and 0 < self.variance < np.inf):
-            raise DataError(f"variance is {self.variance!r}; give a number above 0.")
-        if self.n_knots is not None and self.n_knots < 3:
-            raise DataError(f"n_knots is {self.n_knots!r}; give at least 3, or None.")
-        wanted = self.concentration
-        if wanted is None or wanted == "learned":
-            return
-        if isinstance(wanted, str) or not 0 < wanted < np.inf:
-            raise DataError(
-                f"concentration is {wanted!r}; give a number above 0, 'learned' or "
-                "None."
-            )
 
     effects_: Matrix
     errors_: Matrix

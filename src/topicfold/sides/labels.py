@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from topicfold.core.labels import class_numbers, indicator_members
-from topicfold.core.parameters import warn_caller
+from topicfold.core.parameters import warn_caller, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
@@ -49,7 +49,7 @@ class Labels(Side):
     topics_per_label : int, default=1
         Topics of each label.
     n_background : int, default=1
-        Topics that every document may use.
+        Topics that every document may use: the words that no label explains.
 
     Attributes
     ----------
@@ -70,6 +70,10 @@ class Labels(Side):
     data = "labels"
     hook = "mask"
     known_later = False
+    _parameter_constraints = {  # noqa: RUF012
+        "topics_per_label": [whole(1)],
+        "n_background": [whole(0)],
+    }
 
     def __init__(self, topics_per_label: int = 1, n_background: int = 1) -> None:
         self.topics_per_label = topics_per_label
@@ -79,10 +83,6 @@ class Labels(Side):
         """Return the labels as a matrix, by the classes of the fit."""
         members, classes, unknown, several = read_labels(data, context.n_documents)
         if context.fitting:
-            for name, least in (("topics_per_label", 1), ("n_background", 0)):
-                value = getattr(self, name)
-                if not isinstance(value, int | np.integer) or value < least:
-                    raise DataError(f"{name} is {value!r}; give at least {least}.")
             self.classes_, self.several_ = classes, several
             used = np.asarray(members.sum(axis=0)).ravel() > 0
             if not used.all():

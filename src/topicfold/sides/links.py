@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
+from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE, SHARE_BELOW_ONE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext
@@ -147,6 +148,11 @@ class Links(Side):
     _simplex = ("link_topics_",)
     _numbers = ("intercept_", "weight_", "n_links_")
     known_later = False
+    _parameter_constraints = {  # noqa: RUF012
+        "weight": [NOT_NEGATIVE, None],
+        "ridge": [POSITIVE],
+        "held_out": [SHARE_BELOW_ONE],
+    }
 
     def __init__(
         self,
@@ -169,7 +175,6 @@ class Links(Side):
                 "documents from their words. suggest_links says what they may be "
                 "linked to."
             )
-        self._check_parameters()
         size = context.n_documents
         graph = read_links(data, size)
         self.weight_ = (
@@ -189,14 +194,6 @@ class Links(Side):
         graph, held_out = self._parted(graph, context)
         others = context.rng.randint(size, size=(PAIRS_PER_LINK * graph.nnz // 2, 2))
         return LinkData(graph, held_out, others, np.zeros((size, context.n_topics)))
-
-    def _check_parameters(self) -> None:
-        if self.weight is not None and not 0 <= self.weight < np.inf:
-            raise DataError(f"weight={self.weight} must be a number from 0, or None.")
-        if not 0 < self.ridge < np.inf:
-            raise DataError(f"ridge={self.ridge} must be a number above 0.")
-        if not 0 <= self.held_out < 1:
-            raise DataError(f"held_out={self.held_out} must be a share below 1.")
 
     def _parted(
         self, graph: sparse.csr_array, context: SideContext

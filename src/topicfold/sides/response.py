@@ -26,8 +26,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import StrOptions
 
 from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE, SHARE_BELOW_ONE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import SMALLEST_SCALE, Side, SideContext
@@ -82,8 +84,8 @@ class Response(Side):
     Parameters
     ----------
     kind : {"real", "classes", "counts"}, default="real"
-        Any number (linear regression), a class (softmax), or a whole number from 0
-        (Poisson regression).
+        What a response is: any number (linear regression), a class (softmax), or a
+        whole number from 0 (Poisson regression).
     weight : float or None, default=None
         w, how many words a response is worth. None is the mean number of words of a
         document; 0 is LDA; 1 is the original model, whose topics hardly notice the
@@ -136,6 +138,12 @@ class Response(Side):
     _per_topic = ("coef_", "std_errors_")
     _numbers = ("weight_", "mean_", "scale_")
     known_later = False
+    _parameter_constraints = {  # noqa: RUF012
+        "kind": [StrOptions(set(get_args(Kind)))],
+        "weight": [NOT_NEGATIVE, None],
+        "ridge": [POSITIVE],
+        "held_out": [SHARE_BELOW_ONE],
+    }
 
     def __init__(
         self,
@@ -154,7 +162,6 @@ class Response(Side):
 
     def check(self, data: Any, context: SideContext) -> ResponseData:
         """Return the responses; a fit learns their scale, classes and weight."""
-        self._check_parameters()
         if self.kind == "classes":
             targets, known = self._class_targets(data, context)
         else:
@@ -168,19 +175,6 @@ class Response(Side):
         return ResponseData(
             targets, known & ~held_out, held_out, np.zeros_like(targets)
         )
-
-    def _check_parameters(self) -> None:
-        kinds = get_args(Kind)
-        if self.kind not in kinds:
-            raise DataError(
-                f"kind={self.kind!r} is not known. Choose one of: {', '.join(kinds)}."
-            )
-        if self.weight is not None and not 0 <= self.weight < np.inf:
-            raise DataError(f"weight={self.weight} must be a number from 0, or None.")
-        if not 0 < self.ridge < np.inf:
-            raise DataError(f"ridge={self.ridge} must be a number above 0.")
-        if not 0 <= self.held_out < 1:
-            raise DataError(f"held_out={self.held_out} must be a share below 1.")
 
     def _class_targets(self, data: Any, context: SideContext) -> tuple[Matrix, Known]:
         codes, classes = class_numbers(data, context.n_documents)
@@ -387,7 +381,6 @@ class Response(Side):
         return float(1.0 - rest / total) if total > 0 else float(rest <= 0)
 
     def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        self._check_parameters()
         super()._check_fitted(n_topics, n_terms)
         rows = (len(self.classes_),) if self.kind == "classes" else ()
         if {self.coef_.shape, self.std_errors_.shape} != {(*rows, n_topics)}:

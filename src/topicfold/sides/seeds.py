@@ -47,7 +47,8 @@ class Seeds(Side):
     forbidden : mapping of str to sequence of str or int, or None, default=None
         Words that a seeded topic must not have, by its name.
     vocabulary : sequence of str or None, default=None
-        Words of the columns of X; None takes the names that X has itself.
+        Words of the columns of X, as of ``vectorizer.get_feature_names_out()``; None
+        takes the names of X's columns.
 
     Attributes
     ----------
@@ -65,6 +66,11 @@ class Seeds(Side):
     """
 
     hook = "topics"
+    _parameter_constraints = {  # noqa: RUF012
+        "seeds": [dict, None],
+        "forbidden": [dict, None],
+        "vocabulary": ["array-like", None],
+    }
 
     def __init__(
         self,

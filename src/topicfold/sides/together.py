@@ -82,13 +82,14 @@ def spread(allowed: sparse.csr_matrix) -> NDArray[np.float64]:
 
 
 def check_together(sides: Sequence[Side]) -> None:
-    """Refuse sides that contradict each other, and say which two."""
+    """Refuse sides whose parameters are wrong, and two that contradict each other."""
     for side in sides:
         if not isinstance(side, Side):
             raise DataError(
                 f"sides has {side!r}, which is no side. Give objects of classes of "
                 "topicfold.sides, for instance sides=[Authors()]."
             )
+        side._validate_params()
     for number, side in enumerate(sides):
         for other in sides[:number]:
             _check_pair(other, side)

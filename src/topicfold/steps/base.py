@@ -14,13 +14,14 @@ need not be.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core.parameters import AT_LEAST_ONE, DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
@@ -111,6 +112,7 @@ class Step(BaseEstimator):
     """
 
     normalized: bool = False
+    _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012
 
     @property
     def pseudo_count(self) -> float:
@@ -118,7 +120,7 @@ class Step(BaseEstimator):
         return 0.0
 
     def prepare(self, context: StepContext) -> Any:
-        """Check parameters; return the step's state of this fit (or None)."""
+        """Return the step's state of this fit (or None); parameters are checked."""
         return None
 
 
@@ -216,7 +218,7 @@ class PhiStep(Step):
 SMALLEST_SHARE = 1e-30
 
 
-class DirichletTheta(ThetaStep):
+class DirichletTheta(DeclaredParameters, ThetaStep):
     """``θ_dk ∝ N_dk + α − 1``: every document is drawn towards all topics.
 
     Adds ``(α − 1) Σ_dk log θ_dk`` to the objective.
@@ -235,12 +237,8 @@ class DirichletTheta(ThetaStep):
     True
     """
 
-    def __init__(self, alpha: float = 1.1) -> None:
-        self.alpha = alpha
-
-    def prepare(self, context: StepContext) -> None:
-        """Check alpha."""
-        _check_concentration("alpha", self.alpha)
+    _parameter_constraints = {"alpha": [AT_LEAST_ONE]}  # noqa: RUF012
+    alpha: float = field(default=1.1, kw_only=False)
 
     @property
     def pseudo_count(self) -> float:
@@ -255,7 +253,7 @@ class DirichletTheta(ThetaStep):
         return self.pseudo_count * float(logs.sum(dtype=np.float64))
 
 
-class DirichletPhi(PhiStep):
+class DirichletPhi(DeclaredParameters, PhiStep):
     """``φ_kw ∝ N_wk + η − 1``: no topic gives a word probability zero.
 
     Adds ``(η − 1) Σ_kw log φ_kw`` to the objective.
@@ -276,13 +274,8 @@ class DirichletPhi(PhiStep):
 
     # For `value`: one sum on all threads.
     needs_all_words = True
-
-    def __init__(self, eta: float = 1.01) -> None:
-        self.eta = eta
-
-    def prepare(self, context: StepContext) -> None:
-        """Check eta."""
-        _check_concentration("eta", self.eta)
+    _parameter_constraints = {"eta": [AT_LEAST_ONE]}  # noqa: RUF012
+    eta: float = field(default=1.01, kw_only=False)
 
     @property
     def pseudo_count(self) -> float:
@@ -301,15 +294,9 @@ def log_sum(topics: Array, context: StepContext) -> float:
     return float(context.corpus.log_totals(packed, 0.0).sum())
 
 
-def _check_concentration(name: str, value: Any) -> None:
-    if not np.isfinite(value) or value < 1.0:
-        raise DataError(
-            f"{name} must be a number of at least 1, got {value!r}; 1 means no prior."
-        )
-
-
 def prepare_step(step: Step, context: StepContext) -> None:
-    """Let a step check its parameters and make its state, or refuse it."""
+    """Check a step's parameters and let it make its state, or refuse it."""
+    step._validate_params()
     in_blocks = hasattr(context.corpus, "n_blocks")
     if isinstance(step, ThetaStep) and _needs_all(step) and in_blocks:
         raise DataError(
@@ -327,9 +314,8 @@ def _needs_all(step: ThetaStep) -> bool:
 def update_documents(
     step: ThetaStep, counts: Any, theta: Any, context: StepContext, on_simplex: bool
 ) -> tuple[Any, bool]:
-    """Return new packed mixtures, and whether their rows are on the simplex.
-
-    `counts` may be overwritten, and be what is returned.
+    """Return new packed mixtures, maybe in `counts`, and whether they are on the
+    simplex.
     """
     engine = context.corpus
     if type(step).update is ThetaStep.update:
@@ -369,9 +355,8 @@ def documents_value(
 
 
 def _sent(step: ThetaStep, context: StepContext, on_simplex: bool) -> tuple[Any, ...]:
-    """What goes to the rows, which may be on other workers, without what stays here.
-
-    Large arrays are beside the context: they are sent once for all blocks.
+    """What goes to the rows, maybe to workers; large arrays beside it, once for all
+    blocks.
     """
     kept = "lengths", "topics", "word_order", "xp", "graph", "engine", "evaluate"
     sent = replace(context, **dict.fromkeys(kept))  # type: ignore[arg-type]
@@ -478,9 +463,8 @@ def step_back(
     accepts: Callable[[Any], bool],
     max_halvings: int,
 ) -> tuple[Any, float]:
-    """Return the first of target, half way to it, … that is accepted, and its share.
-
-    The last resort is the old θ, with share 0.
+    """Return the first of target, half way to it, … that is accepted, or θ; and its
+    share.
     """
     candidate, share = target, 1.0
     for halving in range(max_halvings + 1):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.jit import kernel, part
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE, DeclaredParameters
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import array_module, on_device, padded
@@ -66,10 +66,7 @@ class GraphOperator:
         return self._plain(out)
 
     def smooth(self, theta: Array, step: float | NDArray[np.float64]) -> Array:
-        """Return ``(1 − step) θ_i + step Σ_j W_ij θ_j / D_ii`` (LapPLSI eq. 11).
-
-        `step` is one number or one for each document.
-        """
+        """Return ``(1 − step) θ_i + step Σ_j W_ij θ_j / D_ii`` (LapPLSI eq. 11)."""
         (wide,) = self._wide(theta)
         out = np.empty_like(wide)
         steps = np.broadcast_to(np.asarray(step, dtype=np.float64), len(theta))
@@ -203,21 +200,17 @@ class GraphTheta(DeclaredParameters, ThetaStep):
     _earlier_parameters = {  # noqa: RUF012
         "max_halvings": "it stays 4; a step that is still too long changes little"
     }
+    _parameter_constraints = {  # noqa: RUF012
+        "weight": [NOT_NEGATIVE],
+        "paper_lambda": [NOT_NEGATIVE, None],
+    }
     weight: float = field(default=1.0, kw_only=False)
     paper_lambda: float | None = None
     graph: Any = None
 
     def prepare(self, context: StepContext) -> GraphState:
-        """Check the weight, set up the graph and the λ of this corpus."""
-        name = type(self).__name__
-        for parameter in ("weight", "paper_lambda"):
-            value = getattr(self, parameter)
-            if value is not None and (not np.isfinite(value) or value < 0):
-                raise DataError(
-                    f"{parameter} of {name} must be a number of at least 0, got "
-                    f"{value!r}; 0 is plain PLSA."
-                )
-        operator = graph_operator(name, context)
+        """Set up the graph and the λ of this corpus."""
+        operator = graph_operator(type(self).__name__, context)
         total = operator.total_weight
         if self.paper_lambda is not None:
             strength = float(self.paper_lambda)
@@ -262,9 +255,8 @@ def graph_operator(name: str, context: StepContext) -> Any:
 def floored_lengths(
     lengths: NDArray[np.float64], counts: Array
 ) -> tuple[NDArray[np.float64], Array]:
-    """Give documents without words a trace of the uniform mixture.
-
-    Then a connected part of the graph without any word still has one solution.
+    """Give documents without words a trace of the uniform mixture: one solution is
+    left.
     """
     empty = np.flatnonzero(lengths <= 0)
     if len(empty) == 0:
@@ -311,18 +303,10 @@ class LaplacianTheta(GraphTheta):
     True
     """
 
+    _parameter_constraints = {"step": [POSITIVE_SHARE]}  # noqa: RUF012
     weight: float = field(default=10.0, kw_only=False)
     step: float = 0.4
     max_smoothings: int = 5
-
-    def prepare(self, context: StepContext) -> GraphState:
-        """Check parameters, set up the graph."""
-        if not 0.0 < self.step <= 1.0:
-            raise DataError(
-                f"step of LaplacianTheta must be in (0, 1], got {self.step!r}; the "
-                "paper's value is 0.1."
-            )
-        return super().prepare(context)
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Smooth PLSA's rows while it pays."""
@@ -417,10 +401,7 @@ FLOOR = 1e-10
 
 @kernel
 def normalize_shares(start, stop, counts, n_topics, out):
-    """Write rows on the simplex; a row of zeros becomes uniform.
-
-    Equivalent to ``counts / counts.sum(axis=1)``. `out` may be `counts`.
-    """
+    """Write rows on the simplex, uniform for a row of zeros; `out` may be `counts`."""
     for i in range(start, stop):
         total = 0.0
         for k in range(n_topics):
@@ -458,11 +439,7 @@ def neighbor_sums(start, stop, indptr, indices, weights, theta, out):
 
 @kernel
 def smooth_rows(start, stop, indptr, indices, weights, degrees, theta, steps, out):
-    """Write ``(1 - s_i) θ_i + s_i Σ_j W_ij θ_j / D_ii``; isolated rows are copied.
-
-    Equivalent to LapPLSI eq. 11 with a step for each document. `out` must not be
-    `theta`.
-    """
+    """Write ``(1 - s_i) θ_i + s_i Σ_j W_ij θ_j / D_ii``; isolated rows are copied."""
     n_topics = theta.shape[1]
     for i in range(start, stop):
         row = out[i]
@@ -480,10 +457,7 @@ def smooth_rows(start, stop, indptr, indices, weights, degrees, theta, steps, ou
 
 @kernel
 def squared_differences(start, stop, indptr, indices, weights, first, second, out):
-    """Write ``Σ_{j>i} W_ij (a_i - a_j)·(b_i - b_j)`` of each document i.
-
-    With ``first is second`` these are weighted squared distances.
-    """
+    """Write ``Σ_{j>i} W_ij (a_i - a_j)·(b_i - b_j)`` of each document i."""
     n_topics = first.shape[1]
     for i in range(start, stop):
         total = 0.0

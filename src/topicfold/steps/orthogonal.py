@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.jit import kernel, part
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.parameters import AT_LEAST_ONE, NOT_NEGATIVE, DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, on_device, padded
-from topicfold.exceptions import DataError
-from topicfold.steps.base import PhiStep, StepContext, log_sum
+from topicfold.steps.base import (
+    PhiStep,
+    StepContext,
+    log_sum,
+)
 
 
 class OrthogonalPhi(DeclaredParameters, PhiStep):
@@ -50,19 +53,17 @@ class OrthogonalPhi(DeclaredParameters, PhiStep):
 
     needs_all_words = True
     normalized = True
+    _parameter_constraints = {  # noqa: RUF012
+        "weight": [NOT_NEGATIVE],
+        "paper_lambda": [NOT_NEGATIVE, None],
+        "eta": [AT_LEAST_ONE],
+    }
     weight: float = field(default=1.0, kw_only=False)
     paper_lambda: float | None = None
     eta: float = 1.0
 
     def prepare(self, context: StepContext) -> float:
-        """Check parameters and find the λ of this corpus (one E-step)."""
-        for name, least in (("weight", 0.0), ("paper_lambda", 0.0), ("eta", 1.0)):
-            value = getattr(self, name)
-            if value is not None and (not np.isfinite(value) or value < least):
-                raise DataError(
-                    f"{name} of OrthogonalPhi must be a number of at least "
-                    f"{least:g}, got {value!r}."
-                )
+        """Find the λ of this corpus (one E-step)."""
         engine = context.corpus
         if self.paper_lambda is not None:
             return 0.5 * float(self.paper_lambda)

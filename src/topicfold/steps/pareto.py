@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.parameters import POSITIVE_SHARE, DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import array_module, to_numpy
-from topicfold.exceptions import DataError
 from topicfold.steps.base import StepContext, ThetaStep, step_back
 from topicfold.steps.graph import GraphOperator, graph_operator
 
@@ -97,16 +96,12 @@ class ParetoTheta(DeclaredParameters, ThetaStep):
         "max_sweeps": "it stays 8; step is the way to smooth more or less",
         "max_halvings": "it stays 3; a step that is still too long changes little",
     }
-
+    _parameter_constraints = {"step": [POSITIVE_SHARE]}  # noqa: RUF012
     step: float = 0.3
     graph: Any = None
 
     def prepare(self, context: StepContext) -> ParetoState:
-        """Check parameters; find each document's step from its length and degree."""
-        if not 0.0 < self.step <= 1.0:
-            raise DataError(
-                f"step of ParetoTheta must be in (0, 1], got {self.step!r}."
-            )
+        """Find each document's step from its length and degree."""
         operator = graph_operator(type(self).__name__, context)
         lengths, degrees = context.corpus.document_lengths, operator.degrees
         # s_i = c D_i / (n_i + c D_i): a document with the means' n and D moves by step.

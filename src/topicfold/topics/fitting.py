@@ -25,9 +25,8 @@ _DEFAULT_TOPICS = 20
 def make_model(
     model: Any, n_topics: int | None, n_documents: int, **usual: Any
 ) -> tuple[Any, bool]:
-    """Return an unfitted model of a name or estimator, and whether it needs labels.
-
-    `usual` has parameters that are set where the model says nothing of its own.
+    """Return an unfitted model, `usual` set where it says nothing; whether it needs
+    labels.
     """
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):

@@ -111,13 +111,7 @@ _ATTRIBUTES = {
 
 
 def answer_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters under our names; TypeError with the right name for others.
-
-    Examples
-    --------
-    >>> answer_parameters({"num_topics": 30})
-    {'n_topics': 30}
-    """
+    """Return parameters under our names; TypeError with the right name for others."""
     found = {}
     for name, value in given.items():
         if name not in _SAME:
@@ -129,13 +123,7 @@ def answer_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_attribute(name: str) -> AttributeError:
-    """Return the error for an attribute, with what it is called here.
-
-    Examples
-    --------
-    >>> answer_attribute("get_topic_info")
-    AttributeError("Topics has no 'get_topic_info'. Use table().")
-    """
+    """Return the error for an attribute, with what it is called here."""
     hint = _ATTRIBUTES.get(name)
     advice = "" if hint is None else f" Use {hint}."
     return AttributeError(f"Topics has no {name!r}.{advice}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table, load_pandas
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import ModelFolder
@@ -31,8 +32,7 @@ def word_table(data: TopicData, topic: int, n: int) -> Table:
 def document_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the documents that have most of a topic, with their shares."""
     data.name(topic)
-    if n < 1:
-        raise DataError(f"n must be at least 1. Got {n!r} instead.")
+    whole_number(n, "n")
     shares = np.asarray(data.doc_topics)[:, topic]
     marks = data.top_terms(10, NAME_RELEVANCE)[topic]
     table = Table()

@@ -114,10 +114,8 @@ Documents = tuple[DocumentBlocks, ...]
 
 
 class BlockedEngine(BlocksEngine):
-    """Expected counts of a corpus in blocks; see the module.
-
-    `make_block` makes the engine of a block (another device's). `at_once` blocks are
-    visited at a time, as many as there are threads unless it is said.
+    """Expected counts of a corpus in blocks, `at_once` (default: threads) visited at a
+    time.
     """
 
     def __init__(
@@ -219,10 +217,8 @@ class BlockedEngine(BlocksEngine):
     def _document_pass(
         self, parameters: Any, weights: Array, asked: PassOptions, out: Any
     ) -> DocumentPass:
-        """See the protocol; `n_updates` has the sum over all documents only.
-
-        `parameters` and `out` are given new files: the old ones serve until every
-        block is done.
+        """See the protocol; old files serve until every block is done, `n_updates` is a
+        sum.
         """
         counts = self._store.new_blocks(self.n_blocks)
         updated = self._store.new_blocks(self.n_blocks) if asked.max_updates else None

@@ -34,10 +34,8 @@ class Prepared(Protocol):
     def reduce(
         self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> Statistics:
-        """Return the sum of ``function(block, *block_args[b], *shared)``.
-
-        `function` returns a tuple of numbers and arrays, of which the caller gives
-        up ownership.
+        """Return the sum of ``function(block, *block_args[b], *shared)``, tuples of
+        arrays and numbers.
         """
 
     def collect(
@@ -49,9 +47,8 @@ class Prepared(Protocol):
 def prepare_blocks(
     corpus: BlockCorpus, threads: int, make: Visit | None = None, shared: Shared = ()
 ) -> Prepared:
-    """Return the blocks as ``make(csr_matrix, *shared)`` makes them, or as they are.
-
-    A cluster's corpus prepares them on its workers, others on threads here.
+    """Return blocks, made by ``make(csr_matrix, *shared)``: on workers if the corpus is
+    there.
     """
     own = getattr(corpus, "prepare_blocks", None)
     if own is not None:
@@ -141,10 +138,7 @@ def add_statistics(total: Statistics, other: Statistics) -> Statistics:
 
 
 def sum_in_order(parts: Iterable[Statistics]) -> Statistics:
-    """Add statistics as they come: one sum for each level of the tree is held.
-
-    Equivalent to adding groups of `FAN_IN` from the left, then groups of groups.
-    """
+    """Add statistics: groups of `FAN_IN` from the left, then groups of groups."""
     levels: list[list[Any]] = []  # [sum, how many]
 
     def push(part: Statistics, level: int) -> None:

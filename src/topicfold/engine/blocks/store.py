@@ -107,10 +107,7 @@ class BlockStore:
         return [StoredBlock(path, self._spares) for path in paths]
 
     def new_rows(self, shape: tuple[int, int], dtype: np.dtype) -> str:
-        """Make a ``.npy`` file for rows that are written block by block.
-
-        It is kept if a storage folder was given, otherwise it goes with its map.
-        """
+        """Make a ``.npy`` file for rows; it is kept if a storage folder was given."""
         folder = self.folder.parent if self.kept else self.folder
         path = folder / f"mixtures-{secrets.token_hex(6)}.npy"
         # The file is sparse until rows are written: no memory, no time.
@@ -147,11 +144,7 @@ def _open_as_it_is(path: str, flags: int) -> int:
 
 
 def load_block(path: str) -> Array:
-    """Read a block of packed documents into memory.
-
-    Raises FileNotFoundError if the file was retired, also meanwhile: what was read may
-    then be of another that was written over it.
-    """
+    """Read a block; FileNotFoundError if the file was retired, even meanwhile."""
     while True:
         with Path(path).open("rb") as stream:
             block: Array = np.lib.format.read_array(stream)

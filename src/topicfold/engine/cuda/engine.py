@@ -185,9 +185,8 @@ class CudaEngine(Passes):
 
 
 class ListedEngine(Passes):
-    """The passes over lists in the order of words of `topics`, arranged elsewhere.
-
-    `partials` has room for ``words.n_slots`` rows or more.
+    """The passes over lists that were arranged elsewhere, in the order of words of
+    `topics`.
     """
 
     def __init__(

@@ -95,9 +95,8 @@ def _row_totals(indptr: Any, counts: Any, cupy: Any) -> Any:
 def word_layout(
     layout: DeviceLayout, tile: int, kernels: Any, cupy: Any
 ) -> DeviceWords:
-    """List the non-zeros word by word and cut the lists into stretches.
-
-    Lists of common words are cut at multiples of `tile` documents; 0 does not.
+    """List the non-zeros by word, common words' cut at multiples of `tile` documents
+    (0: not).
     """
     order = cupy.argsort(layout.indices)
     rows = cupy.empty(len(layout.indices), cupy.int32)

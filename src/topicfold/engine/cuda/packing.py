@@ -30,11 +30,7 @@ ROWS_AT_ONCE = 2**18
 
 
 class PackedArrays(Engine):
-    """What the engine does without the non-zeros: packing, normalising, sums.
-
-    Packed arrays are CuPy arrays with rows of `width` topics, zero beyond the last
-    one, words in the order `word_order`.
-    """
+    """What the engine does without the non-zeros: packing, normalising, sums."""
 
     # Set by sub-classes.
     word_order: NDArray[np.integer] = np.empty(0, np.int64)

@@ -52,16 +52,9 @@ class Shape:
 def row_shape(n_topics: int, dtype: np.dtype) -> Shape:
     """Choose the shape for a number of topics.
 
-    Lists of documents are short: there many warps at once hide the latency, so a
-    thread has few topics. Lists of words are long and want more work in a thread.
-    ``python -m benchmarks.gpu --variants`` times the other shapes.
-
-    Examples
-    --------
-    >>> row_shape(100, np.dtype(np.float32)).width
-    128
-    >>> row_shape(100, np.dtype(np.float32)).words
-    PassShape(lanes=8, unroll=2, blocks=1)
+    Lists of documents are short: there many warps at once hide the latency, so a thread
+    has few topics. Lists of words are long and want more work in a thread. ``python -m
+    benchmarks.gpu --variants`` times the other shapes.
     """
     step = next(s for s, most in _STEPS if n_topics <= most)
     width = -(-n_topics // step) * step

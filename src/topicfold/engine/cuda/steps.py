@@ -22,11 +22,7 @@ ORTHOGONAL_THREADS = 1024
 
 
 class CudaGraphOperator:
-    """A symmetric document graph on the device.
-
-    The methods of :class:`topicfold.steps.graph.GraphOperator`, for rows of
-    `engine`; `degrees` is a NumPy array there and here.
-    """
+    """``steps.graph.GraphOperator`` on the device, for rows of `engine`."""
 
     def __init__(self, graph: Any, engine: Any) -> None:
         graph = sparse.csr_matrix(graph)

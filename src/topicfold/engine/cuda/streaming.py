@@ -184,16 +184,6 @@ class Blocks:
         """Documents of a block."""
         return slice(int(self.offsets[number]), int(self.offsets[number + 1]))
 
-    @property
-    def sent_bytes(self) -> int:
-        """Bytes of lists that a pass sends."""
-        return sum(record.n_bytes for record in self._lists.values())
-
-    def send_lists(self, number: int, slot: int) -> None:
-        """Copy the lists of a block to its slot."""
-        record = self._lists[number]
-        self.port.copy(self.slots[slot].lists[: record.n_bytes], record.buffer)
-
     def engine(self, number: int, slot: int | None) -> Any:
         """Return the engine of a block on the device."""
         if slot is None:
@@ -224,7 +214,8 @@ class Blocks:
 
         def send(number: int, slot: int) -> None:
             if with_lists:
-                self.send_lists(number, slot)
+                record = self._lists[number]
+                self.port.copy(self.slots[slot].lists[: record.n_bytes], record.buffer)
             for own, staged, _ in places(reads, number, slot):
                 self.port.copy(staged, own)
 
@@ -261,10 +252,8 @@ class Blocks:
 
 
 class StreamedEngine(BlocksEngine):
-    """Expected counts of a corpus that comes to the device block by block.
-
-    Word counts and sums over documents are added up in float64 in the order of the
-    blocks: the same bits in every run.
+    """Expected counts of a corpus that comes to the device block by block, summed in
+    order.
     """
 
     def __init__(self, X: sparse.csr_matrix, port: Any, plan: Plan) -> None:

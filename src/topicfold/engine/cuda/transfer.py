@@ -279,13 +279,7 @@ class CudaPort:
 
 
 def narrowed(counts: Any) -> Any:
-    """Return whole counts below 2^16 in a byte or two, others as they are.
-
-    Examples
-    --------
-    >>> narrowed(np.array([1.0, 255.0])).dtype, narrowed(np.array([0.5])).dtype
-    (dtype('uint8'), dtype('float64'))
-    """
+    """Return whole counts below 2^16 in a byte or two, others as they are."""
     if counts.size == 0:
         return counts
     most = float(counts.max())

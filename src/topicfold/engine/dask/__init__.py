@@ -104,9 +104,8 @@ def distribute(
 
 
 class DaskBlocks(BlockCorpus):
-    """A corpus on the workers of a cluster; made by :func:`distribute`.
-
-    `blocks` are futures of CSR matrices; all workers see the folder `storage`.
+    """A corpus of futures of CSR matrices, made by :func:`distribute`; all see
+    `storage`.
     """
 
     _joined_files: Sequence[StoredBlock] = ()
@@ -152,10 +151,7 @@ class DaskBlocks(BlockCorpus):
         return DaskPrepared(self, submit_all(self.client, call, args), files)
 
     def broadcast(self, shared: tuple[Any, ...]) -> tuple[Any, list[StoredBlock]]:
-        """Put large arrays where every worker reads them once; hold the files.
-
-        Files, not memory of workers: what was on lost workers only would be lost.
-        """
+        """Put large arrays in files, which lost workers cannot lose; hold the files."""
         files: list[StoredBlock] = []
 
         def send(value: Any) -> Any:

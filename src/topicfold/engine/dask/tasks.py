@@ -44,10 +44,7 @@ def workers_in_rows(n_threads: dict[str, int], sizes: NDArray[np.int64]) -> list
 def read_in_rows(
     client: Any, files: Sequence[BlockFile], sizes: NDArray[np.int64]
 ) -> list[Any]:
-    """Read blocks on the workers: as much on each thread, blocks in a row on one.
-
-    Visits then take equally long, and most sums are of statistics of one worker.
-    """
+    """Read blocks on the workers: as much on each thread, blocks in a row on one."""
     places = workers_in_rows(client.nthreads(), sizes)
     name, blocks = f"read-{secrets.token_hex(8)}", []
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
@@ -62,17 +59,7 @@ def read_in_rows(
 
 
 def on_this_machine(workers: Iterable[str]) -> bool:
-    """Whether there are workers, and all their addresses are of this machine alone.
-
-    Examples
-    --------
-    >>> on_this_machine([])
-    False
-    >>> on_this_machine(["tcp://127.0.0.1:39001", "tcp://127.0.0.1:39002"])
-    True
-    >>> on_this_machine(["tcp://127.0.0.1:39001", "tcp://10.0.0.7:39001"])
-    False
-    """
+    """Whether there are workers, and all their addresses are of this machine alone."""
     near = [
         address.startswith("inproc://") or urlsplit(address).hostname in LOOPBACK
         for address in workers
@@ -83,10 +70,7 @@ def on_this_machine(workers: Iterable[str]) -> bool:
 def sum_on_workers(
     client: Any, futures: list[Any], direct: bool | None = None
 ) -> Statistics:
-    """Add statistics in the order of `sum_in_order` on the workers.
-
-    The last two are fetched and added here: one way instead of two.
-    """
+    """Add statistics in the order of `sum_in_order` on workers, the last two here."""
     while len(futures) > 2:
         groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
         added = submit_all(client, add, [(group,) for group in groups])
@@ -98,9 +82,8 @@ def sum_on_workers(
 
 
 def gather(client: Any, futures: list[Any], direct: bool | None = None) -> list[Any]:
-    """Fetch results in their order: `direct` from workers, None as the client does.
-
-    A client asks the scheduler by default, for it may not reach the workers.
+    """Fetch results in order: `direct` from workers, None by the scheduler, as the
+    client does.
     """
     return list(client.gather(futures, direct=direct))
 
