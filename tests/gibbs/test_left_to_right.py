@@ -144,7 +144,7 @@ def test_method_of_lda_uses_its_topics_and_prior(planted):
         ({"doc_topic_prior": 0.0}, "positive"),
         ({"n_particles": 0}, "n_particles=0"),
         ({"n_sweeps": 1.5}, r"n_sweeps=1\.5"),
-        ({"topics": TOPICS * 2}, "not distributions"),
+        ({"topics": TOPICS * 2}, "rows that do not sum to 1"),
     ],
     ids=lambda value: str(next(iter(value))) if isinstance(value, dict) else "",
 )

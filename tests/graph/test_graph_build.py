@@ -184,8 +184,8 @@ def test_approximate_without_pynndescent_names_the_extra(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_neighbors": 0}, "'n_neighbors' parameter of document_graph"),
-        ({"n_neighbors": 2.5}, "Got 2.5 instead"),
+        ({"n_neighbors": 0}, "n_neighbors=0 must be a whole number"),
+        ({"n_neighbors": 2.5}, "n_neighbors=2.5 must be"),
         ({"weights": "heat"}, "'weights' .* 'binary', 'similarity'. Got 'heat'"),
         ({"similarity": "dot"}, "Got 'dot' instead"),
         ({"within_class": True}, "within_class=True needs labels"),
@@ -194,7 +194,7 @@ def test_approximate_without_pynndescent_names_the_extra(monkeypatch):
             "Use approximate=False",
         ),
         ({"max_label_edges": 5}, "only with labels"),
-        ({"labels": [0] * 10, "max_label_edges": 0}, "'max_label_edges' parameter"),
+        ({"labels": [0] * 10, "max_label_edges": 0}, "max_label_edges=0 must be"),
         ({"labels": [0] * 9}, "labels has 9 labels for 10 documents"),
         ({"labels": [0.5] * 10}, "labels is continuous"),
         ({"similarity": "kl", "approximate": True}, "'cosine' or 'intersection'"),

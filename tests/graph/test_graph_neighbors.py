@@ -207,7 +207,7 @@ def test_callable_may_return_sparse_similarities():
         ),
         (
             lambda: NeighborIndex([[1]]).query([[1]], 0),
-            r"'n_neighbors' parameter of query must be .* Got 0 instead",
+            "n_neighbors=0 must be a whole number, 1 or more",
         ),
         (
             lambda: NeighborIndex([[1]], similarity=lambda a, b: [1.0]).query([[1]]),

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from topicfold.core.counts import simplex_problems
 from topicfold.exceptions import DataError
-
-# Rows of float32 distributions sum to 1 no better than this on large vocabularies.
-_SUM_TOLERANCE = 1e-3
 
 
 def checked_array(values: ArrayLike, name: str) -> NDArray[np.floating]:
@@ -36,14 +34,8 @@ def checked_array(values: ArrayLike, name: str) -> NDArray[np.floating]:
 def checked_rows(values: ArrayLike, name: str) -> NDArray[np.floating]:
     """Return a 2-d float array whose rows are probability distributions."""
     array = checked_array(values, name)
-    sums = array.sum(axis=1, dtype=np.float64)
-    bad = np.flatnonzero((np.abs(sums - 1) > _SUM_TOLERANCE) | (array.min(axis=1) < 0))
-    if len(bad):
-        raise DataError(
-            f"{name} has {len(bad)} rows that are not distributions (first: row "
-            f"{bad[0]}, sum {sums[bad[0]]:.6g}, least entry {array[bad[0]].min():.6g})."
-            f" Divide each row by its sum."
-        )
+    for problem in simplex_problems(name, array):
+        raise DataError(f"{problem}.")
     return array
 
 
