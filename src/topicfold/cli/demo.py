@@ -24,7 +24,6 @@ from topicfold.cli.messages import EXIT_INTERRUPTED
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus
     from topicfold.persistence.model_folder import ModelFolder
-    from topicfold.topic_data import TopicData
 
 TEST_SHARE = 0.1
 # Documents of the fit that compiles, and seconds from which it is worth mentioning.
@@ -68,6 +67,7 @@ def demo(*, given: _Flags) -> None:
       model.perplexity(test.counts)
     """
     from topicfold.cli.report import report_fit
+    from topicfold.cli.topics import topic_rows, topic_table
     from topicfold.corpus import load_docs, train_test_documents
     from topicfold.persistence.model_folder import (
         check_output_folder,
@@ -94,7 +94,11 @@ def demo(*, given: _Flags) -> None:
     ]
     shown = fits[0][1]
     page = report_fit(shown, place, train)
-    _show_topics(shown.topic_data())
+    data = shown.topic_data()
+    title = f"The {data.n_topics} topics of {data.settings['model']}, largest first"
+    console = stdout_console()
+    console.print()
+    console.print(topic_table(topic_rows(data, n_words=_WORDS), title=title))
     scores = [_score_unigram(train, test), *(cells for cells, _ in fits)]
     show_table(scores, f"{_LEGEND}\n", title="Comparison")
     for name in _MODELS:
@@ -165,12 +169,3 @@ def _score_unigram(train: Corpus, test: Corpus) -> dict[str, str]:
     perplexity = completion_perplexity(theta, words, held_out, smoothing=0)
     blank = dict.fromkeys(("seconds", "perplexity", "NPMI", "diversity"), "")
     return {"model": "no topics"} | blank | {"perplexity": f"{perplexity:,.0f}"}
-
-
-def _show_topics(data: TopicData) -> None:
-    from topicfold.cli.topics import topic_rows, topic_table
-
-    title = f"The {data.n_topics} topics of {data.settings['model']}, largest first"
-    console = stdout_console()
-    console.print()
-    console.print(topic_table(topic_rows(data, n_words=_WORDS), title=title))

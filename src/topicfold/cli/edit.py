@@ -122,11 +122,7 @@ def read_edits(path: Path) -> list[dict[str, Any]]:
 
 
 def _in_order(given: _Flags) -> list[dict[str, Any]]:
-    """Return edits whose numbers hold one after the other.
-
-    Renaming and splitting move no topic; of merged and dropped topics the later ones
-    go first, so that the numbers of the others still hold.
-    """
+    """Return edits whose numbers hold when they are applied one after the other."""
     edits: list[dict[str, Any]] = []
     for text in given.rename or ():
         topic, sign, name = text.partition("=")

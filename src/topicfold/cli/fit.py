@@ -238,10 +238,7 @@ def _learn(
     *,
     quiet: bool,
 ) -> FitReport:
-    """Fit a model to the words, labels and sides of a corpus.
-
-    `languages` are all of its texts, those of the corpus first; empty if it has one.
-    """
+    """Fit a model to the words, labels, sides and languages (or none) of a corpus."""
     import numpy as np
 
     if "vocabulary" in estimator.get_params(deep=False):

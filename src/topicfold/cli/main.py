@@ -61,10 +61,7 @@ def _start(
 
 
 def _help(command: Callable[..., None]) -> str:
-    """Return the docstring of a command, with paragraphs that flow as they may.
-
-    Those with indented lines are kept as they are, by a backspace before them.
-    """
+    """Return the help of a command; a backspace keeps paragraphs that are indented."""
     # A line for every model, also of those that other packages registered.
     lines = "\n".join(f"  {entry.name:<15}{entry.title}" for entry in models())
     text = (inspect.getdoc(command) or "").replace("{models}", lines)

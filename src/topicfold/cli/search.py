@@ -120,11 +120,7 @@ def search(
 def _open_index(
     folder: Path, given: _Flags, mix: float | None, options: inputs.TextOptions
 ) -> tuple[TopicIndex, Any]:
-    """Return the saved index, or one of the model's or the given documents.
-
-    With it comes what has the labels and texts of its documents, None for a saved one.
-    It has scores by words if `mix` is not 0, or None and the words are known.
-    """
+    """Return the index to search, and what has its labels and texts (or None)."""
     from topicfold.persistence import read_estimator
     from topicfold.persistence.model_folder import load_model_folder
     from topicfold.search import TopicIndex
