@@ -160,6 +160,13 @@ def verdicts(cells):
                 f"- {title}: both hold in {both} of {len(group)} lines (NMI above "
                 f"NMF's in {nmi}, NPMI no more than {FAR} below it in {npmi})."
             )
+    npmi, nmi = (
+        sum(c["WordNetworkLDA"][what] > c["LDA"][what] for c in cells.values())
+        for what in ("npmi", "nmi")
+    )
+    lines.append(
+        f"- Against LDA: NMI is higher in {nmi} of {len(cells)} lines, NPMI in {npmi}."
+    )
     ratios = [
         c["WordNetworkLDA"]["seconds"] / c["LDA"]["seconds"] for c in cells.values()
     ]

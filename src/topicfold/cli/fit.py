@@ -288,7 +288,7 @@ def _advise_short(corpus: Any, entry: Any) -> None:
         show_fact(
             "Advice",
             f"these texts are short (about {words:.0f} counted words each); --model "
-            "short finds better topics in such texts",
+            "short mostly finds better topics in such texts",
         )
 
 
