@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from topicfold import LDA
 from topicfold.core.counts import (
     OuterSum,
     bad_values,
@@ -52,7 +53,7 @@ def test_rows_on_the_simplex():
     rows = normalize_rows(np.array([[1.0, 3.0], [0.0, 0.0]]))
     np.testing.assert_array_equal(rows, [[0.25, 0.75], [0.5, 0.5]])
     (problem,) = simplex_problems("theta", np.array([[0.5, 0.5], [0.5, 0.25]]))
-    assert "1 rows that do not sum to 1 (first: row 1 sums to 0.75)" in problem
+    assert "rows that do not sum to 1: 1 (row 1 sums to 0.75)" in problem
     outer = OuterSum(np.array([1.0, 2.0]), np.array([0.5, 0.0]))
     np.testing.assert_array_equal(np.asarray(outer[1:]), [[2.5, 2.0]])
 
@@ -104,3 +105,18 @@ def test_tables_show_themselves():
     assert markdown_table(rows) == expected
     assert [shown(value) for value in (0.12345, None, 3)] == ["0.123", "", "3"]
     assert repr(Table()) == "(none)"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("num_topics", "n_components"),
+        ("alpha", "doc_topic_prior"),
+        ("max_it", "max_iter"),
+    ],
+)
+def test_a_parameter_by_another_name_is_told_its_own(given, meant):
+    with pytest.raises(TypeError, match=rf"argument '{given}'. Did you mean {meant}\?"):
+        LDA(**{given: 5})
+    with pytest.raises(TypeError, match="argument 'zzz'$"):
+        LDA(zzz=5)

@@ -113,7 +113,7 @@ def test_single_precision(example):
         ({"held_out": [[1, -1]]}, "negative"),
         ({"held_out": [[1, 0, 0]]}, "do not fit"),
         ({"held_out": "text"}, "held_out"),
-        ({"theta": [[0.5]]}, "theta has 1 rows that do not sum to 1"),
+        ({"theta": [[0.5]]}, "theta has rows that do not sum to 1: 1"),
         ({"theta": [[0.5, 0.5]]}, "do not fit"),
         ({"topics": [[2, -1]]}, r"negative \(first at row 0, column 1\)"),
         ({"topics": [[np.nan, 1]]}, "not finite"),

@@ -333,8 +333,8 @@ def simplex_problems(name: str, array: NDArray[Any]) -> Iterator[str]:
         if bad.any():
             row, column = np.argwhere(bad)[0].tolist()
             yield (
-                f"{name} has {np.count_nonzero(bad)} entries that are {what} (first at "
-                f"row {row}, column {column}); give probabilities"
+                f"{name} has entries that are {what}: {np.count_nonzero(bad)} (first "
+                f"at row {row}, column {column}); give probabilities"
             )
     with np.errstate(invalid="ignore", over="ignore"):
         sums = array.sum(axis=1, dtype=np.float64)
@@ -343,6 +343,6 @@ def simplex_problems(name: str, array: NDArray[Any]) -> Iterator[str]:
         wrong = np.flatnonzero(np.isfinite(sums) & far)
     if array.shape[1] and wrong.size:
         yield (
-            f"{name} has {wrong.size} rows that do not sum to 1 (first: row {wrong[0]} "
+            f"{name} has rows that do not sum to 1: {wrong.size} (row {wrong[0]} "
             f"sums to {sums[wrong[0]]:.6g}); divide every row by its sum"
         )

@@ -9,12 +9,13 @@ earlier ones aside. Warnings name the line of the user, not one of the library.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import Field, field
 from inspect import Parameter
 from numbers import Integral, Real
@@ -222,7 +223,8 @@ def _storing(cls: type, parameters: Mapping[str, Parameter]) -> Callable[..., No
         try:
             given = signature.bind(self, *values, **options)
         except TypeError as error:
-            raise TypeError(f"{cls.__qualname__}.__init__() {error}") from None
+            hint = _meant(options, parameters)
+            raise TypeError(f"{cls.__qualname__}.__init__() {error}{hint}") from None
         given.apply_defaults()
         for name in parameters:
             setattr(self, name, given.arguments[name])
@@ -230,6 +232,25 @@ def _storing(cls: type, parameters: Mapping[str, Parameter]) -> Callable[..., No
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     __init__._stores = True  # type: ignore[attr-defined]
     return __init__
+
+
+# What other libraries call parameters.
+_ELSEWHERE = {
+    **dict.fromkeys(("num_topics", "n_topics", "nr_topics", "k", "K"), "n_components"),
+    **dict.fromkeys(("passes", "iterations", "n_iter", "num_iterations"), "max_iter"),
+    **dict.fromkeys(("eta", "beta"), "topic_word_prior"),
+    **dict.fromkeys(("workers", "num_workers"), "n_jobs"),
+    "alpha": "doc_topic_prior",
+    "seed": "random_state",
+}
+
+
+def _meant(given: Iterable[str], parameters: Collection[str]) -> str:
+    """Return a hint for the first name that is no parameter, if one is like it."""
+    strange = next((name for name in given if name not in parameters), "")
+    near = [n for n in (_ELSEWHERE.get(strange),) if n in parameters]
+    near = near or difflib.get_close_matches(strange, parameters, n=1)
+    return f". Did you mean {near[0]}?" if near else ""
 
 
 def _complete_docstring(cls: Any, parameters: Mapping[str, Parameter]) -> None:

@@ -25,7 +25,7 @@ def checked_array(values: ArrayLike, name: str) -> NDArray[np.floating]:
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         raise DataError(
-            f"{name} has {len(bad)} entries that are not finite (first at row "
+            f"{name} has entries that are not finite: {len(bad)} (first at row "
             f"{bad[0][0]}, column {bad[0][1]})."
         )
     return array

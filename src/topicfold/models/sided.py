@@ -89,8 +89,6 @@ class SidedModel(LearnedModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         **side_data
             What is known of these documents, by the keywords of `fit`; a side without
             data plays no part.
@@ -138,8 +136,6 @@ class SidedModel(LearnedModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Documents that were not fitted.
-        y : None
-            Ignored, for scikit-learn's conventions.
         **side_data
             What is known of these documents, as in `transform`.
         """
