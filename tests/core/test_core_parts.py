@@ -118,5 +118,5 @@ def test_tables_show_themselves():
 def test_a_parameter_by_another_name_is_told_its_own(given, meant):
     with pytest.raises(TypeError, match=rf"argument '{given}'. Did you mean {meant}\?"):
         LDA(**{given: 5})
-    with pytest.raises(TypeError, match="argument 'zzz'$"):
+    with pytest.raises(TypeError, match=r"argument 'zzz'$"):
         LDA(zzz=5)

@@ -121,7 +121,7 @@ def test_single_precision(example):
         ({"smoothing": 0.1, "background": None}, "needs a background"),
         ({"smoothing": 1.1}, "smoothing"),
         ({"background": [1.0]}, "background has shape"),
-        ({"background": [1.0, 1.0]}, "background has 1 rows"),
+        ({"background": [1.0, 1.0]}, "background has rows"),
     ],
 )
 def test_errors(change, message):
