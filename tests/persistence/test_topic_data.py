@@ -225,7 +225,10 @@ def test_replace_shares_arrays():
         ({"topics": [["a"]]}, "topics cannot be used: its dtype"),
         ({"topics": np.eye(2, 4) * 1j}, "topics cannot be used: its dtype"),
         ({"topics": [[1, 0, 0, 0], [0.5, 0, 0, 0]]}, "to 1: 1 .*row 1 sums to 0.5"),
-        ({"topics": [[1, np.nan, 0, 0]] * 2}, "not finite .first at row 0, column 1"),
+        (
+            {"topics": [[1, np.nan, 0, 0]] * 2},
+            "not finite: 2 .first at row 0, column 1",
+        ),
         ({"topics": [[1, np.inf, -np.inf, 0]] * 2}, "entries that are not finite: 4"),
         ({"topics": [[1.5, -0.5, 0, 0]] * 2}, "entries that are negative: 2"),
         ({"doc_topics": [[1.0]] * 3}, "1 columns, but there are 2 topics"),
