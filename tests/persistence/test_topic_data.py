@@ -232,7 +232,10 @@ def test_replace_shares_arrays():
         ({"topics": [[1, np.inf, -np.inf, 0]] * 2}, "entries that are not finite: 4"),
         ({"topics": [[1.5, -0.5, 0, 0]] * 2}, "entries that are negative: 2"),
         ({"doc_topics": [[1.0]] * 3}, "1 columns, but there are 2 topics"),
-        ({"doc_topics": [[0.5, 0.4]] * 3}, "doc_topics has 3 rows"),
+        (
+            {"doc_topics": [[0.5, 0.4]] * 3},
+            "doc_topics has rows that do not sum to 1: 3",
+        ),
         ({"doc_topics": [1.0, 0.0]}, "doc_topics must have two dimensions"),
         ({"vocabulary": ["a"]}, "vocabulary has 1 items; topics need 4"),
         ({"vocabulary": ["a", "b", "a", "a"]}, "2 repeated .*'a' at 0 and 2"),

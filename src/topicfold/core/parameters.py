@@ -248,7 +248,7 @@ _ELSEWHERE = {
 def _meant(given: Iterable[str], parameters: Collection[str]) -> str:
     """Return a hint for the first name that is no parameter, if one is like it."""
     strange = next((name for name in given if name not in parameters), "")
-    near = [n for n in (_ELSEWHERE.get(strange),) if n in parameters]
+    near = [name for name in (_ELSEWHERE.get(strange, ""),) if name in parameters]
     near = near or difflib.get_close_matches(strange, parameters, n=1)
     return f". Did you mean {near[0]}?" if near else ""
 
