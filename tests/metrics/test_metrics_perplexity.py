@@ -115,7 +115,7 @@ def test_single_precision(example):
         ({"held_out": "text"}, "held_out"),
         ({"theta": [[0.5]]}, "theta has rows that do not sum to 1: 1"),
         ({"theta": [[0.5, 0.5]]}, "do not fit"),
-        ({"topics": [[2, -1]]}, r"negative \(first at row 0, column 1\)"),
+        ({"topics": [[2, -1]]}, r"negative: 1 \(first at row 0, column 1\)"),
         ({"topics": [[np.nan, 1]]}, "not finite"),
         ({"topics": [0.5, 0.5]}, "two-dimensional"),
         ({"smoothing": 0.1, "background": None}, "needs a background"),

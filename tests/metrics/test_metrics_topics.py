@@ -134,7 +134,7 @@ def test_trustworthiness_of_equal_documents_is_defined():
         (lambda: frex([[1, 1]], weight=2), "weight=2"),
         (lambda: topic_stability([[[1.0]]]), "there is 1"),
         (lambda: match_topics([[1.0]], [[0.5, 0.5]]), "1 and 2 terms"),
-        (lambda: match_topics([[2.0]], [[1.0]]), "1 rows that do not sum to 1"),
+        (lambda: match_topics([[2.0]], [[1.0]]), "rows that do not sum to 1: 1"),
         (lambda: clustering_accuracy([], []), "at least one document"),
         (lambda: clustering_nmi([1], [1, 2]), r"clusters \(2,\)"),
         (lambda: map_trustworthiness(np.eye(4), np.eye(4)[:3]), "coordinates has 3"),
