@@ -123,6 +123,12 @@ def test_scores_of_other_columns_are_measured_again(tmp_path):
     assert again.perplexity == first.perplexity
 
 
+def test_spaces_separate_seeds_of_a_line_without_commas(tmp_path):
+    file = tmp_path / "seeds.txt"
+    file.write_text("sky: Moon star\nplace: new york, rome\n")
+    assert read_seeds(file) == {"sky": ["moon", "star"], "place": ["new york", "rome"]}
+
+
 def test_seeds_may_be_json(tmp_path):
     file = tmp_path / "seeds.json"
     file.write_text('{"water": ["Sea", "fish"], "land": ["fox"]}')

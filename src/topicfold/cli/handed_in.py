@@ -48,7 +48,10 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
 
 
 def read_seeds(path: Path) -> dict[str, list[str]]:
-    """Read seed words: a line for each topic, ``name: word, word``, or JSON."""
+    """Read seed words: a line for each topic, ``name: word, word``, or JSON.
+
+    Spaces separate the words of a line without commas.
+    """
     if not path.is_file():
         raise CommandError(
             f"there is no file {path}. --seeds names a file with a line for each "
@@ -62,7 +65,8 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         name, _, rest = line.partition(":")
-        words = [word.strip().lower() for word in rest.split(",") if word.strip()]
+        parts = rest.split(",") if "," in rest else rest.split()
+        words = [word.strip().lower() for word in parts if word.strip()]
         if not words or name.strip() in seeds:
             problem = "comes twice" if words else "has no words"
             raise CommandError(

@@ -437,5 +437,6 @@ def _check_ends(data: Any, n_documents: int) -> None:
         row, side = wrong[0]
         raise DataError(
             f"link {row} is with document {ends[row, side]:g}, but X has {n_documents} "
-            f"documents, numbered from 0 to {n_documents - 1}."
+            f"documents, numbered from 0 to {n_documents - 1}. Leave the link out, or "
+            "give the document's row in X."
         )
