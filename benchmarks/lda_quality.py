@@ -11,7 +11,9 @@ time. ``short_texts`` compares models of short texts.
 
 Where tomotopy is installed its figures are kept in ``lda_quality_tomotopy.json``;
 elsewhere they are read from there, its CPU seconds too. Other results go to
-``lda_quality.json``.
+``lda_quality.json``; ``--only lda`` fits LDA alone, and takes the others' figures from
+there. ``--tried`` also fits, to the corpora of the choice, what LDA's defaults were
+chosen from.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ UNSEEN = (
     "bbc_news_octis",
 )
 MANY_TOPICS = ("ap_blei", "20news_rennie_61188")
+KEY = ("corpus", "k", "seed", "asked")
 SWEEPS = 200
 MODELS = {"lda": "LDA", "gibbs": "GibbsLDA", "tomotopy": "tomotopy"}
 MEASURES = {"perplexity": 0, "npmi": 3, "nmi": 3}
@@ -101,6 +104,40 @@ def fit_tomotopy(train, n_topics, seed):
     return topics, np.asarray(model.alpha), SWEEPS
 
 
+def fit_tried(train, n_topics, seed, **options):
+    """LDA with other options, to its own end; `sweeps` is for a start from a chain."""
+    from topicfold import LDA, GibbsLDA
+
+    if "sweeps" in options:
+        chain = GibbsLDA(n_topics, max_iter=options.pop("sweeps"), random_state=seed)
+        options["init"] = chain.fit(train).components_
+    elif options.get("init") == "k-means":
+        options["init"] = word_clusters(train, n_topics, seed)
+    model = LDA(n_topics, random_state=seed, **options).fit(train)
+    return model.components_, model.doc_topic_prior_, model.n_iter_
+
+
+def word_clusters(train, n_topics, seed):
+    """Clusters by k-means on tf-idf itself, four fifths of each topic."""
+    from sklearn.cluster import KMeans
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    rows = TfidfTransformer(sublinear_tf=True).fit_transform(train)
+    found = KMeans(n_topics, n_init=1, random_state=seed).fit_predict(rows)
+    counts = np.eye(n_topics)[found].T @ train.astype(np.float64)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return 0.8 * shares + 0.2 * np.asarray(train.sum(axis=0)) / train.sum()
+
+
+TRIED = {
+    "neighbours of documents far apart (`neighbors`)": {"init": "neighbors"},
+    "k-means on tf-idf": {"init": "k-means"},
+    "singular vectors (`svd`)": {"init": "svd"},
+    "random (`random`)": {"init": "random"},
+    "20 sweeps of GibbsLDA": {"sweeps": 20},
+    "200 sweeps of GibbsLDA": {"sweeps": 200},
+    "the default's start, learn_priors": {"learn_priors": True},
+}
 FITS = {"lda": fit_lda, "gibbs": fit_gibbs, "tomotopy": fit_tomotopy}
 
 
@@ -173,8 +210,8 @@ def times_faster(parts, n_topics, seed, peer):
     return None
 
 
-def measure(name, n_topics, seed, n_documents, kept):
-    """Fit every model to one corpus and judge it; `kept` are tomotopy's figures."""
+def measure(name, n_topics, seed, n_documents, kept, tried):
+    """Fit models to one corpus and judge them; `kept` are figures of earlier fits."""
     from topicfold.infer.fold_in import fold_in
 
     logging.disable(logging.WARNING)  # that iterations ran out
@@ -183,13 +220,11 @@ def measure(name, n_topics, seed, n_documents, kept):
     unigram = np.asarray(train.sum(axis=0)).ravel() / train.sum()
     length = float(train.sum() / train.shape[0])
     facts = {"corpus": name, "k": n_topics, "seed": seed, "length": length}
-    facts["documents"] = train.shape[0]
-    peer = kept
-    for model, fit in FITS.items():
-        if model == "tomotopy" and (peer or not has_tomotopy()):
-            continue
+    facts |= {"documents": train.shape[0], "asked": n_documents, **kept}
+
+    def judged(fit, **options):
         began = time.process_time()
-        topics, alpha, n_iter = fit(train, n_topics, seed)
+        topics, alpha, n_iter = fit(train, n_topics, seed, **options)
         seconds = time.process_time() - began
         theta = fold_in(
             train.astype(np.float64),
@@ -197,22 +232,28 @@ def measure(name, n_topics, seed, n_documents, kept):
             prior=np.broadcast_to(alpha, n_topics),
             dtype=np.float64,
         )
-        facts[model] = {
+        return {
             "perplexity": perplexity(topics, alpha, fold, score, unigram),
             **readable(topics, theta, train, y),
             "alpha": float(np.mean(alpha)),
             "passes": n_iter,
             "seconds": seconds,
         }
-        if model == "tomotopy":
-            peer = facts[model]
+
+    for model, fit in FITS.items():
+        if model not in kept and (model != "tomotopy" or has_tomotopy()):
+            facts[model] = judged(fit)
+    if tried and name in CHOSEN:
+        facts["tried"] = {
+            label: judged(fit_tried, **options) for label, options in TRIED.items()
+        }
 
     def judge(topics):
         alpha = facts["lda"]["alpha"]
         return perplexity(topics, alpha, fold, score, unigram)
 
-    if peer:
-        facts["tomotopy"] = peer
+    if "tomotopy" in facts:
+        peer = facts["tomotopy"]
         facts["times"] = times_faster((train, judge), n_topics, seed, peer)
     return facts
 
@@ -287,6 +328,36 @@ def verdicts(groups):
     return lines
 
 
+def tried_table(groups):
+    """Return the lines on what the defaults were chosen from, [] if none was fitted."""
+    chosen = [rows for rows in groups.values() if all("tried" in r for r in rows)]
+    if not chosen:
+        return []
+    lines = [
+        "## Tried",
+        "",
+        f"Means over the corpora of the choice and their K ({len(chosen)} lines);"
+        " perplexity is the geometric mean of its ratio to the default's.",
+        "",
+        "| start, else the defaults | perplexity | NPMI | NMI | passes |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for label in ("the default: clusters of documents (`clusters`)", *TRIED):
+        pairs = [
+            [(r["tried"].get(label, r["lda"]), r["lda"]) for r in rows]
+            for rows in chosen
+        ]
+        flat = [pair for rows in pairs for pair in rows]
+        logs = [np.log(a["perplexity"] / b["perplexity"]) for a, b in flat]
+        means = [
+            np.mean([a[measure] for a, _ in flat if measure in a])
+            for measure in ("npmi", "nmi", "passes")
+        ]
+        shown = "{:.3f} | {:.3f} | {:.0f}".format(*means)
+        lines.append(f"| {label} | {np.exp(np.mean(logs)):.3f} | {shown} |")
+    return ["", *lines]
+
+
 def page(records):
     """Return the page."""
     groups = {}
@@ -311,7 +382,7 @@ def page(records):
     }
     for measure, title in titles.items():
         lines += ["", f"## {title}", "", *table(groups, measure, MODELS)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *tried_table(groups)]) + "\n"
 
 
 def tasks(options):
@@ -331,7 +402,7 @@ def read(path):
 
 def key_of(record):
     """What a record is of."""
-    return tuple(record[name] for name in ("corpus", "k", "seed", "asked"))
+    return tuple(record[name] for name in KEY)
 
 
 def main() -> None:
@@ -343,31 +414,46 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1, help="fits at a time")
+    parser.add_argument(
+        "--only", nargs="+", choices=[*FITS], help="fit these, keep the others'"
+    )
+    parser.add_argument("--tried", action="store_true", help="other starts, too")
     parser.add_argument("--write", action="store_true", help="write the page")
     options = parser.parse_args()
-    kept = {key_of(r): r["tomotopy"] for r in read(PEER_FILE)}
-    records = []
+    kept = {key_of(r): {"tomotopy": r["tomotopy"]} for r in read(PEER_FILE)}
+    records = {}
+    if options.only:
+        records = {key_of(r): r for r in read(RESULTS / "lda_quality.json")}
+        others = {*FITS, "tried"} - {*options.only}
+        others -= {"tried"} if options.tried else set()
+        for key, r in records.items():
+            kept[key] = {name: r[name] for name in others & r.keys()}
     with ProcessPoolExecutor(options.jobs) as pool:
         running = {}
         for task in tasks(options):
             key = (*task, options.documents)
-            running[pool.submit(measure, *task, options.documents, kept.get(key))] = key
+            given = *key, kept.get(key, {}), options.tried
+            running[pool.submit(measure, *given)] = key
         for done in as_completed(running):
-            records.append(done.result())
-            print(json.dumps(records[-1]), flush=True)
             key = running[done]
-            if "tomotopy" in records[-1]:
-                kept[key] = records[-1]["tomotopy"]
+            records[key] = found = done.result()
+            print(json.dumps(found), flush=True)
             if options.write:
-                names = ("corpus", "k", "seed", "asked")
-                peers = [
-                    dict(zip(names, key, strict=True)) | {"tomotopy": found}
-                    for key, found in sorted(kept.items())
-                ]
-                PEER_FILE.write_text(json.dumps(peers, indent=1) + "\n", "utf-8")
-                rows = json.dumps(records, indent=1) + "\n"
-                (RESULTS / "lda_quality.json").write_text(rows, "utf-8")
-                (RESULTS / "lda_quality.md").write_text(page(records), "utf-8")
+                write(records, kept)
+
+
+def write(records, kept):
+    """Write tomotopy's figures, old and new, all results and the page."""
+    peers = [
+        {**dict(zip(KEY, key, strict=True)), "tomotopy": found["tomotopy"]}
+        for key, found in sorted((kept | records).items())
+        if "tomotopy" in found
+    ]
+    PEER_FILE.write_text(json.dumps(peers, indent=1) + "\n", "utf-8")
+    rows = list(records.values())
+    text = json.dumps(rows, indent=1) + "\n"
+    (RESULTS / "lda_quality.json").write_text(text, "utf-8")
+    (RESULTS / "lda_quality.md").write_text(page(rows), "utf-8")
 
 
 if __name__ == "__main__":

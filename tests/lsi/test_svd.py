@@ -7,9 +7,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
 from topicfold import LSI
+from topicfold.core import counts
+from topicfold.core.counts import SparseRows, tall_product
 from topicfold.core.threads import one_blas_thread
 from topicfold.lsi import add_rows, svd, truncated_svd
-from topicfold.lsi.svd import SparseRows, tall_product
 
 
 def zipf_matrix(n_rows, n_columns, seed=0):
@@ -51,7 +52,7 @@ def test_sparse_product(dtype, n_columns, index_dtype):
 
 
 def test_tall_products_do_not_depend_on_threads(monkeypatch):
-    monkeypatch.setattr(svd, "_CHUNK", 100)
+    monkeypatch.setattr(counts, "_CHUNK", 100)
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal((205, 6)), rng.standard_normal((6, 3))
     one = tall_product(left, right, 1)

@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from tests_support import draw_corpus, matched_overlap
@@ -347,11 +348,12 @@ def test_odd_corpora_give_finite_topics(rows, n_topics):
     assert np.isfinite(model.objective_history_).all()
 
 
-def test_start_from_neighbors(planted):
+@pytest.mark.parametrize("init", ["neighbors", "clusters"])
+def test_start_from_documents_that_are_alike(planted, init):
     X, topics = planted[0].astype(float), planted[2]
     starts = [
-        initial_topics(X, 4, "neighbors", np.random.RandomState(seed))
-        for seed in (0, 0, 1)
+        initial_topics(X, 4, init, np.random.RandomState(seed), n_jobs)
+        for seed, n_jobs in ((0, 1), (0, 3), (1, 1))
     ]
     np.testing.assert_array_equal(starts[0], starts[1])
     assert (starts[0] != starts[2]).any()
@@ -362,11 +364,33 @@ def test_start_from_neighbors(planted):
     assert matched_overlap(starts[0], topics) > least + 0.1
 
 
-def test_start_from_neighbors_of_a_sample(planted, monkeypatch):
-    monkeypatch.setattr("topicfold.learn.initial.NEIGHBOR_DOCUMENTS", 150)
+@pytest.mark.parametrize("init", ["neighbors", "clusters"])
+def test_start_from_a_sample(planted, monkeypatch, init):
+    size = f"topicfold.learn.initial.{init.upper()[:-1]}_DOCUMENTS"
+    monkeypatch.setattr(size, 150)
     X, topics = planted[0].astype(float), planted[2]
-    start = initial_topics(X, 4, "neighbors", np.random.RandomState(0))
+    start = initial_topics(X, 4, init, np.random.RandomState(0))
     assert matched_overlap(start, topics) > 0.5
+
+
+def test_start_from_clusters_gives_a_large_class_one_topic():
+    """Its documents have few words in common; seeds among its words would split it."""
+    rng = np.random.default_rng(0)
+    topics = np.zeros((5, 360))
+    topics[0, :200] = 1 / 200
+    for k in range(1, 5):
+        topics[k, 160 + 40 * k : 200 + 40 * k] = 1 / 40
+    classes = np.repeat(np.arange(5), [400, 40, 40, 40, 40])
+    X = sparse.csr_matrix(
+        [rng.multinomial(12, topics[k]) for k in classes], dtype=float
+    )
+    found = {
+        init: matched_overlap(
+            initial_topics(X, 5, init, np.random.RandomState(0)), topics
+        )
+        for init in ("neighbors", "clusters")
+    }
+    assert found["clusters"] > 0.8 > found["neighbors"] + 0.1
 
 
 def test_doc_updates_are_refused_where_they_have_no_meaning(planted):

@@ -92,7 +92,9 @@ def test_a_response_parts_topics_that_words_alone_do_not():
     scores = {}
     for weight in (0.0, 100.0):
         side = Response(weight=weight)
-        model = LDA(4, sides=[side], random_state=0).fit(X[:300], response=y[:300])
+        # The start from clusters finds the parts by itself.
+        model = LDA(4, sides=[side], init="neighbors", random_state=0)
+        model.fit(X[:300], response=y[:300])
         theta = model.transform(X[300:])
         scores[weight] = model.sides_[0].score(theta, y[300:])
     assert scores[100.0] > 0.7

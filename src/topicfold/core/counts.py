@@ -21,6 +21,9 @@ from topicfold.core.threads import balanced_ranges, even_ranges, run_ranges
 from topicfold.exceptions import DataError
 
 _NUMBERS = "biuf"
+# Rows of a tall dense product per call of BLAS, for any number of threads.
+_CHUNK = 4096
+_RANGES_A_PRODUCT = 2  # per thread: a product with one vector is short
 _FILE_ADVICE = "The file is damaged; write or copy it again."
 _MATRIX_ADVICE = (
     "Build it again with scipy.sparse.csr_matrix((values, (rows, columns)), shape)."
@@ -126,6 +129,50 @@ def rows_of(
     return sparse.csr_matrix(
         (data[lo:hi], indices[lo:hi], pointers), shape=(stop - start, X.shape[1])
     )
+
+
+class SparseRows:
+    """A CSR matrix in float64, cut into rows for threads, to be multiplied.
+
+    A row has one owner: the product is the same for any number of threads, and a row's
+    does not depend on the rows beside it.
+    """
+
+    def __init__(self, X: sparse.csr_matrix, threads: int = 1) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self.n_products = 0
+        self._threads = threads
+        data = X.data.astype(np.float64, copy=False)
+        n_ranges = 1 if threads == 1 else threads * _RANGES_A_PRODUCT
+        self._parts = {
+            (start, stop): rows_of(X, start, stop, data)
+            for start, stop in balanced_ranges(X.indptr, n_ranges)
+        }
+
+    def __matmul__(self, dense: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the product with a vector or a block of them."""
+        out = np.empty((self.shape[0], *dense.shape[1:]))
+
+        def task(start: int, stop: int) -> None:
+            out[start:stop] = self._parts[start, stop] @ dense
+
+        run_ranges(task, list(self._parts), self._threads)
+        self.n_products += 1
+        return out
+
+
+def tall_product(
+    left: NDArray[np.float64], right: NDArray[np.float64], threads: int
+) -> NDArray[np.float64]:
+    """Return ``left @ right`` of many rows, the same bits for any number of threads."""
+    out = np.empty((left.shape[0], right.shape[1]))
+    starts = range(0, len(left), _CHUNK)
+
+    def task(start: int, stop: int) -> None:
+        np.matmul(left[start:stop], right, out=out[start:stop])
+
+    run_ranges(task, [(s, min(s + _CHUNK, len(left))) for s in starts], threads)
+    return out
 
 
 def row_sums(X: sparse.csr_matrix, threads: int = 1) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 
-from topicfold.core.counts import rows_of
-from topicfold.core.threads import even_ranges, n_threads, run_ranges
-from topicfold.core.typing import Array
+from topicfold.core.counts import SparseRows, tall_product
+from topicfold.core.threads import n_threads, one_blas_thread
+from topicfold.core.typing import Array, Doubles
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 
@@ -23,6 +23,14 @@ BACKGROUND_SHARE = 0.5
 SVD_DOCUMENTS = 50_000
 NEIGHBORS_PER_TOPIC = 20
 NEIGHBOR_DOCUMENTS = 20_000
+# Of the start from clusters (benchmarks/results/lda_quality.md): the corpus' share of a
+# topic, the dimensions in which documents are compared, steps to find these and steps
+# of k-means.
+CLUSTER_DOCUMENTS = 10_000
+CLUSTER_BACKGROUND = 0.2
+MOST_DIMENSIONS = 50
+LATENT_STEPS = 5
+CLUSTER_STEPS = 10
 
 
 def initial_topics(
@@ -41,6 +49,8 @@ def initial_topics(
     - ``"documents"``: half a few random documents, half the corpus;
     - ``"neighbors"``: half a document and those most like it, half the corpus; the
       documents are chosen far from each other, among `NEIGHBOR_DOCUMENTS` random ones;
+    - ``"clusters"``: clusters of documents by their first singular vectors, with a
+      little of the corpus; of `CLUSTER_DOCUMENTS` random ones;
     - ``"svd"``: positive parts of singular vectors, filled with a little of the corpus
       (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in blocks, those of
       at most `SVD_DOCUMENTS` random documents;
@@ -54,6 +64,7 @@ def initial_topics(
         "random": _random,
         "documents": _documents,
         "neighbors": partial(_neighbors, threads=n_threads(n_jobs)),
+        "clusters": partial(_clusters, threads=n_threads(n_jobs)),
         "svd": _svd,
     }
     if init == "svd" and isinstance(X, BlockCorpus):
@@ -118,35 +129,51 @@ def _neighbors(
     rng: np.random.RandomState,
     threads: int,
 ) -> Callable[[int], Array]:
-    """Seeds by D² sampling on the cosine of tf-idf, each with its nearest documents.
+    """Seeds far apart by the cosine of tf-idf, each with its nearest documents."""
+    X, rows = _compared(X, NEIGHBOR_DOCUMENTS, rng)
+    # Not more than a topic's share of the documents.
+    n_neighbors = min(NEIGHBORS_PER_TOPIC, max(1, X.shape[0] // n_topics))
+    product = SparseRows(rows, threads)
+    seeds = _spread_seeds(
+        lambda seed: product @ rows[[seed]].toarray()[0], X.shape[0], n_topics, rng
+    )
+
+    def topic(k: int) -> Array:
+        _, likeness = next(seeds)
+        least = np.partition(likeness, -n_neighbors)[-n_neighbors]
+        nearest = np.flatnonzero(likeness >= least)
+        nearest = nearest[np.argsort(-likeness[nearest], kind="stable")][:n_neighbors]
+        return _half_of(X[nearest[likeness[nearest] > 0]], unigram)
+
+    return topic
+
+
+def _compared(
+    X: Any, most: int, rng: np.random.RandomState
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Return a sample of the documents that have words, and their tf-idf."""
+    X = _sampled(X, most, rng)
+    X = X[np.flatnonzero(np.diff(X.indptr))]
+    damped = X.astype(np.float64)
+    damped.data = 1.0 + np.log(np.maximum(damped.data, 1.0))
+    return X, TfidfTransformer().fit_transform(damped)
+
+
+def _spread_seeds(
+    likeness_to: Callable[[int], Doubles],
+    n_documents: int,
+    n_seeds: int,
+    rng: np.random.RandomState,
+) -> Iterator[tuple[int, Doubles]]:
+    """Yield seeds by D² sampling, and the cosines of all documents with each.
 
     A document is drawn with a probability in proportion to its squared distance from
     the nearest seed so far (k-means++, Arthur & Vassilvitskii 2007).
     """
-    X = _sampled(X, NEIGHBOR_DOCUMENTS, rng)
-    X = X[np.flatnonzero(np.diff(X.indptr))]
-    n_documents = X.shape[0]
-    damped = X.astype(np.float64)
-    damped.data = 1.0 + np.log(np.maximum(damped.data, 1.0))
-    rows = TfidfTransformer().fit_transform(damped)
-    ranges = even_ranges(n_documents, threads)
-    pieces = {start: rows_of(rows, start, stop) for start, stop in ranges}
     distance = np.ones(n_documents)  # half the squared one
     # Where seeds are few, a bad one matters: the best of several is taken.
-    n_tries = max(1, min(8, 20 // n_topics))
-    # Not more than a topic's share of the documents.
-    n_neighbors = min(NEIGHBORS_PER_TOPIC, max(1, n_documents // n_topics))
-
-    def likeness_to(seed: int) -> Array:
-        vector, likeness = rows[[seed]].toarray()[0], np.empty(n_documents)
-
-        def multiply(start: int, stop: int) -> None:
-            likeness[start:stop] = pieces[start] @ vector
-
-        run_ranges(multiply, ranges, threads)
-        return likeness
-
-    def topic(k: int) -> Array:
+    n_tries = max(1, min(8, 20 // n_seeds))
+    for _ in range(n_seeds):
         total = distance.sum()
         # As many seeds as there are different documents: begin again.
         chances = distance / total if total > 0 else None
@@ -154,15 +181,82 @@ def _neighbors(
         tries = [likeness_to(seed) for seed in drawn]
         left = [np.minimum(distance, np.maximum(1.0 - near, 0.0)) for near in tries]
         best = int(np.argmin([part.sum() for part in left]))
-        seed, likeness = drawn[best], tries[best]
-        distance[:] = left[best]
-        distance[seed] = 0.0
-        least = np.partition(likeness, -n_neighbors)[-n_neighbors]
-        nearest = np.flatnonzero(likeness >= least)
-        nearest = nearest[np.argsort(-likeness[nearest], kind="stable")][:n_neighbors]
-        return _half_of(X[nearest[likeness[nearest] > 0]], unigram)
+        distance = left[best]
+        distance[drawn[best]] = 0.0
+        yield int(drawn[best]), tries[best]
+
+
+def _clusters(
+    X: sparse.csr_matrix,
+    n_topics: int,
+    unigram: Array,
+    rng: np.random.RandomState,
+    threads: int,
+) -> Callable[[int], Array]:
+    """Clusters by k-means on the cosine of the documents' first singular vectors.
+
+    Documents of a large class may share few words: by their words alone they are as far
+    from each other as from any document, many seeds fall among them, and topics that
+    start there never merge. By what their words occur with, they are near.
+    """
+    X, rows = _compared(X, CLUSTER_DOCUMENTS, rng)
+    with one_blas_thread():
+        places = _latent(rows, min(n_topics, MOST_DIMENSIONS), rng, threads)
+        members = _k_means(places, n_topics, rng, threads)
+    counts = sparse.csr_matrix(members @ X)
+
+    def topic(k: int) -> Array:
+        own = slice(counts.indptr[k], counts.indptr[k + 1])
+        shares = counts.data[own] / counts.data[own].sum()
+        weights = CLUSTER_BACKGROUND * unigram
+        weights[counts.indices[own]] += (1 - CLUSTER_BACKGROUND) * shares
+        return np.asarray(weights)
 
     return topic
+
+
+def _k_means(
+    places: Doubles, n_clusters: int, rng: np.random.RandomState, threads: int
+) -> sparse.csr_matrix:
+    """Return clusters × rows, ones at a cluster's rows; one left empty has its seed."""
+    shape = n_clusters, len(places)
+    spread = _spread_seeds(
+        lambda seed: tall_product(places, places[[seed]].T, threads)[:, 0],
+        *shape[::-1],
+        rng,
+    )
+    seeds = np.array([seed for seed, _ in spread])
+    rows, centers = np.arange(len(places)), places[seeds]
+    for _ in range(CLUSTER_STEPS):
+        nearest = tall_product(places, centers.T, threads).argmax(axis=1)
+        empty = np.flatnonzero(np.bincount(nearest, minlength=n_clusters) == 0)
+        cells = np.r_[nearest, empty], np.r_[rows, seeds[empty]]
+        members = sparse.csr_matrix((np.ones(len(cells[0])), cells), shape)
+        centers = _unit_rows(members @ places)
+    return members
+
+
+def _latent(
+    rows: sparse.csr_matrix, rank: int, rng: np.random.RandomState, threads: int
+) -> Doubles:
+    """Return rows in the space of their first singular vectors, at length one.
+
+    Roughly: by a few steps of subspace iteration (Halko, Martinsson & Tropp 2011).
+    """
+    by_row, by_term = SparseRows(rows, threads), SparseRows(rows.T.tocsr(), threads)
+    basis = rng.standard_normal((rows.shape[0], min(rank + 10, *rows.shape)))
+    for _ in range(LATENT_STEPS):
+        basis = np.linalg.qr(by_row @ (by_term @ basis))[0]
+    image = by_term @ basis
+    squares, vectors = np.linalg.eigh(image.T @ image)
+    scaled = vectors * np.sqrt(np.maximum(squares, 0.0))
+    return _unit_rows(tall_product(basis, scaled[:, ::-1][:, :rank], threads))
+
+
+def _unit_rows(array: Doubles) -> Doubles:
+    """Return rows of length one; zeros stay."""
+    lengths = np.linalg.norm(array, axis=1, keepdims=True)
+    return np.asarray(array / np.where(lengths > 0, lengths, 1.0))
 
 
 def _svd(

@@ -18,8 +18,8 @@ from scipy.linalg import LinAlgError, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, svds
 from sklearn.exceptions import ConvergenceWarning
 
-from topicfold.core.counts import rows_of
-from topicfold.core.threads import balanced_ranges, one_blas_thread, run_ranges
+from topicfold.core.counts import SparseRows, tall_product
+from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Doubles
 
 # A singular value below this part of the largest counts as zero: where squares are
@@ -31,9 +31,6 @@ DENSE_ROWS = 128
 _SKEW = 1e-7
 # Beyond this ratio of singular values the derived vectors are made orthogonal again.
 _SPREAD = 1e3
-# Rows of a tall dense product per call of BLAS, for any number of threads.
-_CHUNK = 4096
-_RANGES_PER_THREAD = 2  # a product with one vector is short
 
 
 class TruncatedSVD(NamedTuple):
@@ -195,48 +192,6 @@ def column_signs(vectors: Doubles) -> Doubles:
     if not vectors.size:
         return np.ones(vectors.shape[1])
     return np.where(-vectors.min(axis=0) > vectors.max(axis=0), -1.0, 1.0)
-
-
-class SparseRows:
-    """A CSR matrix in float64, cut into rows for threads, to be multiplied.
-
-    A row has one owner: the product is the same for any number of threads, and a row's
-    does not depend on the rows beside it.
-    """
-
-    def __init__(self, X: sparse.csr_matrix, threads: int = 1) -> None:
-        self.shape: tuple[int, int] = X.shape
-        self.n_products = 0
-        self._threads = threads
-        data = X.data.astype(np.float64, copy=False)
-        n_ranges = 1 if threads == 1 else threads * _RANGES_PER_THREAD
-        self._parts = {
-            (start, stop): rows_of(X, start, stop, data)
-            for start, stop in balanced_ranges(X.indptr, n_ranges)
-        }
-
-    def __matmul__(self, dense: Doubles) -> Doubles:
-        """Return the product with a vector or a block of them."""
-        out = np.empty((self.shape[0], *dense.shape[1:]))
-
-        def task(start: int, stop: int) -> None:
-            out[start:stop] = self._parts[start, stop] @ dense
-
-        run_ranges(task, list(self._parts), self._threads)
-        self.n_products += 1
-        return out
-
-
-def tall_product(left: Doubles, right: Doubles, threads: int) -> Doubles:
-    """Return ``left @ right`` of many rows, the same bits for any number of threads."""
-    out = np.empty((left.shape[0], right.shape[1]))
-    starts = range(0, len(left), _CHUNK)
-
-    def task(start: int, stop: int) -> None:
-        np.matmul(left[start:stop], right, out=out[start:stop])
-
-    run_ranges(task, [(s, min(s + _CHUNK, len(left))) for s in starts], threads)
-    return out
 
 
 class RowUpdate(NamedTuple):

@@ -70,6 +70,8 @@ _NUMBERS = (
 SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e15
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
+# The names that `learn.initial` knows.
+STARTS = {"clusters", "documents", "neighbors", "random", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
 # Lines that started a search over many fits, and were told of empty documents.
 _SEARCHES: set[tuple[str, int]] = set()
@@ -401,12 +403,12 @@ class LearnedModel(TopicModel):
     ----------
     n_components : int, default=10
         Number of topics.
-    init : {"documents", "neighbors", "random", "svd"} or array (K, V)
+    init : {"clusters", "documents", "neighbors", "random", "svd"} or array (K, V)
         Start of the topics (PLSA's and MedLDA's is "neighbors", others' "documents"):
-        each half a few random documents,
-        half the corpus; each half a document and those most like it; the corpus' word
-        frequencies times random factors; the positive parts of singular vectors; or
-        the topics themselves.
+        clusters of documents by their first singular vectors, with a fifth of the
+        corpus; each half a few random documents, half the corpus; each half a document
+        and those most like it; the corpus' word frequencies times random factors; the
+        positive parts of singular vectors; or the topics themselves.
     max_iter : int, default=200
         Most iterations.
     tol : float, default=1e-5
@@ -445,7 +447,7 @@ class LearnedModel(TopicModel):
 
     _parameter_constraints = {  # noqa: RUF012
         "n_components": [whole(1)],
-        "init": [StrOptions({"documents", "neighbors", "random", "svd"}), "array-like"],
+        "init": [StrOptions(STARTS), "array-like"],
         "max_iter": [whole(1)],
         "tol": [NOT_NEGATIVE],
         "doc_tol": [NOT_NEGATIVE],

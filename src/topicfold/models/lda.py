@@ -30,6 +30,7 @@ from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import (
     MAX_UPDATES,
     PRIOR,
+    STARTS,
     LearnedModel,
     StreamedModel,
 )
@@ -131,10 +132,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
         whole corpus only. Experimental: no paper has measured it.
-    init : {"random", "documents", "neighbors", "svd"}, array (K, V) or None
-        Start of the topics, as in :class:`PLSA`; ``"neighbors"`` starts each topic
-        from a document and the 20 most like it, the documents chosen far from each
-        other. None is ``"neighbors"``; in `partial_fit` ``"random"`` for CVB0 and
+    init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
+        Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
+        a cluster of documents, found by k-means on their first singular vectors. None
+        is ``"clusters"``; in `partial_fit` ``"random"`` for CVB0 and
         ``"svd"`` for variational Bayes.
     max_iter : int, default=200
         Most iterations (passes over the corpus).
@@ -204,11 +205,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         "topic_word_prior": [PRIOR, None],
         "learn_priors": ["boolean", None],
         "phi_step": [PhiStep, None],
-        "init": [
-            StrOptions({"documents", "neighbors", "random", "svd"}),
-            "array-like",
-            None,
-        ],
+        "init": [StrOptions(STARTS), "array-like", None],
         "tol": [NOT_NEGATIVE, None],
         "doc_updates": [whole(0, MAX_UPDATES)],
         "batch_size": [whole(1), None],
@@ -230,7 +227,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self._start_priors(alpha * max(1.0, self._size / FEW_TOPICS) ** 0.5, eta)
         if self.batch_size is not None:
             self.prior_updates_: list[int] = []
-            online = OnlineFit(self, counts, self._init("neighbors"), self._learn_batch)
+            online = OnlineFit(self, counts, self._init("clusters"), self._learn_batch)
             self._learn(online, tol=self._tolerance())
             return
         rng = check_random_state(self.random_state)
@@ -240,7 +237,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         algorithm = learner(
             self._engine(counts),
             initial_topics(
-                counts, self.n_components, self._init("neighbors"), rng, self.n_jobs
+                counts, self.n_components, self._init("clusters"), rng, self.n_jobs
             ),
             self.doc_topic_prior_,
             self.topic_word_prior_,
@@ -273,7 +270,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 n_jobs=self.n_jobs,
                 allowed=sides.allowed() if self.phi_step is None else None,
             ),
-            self._start_of(counts, joined, groups, self._init("neighbors")),
+            self._start_of(counts, joined, groups, self._init("clusters")),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             sides=sides,

@@ -22,18 +22,13 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import SparseRows, tall_product
 from topicfold.core.counts import check_counts as counts_of
 from topicfold.core.parameters import DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.lsi.svd import (
-    RowUpdate,
-    SparseRows,
-    add_rows,
-    tall_product,
-    truncated_svd,
-)
+from topicfold.lsi.svd import RowUpdate, add_rows, truncated_svd
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
 from topicfold.models.base import check_counts, save_fitted, told_empty
 

@@ -36,7 +36,7 @@ class WordNetworkLDA(LDA):
         η, counted in pairs. None is ``0.7 / sqrt(n_components)`` tokens of each word,
         at most 0.2, times the words that a word meets in a text on average: the
         pseudo-documents count a token once for each of those.
-    init : {"random", "documents", "neighbors", "svd"}, array (K, V) or None
+    init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`LDA`, from the pseudo-documents. None is
         ``"neighbors"``.
     tol : float or None, default=None
