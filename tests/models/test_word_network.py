@@ -37,7 +37,8 @@ def test_is_lda_of_the_network_and_folds_texts_in(titles):
     X = titles[0]
     model = WordNetworkLDA(8, random_state=0, max_iter=30).fit(X)
     eta = model.topic_word_prior_
-    alone = LDA(8, topic_word_prior=eta, random_state=0, max_iter=30)
+    options = {"init": "neighbors", "random_state": 0, "max_iter": 30}
+    alone = LDA(8, topic_word_prior=eta, **options)
     np.testing.assert_array_equal(
         model.components_, alone.fit(word_network(X)).components_
     )
