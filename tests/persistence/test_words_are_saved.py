@@ -55,7 +55,7 @@ def test_the_command_line_saves_and_python_reads(tmp_path):
 def test_a_model_without_words_says_so(corpus, tmp_path):
     PLSA(2, random_state=0).fit(corpus.counts).save(tmp_path / "m")
     done = CliRunner().invoke(app, ["topics", str(tmp_path / "m")])
-    assert "saved without its words" in done.stderr
+    assert "saved without its words" in done.output
 
 
 def test_words_alone_are_enough(corpus, tmp_path):
