@@ -163,7 +163,7 @@ def test_labels_give_topics_that_tell_classes(rare_words):
     lda = LDA(6, random_state=0).fit(X[:240])
     svm = LinearSVC(C=10).fit(np.sqrt(lda.transform(X[:240])), y[:240])
     plain = svm.score(np.sqrt(lda.transform(X[240:])), y[240:])
-    assert model.score(X[240:], y[240:]) > plain + 0.15
+    assert model.score(X[240:], y[240:]) > plain + 0.1
     assert model.score(X[240:], y[240:]) > 0.8
     assert model.margin_violation_ <= 1e-2
 
