@@ -162,6 +162,51 @@ def test_random_numbers_have_a_position(tmp_path, counts):
     fit(tmp_path / "state", counts, batch_size=8)
 
 
+ALGORITHMS = {
+    "cvb0": {},
+    "variational": {"algorithm": "variational"},
+    "batches": {"batch_size": 8},
+}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name", "value"),
+    [
+        ("cvb0", "eta", -1),
+        ("cvb0", "iteration", 1.5),
+        ("cvb0", "prior_updates", ["a"]),
+        ("cvb0", "totals", np.array([0.0, 30.0, 30.0])),
+        ("cvb0", "documents", np.full((24, 3), 1e30)),
+        ("variational", "eta", 1e300),
+        ("variational", "eta", True),
+        ("batches", "tokens_seen_", ""),
+        ("batches", "n_documents_seen_", {}),
+        ("batches", "n_batches_", []),
+        ("batches", "n_batches_", None),
+        ("batches", "rest", 3),
+        ("batches", "rest", [57, 10**30, 0.0]),
+        ("batches", "rest", [57, 2**62, 0.0]),
+        ("batches", "topic_totals_", np.array([3.7e307, 30.0, 30.0])),
+    ],
+    ids=str,
+)
+def test_a_value_that_no_fit_has_is_refused(tmp_path, counts, algorithm, name, value):
+    options = ALGORITHMS[algorithm]
+    fit(tmp_path, counts, **options)
+    forge(tmp_path, name, value)
+    with pytest.raises(ModelFileError, match=r"damaged .*Remove .* to begin anew"):
+        fit(tmp_path, counts, **options)
+
+
+def forge(folder, name, value):
+    """Change one value of a state, with the checksums right again."""
+    file = state_of(folder) / "state.safetensors"
+    bundle = read_bundle(file)
+    where = bundle.arrays if name in bundle.arrays else bundle.meta["values"]
+    where[name] = value
+    write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
+
+
 def test_a_state_that_is_gone_says_what_to_do(tmp_path, counts):
     fit(tmp_path / "state", counts)
     (state_of(tmp_path / "state") / "state.safetensors").unlink()

@@ -141,6 +141,22 @@ def test_a_forged_state_is_refused(tmp_path, name, value):
         fit(sides, 3, tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("name", "value"), [("side 1 _own", -1.0), ("own_floor", 3.7e307)]
+)
+def test_values_that_make_no_topics_together_end_the_fit(tmp_path, name, value):
+    sides = [Response(), SEEDS]
+    fit(sides, 2, tmp_path)
+    state = json.loads((tmp_path / POINTER).read_text())["state"]
+    file = tmp_path / state / "state.safetensors"
+    bundle = read_bundle(file)
+    bundle.arrays[name].flat[:] = value
+    write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
+    with pytest.raises(ModelFileError, match=r"are no numbers.*Remove .* to begin"):
+        fit(sides, 5, tmp_path)
+
+
 def test_what_cannot_be_kept_is_refused(tmp_path):
     slant = {"slant": np.log(THETA + 0.1)}
     with pytest.raises(DataError, match=r"Slant does not say what it carries"):

@@ -157,6 +157,8 @@ class _LdaEM:
         self.alpha, self.eta = state["alpha"], float(state["eta"])
         self._iteration = int(state["iteration"])
         self.prior_updates = list(state["prior_updates"])
+        if (state["totals"] < 0.5 * self.eta).any():
+            raise ValueError("totals are below the prior of the topics")
         self.parameters = state["documents"]
         packed = self.engine.pack_topics(state["topics"])
         self._set_topics(packed, state["totals"])

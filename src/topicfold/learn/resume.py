@@ -33,6 +33,9 @@ KIND = "fit_state"
 POINTER = "current.json"
 # Parameters that may differ when a fit goes on: they do not change an iteration.
 _FREE = ("max_iter", "tol", "n_jobs", "verbose", "callbacks")
+# No value of a fit is larger: models take counts up to 1e15, and this is their sum over
+# ten billion entries. Larger ones overflow in the arithmetic of a pass.
+_LARGEST = 1e25
 _logger = logging.getLogger("topicfold")
 
 
@@ -113,10 +116,10 @@ class Resume(Callback):
                 )
             iteration = int(bundle.meta["iteration"])
             history = _checked_history(bundle.meta["history"], iteration)
-            algorithm.restore(values)
+            _check_sound(state, algorithm.restore(values))
         except DataError:
             raise
-        except (KeyError, TypeError, ValueError, OSError) as error:
+        except (KeyError, TypeError, ValueError, OSError, ArithmeticError) as error:
             raise ModelFileError(
                 f"The state in {folder} is damaged ({error}). Remove {self.path} to "
                 "begin anew."
@@ -126,8 +129,19 @@ class Resume(Callback):
         _logger.info("the fit goes on after iteration %d", state.iteration)
 
     def on_iteration(self, state: IterationState) -> None:
-        """Save now and then."""
-        if state.iteration % self.every == 0:
+        """Save now and then; a fit that went on from nonsense ends here."""
+        saves = state.iteration % self.every == 0
+        if self.resumed_at_ is not None and (
+            saves or state.iteration == self.resumed_at_ + 1
+        ):
+            try:
+                _check_sound(state, state.objective)
+            except ValueError as error:
+                raise ModelFileError(
+                    f"The fit cannot go on from the state in {self.path}: {error}. "
+                    f"Remove {self.path} to begin anew."
+                ) from error
+        if saves:
             self._save(state)
 
     def _current(self) -> Path | None:
@@ -214,18 +228,43 @@ def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any
         raise ValueError(f"it has no {', '.join(missing)}")
     for name, now in started.items():
         if isinstance(now, np.ndarray):
-            least = -np.inf if name.startswith("side ") else 0.0
-            _check_array(name, values[name], now.shape, now.dtype, least)
+            signed = name.startswith("side ")
+            _check_array(name, values[name], now.shape, now.dtype, signed=signed)
+        elif name != "documents":
+            _check_numbers(name, values[name], now)
     return values
 
 
 def _check_array(
-    name: str, value: Any, shape: tuple[int, ...], dtype: Any, least: float = 0.0
+    name: str, value: Any, shape: tuple[int, ...], dtype: Any, *, signed: bool = False
 ) -> None:
     if not isinstance(value, np.ndarray) or value.shape != shape:
         raise ValueError(f"{name} has another shape than {shape}")
-    if value.dtype != dtype or not np.isfinite(value).all() or (value < least).any():
+    least = -_LARGEST if signed else 0.0
+    sound = (value >= least) & (value <= _LARGEST)
+    if value.dtype != dtype or not sound.all():
         raise ValueError(f"{name} has another type, or values that make no sense")
+
+
+def _check_numbers(name: str, value: Any, now: Any) -> None:
+    """Refuse what is not a number, or a list of numbers, like that of the start."""
+    whole = isinstance(now, int | np.integer)
+    numbers = value if isinstance(now, list) else [value]
+    if not isinstance(numbers, list) or not all(
+        type(number) is int or (type(number) is float and not whole)
+        for number in numbers
+    ):
+        raise ValueError(f"{name} is not of type {type(now).__name__}")
+    least = -_LARGEST if isinstance(now, list) else 0
+    if not all(least <= number <= _LARGEST for number in numbers):
+        raise ValueError(f"{name} has a value that makes no sense")
+
+
+def _check_sound(state: IterationState, objective: float) -> None:
+    """Refuse values that each could be those of a fit, but together make no topics."""
+    topics = state.topics()
+    if np.isnan(objective) or not (np.isfinite(topics) & (topics >= 0)).all():
+        raise ValueError("its values lead to topics that are no numbers")
 
 
 def _load_documents(
