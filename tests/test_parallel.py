@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joblib import cpu_count
 
-from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
+from topicfold.core.threads import _pool, balanced_ranges, n_threads, run_ranges
 
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 10))
@@ -99,3 +99,24 @@ def test_a_task_may_run_ranges_itself():
         caller.join(120)
     assert not any(caller.is_alive() for caller in callers)
     assert sorted(done) == sorted(list(range(40)) * 4)
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_threads_that_cannot_be_started_are_done_without(monkeypatch, most):
+    """A process has a limit of memory and threads; the work left is no one's later."""
+    start, started, done = threading.Thread.start, [], []
+
+    def limited(thread):
+        if len(started) == most:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    _pool.cache_clear()
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    run_ranges(lambda first, _: done.append(first), [(i, i + 1) for i in range(50)], 5)
+    assert sorted(done) == list(range(50))
+    monkeypatch.undo()
+    run_ranges(lambda first, _: done.append(first), [(i, i + 1) for i in range(50)], 5)
+    assert sorted(done) == sorted([*range(50), *range(50)])
+    _pool.cache_clear()

@@ -14,6 +14,10 @@ class ModelFileError(TopicfoldError, ValueError):
     """A saved model is missing, damaged, of wrong shape or of a newer format."""
 
 
+class MissingAttributeError(TopicfoldError, AttributeError):
+    """A model has no such fitted attribute: not fitted, other options, a bad file."""
+
+
 class MissingDependencyError(TopicfoldError, ImportError):
     """An optional dependency is not installed; the message has the install line."""
 

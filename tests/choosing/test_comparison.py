@@ -390,3 +390,11 @@ def test_a_picture_of_another_kind_is_refused(tmp_path, corpus):
     with pytest.raises(DataError, match=r"ending in \.png"):
         found.plot(tmp_path / "scores.docx")
     assert not list(tmp_path.iterdir())
+
+
+def test_results_without_any_diversity_are_judged_by_the_rest():
+    found = [
+        score("PLSA", 0.8, diversity=NAN),
+        score("tf-idf", 0.7, NAN, diversity=NAN),
+    ]
+    assert recommend(found, 40).startswith("Take PLSA")

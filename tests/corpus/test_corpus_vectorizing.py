@@ -245,6 +245,7 @@ def test_unknown_words_are_counted():
         ({"max_features": 0}, "max_features=0"),
         ({"ngram_range": (2, 1)}, r"ngram_range=\(2, 1\)"),
         ({"ngram_range": 2}, "ngram_range=2"),
+        ({"ngram_range": (1, 2**62)}, "at most 100 words"),
         ({"stop_words": 3}, "stop_words is of type int"),
         ({"stop_words": [3]}, "stop_words holds something"),
         ({"vocabulary": []}, "vocabulary is empty"),

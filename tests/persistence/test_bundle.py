@@ -234,6 +234,15 @@ def test_not_a_safetensors_file(tmp_path, content):
         read_bundle(tmp_path / "x.safetensors")
 
 
+@pytest.mark.parametrize("end", ["1e999", "NaN", "null"])
+def test_tensors_that_end_nowhere_are_refused(tmp_path, end):
+    header = f'{{"w":{{"dtype":"F64","shape":[1],"data_offsets":[0,{end}]}}}}'.encode()
+    content = len(header).to_bytes(8, "little") + header + bytes(8)
+    (tmp_path / "x.safetensors").write_bytes(content)
+    with pytest.raises(ModelFileError, match="its header cannot be read"):
+        read_bundle(tmp_path / "x.safetensors")
+
+
 def test_safetensors_of_another_program(tmp_path):
     save_file({"w": np.ones(2)}, tmp_path / "x.safetensors")
     with pytest.raises(ModelFileError, match="not one of topicfold"):

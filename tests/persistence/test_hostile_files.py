@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA
-from topicfold.exceptions import ModelFileError
+from topicfold import LDA, PLSA, GibbsLDA, SupervisedLDA, TopicClassifier, TwoPhase
+from topicfold.exceptions import MissingAttributeError, ModelFileError
 from topicfold.persistence import (
     load_estimator,
     read_bundle,
@@ -184,11 +184,14 @@ def test_sparse_arrays_are_checked_before_scipy_sees_them(
         load_estimator(tmp_path)
 
 
-def changed_model(path, model, *, params=None, arrays=None):
+def changed_model(path, model, *, params=None, arrays=None, fitted=None, without=()):
     """Save a model, change its parameters and arrays behind its back."""
     model.save(path)
     bundle = read_bundle(path)
     bundle.meta["model"]["params"].update(params or {})
+    bundle.meta["model"]["fitted"].update(fitted or {})
+    for name in without:
+        del bundle.meta["model"]["fitted"][name]
     bundle.arrays.update({f"fitted/{name}": a for name, a in (arrays or {}).items()})
     return write_bundle(
         path,
@@ -253,3 +256,60 @@ def test_fitted_arrays_that_give_nonsense_are_refused(
     changed_model(tmp_path, LDA(2, max_iter=2).fit(counts), arrays=arrays)
     with pytest.raises(ModelFileError, match=message):
         load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arrays": {"training_counts_/data": np.int8}}, "make no sense"),
+        ({"arrays": {"label_mixtures_/data": lambda a: 0 * a}}, "make no sense"),
+        ({"arrays": {"label_mixtures_/data": np.negative}}, "make no sense"),
+        ({"fitted": {"training_counts_": 1.5}}, "make no sense"),
+        ({"without": ["training_counts_"]}, "make no sense"),
+        ({"without": ["label_mixtures_"]}, "make no sense"),
+    ],
+    ids=str,
+)
+def test_the_neighbours_of_two_phases_are_checked(tmp_path, counts, changes, message):
+    model = TwoPhase(PLSA(2, max_iter=2), neighbor_weight=0.5)
+    model.fit(counts, np.arange(20) % 2)
+    arrays = {
+        f"{name}_/data": getattr(model, f"{name}_").data
+        for name in ("training_counts", "label_mixtures")
+    }
+    new = {
+        n: np.asarray(change(arrays[n]))
+        for n, change in changes.get("arrays", {}).items()
+    }
+    changed_model(tmp_path, model, **{**changes, "arrays": new})
+    with pytest.raises(ModelFileError, match=message):
+        load_estimator(tmp_path)
+
+
+def test_without_the_training_documents_two_phases_say_so(counts):
+    model = TwoPhase(PLSA(2, max_iter=2), neighbor_weight=0)
+    model.fit(counts, np.arange(20) % 2).set_params(neighbor_weight=0.5)
+    with pytest.raises(MissingAttributeError, match="has not kept its training"):
+        model.transform(counts)
+
+
+@pytest.mark.parametrize("name", ["sides_", "topic_totals_"])
+def test_a_fitted_attribute_that_a_file_lacks_is_named(tmp_path, counts, name):
+    model = SupervisedLDA(2, weight=1.0, max_iter=2).fit(counts, np.arange(20.0))
+    changed_model(tmp_path, model, without=[name])
+    loaded = load_estimator(tmp_path)
+    assert not hasattr(loaded, name)
+    with pytest.raises(
+        MissingAttributeError, match=f"this SupervisedLDA has no {name}"
+    ):
+        loaded.topic_effects([f"w{i}" for i in range(8)])
+
+
+def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
+    model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
+    assert model.accuracy_ is not None
+    changed_model(tmp_path, model, without=["n_right_"])
+    with pytest.raises(MissingAttributeError, match="has no n_right_"):
+        _ = load_estimator(tmp_path).accuracy_
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        _ = model.colour

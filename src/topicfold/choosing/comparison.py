@@ -387,7 +387,8 @@ def _unreadable(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     behind = score.coherence < min(0.0, best - _COHERENCE_BEHIND)
     if behind or score.coherence < _LEAST_COHERENCE:
         reasons.append(f"coherence {score.coherence:.2f}")
-    widest = max(s.diversity for s in scores if not np.isnan(s.diversity))
+    known = [s.diversity for s in scores if not np.isnan(s.diversity)]
+    widest = max(known, default=np.nan)  # a file of results may lack all of them
     if score.diversity < _LEAST_SHARE_OF_DIVERSITY * widest:
         reasons.append(f"diversity {score.diversity:.2f}")
     if score.copies > _MOST_COPIES * (score.n_components or 1):

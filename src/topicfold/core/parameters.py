@@ -19,11 +19,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import Field, field
 from inspect import Parameter
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from sklearn.utils._param_validation import Interval
 
-from topicfold.exceptions import DataError, DataWarning
+from topicfold.exceptions import DataError, DataWarning, MissingAttributeError
 
 # Ranges of parameters.
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -51,6 +51,28 @@ def whole_number(value: Any, name: str, least: int = 1) -> int:
     if not whole(least).is_satisfied_by(value):
         raise DataError(f"{name}={value!r} must be a whole number, {least} or more.")
     return int(value)
+
+
+class FittedAttributes:
+    """Mixin for what is saved: a sentence for a fitted attribute that is not there."""
+
+    if not TYPE_CHECKING:  # else every name would pass for an attribute
+
+        def __getattr__(self, name):
+            """Raise the error for a name that is not found; a property keeps its own."""
+            try:
+                return super().__getattribute__(name)
+            except AttributeError as error:
+                fitted = name.endswith("_") and not name.startswith("_")
+                if not fitted or error.name != name:
+                    raise
+                raise MissingAttributeError(
+                    f"this {type(self).__name__} has no {name}: it is not fitted, was "
+                    "fitted with options that do not need it, or comes from a damaged "
+                    "file. Fit it again.",
+                    name=name,
+                    obj=self,
+                ) from error
 
 
 class EarlierParameters:

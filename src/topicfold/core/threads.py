@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -97,8 +97,11 @@ def run_ranges(
         work()
         return
     # The calling thread works too: short tasks do not wait for others to wake up.
-    futures: list[Future] = [_pool(threads).submit(work) for _ in range(helpers)]
+    futures: list[Future] = [Future() for _ in range(helpers)]
     try:
+        with suppress(RuntimeError):  # no more threads can be started: those do it all
+            for future in futures:
+                _pool(threads).submit(_run, future, work)
         work()
         for future in futures:
             # Nothing is left for one that has not begun. Waiting for it could last for
@@ -111,6 +114,19 @@ def run_ranges(
             future.cancel()
         wait(futures)
         raise
+
+
+def _run(future: Future, work: Callable[[], None]) -> None:
+    """Do the work of a future that is not cancelled.
+
+    It is not the pool's own future, which nobody has when a thread cannot be started
+    though the work is in the queue, where another thread finds it.
+    """
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
 
 
 @lru_cache(maxsize=8)

@@ -45,6 +45,8 @@ TEXT_OPTIONS = {
     "phrases": (bool,),
 }
 # Those that say how a text is cut into words.
+# Longer runs of words are no terms: a number that was not meant, or a hostile file.
+LONGEST_RUN = 100
 _CUTTING = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
 # A smaller share of texts with HTML or links is not worth a word.
 CLEANED_SHARE = 0.05
@@ -95,8 +97,8 @@ def vectorize(
         ``pip install 'topicfold[languages]'``), or the words, which are cut and
         lower-cased like the texts; None leaves out none.
     ngram_range : (int, int), default=(1, 1)
-        Shortest and longest run of words that makes a term. Stop words are taken out
-        before, and stand in no run.
+        Shortest and longest run of words that makes a term, at most 100 words. Stop
+        words are taken out before, and stand in no run.
     stem : str, optional
         Count stems instead of words: a language of Snowball, such as "english" or
         "german". The vocabulary has the most frequent word of each stem. Needs
@@ -515,10 +517,11 @@ def _checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
         shortest, longest = ngram_range
     except (TypeError, ValueError):
         shortest = longest = 0
-    if not (_is_whole(shortest) and _is_whole(longest) and 1 <= shortest <= longest):
+    whole = _is_whole(shortest) and _is_whole(longest)
+    if not (whole and 1 <= shortest <= longest <= LONGEST_RUN):
         raise DataError(
             f"ngram_range={ngram_range!r} is not a pair of a shortest and a longest "
-            "run of words, such as (1, 2)."
+            f"run of words, such as (1, 2), of at most {LONGEST_RUN} words."
         )
     return int(shortest), int(longest)
 

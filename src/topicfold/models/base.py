@@ -41,6 +41,7 @@ from topicfold.core.counts import (
 from topicfold.core.parameters import (
     NOT_NEGATIVE,
     DeclaredParameters,
+    FittedAttributes,
     level_of_caller,
     whole,
 )
@@ -92,6 +93,7 @@ def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
 
 
 class TopicModel(
+    FittedAttributes,
     DeclaredParameters,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

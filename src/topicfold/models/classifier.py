@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.parameters import FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.models.base import (
@@ -91,7 +92,7 @@ def _has_decision_function(self: Any) -> bool:
     return classifier is None or hasattr(classifier, "decision_function")
 
 
-class TopicClassifier(ClassifierMixin, BaseEstimator):
+class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
     """Classify documents by their topics, and explain why.
 
     Fits a topic model (with the labels, if it uses them) and a linear rule on the

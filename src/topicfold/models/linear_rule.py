@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core.parameters import FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.exceptions import ModelFileError
 
 
-class LinearRule(BaseEstimator):
+class LinearRule(FittedAttributes, BaseEstimator):
     """The decision of a fitted linear classifier, in a form that can be saved."""
 
     @classmethod

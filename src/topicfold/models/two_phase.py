@@ -18,12 +18,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import normalize_rows, simplex_problems
 from topicfold.core.labels import class_members
 from topicfold.core.parameters import AT_LEAST_ONE, NOT_NEGATIVE, SHARE, whole
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.exceptions import DataError, SpareTopicsWarning
+from topicfold.exceptions import DataError, MissingAttributeError, SpareTopicsWarning
 from topicfold.graph import NeighborIndex
 from topicfold.infer.class_words import (
     class_word_weights,
@@ -526,7 +526,7 @@ class TwoPhase(TopicModel):
 
     def _sees_neighbors(self) -> bool:
         if self.neighbor_weight > 0 and not hasattr(self, "training_counts_"):
-            raise AttributeError(
+            raise MissingAttributeError(
                 "this TwoPhase was fitted with neighbor_weight=0 and has not kept its "
                 "training documents. Fit it again, or set neighbor_weight to 0."
             )
@@ -569,6 +569,18 @@ class TwoPhase(TopicModel):
             or np.shape(getattr(self, "regression_mean_", ())) != fit.shape[1:]
         ):
             raise ValueError("its regression and its topics do not fit together")
+        seen = getattr(self, "training_counts_", None)
+        mixtures = getattr(self, "label_mixtures_", None)
+        if seen is mixtures is None:
+            return
+        if not (
+            all(sparse.issparse(x) and x.dtype.kind == "f" for x in (seen, mixtures))
+            and seen.shape == (mixtures.shape[0], self.n_features_in_)
+            and mixtures.shape[1] == len(self.components_)
+            and seen.data.min(initial=0) >= 0
+            and not any(simplex_problems("", mixtures.toarray()))
+        ):
+            raise ValueError("its training documents and their mixtures make no sense")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

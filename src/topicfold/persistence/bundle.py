@@ -46,7 +46,10 @@ MAX_JSON_CHARS = 40_000_000
 MAX_DEPTH = 200
 _CHUNK = 2**22
 _CSR = ("data", "indices", "indptr")
-_BAD_JSON = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_BAD_JSON = (
+    *(ValueError, LookupError, TypeError, AttributeError),
+    *(OverflowError, RecursionError),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -180,12 +180,12 @@ def _coherence(
         return npmi_coherence(data.topics, counts, n_words=n_words).tolist()
     if not data.texts or not any(data.texts):
         return None
-    from topicfold.corpus import vectorize
+    from topicfold.corpus.vectorizing import LONGEST_RUN, vectorize
 
     # Only words that some topic lists have to be counted.
     columns = np.unique(data.top_term_ids(n_words))
     words = [data.vocabulary[column] for column in columns]
-    sizes = [word.count(" ") + 1 for word in words]
+    sizes = [min(word.count(" ") + 1, LONGEST_RUN) for word in words]
     range_ = (min(sizes), max(sizes))
     found, _ = vectorize(data.texts, vocabulary=words, ngram_range=range_)
     if not found.nnz:

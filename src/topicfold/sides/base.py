@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from topicfold.core.counts import simplex_problems
+from topicfold.core.parameters import FittedAttributes
 from topicfold.core.typing import Array
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]
@@ -126,7 +127,7 @@ def is_text(names: Any) -> bool:
     return flat and all(isinstance(name, str) for name in names)
 
 
-class Side(BaseEstimator):
+class Side(FittedAttributes, BaseEstimator):
     """Base of all sides; see the module for how to write one.
 
     Experimental: as the base of sides of your own; hooks and `context` may grow.

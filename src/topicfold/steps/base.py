@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from topicfold.core.parameters import AT_LEAST_ONE, DeclaredParameters
+from topicfold.core.parameters import AT_LEAST_ONE, DeclaredParameters, FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
@@ -105,7 +105,7 @@ class StepContext:
         return self.engine
 
 
-class Step(BaseEstimator):
+class Step(FittedAttributes, BaseEstimator):
     """What θ-steps and φ-steps have in common.
 
     Rows that sum to one already, as `normalized` says, are not normalised again.
