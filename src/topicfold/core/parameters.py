@@ -59,7 +59,7 @@ class FittedAttributes:
     if not TYPE_CHECKING:  # else every name would pass for an attribute
 
         def __getattr__(self, name):
-            """Raise the error for a name that is not found; a property keeps its own."""
+            """Raise the error for a name that is not found; properties keep theirs."""
             try:
                 return super().__getattribute__(name)
             except AttributeError as error:
