@@ -124,9 +124,11 @@ def _run(future: Future, work: Callable[[], None]) -> None:
     """
     if future.set_running_or_notify_cancel():
         try:
-            future.set_result(work())
+            work()
         except BaseException as error:
             future.set_exception(error)
+        else:
+            future.set_result(None)
 
 
 @lru_cache(maxsize=8)

@@ -569,8 +569,8 @@ class TwoPhase(TopicModel):
             or np.shape(getattr(self, "regression_mean_", ())) != fit.shape[1:]
         ):
             raise ValueError("its regression and its topics do not fit together")
-        seen = getattr(self, "training_counts_", None)
-        mixtures = getattr(self, "label_mixtures_", None)
+        seen: Any = getattr(self, "training_counts_", None)
+        mixtures: Any = getattr(self, "label_mixtures_", None)
         if seen is mixtures is None:
             return
         if not (
