@@ -53,6 +53,13 @@ def test_seeded_topics_are_what_their_seeds_say(corpus):
     assert model.topic_data().topic_names == ("dogs", "bees", "", "")
 
 
+def test_topics_without_seeds_do_not_start_as_clusters(corpus):
+    X, _ = corpus
+    seeds = {"ants": ["ant1"], "bees": ["bee1"]}
+    usual, told = (seeded(seeds=seeds, **o).fit(X) for o in ({}, {"init": "neighbors"}))
+    np.testing.assert_array_equal(usual.components_, told.components_)
+
+
 def test_without_seeds_it_is_lda(corpus):
     X, _ = corpus
     options = {"random_state": 0, "max_iter": 10, "tol": 0}
