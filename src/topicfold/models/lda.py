@@ -135,8 +135,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
         a cluster of documents, found by k-means on their first singular vectors. None
-        is ``"clusters"``; in `partial_fit` ``"random"`` for CVB0 and
-        ``"svd"`` for variational Bayes.
+        is ``"clusters"``, with a response or seeds ``"neighbors"``; in `partial_fit`
+        ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
         Most iterations (passes over the corpus).
     tol : float or None, default=None
@@ -261,6 +261,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self._store_corpus(counts)
         self._start_priors(*self._default_priors())
         joined, groups = self._joined(counts, sides)
+        init = next((s.init for s in sides.sides if s.init), "clusters")
         algorithm = SidedLda(
             make_engine(
                 joined,
@@ -270,7 +271,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 n_jobs=self.n_jobs,
                 allowed=sides.allowed() if self.phi_step is None else None,
             ),
-            self._start_of(counts, joined, groups, self._init("clusters")),
+            self._start_of(counts, joined, groups, self._init(init)),
             self.doc_topic_prior_,
             self.topic_word_prior_,
             sides=sides,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
 
 from topicfold.core.parameters import whole
 from topicfold.models.lda import SidedLDA
@@ -26,9 +25,6 @@ class SeededLDA(SidedLDA):
     ----------
     n_components : int or None, default=None
         Number of topics, those with seeds included. None is five more than those.
-    init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
-        Start of the topics before seeds are added, as in :class:`LDA`; None is
-        ``"neighbors"`` with seeds.
 
     Attributes
     ----------
@@ -75,12 +71,6 @@ class SeededLDA(SidedLDA):
     seed_words_ = of_side(
         Seeds, "seed_words_", "Columns of the seed words that X has, by topic's name."
     )
-
-    def _init(self, default: str) -> Any:
-        # Topics without seeds that start as whole clusters take what seeded ones are
-        # for: benchmarks/results/sides_seeds.md had 1 to 3 points less with them.
-        whole_fit = default == "clusters"
-        return super()._init("neighbors" if self.seeds and whole_fit else default)
 
     def _own_sides(self) -> Sequence[Side]:
         return (self._made_part(),)

@@ -143,12 +143,15 @@ class Side(FittedAttributes, BaseEstimator):
     known_later : bool
         Whether the data of a new document are usually known, so that `fit_transform`
         hands them on to `transform`. Not for what is to be predicted.
+    init : str or None
+        The `init` of the topics that suits the side better than the model's own.
     """
 
     data: ClassVar[str | None] = None
     hook: ClassVar[Hook]
     required: ClassVar[bool] = True
     known_later: ClassVar[bool] = True
+    init: ClassVar[str | None] = None
     # What a fitted side must have, and a loaded one is held to: arrays whose last axis
     # is the topics, those of them with rows on the simplex, and finite numbers.
     _per_topic: ClassVar[tuple[str, ...]] = ()
