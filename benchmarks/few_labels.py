@@ -648,8 +648,8 @@ each size by test documents; negative: ahead.
 """
 
 
-BEFORE = """`TopicClassifier`, and what is made of it below, measured while its recipe
-was still chosen by the least log-loss (see the table of choices)"""
+BEFORE = """Measured before the rule was the mean of what labels and surest documents
+taught, and before LDA started from clusters"""
 
 
 def _cells(part, method):
@@ -680,7 +680,14 @@ def page(rows):
         )
         cells = [name, documents, classes, *cells, f"**{_slashed(ours)}**", behind]
         lines.append(f"| {' | '.join(cells)} |")
-    before = sorted({row["corpus"] for row in rows if row.get("chosen_by")})
+    whole = ("choices", "scale")
+    before = sorted(
+        {
+            row["part"] if row["part"] in whole else f"{row['part']} of {row['corpus']}"
+            for row in rows
+            if row.get("before")
+        }
+    )
     if before:
         lines += ["", f"{BEFORE}: {', '.join(before)}."]
     lines += _inductive_lines(report) + _estimate_lines(rows)
@@ -752,7 +759,7 @@ def _other_lines(part, rows):
     """Return the table of a part whose methods tell different things."""
     lines = ["", f"## {PARTS[part].capitalize()}", ""]
     known = {"part", "corpus", "size", "draw", "method", "task", "model"}
-    known |= {"seconds", "documents", "classes", "chosen_by"}
+    known |= {"seconds", "documents", "classes", "before"}
     told = list(dict.fromkeys(k for row in rows for k in row if k not in known))
     lines += [
         f"| corpus | method | {' | '.join(told)} |",
