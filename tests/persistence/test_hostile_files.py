@@ -262,7 +262,7 @@ def test_fitted_arrays_that_give_nonsense_are_refused(
     ("changes", "message"),
     [
         ({"arrays": {"training_counts_/data": np.int8}}, "make no sense"),
-        ({"arrays": {"label_mixtures_/data": lambda a: 0 * a}}, "make no sense"),
+        ({"arrays": {"label_mixtures_/data": np.logical_not}}, "make no sense"),
         ({"arrays": {"label_mixtures_/data": np.negative}}, "make no sense"),
         ({"fitted": {"training_counts_": 1.5}}, "make no sense"),
         ({"without": ["training_counts_"]}, "make no sense"),
@@ -313,3 +313,19 @@ def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
         _ = load_estimator(tmp_path).accuracy_
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         _ = model.colour
+
+
+def test_probabilities_without_temperature_are_refused(tmp_path, counts):
+    model = TopicClassifier(PLSA(2, max_iter=2), cv=2).fit(counts, np.arange(20) % 2)
+    changed_model(tmp_path, model, fitted={"temperature_": 0})
+    with pytest.raises(ModelFileError, match="its numbers make no sense"):
+        load_estimator(tmp_path)
+
+
+def test_a_response_is_explained_by_the_kind_that_was_learned(counts):
+    model = SupervisedLDA(2, kind="classes", max_iter=2, random_state=0)
+    model.fit(counts, np.arange(20) % 2)
+    classes = [effect.label for effect in model.topic_effects()]
+    assert set(classes) == {0, 1}
+    model.kind = "real"  # as a file may say
+    assert [effect.label for effect in model.topic_effects()] == classes

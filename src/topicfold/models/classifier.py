@@ -777,7 +777,8 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
             and n_embeddings >= 0
             and type(n_right) is type(n_checked) is int
             and 0 <= n_right <= n_checked
-            and _at_least_zero(getattr(self, "temperature_", 1.0))
+            and _at_least_zero(temperature := getattr(self, "temperature_", 1.0))
+            and 0.01 < temperature < 100  # `best_temperature` looks within them
             and _at_least_zero(self.abstain)
             and (self.n_jobs is None or type(self.n_jobs) is int)
         ):

@@ -225,7 +225,7 @@ class SupervisedLDA(SidedLDA):
         side = self._side(Response)
         words = top_words(self.components_, self._vocabulary(vocabulary), n_words)
         shares = self.topic_totals_ / self.topic_totals_.sum()
-        labels = list(side.classes_) if self.kind == "classes" else [None]
+        labels = list(side.classes_) if side.kind == "classes" else [None]
         found = []
         rows = zip(
             labels, *map(np.atleast_2d, (side.coef_, side.std_errors_)), strict=True
@@ -266,7 +266,7 @@ class SupervisedLDA(SidedLDA):
         """
         names = self._vocabulary(vocabulary)
         coef = self.coef_
-        if self.kind == "classes":
+        if self._side(Response).kind == "classes":
             places = np.flatnonzero(self.classes_ == label)
             if not len(places):
                 raise DataError(
