@@ -113,6 +113,13 @@ def test_changed_side_data_and_parameters_are_named(tmp_path):
         fit([Response(weight=2.0), Links()], 3, tmp_path / "state")
 
 
+def saved_state(folder):
+    """Return the file of a state, and what is in it."""
+    state = json.loads((folder / POINTER).read_text())["state"]
+    file = folder / state / "state.safetensors"
+    return file, read_bundle(file)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -129,9 +136,7 @@ def test_changed_side_data_and_parameters_are_named(tmp_path):
 def test_a_forged_state_is_refused(tmp_path, name, value):
     sides = [Response(), SEEDS]
     fit(sides, 2, tmp_path)
-    state = json.loads((tmp_path / POINTER).read_text())["state"]
-    file = tmp_path / state / "state.safetensors"
-    bundle = read_bundle(file)
+    file, bundle = saved_state(tmp_path)
     old = bundle.arrays[name]
     arrays = {**bundle.arrays, name: np.full_like(old, np.nan)}
     if value is not None:
@@ -148,9 +153,7 @@ def test_a_forged_state_is_refused(tmp_path, name, value):
 def test_values_that_make_no_topics_together_end_the_fit(tmp_path, name, value):
     sides = [Response(), SEEDS]
     fit(sides, 2, tmp_path)
-    state = json.loads((tmp_path / POINTER).read_text())["state"]
-    file = tmp_path / state / "state.safetensors"
-    bundle = read_bundle(file)
+    file, bundle = saved_state(tmp_path)
     bundle.arrays[name].flat[:] = value
     write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
     with pytest.raises(ModelFileError, match=r"are no numbers.*Remove .* to begin"):

@@ -23,7 +23,7 @@ from topicfold.exceptions import DataError
 _NUMBERS = "biuf"
 # Rows of a tall dense product per call of BLAS, for any number of threads.
 _CHUNK = 4096
-_RANGES_A_PRODUCT = 2  # per thread: a product with one vector is short
+_RANGES_PER_THREAD = 2  # a product with one vector is short
 _FILE_ADVICE = "The file is damaged; write or copy it again."
 _MATRIX_ADVICE = (
     "Build it again with scipy.sparse.csr_matrix((values, (rows, columns)), shape)."
@@ -143,7 +143,7 @@ class SparseRows:
         self.n_products = 0
         self._threads = threads
         data = X.data.astype(np.float64, copy=False)
-        n_ranges = 1 if threads == 1 else threads * _RANGES_A_PRODUCT
+        n_ranges = 1 if threads == 1 else threads * _RANGES_PER_THREAD
         self._parts = {
             (start, stop): rows_of(X, start, stop, data)
             for start, stop in balanced_ranges(X.indptr, n_ranges)

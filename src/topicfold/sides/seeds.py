@@ -84,10 +84,7 @@ class Seeds(Side):
 
     @property
     def init(self) -> str | None:  # type: ignore[override]
-        """Not clusters: topics without seeds would take what seeded ones are for.
-
-        Two points less on three of four corpora (benchmarks/results/sides_seeds.md).
-        """
+        """Not clusters: topics without seeds would take what seeded ones are for."""
         return "neighbors" if self.seeds else None
 
     def check(self, data: Any, context: SideContext) -> None:
