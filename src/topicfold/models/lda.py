@@ -127,7 +127,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         Learn an asymmetric α and a symmetric η every five iterations (online:
         a little with every batch, variational Bayes only), starting from the values
         above. None learns them for online variational Bayes alone: elsewhere they
-        raise the objective and not what counts, the probability of new documents.
+        raise the objective and not what counts, the probability of new documents. With
+        CVB0 they can ruin the topics of short texts.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
