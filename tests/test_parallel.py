@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joblib import cpu_count
 
-from topicfold.core.threads import _pool, balanced_ranges, n_threads, run_ranges
+from topicfold.core.threads import (
+    _pool,
+    balanced_ranges,
+    n_threads,
+    run_in_order,
+    run_ranges,
+)
 
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 10))
@@ -114,6 +120,8 @@ def test_threads_that_cannot_be_started_are_done_without(monkeypatch, most):
 
     _pool.cache_clear()
     monkeypatch.setattr(threading.Thread, "start", limited)
+    assert list(run_in_order(lambda number: -number, 50, 5)) == [-i for i in range(50)]
+    started.clear()
     run_ranges(lambda first, _: done.append(first), [(i, i + 1) for i in range(50)], 5)
     assert sorted(done) == list(range(50))
     monkeypatch.undo()

@@ -9,10 +9,13 @@ from scipy import sparse
 
 from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA
 from topicfold.corpus.blocks import BlockMatrix
+from topicfold.engine.blocks.engine import BlockedEngine
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn import Resume
 from topicfold.learn.resume import POINTER
 from topicfold.persistence import read_bundle, write_bundle
+from topicfold.persistence.bundle import checksum
+from topicfold.sides import Links
 from topicfold.steps import DirichletPhi
 
 LDA_OPTIONS = {"max_iter": 2, "random_state": 0, "doc_topic_prior": 0.1}
@@ -124,6 +127,69 @@ def test_damaged_mixtures_of_a_block_are_found(tmp_path, counts, damage):
         file.write_bytes(whole[:-8])
     with pytest.raises(ModelFileError, match=r"Remove .* to begin anew"):
         fit(tmp_path / "state", blocks)
+
+
+@pytest.mark.parametrize("column", [0, 9])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 1e30, 1.0])
+def test_forged_mixtures_of_a_block_reach_no_kernel(
+    tmp_path, counts, monkeypatch, value, column
+):
+    blocks = BlockMatrix.write(tmp_path / "blocks", counts, block_size=10)
+    options = {**LDA_OPTIONS, "callbacks": [Resume(tmp_path / "state")]}
+    LDA(9, **options).fit(blocks)
+    LDA(9, **options).fit(blocks)
+    if column == 0 and value == 1.0:  # a number like any other of a fit
+        return
+    file = state_of(tmp_path / "state") / "documents-000001.npy"
+    mixtures = np.load(file)
+    file.unlink()
+    mixtures[3, column] = value  # columns from 9 on are there for alignment
+    np.save(file, mixtures)
+    seal(tmp_path / "state", {file.name: checksum(file)})
+    monkeypatch.setattr(BlockedEngine, "adopt_documents", None)
+    with pytest.raises(ModelFileError, match=r"damaged .documents-000001.npy has"):
+        LDA(9, **options).fit(blocks)
+
+
+def seal(folder, files):
+    """State other checksums of the files beside a state."""
+    file = state_of(folder) / "state.safetensors"
+    bundle = read_bundle(file)
+    bundle.meta["files"].update(files)
+    write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
+
+
+def test_the_blocks_that_are_checked_are_those_that_are_used(tmp_path, counts):
+    blocks = BlockMatrix.write(tmp_path / "blocks", counts, block_size=10)
+    fit(tmp_path / "state", blocks)
+    folder = state_of(tmp_path / "state")
+    file = folder / "state.safetensors"
+    bundle = read_bundle(file)
+    sums = bundle.meta["files"]
+    bundle.meta["files"] = {f"sound-{name}": crc for name, crc in sums.items()}
+    for name in sums:
+        (folder / f"sound-{name}").write_bytes((folder / name).read_bytes())
+        (folder / name).unlink()
+        np.save(folder / name, np.ones((1, 3)))
+    write_bundle(
+        folder / file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta
+    )
+    with pytest.raises(ModelFileError, match="other files than 3 blocks"):
+        fit(tmp_path / "state", blocks)
+
+
+def test_a_seed_that_was_not_given_is_named(tmp_path, counts):
+    def fit(**options):
+        resume = [Resume(tmp_path / "state")]
+        model = LDA(3, max_iter=2, sides=[Links()], callbacks=resume, **options)
+        return model.fit(counts, links=[[0, 1], [2, 3], [4, 5]])
+
+    fit()
+    with pytest.raises(DataError, match=r"data of Links was .* no random_state was"):
+        fit()
+    with pytest.raises(DataError) as caught:
+        fit(random_state=1)
+    assert "no random_state" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -116,7 +116,40 @@ def run_ranges(
         raise
 
 
-def _run(future: Future, work: Callable[[], None]) -> None:
+def run_in_order(
+    task: Callable[[int], Any], n_tasks: int, threads: int
+) -> Iterator[Any]:
+    """Yield ``task(0)``, ``task(1)``… in this order, `threads` of them at work."""
+    if threads == 1:
+        yield from map(task, range(n_tasks))
+        return
+    short = False
+    waiting: deque[tuple[int, Future]] = deque()
+
+    def first() -> Any:
+        number, future = waiting.popleft()
+        # Where threads are short, what none has begun is done here.
+        return task(number) if short and future.cancel() else future.result()
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for number in range(n_tasks):
+                # One more than there are threads: none waits for the sum.
+                if len(waiting) > threads:
+                    yield first()
+                waiting.append((number, Future()))
+                try:
+                    pool.submit(_run, waiting[-1][1], partial(task, number))
+                except RuntimeError:  # no more threads can be started
+                    short = True
+            while waiting:
+                yield first()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def _run(future: Future, work: Callable[[], Any]) -> None:
     """Do the work of a future that is not cancelled.
 
     It is not the pool's own future, which nobody has when a thread cannot be started
@@ -124,11 +157,11 @@ def _run(future: Future, work: Callable[[], None]) -> None:
     """
     if future.set_running_or_notify_cancel():
         try:
-            work()
+            result = work()
         except BaseException as error:
             future.set_exception(error)
         else:
-            future.set_result(None)
+            future.set_result(result)
 
 
 @lru_cache(maxsize=8)

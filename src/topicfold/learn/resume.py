@@ -171,6 +171,12 @@ class Resume(Callback):
         ]
         if saved.get("corpus") != mine.get("corpus"):
             changes.append("it was another corpus")
+        drawn = any(change.startswith("data of ") for change in changes)
+        if drawn and saved.get("random_state") == mine.get("random_state") == "None":
+            changes.append(
+                "no random_state was given, and what a side draws at random is another "
+                "for every fit without one"
+            )
         if changes:
             raise DataError(
                 f"{self.path} has the state of another fit: {'; '.join(changes)}. Give "
@@ -276,14 +282,18 @@ def _load_documents(
         _check_array("documents", values["documents"], shape, engine.dtype)
         return engine.pack_documents(values["documents"])
     files = bundle.meta["files"]
-    if len(files) != len(started.blocks):
-        raise ValueError(f"it has {len(files)} of {len(started.blocks)} blocks")
-    for name, block in zip(sorted(files), started.blocks, strict=True):
-        path = folder / Path(name).name
+    if sorted(files) != started.names():
+        raise ValueError(f"it has other files than {len(started.blocks)} blocks")
+    for name, block in zip(started.names(), started.blocks, strict=True):
+        path = folder / name
         if _npy_form(path) != _npy_form(Path(block.path)):
             raise ValueError(f"{name} has another shape")
         if checksum(path) != files[name]:
             raise ValueError(f"{name} has another checksum")
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        _check_array(name, rows, rows.shape, engine.dtype)
+        if rows[:, engine.n_topics :].any():
+            raise ValueError(f"{name} has values of topics that there are not")
     return engine.adopt_documents(folder)
 
 

@@ -106,8 +106,12 @@ class DocumentBlocks(PackedBlocks):
 
     def link_to(self, folder: Path) -> None:
         """Give the files a second name in `folder`, for a state that is kept."""
-        for number, block in enumerate(self.blocks):
-            block.link_to(folder / f"documents-{number:06d}.npy")
+        for name, block in zip(self.names(), self.blocks, strict=True):
+            block.link_to(folder / name)
+
+    def names(self) -> list[str]:
+        """Name the files that `link_to` makes and `adopt_documents` takes up."""
+        return [f"documents-{number:06d}.npy" for number in range(len(self.blocks))]
 
 
 Documents = tuple[DocumentBlocks, ...]
@@ -193,9 +197,10 @@ class BlockedEngine(BlocksEngine):
     def adopt_documents(self, folder: Path) -> DocumentBlocks:
         """Take up files of `DocumentBlocks.link_to`, which stay as they are."""
         new = self._store.new_blocks(self.n_blocks)
-        for number, block in enumerate(new):
-            block.link_from(folder / f"documents-{number:06d}.npy")
-        return DocumentBlocks(self, new)
+        documents = DocumentBlocks(self, new)
+        for name, block in zip(documents.names(), new, strict=True):
+            block.link_from(folder / name)
+        return documents
 
     def unpack_documents(self, packed: Any) -> Array:
         """Return the (D, K) rows as a memory-mapped array."""

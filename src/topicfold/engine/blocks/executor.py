@@ -9,13 +9,12 @@ changes a bit.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
 
+from topicfold.core.threads import run_in_order
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.blocks.store import BlockStore, write_rows
 
@@ -97,23 +96,7 @@ class LocalBlocks:
             own = () if block_args is None else block_args[number]
             return function(self._block(number), *own, *shared)
 
-        n_blocks = self.corpus.n_blocks
-        if self.threads == 1:
-            yield from map(visit, range(n_blocks))
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            waiting: deque[Future[Any]] = deque()
-            try:
-                for number in range(n_blocks):
-                    # One more than there are threads: none waits for the sum.
-                    if len(waiting) > self.threads:
-                        yield waiting.popleft().result()
-                    waiting.append(pool.submit(visit, number))
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        return run_in_order(visit, self.corpus.n_blocks, self.threads)
 
     def _block(self, number: int) -> Any:
         kept = self._kept.get(number)
