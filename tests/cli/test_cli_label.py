@@ -49,12 +49,13 @@ def read(file):
 
 def test_answers_are_saved_at_once_and_taken_up_again(cli, mails, answers, tmp_path):
     file = tmp_path / "labels.csv"
-    asked = answers("?", "9", "1", "s", "+sky", "3")
+    asked = answers("²", "9", "1", "s", "+sky", "3")
     result = cli("label", mails, file, "--classes", "land, sea", *OPTIONS)
     assert result.exit_code == 0, result.stderr
     assert [row["label"] for row in read(file)] == ["land", "sky", "sky"]
     assert "1 land  2 sea  +name, s, q" in asked[0]
     assert "3 of 30, 3 new" in result.stdout
+    assert result.stdout.count("Give the number of a class") == 2  # for ² and 9
     first = {row["id"] for row in read(file)}
     answers("land", "2", "1", "q")
     result = cli("label", mails, file, "--classes", "land", *OPTIONS)
@@ -64,6 +65,14 @@ def test_answers_are_saved_at_once_and_taken_up_again(cli, mails, answers, tmp_p
     assert [row["label"] for row in rows[3:]] == ["land", "sky", "land"]
     assert len({row["id"] for row in rows}) == 6  # none is asked about twice
     assert first < {row["id"] for row in rows}
+
+
+def test_classes_that_are_named_like_commands(cli, mails, answers, tmp_path):
+    file = tmp_path / "labels.csv"
+    answers("1", "+q", "s", "3", "2")
+    result = cli("label", mails, file, "--classes", "s,land", *OPTIONS)
+    assert result.exit_code == 0, result.stderr
+    assert [row["label"] for row in read(file)] == ["s", "q", "q", "land"]
 
 
 def test_classes_may_be_repeated(cli, mails, answers, tmp_path):

@@ -189,6 +189,9 @@ def test_suggestions_are_open_documents_in_doubt(corpus, fitted):
     margin = shares[:, -1] - shares[:, -2]
     assert margin[rows].mean() < margin[given < 0].mean()
     assert len(fitted.suggest_labels(10_000)) == 400 - 24
+    for n in (-1, 2.5):
+        with pytest.raises(DataError, match="is no number of documents"):
+            fitted.suggest_labels(n)
 
 
 def test_suggestions_keep_apart():

@@ -82,9 +82,9 @@ def label(
         document = queue.pop(0)
         _show(corpus, document, asked + 1, given.number)
         answer = _ask(names)
-        if answer == "q":
+        if answer is None:
             break
-        if answer == "s":
+        if not answer:
             skipped.add(document)
             continue
         labels[document] = answer
@@ -183,22 +183,26 @@ def _show(corpus: Corpus, document: int, number: int, total: int) -> None:
     console.print(Text(printable(text[:SHOWN]) + more))
 
 
-def _ask(names: list[str]) -> str:
-    """Return a class, ``"s"`` or ``"q"``; a new class is added to the names."""
+def _ask(names: list[str]) -> str | None:
+    """Return a class, "" to skip or None to end; a new class is added to the names."""
     choices = "  ".join(f"{place} {name}" for place, name in enumerate(names, 1))
     while True:
         try:
             text = input(f"{printable(choices)}  +name, s, q: ".lstrip()).strip()
         except EOFError:
-            return "q"
+            return None
         if text in ("s", "q"):
-            return text
+            return "" if text == "s" else None
         if text.startswith("+") and text[1:].strip():
             name = text[1:].strip()
             if name not in names:
                 names.append(name)
             return name
-        if text.isdigit() and 1 <= int(text) <= len(names):
+        if text.isdecimal() and 1 <= int(text) <= len(names):
             return names[int(text) - 1]
         if text in names:
             return text
+        stdout_console().print(
+            "Give the number of a class, + and the name of a new one, s to skip this "
+            "document, or q to end."
+        )

@@ -600,8 +600,8 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
             How many.
         """
         check_is_fitted(self, "classifier_")
-        if not isinstance(n, int | np.integer):
-            raise DataError(f"n={n!r} must be a whole number of documents.")
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise DataError(f"n={n!r} is no number of documents. Give 0, 1, 2 …")
         if not hasattr(self, "_training") or not _has_decision_function(self):
             raise DataError(
                 "suggest_labels needs the documents of fit, which a loaded classifier "
