@@ -2,6 +2,7 @@
 import csv
 import datetime
 import gzip
+import hashlib
 import json
 import os
 import sys
@@ -532,4 +533,22 @@ def test_a_damaged_sheet_is_told_and_a_bomb_is_not_unpacked(tmp_path, monkeypatc
                 sheet = member.endswith("sheet1.xml")
                 spoiled.writestr(member, content if sheet else whole.read(member))
         with pytest.raises(DataError, match=rf"{name}.xlsx cannot be read as .xlsx"):
+            read_texts(file)
+
+
+def test_a_zstandard_file_that_was_cut_off_is_refused(tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    lines = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(9999)]
+    content = "\n".join(lines).encode()
+    skipped = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
+    plain = zstandard.ZstdCompressor(write_checksum=False).compress(content)
+    summed = zstandard.ZstdCompressor(write_checksum=True).compress(content)
+    several = plain + skipped + summed
+    for whole in (plain, summed, several, zstandard.compress(b"a")):
+        file = write(tmp_path / "a.txt.zst", whole)
+        assert read_texts(file).texts[0] in (lines[0], "a")
+    size = len(plain)
+    for end in (5, 9, size // 2, size - 1, size + 10, size + 200_000, len(several) - 1):
+        write(file, several[:end])
+        with pytest.raises(DataError, match=r"a\.txt\.zst .*Copy or compress it again"):
             read_texts(file)

@@ -229,10 +229,10 @@ def _assembled(parts: Parts, path: Path) -> Corpus:
     known: dict[str, Any] = {**parts.known, **read_sides(path)}
     counts = parts.counts
     if not counts.shape[0]:
-        raise DataError(f"{path} has no documents.")
+        raise DataError(f"{path} has no documents. Is it the file you meant?")
     words = known.pop("vocab", None)
     if not counts.shape[1] and not words:
-        raise DataError(f"{path} has no words.")
+        raise DataError(f"{path} has no words. Is it the file you meant?")
     if words is None:
         words = [f"w{column}" for column in range(counts.shape[1])]
         warnings.warn(

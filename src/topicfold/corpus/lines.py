@@ -99,8 +99,9 @@ def open_bytes(path: Path, progress: Progress | None = None) -> Iterator[BinaryI
             with _decompressed(source, path, head) as stream:
                 yield stream
     except (OSError, EOFError, zlib.error, struct.error) as error:
-        detail = getattr(error, "strerror", None) or error
-        raise DataError(f"{path} cannot be read: {detail}.") from error
+        problem = getattr(error, "strerror", None)
+        detail = f"{problem}." if problem else f"{error}. Copy or compress it again."
+        raise DataError(f"{path} cannot be read: {detail}") from error
 
 
 def detect_encoding(path: Path) -> str:
@@ -319,7 +320,31 @@ def _decompressed(source: Any, path: Path, head: bytes) -> Iterator[BinaryIO]:
         source, read_across_frames=True, closefd=False
     )
     try:
+        if path.is_file():
+            with path.open("rb") as whole:
+                _check_frames(whole, zstandard)
         with io.BufferedReader(reader, CHUNK) as stream:
             yield cast(BinaryIO, stream)
     except zstandard.ZstdError as error:
         raise OSError(str(error)) from error
+
+
+def _check_frames(stream: BinaryIO, zstandard: Any) -> None:
+    """Refuse a Zstandard file that ends within a frame; its reader would just end."""
+    size, at = stream.seek(0, io.SEEK_END), 0
+    while at < size:
+        stream.seek(at)
+        head = stream.read(18)
+        if head[1:4] == b"\x2a\x4d\x18":  # a frame to be skipped
+            at += 8 + int.from_bytes(head[4:8], "little")
+            continue
+        checksum = zstandard.get_frame_parameters(head).has_checksum
+        at += zstandard.frame_header_size(head) + 4 * checksum
+        last = False
+        while not last and at < size:
+            stream.seek(at - 4 * checksum)
+            block = int.from_bytes(stream.read(3), "little")
+            last, repeats = bool(block & 1), block >> 1 & 3 == 1
+            at += 3 + (1 if repeats else block >> 3)
+        if not last or at > size:
+            raise EOFError("it ends in the middle")

@@ -295,7 +295,7 @@ def _documents(source: _Source) -> Iterator[Document]:
         yield document
     source.bad.warn()
     if not some:
-        raise DataError(f"{source.path} has no documents.")
+        raise DataError(f"{source.path} has no documents. Is it the file you meant?")
 
 
 def _gathered(source: _Source, documents: Iterable[Document]) -> Texts:
@@ -578,7 +578,10 @@ def _whole_json_records(source: _Source) -> Iterator[Record]:
         # Many files of JSON lines are called .json.
         if lines and lines[0].lstrip().startswith("{"):
             return _all_named(source, json_objects(enumerate(lines, 1), source.bad))
-        raise DataError(f"{source.path} is not valid JSON ({error}).") from error
+        raise DataError(
+            f"{source.path} is not valid JSON ({error}). Write "
+            '[{"text": "..."}, ...].'
+        ) from error
     if isinstance(value, dict) and len(value) == 1:  # such as {"documents": [...]}
         only = next(iter(value.values()))
         value = only if isinstance(only, list) and _is_records(only) else value
@@ -758,7 +761,8 @@ def _parquet_records(source: _Source) -> Iterator[Record]:
     except (pyarrow.ArrowException, *DAMAGE) as error:
         reason = str(error).rstrip(".")
         raise DataError(
-            f"{source.path} cannot be read as Parquet: {reason}."
+            f"{source.path} cannot be read as Parquet ({reason}). Write it again, or "
+            "save it as .csv."
         ) from error
 
 
