@@ -78,7 +78,7 @@ def _growth_table(rows: list[dict[str, Any]]) -> list[str]:
         for row in gpu["growth"]
     }
     lines = [
-        "Each entry: seconds a pass · ns a (non-zero·topic) · peak GiB. PLSA, 32 "
+        "Each entry: seconds per pass · ns per (non-zero·topic) · peak GiB. PLSA, 32 "
         f"topics; the GPU ({gpu['device']}) has {gpu['growth'][0]['topics']} topics "
         "and documents of its own (benchmarks/results/gpu.md).",
         "",

@@ -162,7 +162,7 @@ def split_topic(
     n_topics : int, default=2
         Number of topics to make of it.
     max_iter : int, default=200
-        Most EM iterations.
+        Maximum number of EM iterations.
     random_state : int, RandomState instance or None, default=0
         Seed of the start.
 
@@ -315,9 +315,8 @@ def _forget_sides(model: Any) -> None:
     if getattr(model, "sides_", None):
         names = ", ".join(type(side).__name__ for side in model.sides_)
         warnings.warn(
-            f"The edited topics are not those that {names} learned of: the edited "
-            "model answers for words alone. Keep the model before the edit for the "
-            "rest.",
+            f"{names} learned about other topics than the edited ones, so the edited "
+            "model uses words alone. Keep the unedited model for the rest.",
             DataWarning,
             stacklevel=4,
         )

@@ -23,7 +23,7 @@ class MissingDependencyError(TopicfoldError, ImportError):
 
 
 class DeviceError(TopicfoldError, RuntimeError):
-    """The asked device is not available or ran out of memory."""
+    """The requested device is not available or ran out of memory."""
 
 
 class EmptyDocumentWarning(UserWarning):

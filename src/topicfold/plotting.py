@@ -131,7 +131,9 @@ def over_time(data: TopicData, *, n_topics: int = 12) -> Any:
     """
     periods = find_periods(data)
     if periods is None:
-        raise DataError("there are no times that differ, so nothing over time to draw.")
+        raise DataError(
+            "the documents do not have different times, so there is nothing to draw."
+        )
     largest = _largest(data, n_topics)
     columns = min(3, len(largest))
     rows = -(-len(largest) // columns)

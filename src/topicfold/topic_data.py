@@ -239,7 +239,7 @@ class TopicData:
         return tuple(tuple(self.vocabulary[i] for i in row) for row in ids.tolist())
 
     def name(self, topic: int) -> str:
-        """Return the topic's own name, or the three terms that mark it most.
+        """Return the topic's own name, or its three most telling terms.
 
         Terms are ranked with a relevance of 0.6 (see `top_terms`), so that words
         common to all topics are not in every name.

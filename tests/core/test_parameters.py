@@ -72,7 +72,8 @@ def test_an_earlier_parameter_warns_and_takes_effect(model, option, corpus, tmp_
         usual["algorithm"] = "variational"
     if name == "max_smoothings":  # a weight that asks for more than one
         usual["weight"] = 10.0
-    with pytest.warns(FutureWarning, match=f"{name} of {model.__name__} will be gone"):
+    told = f"{name} of {model.__name__} will be removed"
+    with pytest.warns(FutureWarning, match=told):
         one = model(3, random_state=0, **usual, **option)
     expected = results(one, *corpus)
     assert not np.array_equal(

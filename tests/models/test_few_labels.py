@@ -382,7 +382,7 @@ def test_words_of_low_rank_are_no_news(recwarn):
 
 def test_abstain_is_a_number(corpus):
     X, _, given = corpus
-    with pytest.raises(DataError, match="abstain='much' is no probability"):
+    with pytest.raises(DataError, match="abstain='much' is not a probability"):
         TopicClassifier(abstain="much").fit(X, given)
 
 

@@ -102,5 +102,5 @@ def test_says_what_it_cannot_do(titles, monkeypatch):
     with pytest.raises(TypeError, match="authors"):
         model.fit(titles[0], authors=[["a"]] * 800)
     monkeypatch.setattr(module, "MOST_PAIRS", 1000)
-    with pytest.raises(DataError, match="no short texts"):
+    with pytest.raises(DataError, match="not short texts"):
         model.fit(titles[0])

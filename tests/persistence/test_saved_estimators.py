@@ -25,7 +25,7 @@ from topicfold.persistence import (
     write_bundle,
 )
 from topicfold.persistence.estimators import RENAMED_CLASSES, resolve_class
-from topicfold.steps import ThetaStep
+from topicfold.steps import DirichletTheta, ThetaStep
 
 
 def round_trip(model, path):
@@ -324,6 +324,19 @@ def test_what_cannot_be_saved_is_known_before_the_fit(dummy):
 
     with pytest.raises(ModelFileError, match="Move it into such a module"):
         check_saveable(PLSA(2, theta_step=Local()))
+
+
+def test_a_step_that_cannot_be_saved_is_told_when_the_fit_starts(caplog):
+    class Local(ThetaStep):
+        def prepare(self, context):
+            raise KeyboardInterrupt  # nothing is learned yet
+
+    with pytest.raises(KeyboardInterrupt):
+        PLSA(2, theta_step=Local()).fit([[1, 2], [3, 4]])
+    assert "can be fitted, but not saved. The class" in caplog.text
+    caplog.clear()
+    PLSA(2, theta_step=DirichletTheta(), random_state=0).fit([[1, 2], [3, 4]])
+    assert "not saved" not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -173,8 +173,8 @@ def test_links_of_a_document_to_itself_are_dropped(caplog):
 @pytest.mark.parametrize(
     ("links", "message"),
     [
-        ([[0, 1], [2, 30]], "link 1 is with document 30.*0 to 29"),
-        ([[0, -1]], "link 0 is with document -1"),
+        ([[0, 1], [2, 30]], "link 1 names document 30.*0 to 29"),
+        ([[0, -1]], "link 0 names document -1"),
         ([[0.5, 1]], "document numbers"),
         (np.ones((20, 20)), "20 nodes but there are 30 documents"),
         ("citations", "is not understood"),
@@ -198,7 +198,7 @@ def test_bad_parameters_are_refused(options):
 
 def test_transform_takes_no_links():
     X, _, links = linked_corpus(30)
-    with pytest.raises(DataError, match="taken by fit only"):
+    with pytest.raises(DataError, match="only fit takes links"):
         fitted(X, links).transform(X, links=links)
 
 

@@ -57,7 +57,7 @@ def test_responses_have_a_row_each(kind):
     assert table.values == pytest.approx(np.atleast_2d(side.coef_), rel=1e-5)
     assert table.errors.shape == table.values.shape
     assert table.middle == pytest.approx(2.375 if kind == "real" else 0)
-    assert "wholly of a topic" in table.note
+    assert "with this topic only" in table.note
 
 
 def test_a_response_has_the_name_of_its_column():

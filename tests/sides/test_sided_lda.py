@@ -293,7 +293,7 @@ def test_missing_and_unknown_data_are_named(corpus):
         LDA(4, sides=[Authors()]).fit(X, author=[["a"]] * X.shape[0])
     with pytest.raises(TypeError, match="It has no sides"):
         LDA(4).fit(X, authors=[["a"]] * X.shape[0])
-    with pytest.raises(DataError, match="which is no side"):
+    with pytest.raises(DataError, match="which is not a side"):
         LDA(4, sides=["authors"]).fit(X)
 
 

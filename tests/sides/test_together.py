@@ -200,7 +200,7 @@ def test_a_graph_that_contradicts_labels_is_named():
     graph = sparse.csr_matrix((np.ones(len(ends)), (ends, others)), (400, 400))
     step = LocallyConsistentTheta(weight=0.5, graph=graph.maximum(graph.T))
     model = PLSA(4, theta_step=step, sides=[Labels(n_background=0)], random_state=0)
-    said = "LocallyConsistentTheta pulls documents where Labels does not let them"
+    said = "LocallyConsistentTheta pulls documents to where Labels does not let them"
     with pytest.warns(UnsettledWarning, match=said):
         model.fit(X, labels=labels)
     assert not model.converged_

@@ -293,7 +293,7 @@ def test_wrong_size_of_graph_is_an_error(planted):
     ],
 )
 def test_parameters_of_0_1_warn_and_take_effect(step, name, value):
-    with pytest.warns(FutureWarning, match=f"{name} of {step.__name__}.*it stays"):
+    with pytest.warns(FutureWarning, match=f"{name} of {step.__name__}.*it is now"):
         earlier = step(**{name: value})
     assert getattr(earlier, name) == value
     assert name not in step().get_params()

@@ -207,7 +207,7 @@ def test_save_and_load_keep_all(topics, tmp_path):
     small = Topics.load(tmp_path / "small")
     assert small.fitted_.texts is None
     assert len(small.search("fox")) == 8
-    with pytest.raises(DataError, match="cannot learn on"):
+    with pytest.raises(DataError, match="cannot go on learning"):
         small.update(["more"])
     with pytest.raises(DataError, match="a split needs the documents"):
         small.split(0)
@@ -405,7 +405,7 @@ def test_what_a_stranger_wrote_moves_no_cursor(topics):
 
 
 def test_an_array_that_is_no_matrix_and_no_documents():
-    with pytest.raises(DataError, match=r"shape \(2, 2, 2\) is no matrix"):
+    with pytest.raises(DataError, match=r"shape \(2, 2, 2\) is not a matrix"):
         Topics(2).fit(np.ones((2, 2, 2)))
 
 

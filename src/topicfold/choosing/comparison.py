@@ -83,7 +83,7 @@ class ModelScore:
     coherence, diversity, stability : float
         See `topicfold.metrics`; higher is better.
     seconds, memory_mb : float
-        Time to learn, and peak of memory above what was there before.
+        Time to learn, and peak memory above what was in use before.
     copies : float
         Number of topics that share most of their ten top words with an earlier topic;
         lower is better.
@@ -240,7 +240,7 @@ def compare(
     """Fit several models on a corpus and say which to take.
 
     Some documents are held out for the scores. Every model is first fitted on a few
-    documents; one that would not end in the time left is left out, with the reason.
+    documents; one that would not finish in the time left is skipped, with the reason.
 
     Parameters
     ----------
@@ -450,7 +450,7 @@ def _by_ranks(scores: Sequence[ModelScore]) -> str:
     means = np.mean(list(found.values()), axis=0)
     first, second = np.argsort(means, kind="stable")[:2]
     ahead = [name for name, values in found.items() if values[first] == values.min()]
-    lead = f", the best in {' and '.join(ahead)}" if ahead else ""
+    lead = f", the best in {', '.join(ahead)}" if ahead else ""
     close = ", too close to tell apart" if means[second] - means[first] < 0.5 else ""
     return (
         f"Take {scores[first].model}: best mean rank in {', '.join(found)}{lead} "

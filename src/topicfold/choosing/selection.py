@@ -182,7 +182,8 @@ def select_n_components(
         Labels; -1, "" and None mean unknown. They add the column accuracy, and the
         model learns from those of the training documents if it can.
     n_restarts : int, default=3
-        Fits for each number, with seeds from `random_state` on; one has no stability.
+        Fits for each number, with seeds from `random_state` on; a single fit has no
+        stability.
     test_size : float, default=0.1
         Share of the documents held out.
     n_words : int, default=10

@@ -34,7 +34,9 @@ class _Flags(Flags):
         show_default="5 to 160, by the number of documents",
     )
     model: str = flag(f"One of: {model_names()}.", "lda", "--model -m")
-    restarts: int = flag("Fits for each number; one has no stability.", 2, min=1)
+    restarts: int = flag(
+        "Fits for each number; a single fit has no stability.", 2, min=1
+    )
     plot: Path | None = flags.PLOT
     seed: int = flags.SEED
     jobs: int = flags.JOBS

@@ -90,7 +90,7 @@ def show_fact(label: str, text: str) -> None:
 
 
 def show_next(command: str, folder: Path) -> None:
-    """Print a command to go on with, ready to be copied."""
+    """Print the next command, ready to be copied."""
     show_fact("Next", command.format(shlex.quote(str(folder))))
 
 

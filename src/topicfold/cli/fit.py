@@ -60,8 +60,9 @@ class ModelFlags(Flags):
     algorithm: str | None = _fit("For lda: cvb0 or variational.")
     device: str = _fit("Where to compute.", "cpu")
     seeds: Path | None = _fit(
-        "Guided topics: a line for each, its name, a colon and a few words, such as "
-        "space: orbit, launch, moon; or JSON. The model is seeded then.",
+        "File of seed words for guided topics: one topic per line, its name, a colon "
+        "and a few words, such as space: orbit, launch, moon; or JSON. The model is "
+        "then seeded.",
         metavar="FILE",
     )
     use_labels: bool | None = _fit(

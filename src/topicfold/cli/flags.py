@@ -134,7 +134,7 @@ ModelArgument = Annotated[
 ]
 FORCE = flag("Replace a model in DIR.", False)
 FORMAT = flag("Output format.", Format.table, "--format -f")
-JOBS = flag("Threads, -1 for all cores; the result is the same.", -1)
+JOBS = flag("Threads, -1 for all cores; the result does not depend on it.", -1)
 PLOT = flag("Picture: .png, .svg or .pdf.", metavar="FILE")
 QUIET = flag("Print only problems.", False, "--quiet -q")
 SEED = flag("Seed; the same seed gives the same result.", 0, min=0)

@@ -14,7 +14,7 @@ from topicfold.exceptions import DataError
 def file_text(path: Path) -> str:
     """Return the text of a small file that a flag names, its lines ended by one sign.
 
-    It is UTF-8, or else Western European, which is said.
+    It is read as UTF-8, or else as Western European, with a note.
     """
     from topicfold.corpus.lines import read_whole
 

@@ -45,8 +45,8 @@ class TextOptions(Flags):
         show_default="what its name shows",
     )
     text: list[str] | None = _raw(
-        "Column with the text, or its number if the file has no names; give it several "
-        "times to join columns.",
+        "Column with the text, or its number if the file has no names; repeat it to "
+        "join columns.",
         metavar="COLUMN",
         show_default="text, body, content …, below title if there is one",
     )

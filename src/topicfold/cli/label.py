@@ -64,8 +64,8 @@ def label(
     for name in document_names(corpus):
         if name != printable(name):  # the file would not give it back
             raise CommandError(
-                f"the id {name!r} has signs that a line of a file cannot hold. Name "
-                "another column with --id."
+                f"the id {name!r} has characters that a line of a file cannot hold. "
+                "Name another column with --id."
             )
     labels = with_answers(corpus.labels, file, document_names(corpus))
     known = [*flags.listed(given.classes), *sorted(set(labels) - {""})]

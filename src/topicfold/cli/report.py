@@ -42,9 +42,11 @@ class _Flags(Flags):
     )
     title: str | None = flag("Title of the page.")
     max_documents: int = flag(
-        "Most documents on the page; more are sampled.", 100_000, min=1
+        "Maximum number of documents; of more, a sample is shown.", 100_000, min=1
     )
-    max_size: float = flag("Most megabytes; texts are cut to fit.", 12.0, min=0.1)
+    max_size: float = flag(
+        "Maximum size in megabytes; texts are cut to fit.", 12.0, min=0.1
+    )
 
 
 @takes_flags(without=("format", "tokens", *inputs.WORD_OPTIONS))

@@ -61,9 +61,9 @@ def search(
     """Find documents by meaning and by words with a saved model, best first.
 
     QUERY is any text. Documents are compared by their topics, or in LSI's latent space,
-    so one can be found that shares no word with the query; those that share words come
-    first (--mix). The documents searched are those that the model was fitted on, or
-    those of --documents.
+    so a document can be found that shares no word with the query; those that share
+    words come first (--mix). The documents searched are those that the model was fitted
+    on, or those of --documents.
 
     [bold]Examples[/bold]
       topicfold fit reviews.txt --model lsi -k 100 -o reviews-model

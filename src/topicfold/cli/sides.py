@@ -33,10 +33,10 @@ class SideOptions(Flags):
     """Flags that name columns and files with more than words; none by default."""
 
     authors: str | None = _column(
-        f"Column with the authors, several with {_BETWEEN!r} between."
+        f"Column with the authors, separated by {_BETWEEN!r} if several."
     )
     response: str | None = _column(
-        "Column with what topics are to predict: numbers, else classes."
+        "Column that the topics should predict: numbers or classes."
     )
     response_kind: str | None = _side(
         "What the response is: real, classes or counts.",
@@ -44,15 +44,17 @@ class SideOptions(Flags):
         show_default="real if all are numbers, else classes",
     )
     features: list[str] | None = _column(
-        "Column that says which topics to expect; give it several times."
+        "Column with a feature that says which topics to expect; may be repeated."
     )
-    label_topics: bool = _side("A topic for each label, and one for all.", False)
+    label_topics: bool = _side(
+        "One topic per label, and one that all documents share.", False
+    )
     links: Path | None = _side(
-        "Links of documents: two numbers per line, from 0.", metavar="FILE"
+        "File of links: two document numbers per line, from 0.", metavar="FILE"
     )
     language: list[str] | None = _column(
         "Column with the text in another language, or with tags, which has words of "
-        "its own; give it several times. COLUMN=german leaves out the stop words of a "
+        "its own; may be repeated. COLUMN=german leaves out the stop words of a "
         "language."
     )
 
@@ -99,7 +101,8 @@ class SideOptions(Flags):
             if numbers is None and self.response_kind not in (None, "classes"):
                 raise CommandError(
                     f"--response-kind is {self.response_kind}, but the column "
-                    f"{self.response!r} has {_first_text(texts)!r}, which is no number."
+                    f"{self.response!r} has {_first_text(texts)!r}, which is not a "
+                    "number."
                 )
             values: list[Any] = numbers or [text or None for text in texts]
             found["response"] = _Column(values)

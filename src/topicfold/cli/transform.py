@@ -44,9 +44,9 @@ def transform(
     as column, others are topic0, topic1, …. Words that the model does not know are
     ignored; a document without any known word gets the same share of every topic.
 
-    What else is known is named as in topicfold fit. Of a model of several languages,
-    --language names those to read, and --text the first if it is to be read too; a file
-    without columns has one language.
+    What else is known is named as in topicfold fit. For a model of several languages,
+    --language names the columns to read, and --text that of the first language if it is
+    to be read too; a file without columns has one language.
 
     [bold]Examples[/bold]
       topicfold transform reviews-model new.txt > mixtures.csv

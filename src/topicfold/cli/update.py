@@ -60,8 +60,8 @@ def update(
     saved = load_model_folder(folder)
     if saved.counts is None or not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
-            f"the model in {folder} was saved without its documents, so it cannot "
-            "learn on. Fit it again: topicfold fit keeps them."
+            f"the model in {folder} was saved without its documents, so it cannot go "
+            "on learning. Fit it again: topicfold fit keeps them."
         )
     learns = learns_on(saved.model) and saved.texts is not None
     unknown = "yet" if learns else "and are ignored; to learn them, fit the model again"

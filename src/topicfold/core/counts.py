@@ -258,7 +258,7 @@ def _types_problem(arrays: dict[str, Any]) -> str | None:
 def _shape_problem(shape: Any) -> str | None:
     sizes = np.asarray(shape)
     if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or (sizes < 0).any():
-        return f"has the shape {shape}, which is no number of rows and of columns"
+        return f"has the shape {shape}, which is not a number of rows and of columns"
     return None
 
 

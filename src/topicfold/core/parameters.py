@@ -121,7 +121,7 @@ class EarlierParameters:
         """Take the earlier parameters out, warn of each and keep its value."""
         for name in [name for name in parameters if name in self._earlier_parameters]:
             warnings.warn(
-                f"The parameter {name} of {type(self).__name__} will be gone in "
+                f"The parameter {name} of {type(self).__name__} will be removed in "
                 f"version 0.3: {self._earlier_parameters[name]}.",
                 FutureWarning,
                 stacklevel=3,
@@ -166,7 +166,7 @@ class DeclaredParameters(EarlierParameters):
 
     As in a dataclass, ``weight: float = 1.0`` in a class makes the parameter `weight`
     of its constructor; it is given by keyword unless it is a ``field(kw_only=False)``.
-    Names that begin or end with an underscore are no parameters. A sub-class inherits
+    Names that begin or end with an underscore are not parameters. A sub-class inherits
     the parameters, without those it names in `_without`, their constraints, and their
     entries in the docstring: it describes only what it adds or changes. Of parameters
     that are those of a step or a side, the `_part`, constraints and descriptions are

@@ -113,8 +113,8 @@ def _of_texts(found: Texts) -> Documents:
 def _of_counts(X: Any, vocabulary: Any) -> Documents:
     if np.ndim(X) > 2:
         raise DataError(
-            f"an array of shape {np.shape(X)} is no matrix of counts. Give one row per "
-            "document, one column per word."
+            f"an array of shape {np.shape(X)} is not a matrix of counts. Give one row "
+            "per document, one column per word."
         )
     counts = sparse.csr_matrix(X)
     words = [f"w{column}" for column in range(counts.shape[1])]

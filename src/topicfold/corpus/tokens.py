@@ -5,7 +5,7 @@ A word is a run of letters, combining marks and numbers that has at least two le
 and begins with a letter or a number. Text is lower-cased and brought to Unicode form
 NFKC first, so that composed and decomposed accents, ligatures and wide letters count as
 the same word. Tags and entities of HTML and links are left out (`clean`). Pure numbers,
-single letters and underscores are no words; languages that write without spaces must
+single letters and underscores are not words; languages that write without spaces must
 be cut into words before (`tokens="spaces"`), or by a function of your own.
 
 Text is cut in two steps. `runs` is quick and coarse; what a run means (a word, its

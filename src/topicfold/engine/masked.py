@@ -168,7 +168,7 @@ class MaskedEngine(Engine):
         self, parameters: Array, weights: Array, asked: PassOptions, out: Array | None
     ) -> DocumentPass:
         if asked.link == "digamma":
-            raise ValueError("a mask is not known with the digamma link")
+            raise ValueError("masks do not work with the digamma link")
         documents, own = asked.documents, asked.own
         if documents is None:
             shared = self.pack_prior(0.0 if asked.prior is None else asked.prior)

@@ -97,9 +97,9 @@ def document_graph(
         Use `labels` in the search instead: neighbours of a labelled document are
         searched among the labelled documents of its class only.
     max_label_edges : int or None, default=None
-        Most label edges of a document, None for 100. A class of m labelled documents
-        is joined completely, m - 1 edges per document, up to this; a larger class is
-        joined by the `n_neighbors` nearest within the class.
+        Maximum number of label edges per document; None is 100. A class of m labelled
+        documents is joined completely, m - 1 edges per document, up to this; a larger
+        class is joined by the `n_neighbors` nearest within the class.
     approximate : bool, default=False
         Use pynndescent (``topicfold[ann]``): worth it from about 200,000 documents.
         The recall on a sample is logged, and returned in the info.
@@ -212,7 +212,7 @@ def add_label_edges(
     max_label_edges: int,
     n_jobs: int | None,
 ) -> tuple[sp.csr_array, int, int, tuple[int, ...]]:
-    """Join labelled documents of one class and part those of different classes.
+    """Join labelled documents of one class and separate those of different classes.
 
     Also returns how many edges were added and removed, and the classes that are too
     large to be joined completely.
@@ -266,8 +266,8 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         Compare ``log(1 + count)`` instead of counts.
     label_edges : bool, default=False
         Whether labels change the graph: documents of one class are joined (with the
-        median weight of the other edges), those of different classes parted. Off,
-        because the features of labelled documents then differ from all others'.
+        median weight of the other edges), those of different classes separated. Off by
+        default: labelled documents would get features that no other document has.
 
     Examples
     --------

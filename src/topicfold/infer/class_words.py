@@ -97,7 +97,7 @@ def word_regression(X: Any, theta: Any) -> tuple[Float64, Float64]:
 
     Minimises ``‖A W − (θ − mean θ)‖² + λ ‖W‖²``, A the rows of X at length 1, by
     conjugate gradients on ``(A Aᵀ + λ) α = θ − mean θ`` for all topics side by side;
-    ``W = Aᵀ α``. Time O(nnz·K) a step, memory O((D + V)·K).
+    ``W = Aᵀ α``. Time O(nnz·K) per step, memory O((D + V)·K).
     """
     rows = normalize(sparse.csr_matrix(X, dtype=np.float64))
     columns = rows.T.tocsr()

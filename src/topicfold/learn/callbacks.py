@@ -117,7 +117,7 @@ class EarlyStopping(Callback):
     every : int, default=5
         Iterations between two evaluations.
     patience : int, default=2
-        Evaluations without progress that are waited for.
+        Evaluations without progress before the fit ends.
     min_gain : float, default=1e-3
         Relative fall of perplexity that counts as progress.
     random_state : int, default=0

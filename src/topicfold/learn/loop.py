@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The EM driver: iterate, record the objective, ask the callbacks, stop in time."""
+"""The EM driver: iterate, record the objective, call the callbacks, stop in time."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def _check_sound(state: IterationState, objective: float) -> None:
     """Refuse values that each could be those of a fit, but together make no topics."""
     topics = state.topics()
     if np.isnan(objective) or not (np.isfinite(topics) & (topics >= 0)).all():
-        raise ValueError("its values lead to topics that are no numbers")
+        raise ValueError("its values lead to topics that are not numbers")
 
 
 def _load_documents(

@@ -158,9 +158,9 @@ class SidedLda(Cvb0):
             step = type(self._theta_step).__name__
             sides = ", ".join(type(side).__name__ for side in self.sides.sides)
             self.stuck = (
-                f"{step} pulls documents where {sides} does not let them, and no part "
-                "of its step raises the objective. Give the step a smaller weight, or "
-                f"leave out edges that contradict {sides}."
+                f"{step} pulls documents to where {sides} does not let them be, and no "
+                "part of its step raises the objective. Give the step a smaller "
+                f"weight, or leave out edges that contradict {sides}."
             )
 
     def _theta(self) -> Array:

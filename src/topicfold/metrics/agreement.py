@@ -27,8 +27,8 @@ def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     (Hungarian). More clusters than classes leave some unnamed: their documents count
     as wrong.
 
-    Range: above 0 to 1. Direction: higher is better. The share of the largest class is
-    reached by one single cluster.
+    Range: above 0 to 1. Direction: higher is better. A single cluster reaches the share
+    of the largest class.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
 def clustering_nmi(labels: ArrayLike, clusters: ArrayLike) -> float:
     """Mutual information of classes and clusters, over the larger entropy.
 
-    Two partitions that are both of one part are the same: 1. Where only one of them
-    is, it says nothing of the other: 0.
+    Two partitions of one part each are the same: 1. If only one of them has a single
+    part, it says nothing about the other: 0.
 
     Range: 0 (independent) to 1 (the same). Direction: higher is better.
 
@@ -167,7 +167,7 @@ def map_trustworthiness(
     n_documents: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> float:
-    """Trustworthiness of a 2-d map: are neighbours on it neighbours in truth?
+    """Trustworthiness of a 2-d map: are neighbours on it really neighbours?
 
     ``1 - 2 / (n m (2n - 3m - 1)) Σ_i Σ_{j near i on the map} max(0, r(i, j) - m)``,
     where r(i, j) is j's rank among the neighbours of i in the space of mixtures and

@@ -77,11 +77,11 @@ def umass_coherence(
     word of the topic; D counts the documents of X that have the word, or both.
 
     The paper adds the pairs up; here it is their mean, so that topics with fewer words
-    compare. A pair with a word that never occurs gets the worst there is; a topic with
-    fewer than two words of positive weight gets NaN.
+    can be compared. A pair with a word that never occurs gets the worst value; a topic
+    with fewer than two words of positive weight gets NaN.
 
     Range: ``log(pseudocount / n_documents)`` to ``log(1 + pseudocount)``. Direction:
-    higher is better. Only scores on the same X compare.
+    higher is better. Only scores on the same X can be compared.
 
     Parameters
     ----------

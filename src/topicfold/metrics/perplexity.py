@@ -38,7 +38,8 @@ def completion_perplexity(
     infinite.
 
     Range: 1 to infinity; |V| for the uniform model. Direction: lower is better. Only
-    scores on the same held-out tokens, vocabulary, background and smoothing compare.
+    scores with the same held-out tokens, vocabulary, background and smoothing can be
+    compared.
 
     Parameters
     ----------

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The estimators, one file a family."""
+"""The estimators, one file per family."""

@@ -8,6 +8,7 @@ mixtures in one place, `_mixtures`, which `transform` and `perplexity` share.
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
 from collections import Counter
@@ -49,12 +50,18 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
-from topicfold.exceptions import DataError, EmptyDocumentWarning, SpareTopicsWarning
+from topicfold.exceptions import (
+    DataError,
+    EmptyDocumentWarning,
+    ModelFileError,
+    SpareTopicsWarning,
+)
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.sides.tables import side_tables
 from topicfold.topic_data import TopicData
 
+_logger = logging.getLogger("topicfold")
 # More updates of one document than this take minutes in compiled code, which Ctrl-C
 # cannot end.
 MAX_UPDATES = 1_000_000
@@ -327,8 +334,8 @@ class TopicModel(
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of `transform`.
 
-        A topic that was given a name (`topicfold.editing.rename_topics`) has it as
-        column, the others the name of the class and their number.
+        A topic that was named (`topicfold.editing.rename_topics`) has that name; the
+        others have the name of the class and their number.
 
         Parameters
         ----------
@@ -406,13 +413,14 @@ class LearnedModel(TopicModel):
     n_components : int, default=10
         Number of topics.
     init : {"clusters", "documents", "neighbors", "random", "svd"} or array (K, V)
-        Start of the topics (PLSA's and MedLDA's is "neighbors", others' "documents"):
-        clusters of documents by their first singular vectors, with a fifth of the
-        corpus; each half a few random documents, half the corpus; each half a document
-        and those most like it; the corpus' word frequencies times random factors; the
-        positive parts of singular vectors; or the topics themselves.
+        Start of the topics; "neighbors" for PLSA and MedLDA, "documents" for others.
+        "clusters": clusters of documents by their first singular vectors, with a fifth
+        of the corpus mixed in; "documents": half a few random documents, half the
+        corpus; "neighbors": half a document with those most like it, half the corpus;
+        "random": word frequencies times random factors; "svd": the positive parts of
+        singular vectors; an array: the topics themselves.
     max_iter : int, default=200
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-5
         Relative change of the objective that ends the fit.
     doc_tol : float, default=1e-4
@@ -486,6 +494,7 @@ class LearnedModel(TopicModel):
             The data of the model's sides, each by its keyword.
         """
         sides = self._all_sides()
+        self._warn_unsaveable(sides)
         if sides or side_data:
             self._fit_sided(X, y, sides, side_data)
         else:
@@ -498,6 +507,18 @@ class LearnedModel(TopicModel):
 
     def _all_sides(self) -> list[Any]:
         return [*self._own_sides(), *(getattr(self, "sides", None) or ())]
+
+    def _warn_unsaveable(self, sides: list[Any]) -> None:
+        """Log, before the fit, that a step or side of the user's cannot be saved."""
+        parts = [getattr(self, name, None) for name in ("theta_step", "phi_step")]
+        for cls in {type(part) for part in (*parts, *sides) if part is not None}:
+            if not cls.__module__.startswith("topicfold."):
+                from topicfold.persistence.estimators import class_name
+
+                try:
+                    class_name(cls)
+                except ModelFileError as error:
+                    _logger.warning("the model can be fitted, but not saved. %s", error)
 
     def _fit_sided(
         self, X: Any, y: Any, sides: list[Any], side_data: Mapping[str, Any]
@@ -607,11 +628,10 @@ def check_counts(
 
     X may be a `Corpus`; its words are the feature names then.
 
-    Arrays of integers or bool become float32; of floats float32 stays what it is and
-    the others become float64. Explicit zeros and duplicate entries are folded.
-    Documents without words are warned about once. A corpus in blocks (on disk, or a
-    Dask collection) comes back as a ``BlockCorpus`` where the caller can learn from
-    `blocks`, and is an error elsewhere.
+    Integers and bool become float32, float32 stays, other floats become float64.
+    Explicit zeros and duplicate entries are folded. A warning names documents without
+    words, once. A corpus in blocks (on disk, or a Dask collection) comes back as a
+    ``BlockCorpus`` where the caller can learn from `blocks`, and is an error elsewhere.
     """
     words = None
     threads = n_threads(getattr(estimator, "n_jobs", None))
@@ -670,9 +690,9 @@ def _check_range(X: sparse.csr_matrix, threads: int) -> None:
             row = int(np.searchsorted(X.indptr, wrong, side="right")) - 1
             raise DataError(
                 f"X has the value {X.data[wrong]:.3g} (row {row}, column "
-                f"{X.indices[wrong]}), and models compute with counts or weights from "
-                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale X, for instance "
-                "X / X.max()."
+                f"{X.indices[wrong]}), but models compute with counts or weights from "
+                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale X, for instance X / "
+                "X.max()."
             )
 
 

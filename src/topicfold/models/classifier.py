@@ -117,7 +117,7 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
         Least probability of a class that `predict` names; below it the document's
         class is unknown (`unknown_label`, or "" or -1).
     cv : int, default=5
-        Parts into which the labelled documents are dealt, to choose features, to
+        Parts into which the labelled documents are split, to choose features, to
         calibrate probabilities and to measure the accuracy; 0 does none of this.
     random_state : int, default=0
         Seed of the topics, if `model` is None.
@@ -137,7 +137,7 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
     choice_ : str
         The features and how the rule was taught, in words.
     temperature_ : float
-        By what decision values are divided to become log-probabilities.
+        Divisor that makes decision values log-probabilities.
     lsi_ : LSI or None
         Latent directions beside the topics.
     neighbor_shares_ : ndarray of shape (n_documents, n_classes) or None
@@ -228,7 +228,7 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             As in `fit`.
         cv : int, default=5
-            Parts into which the labelled documents are dealt, at least 2. Topics that
+            Parts into which the labelled documents are split, at least 2. Topics that
             use labels are fitted once more for each.
         enough : int, default=1000
             Leave the other parts out when this many documents are predicted.
@@ -398,11 +398,13 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
                 "for instance TwoPhase(FSTM(100))."
             )
         if not isinstance(self.cv, Integral) or self.cv < 0 or self.cv == 1:
-            raise DataError(f"cv={self.cv!r}: give 0 or a number of parts from 2 on.")
+            raise DataError(
+                f"cv={self.cv!r}: give 0, or a number of parts of at least 2."
+            )
         if not _at_least_zero(self.abstain) or self.abstain >= 1.0:
             raise DataError(
-                f"abstain={self.abstain!r} is no probability. Give a number from 0 to "
-                "below 1."
+                f"abstain={self.abstain!r} is not a probability. Give a number from 0 "
+                "to below 1."
             )
         X = check_counts(self, X, reset=True)
         codes, self.classes_ = class_numbers(y, X.shape[0], self.unknown_label)
@@ -640,8 +642,8 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
         document : array-like of shape (n_terms,) or (1, n_terms), or sparse matrix
             Counts of one document.
         n : int, default=5
-            Most topics, and most words of each and in all; only those with a
-            positive part.
+            Maximum number of topics, of words per topic, and of words in all; only
+            those with a positive part are listed.
         embeddings : array-like of shape (1, n_dimensions) or None
             If `fit` had them.
 

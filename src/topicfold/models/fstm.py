@@ -27,9 +27,9 @@ class FSTM(StreamedModel):
     """Fully sparse topic model: every document has few topics, the rest exactly zero.
 
     ``p(w|d) = Σ_k θ_dk φ_kw`` as in PLSA, but a document's mixture is found by
-    Frank-Wolfe (docs/math.md §6), which gives it few topics, and topics are
-    ``φ_kw ∝ Σ_d X_dw θ_dk``: a word that no document of a topic has is not in it.
-    Time O(nnz·K) an iteration of a document's inference, memory O(nnz + (D + V)·K).
+    Frank-Wolfe (docs/math.md §6), which gives it few topics, and topics are ``φ_kw ∝
+    Σ_d X_dw θ_dk``: a word that no document of a topic has is not in it. Time O(nnz·K)
+    per iteration of inference, memory O(nnz + (D + V)·K).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class FSTM(StreamedModel):
 
     See Also
     --------
-    TwoPhase : topics that part classes, from this model.
+    TwoPhase : topics that tell classes apart, from this model.
 
     References
     ----------
@@ -74,7 +74,7 @@ class FSTM(StreamedModel):
 
     max_doc_updates = 1000  # `doc_tol` ends almost all documents before
     _earlier_parameters = {  # noqa: RUF012
-        "max_doc_updates": "it stays 1000; doc_tol ends a document's inference"
+        "max_doc_updates": "it is now 1000; doc_tol ends a document's inference"
     }
     _parameter_constraints = {"pairwise": ["boolean"]}  # noqa: RUF012
     max_iter: int = 100

@@ -45,7 +45,7 @@ class GibbsLDA(DirichletTopics):
         Sweeps from one kept sample to the next. `components_` and `doc_topics_` are
         means over the samples.
     n_blocks : int, default=8
-        How often in a sweep the word counts are brought up to date, see Notes.
+        How often per sweep the word counts are updated; see Notes.
 
     Attributes
     ----------
@@ -66,10 +66,10 @@ class GibbsLDA(DirichletTopics):
         Drawn from `random_state`; all random numbers, also those of `transform`,
         depend on it.
     objective_history_ : list of float
-        log P(w, z | α, η) of the start and after each sweep. A chain's: it rises at
-        first and then wanders, it is not monotone.
+        log P(w, z | α, η) of the start and after each sweep. Not monotone: it rises at
+        first and then wanders, as a chain does.
     converged_ : bool
-        Always False: a chain has no end.
+        Always False: a chain does not converge.
 
     See Also
     --------
@@ -110,8 +110,8 @@ class GibbsLDA(DirichletTopics):
     doc_burn_in = 10
     doc_samples = 40
     _earlier_parameters = {  # noqa: RUF012
-        "doc_burn_in": "it stays 10",
-        "doc_samples": "it stays 40",
+        "doc_burn_in": "it is now 10",
+        "doc_samples": "it is now 40",
     }
     _without = ("init", "tol", "doc_tol", "device")
     _parameter_constraints = {  # noqa: RUF012

@@ -23,9 +23,9 @@ class LabeledLDA(SidedLDA):
 
     With ``topics_per_label=1`` and ``n_background=0`` it is labeled LDA, else partially
     labelled LDA. Documents whose labels are not known may use all topics and help to
-    learn them; if all are, it is LDA. A pass costs as much as the labels that documents
-    have, not as all labels there are, if X is in memory and documents may use an eighth
-    of the topics or less, and at most 64, on average; else it costs what LDA does.
+    learn them; if no label is known, it is LDA. If X is in memory and documents may use
+    at most an eighth of the topics on average, and at most 64, a pass costs as much as
+    the labels that documents have; otherwise as much as one of LDA.
 
     Parameters
     ----------

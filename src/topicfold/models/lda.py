@@ -124,11 +124,11 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         η. None is a tenth of the mean count of a word in a topic, between 0.002 and
         0.1; in `partial_fit`, which does not know the corpus, 0.01.
     learn_priors : bool or None, default=None
-        Learn an asymmetric α and a symmetric η every five iterations (online:
-        a little with every batch, variational Bayes only), starting from the values
-        above. None learns them for online variational Bayes alone: elsewhere they
-        raise the objective and not what counts, the probability of new documents. With
-        CVB0 they can ruin the topics of short texts.
+        Learn an asymmetric α and a symmetric η every five iterations (online: a little
+        with every batch, variational Bayes only), starting from the values above. None
+        learns them for online variational Bayes alone: elsewhere they raise the
+        objective, but not the probability of new documents. With CVB0 they can ruin the
+        topics of short texts.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
@@ -139,7 +139,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         is ``"clusters"``, with a response or seeds ``"neighbors"``; in `partial_fit`
         ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
-        Most iterations (passes over the corpus).
+        Maximum number of iterations (passes over the corpus).
     tol : float or None, default=None
         Relative change of the objective per iteration that ends the fit, for CVB0 on
         a whole corpus the mean of the last five. None is 5e-5 there, else 1e-5.
@@ -196,8 +196,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     doc_updates = 2  # extra ones per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
     _earlier_parameters = {  # noqa: RUF012
-        "doc_updates": "it stays 2 for variational Bayes, and CVB0 needs none",
-        "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
+        "doc_updates": "it is now 2 for variational Bayes, and CVB0 needs none",
+        "max_doc_updates": "it is now 200; doc_tol ends the updates of a document",
     }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
     _parameter_constraints = {  # noqa: RUF012

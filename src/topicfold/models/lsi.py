@@ -59,8 +59,8 @@ class LSI(
         Relative accuracy of singular vectors; that of singular values is its square.
         Updates, whose error is that of the truncation, work to its square root.
     max_iter : int, default=1000
-        Most restarts of ARPACK, which makes updates, and takes over in `fit` where
-        PROPACK gives up (equal singular values, a rank below K).
+        Maximum number of restarts of ARPACK, which makes updates, and takes over in
+        `fit` where PROPACK gives up (equal singular values, a rank below K).
     keep_documents : bool, default=False
         Whether to keep the coordinates of all documents, also through updates:
         D × K numbers, which `add_terms` needs.
@@ -301,14 +301,14 @@ class LSI(
         save_fitted(self, path, corpus, known)
 
     def topic_data(self, *args: Any, **documents: Any) -> Any:
-        """Refuse: dimensions of LSI are no topics.
+        """Refuse: dimensions of LSI are not topics.
 
         They have negative entries, so there is no :class:`~topicfold.TopicData`.
         """
         raise DataError(
-            "LSI has no topics: its dimensions have negative entries and are no "
-            "distributions over words. Search with it (topicfold search, or "
-            "topicfold.search.TopicIndex), transform documents, or fit lda or plsa."
+            "LSI has no topics: its dimensions have negative entries and are not "
+            "distributions over words. Search with it (topicfold.search.TopicIndex), "
+            "transform documents, or fit LDA or PLSA."
         )
 
     @property

@@ -245,7 +245,7 @@ class LaplacianPLSA(GraphPLSA):
 
     max_smoothings = 5  # more of them collapse all topics into one
     _earlier_parameters = {  # noqa: RUF012
-        "max_smoothings": "it stays 5; LaplacianTheta has it still",
+        "max_smoothings": "it is now 5; LaplacianTheta still has it",
     }
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _parameter_constraints = {  # noqa: RUF012

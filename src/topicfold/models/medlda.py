@@ -93,11 +93,11 @@ class MedLDA(ClassifierMixin, LearnedModel):
 
     Notes
     -----
-    Mixtures and margin answer each other in turn, each as if the other stood still.
-    With ``cost=1, loss=1`` the objective was never seen to fall. Without `max_pull` it
-    falls in every other of the later iterations, by up to 1.6 % on oh0, and a fit ends
-    with `max_iter`, not `tol`; what is predicted does not swing: accuracy on oh0 with
-    20 topics was 0.915 to 0.925 after 10, 20, 25, 30, 40 and 60 iterations.
+    Mixtures and margin are updated in turn, each with the other held fixed. With
+    ``cost=1, loss=1`` the objective was never seen to fall. Without `max_pull` it falls
+    in every other of the later iterations, by up to 1.6 % on oh0, and a fit ends with
+    `max_iter`, not `tol`; what is predicted does not swing: accuracy on oh0 with 20
+    topics was 0.915 to 0.925 after 10, 20, 25, 30, 40 and 60 iterations.
 
     References
     ----------
@@ -118,8 +118,8 @@ class MedLDA(ClassifierMixin, LearnedModel):
     doc_updates = 2  # per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
     _earlier_parameters = {  # noqa: RUF012
-        "doc_updates": "it stays 2",
-        "max_doc_updates": "it stays 200; doc_tol ends the updates of a document",
+        "doc_updates": "it is now 2",
+        "max_doc_updates": "it is now 200; doc_tol ends the updates of a document",
     }
     _parameter_constraints = {  # noqa: RUF012
         "cost": [POSITIVE],

@@ -11,9 +11,9 @@ from topicfold.steps.orthogonal import OrthogonalPhi, overlap
 
 
 class OrthogonalPLSA(PLSA):
-    """OTM: PLSA that pays for words which several topics share.
+    """OTM: PLSA with a penalty for words that several topics share.
 
-    Maximises ``ℒ − λ O``, ``O = Σ_k Σ_{k'≠k} Σ_w φ_kw φ_k'w``. Time O((nnz + V)·K) an
+    Maximises ``ℒ − λ O``, ``O = Σ_k Σ_{k'≠k} Σ_w φ_kw φ_k'w``. Time O((nnz + V)·K) per
     iteration.
 
     Parameters

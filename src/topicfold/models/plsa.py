@@ -26,10 +26,9 @@ from topicfold.steps.base import PhiStep, ThetaStep
 class PLSA(SidedModel, StreamedModel):
     """Probabilistic latent semantic analysis: topics of word counts, without priors.
 
-    Fits ``p(w|d) = Σ_k θ_dk φ_kw`` to a sparse matrix of counts by maximum
-    likelihood. Time O(nnz·K) an iteration, memory O(nnz + (D + V)·K). With other
-    steps it is every regularised relative: `theta_step` and `phi_step` combine
-    freely.
+    Fits ``p(w|d) = Σ_k θ_dk φ_kw`` to a sparse matrix of counts by maximum likelihood.
+    Time O(nnz·K) per iteration, memory O(nnz + (D + V)·K). With other steps it is every
+    regularised relative: `theta_step` and `phi_step` combine freely.
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ class PLSA(SidedModel, StreamedModel):
 
     max_doc_updates = 500  # `doc_tol` ends almost all documents before
     _earlier_parameters = {  # noqa: RUF012
-        "max_doc_updates": "it stays 500; doc_tol ends the updates of a document"
+        "max_doc_updates": "it is now 500; doc_tol ends the updates of a document"
     }
     _parameter_constraints = {  # noqa: RUF012
         "theta_step": [ThetaStep, None],

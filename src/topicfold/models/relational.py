@@ -33,10 +33,10 @@ class RelationalLDA(SidedLDA):
     ----------
     weight : float or None, default=None
         w, how many words a link is worth. None chooses among 0.01, 0.03, 0.1 and 0.3
-        times the mean length of a document, by how well the links of a fifth of the
-        documents are ranked by fits of 30 passes to the others: the smallest that
-        none beats beyond doubt. This takes about as long as two more fits. 0 is LDA
-        followed by a regression.
+        times the mean length of a document, by how well fits of 30 passes to the others
+        rank the links of a fifth of the documents: the smallest within a standard error
+        of the best. This takes about as long as two more fits. 0 is LDA followed by a
+        regression.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class RelationalLDA(SidedLDA):
             documents, whose own links are among the suggestions, and not they
             themselves.
         n : int, default=10
-            Most suggestions per document.
+            Maximum number of suggestions per document.
 
         Returns
         -------

@@ -74,7 +74,7 @@ class SideBySide(TopicModel):
         if "random_state" not in self.model.get_params(deep=False):
             raise DataError(
                 f"{type(self.model).__name__} has no random_state, so all its starts "
-                "are one. Give a model that starts at random."
+                "would be the same. Give a model that starts at random."
             )
         X = self._start_fit(X)
         for name in ("_topics", "_theta"):

@@ -149,7 +149,7 @@ class SidedModel(LearnedModel):
                 return side
         raise DataError(
             f"this {type(self).__name__} knows nothing of {kind.data} any more: its "
-            "topics were edited. Ask the model before the edits."
+            "topics were edited. Use the unedited model."
         )
 
     def _side_context(self, X: Any, **more: Any) -> SideContext:

@@ -44,7 +44,7 @@ class TopicEffect(NamedTuple):
     label : object
         The class, None for numbers and counts.
     coefficient, std_error : float
-        Response of a document that is wholly of the topic, and its standard error.
+        Response of a document with this topic only, and its standard error.
     share : float
         Share of the topic in the training words.
     words : tuple of str
@@ -71,17 +71,16 @@ class SupervisedLDA(SidedLDA):
     ----------
     weight : float or None, default=None
         w, how many words a response is worth. None chooses among 0.1, 0.3, 1 and 3
-        times the mean length of a document, by how well a fifth of the responses is
-        predicted by fits of 30 passes to the others: the smallest that none beats
-        beyond doubt. This takes about as long as two more fits. 0 is LDA followed by
-        a regression; 1 is the original model.
+        times the mean length of a document, by how well fits of 30 passes to the others
+        predict a fifth of the responses: the smallest within a standard error of the
+        best. This takes about as long as two more fits. 0 is LDA followed by a
+        regression; 1 is the original model.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_components,), or (n_classes, n_components)
-        Response of a document that is wholly of one topic: the number, the log rate of
-        the count, or the score of the class. Mixtures sum to one, so there is no
-        intercept.
+        Response of a document with one topic only: the number, the log rate of the
+        count, or the score of the class. Mixtures sum to one, so there is no intercept.
     std_errors_ : ndarray of the shape of `coef_`
         Standard errors. They take the topics as known, which have seen the responses,
         and are too small for a test of significance; those of a class take the other
@@ -270,7 +269,7 @@ class SupervisedLDA(SidedLDA):
             places = np.flatnonzero(self.classes_ == label)
             if not len(places):
                 raise DataError(
-                    f"label={label!r} is no class of the model. Choose one of: "
+                    f"label={label!r} is not a class of the model. Choose one of: "
                     f"{', '.join(map(repr, self.classes_.tolist()[:10]))}."
                 )
             coef = coef[places[0]]

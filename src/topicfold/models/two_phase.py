@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Topics that part classes: the two-phase framework around any topic model."""
+"""Topics that tell classes apart: the two-phase framework around any topic model."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class TwoPhase(TopicModel):
         ε: a topic sets a class apart if the class gives it at least ε times what the
         class with the least of it does.
     n_rounds : int, default=3
-        How often phase 2 is done, each on the topics of the last; the paper's is 1.
+        How often phase 2 is repeated, each time from the last topics; 1 in the paper.
     word_weights : {"classes"} or None, default="classes"
         ``"classes"``: both phases and `transform` see ``log(1 + count)`` times how
         much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``, so that topics are of

@@ -56,7 +56,7 @@ class WordNetworkLDA(LDA):
 
     See Also
     --------
-    LDA : for texts of more than some twenty words.
+    LDA : for texts of more than about twenty words.
 
     References
     ----------
@@ -115,7 +115,7 @@ def word_network(X: Any) -> sparse.csr_matrix:
     if n_pairs > MOST_PAIRS:
         raise DataError(
             f"the documents have {n_pairs:,} pairs of words, too many to count: these "
-            "are no short texts. Use LDA."
+            "are not short texts. Use LDA."
         )
     network = sparse.csr_matrix(has_word.T @ has_word)
     alone = np.asarray(network.sum(axis=1)).ravel() == network.diagonal()

@@ -100,9 +100,9 @@ def save_estimator(
 ) -> Path:
     """Save an estimator of topicfold, fitted or not, to one file.
 
-    A parameter that no file can hold (a function, a random generator) is an error
-    that names it, unless the class lists it in ``_unsaved_parameters``: then None is
-    saved in its place, which is logged and noted in the file.
+    A parameter that no file can hold (a function, a random generator) is an error that
+    names it, unless the class lists it in ``_unsaved_parameters``: then None is saved
+    instead, which is logged and noted in the file.
 
     Parameters
     ----------
@@ -261,8 +261,8 @@ def read_estimator(
         raise ModelFileError(f"Cannot load {Path(path)}: {error}") from error
     except _NONSENSE as error:
         raise ModelFileError(
-            f"Cannot load {Path(path)}: what it says of the estimator makes no sense "
-            f"({error!r}). Save the model again, with this version of topicfold."
+            f"Cannot load {Path(path)}: its description of the estimator makes no "
+            f"sense ({error!r}). Save the model again, with this version of topicfold."
         ) from error
 
 

@@ -98,7 +98,7 @@ def report_html(
     max_documents : int, default=100000
         Documents to show: the typical ones and a random sample if there are more.
     size_limit : int, default=12000000
-        Bytes that the file should have at most; texts are cut accordingly.
+        Maximum size of the file in bytes; texts are cut to fit.
     random_state : int, default=0
         Seed of the sample.
     term_of : callable, optional
@@ -113,7 +113,7 @@ def report_html(
     Returns
     -------
     str
-        The page. What is left out or cut is said on it.
+        The page. It says what was left out or cut.
 
     Notes
     -----

@@ -199,7 +199,7 @@ class TopicIndex:
             A word: with a topic model its topics ``p(k|w)``, with LSI the document
             that has only this word.
         n : int, default=10
-            Most documents to return.
+            Maximum number of documents to return.
         mix : float in [0, 1], default=0.0
             Weight of the scores by words: the result is ``(1 - mix)`` times the latent
             score plus `mix` times the lexical one, both scaled to [0, 1] over all
@@ -274,7 +274,7 @@ class TopicIndex:
         word : str
             A word of the vocabulary.
         n : int, default=10
-            Most terms to return; the word itself is not among them.
+            Maximum number of terms to return; the word itself is not among them.
         """
         whole_number(n, "n")
         words = self._needed_vocabulary()
@@ -406,7 +406,7 @@ class TopicIndex:
         if not latent.any():
             raise DataError(
                 "the words of the query have no weight in the model: they are spread "
-                "evenly over the training documents, or none of them had the words."
+                "evenly over the training documents, or none of these has them."
             )
         return latent, counts
 

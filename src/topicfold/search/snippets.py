@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a list of results shows of a text: the passage with the words asked for."""
+"""What a list of results shows of a text: the passage with the words of the query."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Authors(Side):
             more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
             warn_caller(
                 f"The model does not know the author{'s' * (len(strangers) > 1)} "
-                f"{first}{more}: such authors have the mixture of the prior."
+                f"{first}{more}: they get the mixture of the prior."
             )
         # The last column, in transform, is that of authors who are not known.
         shape = len(lists), len(column) + (not context.fitting)
@@ -194,7 +194,7 @@ class Authors(Side):
             raise ValueError("names_ are not the names of entity_topics_")
         members = getattr(self, "members_", np.zeros((0, 2), np.int64))
         if members.ndim != 2 or members.shape[1] != 2 or members.dtype.kind != "i":
-            raise ValueError("members_ are no pairs of entities and documents")
+            raise ValueError("members_ are not pairs of entities and documents")
         if members.size and not 0 <= members.min() <= members[:, 0].max() < len(
             self.names_
         ):

@@ -8,15 +8,15 @@ learns in attributes that end in ``_``. It names the keyword of its data in `fit
     LDA(20, sides=[Authors(), Response(weight=20)]).fit(X, authors=..., response=...)
 
 `fit` works on copies, ``model.sides_``, which are saved with the model. A side sees
-plain NumPy arrays: a row per document of X in its order, a column per topic. Packing,
-devices, blocks, own counts of tokens, exponentials and saving are the driver's
-(``learn.sides``, ``infer.sides``).
+plain NumPy arrays: a row per document of X in its order, a column per topic. The driver
+(``learn.sides``, ``infer.sides``) does the packing, devices, blocks, tokens' own
+counts, exponentials and saving.
 
 **To write a side**, derive from `Side`, set `data` and `hook`, and write `check`, which
 turns what the user gave into what you want to work with, or raises a `DataError` that
-says what is wrong, where, and how to put it right. What it returns is handed back to
-every other method as `data`; a side keeps no training data itself. Then write the
-method of the hook:
+says what is wrong, where, and how to fix it. What it returns is handed back to every
+other method as `data`; a side keeps no training data itself. Then write the method of
+the hook:
 
 - "mixing" (H1): ``mixing(data, context) -> csr (D, E)``; mixtures are MΘ, those of
   entities;
@@ -199,8 +199,8 @@ class Side(FittedAttributes, BaseEstimator):
         """Return the shapes of what one pass hands to the next, by name.
 
         Attributes of float64 of the side or of its checked data, which
-        :class:`~topicfold.learn.Resume` keeps; () is a number. A side that learns has
-        to say what it carries, or it cannot be taken up again.
+        :class:`~topicfold.learn.Resume` keeps; () is a number. A side that learns must
+        say what it carries, or its fit cannot be resumed.
         """
         return {}
 
@@ -217,7 +217,7 @@ class Side(FittedAttributes, BaseEstimator):
         for name in (*self._per_topic, *self._simplex):
             array = getattr(self, name, None)
             if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-                raise ValueError(f"{name} of {own} is no array of numbers")
+                raise ValueError(f"{name} of {own} is not an array of numbers")
             if array.shape[-1:] != (n_topics,):
                 raise ValueError(
                     f"{name} of {own} has shape {array.shape} for {n_topics} topics"

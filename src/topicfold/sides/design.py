@@ -257,8 +257,8 @@ def _learn(
         scale = float(distinct[1] - distinct[0] if two else known.std())
     if not SMALLEST_SCALE < scale < 1 / SMALLEST_SCALE:
         raise DataError(
-            f"The feature {name!r} has the standard deviation {scale:.3g}, which "
-            "cannot be squared in numbers of a computer. Scale it."
+            f"The feature {name!r} has the standard deviation {scale:.3g}, too small "
+            "or too large to compute with. Rescale it."
         )
     return {"name": name, "kind": "number", "mean": float(known.mean()), "scale": scale}
 
@@ -336,9 +336,9 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
     if dependent:
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
-            f"These features follow from those before them (collinear): "
-            f"{_listed(found)}. What they do together is learned, but which of them "
-            "does it cannot be told. Leave them out to read the effects."
+            "These features follow from those before them (collinear): "
+            f"{_listed(found)}. What they do together is learned, but not which of "
+            "them does it. Leave them out to read the effects."
         )
 
 

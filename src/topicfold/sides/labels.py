@@ -128,7 +128,8 @@ class Labels(Side):
         n_topics = len(self.classes_) * self.topics_per_label + self.n_background
         if n_topics == 0:
             raise DataError(
-                "No document has a label, and n_background is 0: there is no topic."
+                "No document has a label, and n_background is 0, so there is no topic "
+                "to learn."
             )
         if n_topics > MOST_TOPICS:
             raise DataError(
@@ -230,7 +231,7 @@ class Labels(Side):
         per_label, background = self.topics_per_label, self.n_background
         for value, least in ((per_label, 1), (background, 0)):
             if type(value) is not int or value < least:
-                raise ValueError(f"{value!r} is no number of topics")
+                raise ValueError(f"{value!r} is not a number of topics")
         size = len(self.classes_) * per_label + background
         if self.classes_.ndim != 1 or size != n_topics:
             raise ValueError("classes_ are not those of its topics")

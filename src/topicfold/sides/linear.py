@@ -86,7 +86,7 @@ def fit_coefficients(
     start : ndarray of shape (n_topics, n_outputs) or None
         Where to start; None is η₀.
     steps : int
-        Most steps.
+        Maximum number of steps.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class Links(Side):
         w, how many words a link is worth. None is 0.3 times the mean number of words
         of a document; 0 is LDA.
     ridge : float, default=10.0
-        Penalty of the squares of the coefficients' differences from their mean.
+        Penalty on the squared differences of the coefficients from their mean.
     held_out : float, default=0.0
         Share of the documents whose links the fit does not look at, for
         `held_out_ranks_`.
@@ -171,9 +171,8 @@ class Links(Side):
         """Return the links, symmetric and without those that are held out."""
         if not context.fitting:
             raise DataError(
-                "links are taken by fit only: transform makes mixtures of new "
-                "documents from their words. suggest_links says what they may be "
-                "linked to."
+                "only fit takes links: transform finds the mixtures of new documents "
+                "from their words. suggest_links says what they may be linked to."
             )
         size = context.n_documents
         graph = read_links(data, size)
@@ -436,7 +435,7 @@ def _check_ends(data: Any, n_documents: int) -> None:
     if len(wrong):
         row, side = wrong[0]
         raise DataError(
-            f"link {row} is with document {ends[row, side]:g}, but X has {n_documents} "
+            f"link {row} names document {ends[row, side]:g}, but X has {n_documents} "
             f"documents, numbered from 0 to {n_documents - 1}. Leave the link out, or "
             "give the document's row in X."
         )

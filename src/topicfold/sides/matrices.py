@@ -123,8 +123,8 @@ class OtherCounts(Side):
             return sparse.csr_matrix(data, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"{self.name} is no matrix of counts ({error}). Give a sparse matrix "
-                "or an array (documents × columns)."
+                f"{self.name} is not a matrix of counts ({error}). Give a sparse "
+                "matrix or an array (documents × columns)."
             ) from error
 
     def counts(self, data: Any, context: SideContext) -> Any:
@@ -154,7 +154,7 @@ class OtherCounts(Side):
         if {self.components_.shape, shape} != {(n_topics, self.n_columns_)}:
             raise ValueError("components_, its words and columns are not equally many")
         if words is not None and not is_text(words):
-            raise ValueError("feature_names_in_ are no words")
+            raise ValueError("feature_names_in_ are not words")
 
 
 def _words_and_counts(data: Any) -> tuple[Any, Any]:

@@ -91,7 +91,7 @@ class Response(Side):
         document; 0 is LDA; 1 is the original model, whose topics hardly notice the
         response. Numbers count at their own scale: w is for variance one.
     ridge : float, default=0.1
-        Penalty of the squares of the coefficients that predict, around the mean.
+        Penalty on the squared coefficients that predict, around their mean.
     held_out : float, default=0.0
         Share of the known responses that the fit does not look at, for
         `held_out_score_`.
@@ -99,8 +99,8 @@ class Response(Side):
     Attributes
     ----------
     coef_ : ndarray of shape (n_topics,), or (n_classes, n_topics)
-        Response of a document that is wholly of one topic: the number, the log rate of
-        the count, or the score of the class.
+        Response of a document with one topic only: the number, the log rate of the
+        count, or the score of the class.
     std_errors_ : ndarray of the shape of `coef_`
         Standard errors, which take the topics as known; those of a class take the
         other classes' coefficients as known, too.
@@ -207,8 +207,8 @@ class Response(Side):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 raise DataError(
-                    f"response has {values[first]:g} in document {first}, which is no "
-                    "count. Give whole numbers from 0, or choose kind='real'."
+                    f"response has {values[first]:g} in document {first}, which is not "
+                    "a count. Give whole numbers from 0, or choose kind='real'."
                 )
         if context.fitting:
             _check_varied(values[known], len(values))
@@ -219,8 +219,8 @@ class Response(Side):
             self.scale_ = spread if real else 1.0
             if not SMALLEST_SCALE < self.scale_ < 1 / SMALLEST_SCALE:
                 raise DataError(
-                    f"the responses have the standard deviation {self.scale_:.3g}, "
-                    "which cannot be squared in numbers of a computer. Scale them."
+                    f"the responses have the standard deviation {self.scale_:.3g}, too "
+                    "small or too large to compute with. Rescale them."
                 )
         if self.kind == "real":
             values = (values - self.mean_) / self.scale_
@@ -393,7 +393,7 @@ class Response(Side):
         if rows and self.classes_.shape != rows:
             raise ValueError(f"classes_ has shape {self.classes_.shape}")
         if not isinstance(getattr(self, "name_", ""), str):
-            raise ValueError("name_ of a response is no text")  # noqa: TRY004
+            raise ValueError("name_ of a response is not text")  # noqa: TRY004
         if not self.scale_ > 0:
             raise ValueError("scale_ of a response is not above 0")
 
@@ -411,7 +411,7 @@ def _numbers(data: Any, n_documents: int) -> Matrix:
         values = np.asarray(data, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"response has values that are no numbers ({error}). Give numbers, or "
+            f"response has values that are not numbers ({error}). Give numbers, or "
             "choose kind='classes'."
         ) from error
     if values.ndim == 2 and values.shape[1] == 1:

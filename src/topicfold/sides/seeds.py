@@ -192,9 +192,9 @@ class Seeds(Side):
         lost = names[own < usual].tolist()
         if lost:
             warn_caller(
-                "These topics have less of their seed words than the corpus, and are "
-                f"about something else: {', '.join(map(repr, lost))}. Give them other "
-                "seeds, or leave more topics without any (n_components)."
+                "These topics have less of their seed words than the whole corpus, so "
+                f"they are about something else: {', '.join(map(repr, lost))}. Give "
+                "them other seeds, or leave more topics without any (n_components)."
             )
 
     def _pairs(
@@ -265,7 +265,7 @@ class Seeds(Side):
             raise ValueError("topic_names_ are not those of seed_words_")
         for name, columns in self.seed_words_.items():
             if not all(type(w) is int and 0 <= w < n_terms for w in columns):
-                raise ValueError(f"the seed words of {name!r} are no columns")
+                raise ValueError(f"the seed words of {name!r} are not columns")
 
 
 class _Finder:

@@ -63,10 +63,10 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
 
 # What coefficients of topics mean, by the kind of the response.
 _MEANINGS = {
-    "real": "Response of a document that is wholly of a topic; the line is the mean.",
-    "counts": "Log of the count of a document that is wholly of a topic; the line is "
+    "real": "Response of a document with this topic only; the line is the mean.",
+    "counts": "Log of the count of a document with this topic only; the line is "
     "that of the mean.",
-    "classes": "Score of a class for a document that is wholly of a topic: one more "
+    "classes": "Score of a class for a document with this topic only: one more "
     "makes it 2.7 times as likely.",
     None: "How much more likely a link is between two documents that share a topic "
     "(log odds).",

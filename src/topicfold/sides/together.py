@@ -86,7 +86,7 @@ def check_together(sides: Sequence[Side]) -> None:
     for side in sides:
         if not isinstance(side, Side):
             raise DataError(
-                f"sides has {side!r}, which is no side. Give objects of classes of "
+                f"sides has {side!r}, which is not a side. Give objects of classes of "
                 "topicfold.sides, for instance sides=[Authors()]."
             )
         side._validate_params()

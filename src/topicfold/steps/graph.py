@@ -198,7 +198,7 @@ class GraphTheta(DeclaredParameters, ThetaStep):
     safeguarded = True
     normalized = True
     _earlier_parameters = {  # noqa: RUF012
-        "max_halvings": "it stays 4; a step that is still too long changes little"
+        "max_halvings": "it is now 4; a step that is still too long changes little"
     }
     _parameter_constraints = {  # noqa: RUF012
         "weight": [NOT_NEGATIVE],
@@ -273,24 +273,24 @@ def floored_lengths(
 class LaplacianTheta(GraphTheta):
     """θ-step of LapPLSI: the mixtures of neighbours are averaged, lightly.
 
-    Subtracts ``(λ/2) Σ_ij W_ij ‖θ_i − θ_j‖²`` from the log-likelihood. The M-step
-    takes PLSA's, then smooths ``θ_i ← (1 − γ) θ_i + γ Σ_j W_ij θ_j / D_ii`` while
-    the expected objective rises, `max_smoothings` times at most, and steps back
-    towards the old θ where the whole objective would fall. Time O(edges·K) a
-    smoothing.
+    Subtracts ``(λ/2) Σ_ij W_ij ‖θ_i − θ_j‖²`` from the log-likelihood. The M-step takes
+    PLSA's, then smooths ``θ_i ← (1 − γ) θ_i + γ Σ_j W_ij θ_j / D_ii`` while the
+    expected objective rises, `max_smoothings` times at most, and steps back towards the
+    old θ where the whole objective would fall. Time O(edges·K) per smoothing.
 
     Parameters
     ----------
     weight : float, default=10.0
-        Nats a token that are paid for a squared distance of one across every edge:
-        ``λ = 2 · weight · tokens / Σ_ij W_ij``. It means the same on a corpus, on
-        its double and with heavier edges. 0 is plain PLSA.
+        Penalty in nats per token for a squared distance of one across every edge:
+        ``λ = 2 · weight · tokens / Σ_ij W_ij``. It means the same on a corpus, on its
+        double and with heavier edges. 0 is plain PLSA.
     paper_lambda : float or None, default=None
         The paper's λ (1000 there) instead of `weight`.
     step : float, default=0.4
         The paper's γ (0.1 there), in (0, 1]: larger steps, fewer of them.
     max_smoothings : int, default=5
-        Most smoothings per iteration. Many of them collapse all topics into one.
+        Maximum number of smoothings per iteration. Many of them collapse all topics
+        into one.
 
     References
     ----------
@@ -343,17 +343,17 @@ class LaplacianTheta(GraphTheta):
 class LocallyConsistentTheta(GraphTheta):
     """θ-step of LTM: linear equations that pull each document to its neighbours.
 
-    Subtracts ``(λ/2) Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))`` from the
-    log-likelihood. The M-step solves ``(diag(n_d) + λ L) θ = N`` by conjugate
-    gradients; where the objective would fall, it moves from the old θ towards the
-    solution only as far as it does not. Time O(edges·K) a conjugate-gradient step.
+    Subtracts ``(λ/2) Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))`` from the log-likelihood.
+    The M-step solves ``(diag(n_d) + λ L) θ = N`` by conjugate gradients; where the
+    objective would fall, it moves from the old θ towards the solution only as far as it
+    does not. Time O(edges·K) per conjugate-gradient step.
 
     Parameters
     ----------
     weight : float, default=1.0
-        Nats a token that are paid for a divergence of one across every edge:
-        ``λ = 2 · weight · tokens / Σ_ij W_ij``. It means the same on a corpus, on
-        its double and with heavier edges. 0 is plain PLSA.
+        Penalty in nats per token for a divergence of one across every edge:
+        ``λ = 2 · weight · tokens / Σ_ij W_ij``. It means the same on a corpus, on its
+        double and with heavier edges. 0 is plain PLSA.
 
     References
     ----------
@@ -369,8 +369,8 @@ class LocallyConsistentTheta(GraphTheta):
     tol = 1e-3  # relative residual of the equations; the next iteration goes on
     max_solver_iter = 50  # conjugate gradients: a dozen steps reach `tol`
     _earlier_parameters = {  # noqa: RUF012
-        "tol": "it stays 1e-3; the next iteration solves on from there",
-        "max_solver_iter": "it stays 50; tol ends almost all solutions before",
+        "tol": "it is now 1e-3; the next iteration solves on from there",
+        "max_solver_iter": "it is now 50; tol ends almost all solutions before",
     }
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:

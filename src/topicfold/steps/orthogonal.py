@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mypy: allow-untyped-defs
-"""Orthogonalised topics (OTM): topics that share words pay for it."""
+"""Orthogonalised topics (OTM): a penalty for words that topics share."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class OrthogonalPhi(DeclaredParameters, PhiStep):
     Parameters
     ----------
     weight : float, default=1.0
-        Nats a token that are paid when topics overlap as much as if each were the
-        corpus: ``λ = weight · tokens / (K (K − 1) Σ_w p_w²)`` with the words' shares
-        p. Useful between 0.1 and 10, whatever the corpus; 0 is plain PLSA.
+        Penalty in nats per token if topics overlap as much as if each were the corpus:
+        ``λ = weight · tokens / (K (K − 1) Σ_w p_w²)`` with the words' shares p. Useful
+        between 0.1 and 10, whatever the corpus; 0 is plain PLSA.
     paper_lambda : float or None, default=None
         The λ of the paper's M-step instead of `weight`. It lacks the factor 2 of the
         derivative, so it is twice the λ of the objective here.

@@ -92,9 +92,9 @@ class ParetoTheta(DeclaredParameters, ThetaStep):
     max_sweeps = 8  # per iteration; half a dozen are the most that pay
     max_halvings = 3
     _earlier_parameters = {  # noqa: RUF012
-        "share": "it stays 0.5; step is the way to smooth more or less",
-        "max_sweeps": "it stays 8; step is the way to smooth more or less",
-        "max_halvings": "it stays 3; a step that is still too long changes little",
+        "share": "it is now 0.5; step is the way to smooth more or less",
+        "max_sweeps": "it is now 8; step is the way to smooth more or less",
+        "max_halvings": "it is now 3; a step that is still too long changes little",
     }
     _parameter_constraints = {"step": [POSITIVE_SHARE]}  # noqa: RUF012
     step: float = 0.3

@@ -33,8 +33,8 @@ _PARAMETERS = {
     "language": "said by stop_words='german'",
     "seed_topic_list": "given to a model: "
     "Topics(model=SeededLDA(seeds={'space': ['orbit', 'moon']}))",
-    "embedding_model": "not there: topics are learned from words",
-    "min_topic_size": "not there: give the number of topics, n_topics",
+    "embedding_model": "not available: topics are learned from words",
+    "min_topic_size": "not available: give the number of topics, n_topics",
     "top_n_words": "a number of table(n_words=15)",
 }
 _ATTRIBUTES = {

@@ -214,8 +214,8 @@ class Topics(TransformerMixin, BaseEstimator):
         old, new = self._saved(), as_documents(X, columns=columns)
         if old.counts is None:
             raise DataError(
-                "the model was saved without its documents, so it cannot learn on. "
-                "Fit it again with all of them."
+                "the model was saved without its documents, so it cannot go on "
+                "learning. Fit it again with all of them."
             )
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents))
@@ -252,7 +252,7 @@ class Topics(TransformerMixin, BaseEstimator):
         query : str
             Any text.
         n : int, default=10
-            Most documents to return.
+            Maximum number of documents to return.
         mix : float in [0, 1] or None, default=None
             Weight of shared words: 0 is by topics alone, 1 by words alone; None is
             0.5 where the words of the documents are known.
@@ -488,7 +488,7 @@ class Topics(TransformerMixin, BaseEstimator):
     def _with_documents(self) -> TopicData:
         """Return the record; refuse a model that has no documents."""
         if self._record().doc_topics is None:
-            raise DataError("the model learned from a stream and knows no documents.")
+            raise DataError("the model learned from a stream and keeps no documents.")
         return self.data_
 
     def _count(self, found: Documents) -> tuple[Any, list[str], dict[str, Any] | None]:

@@ -77,8 +77,8 @@ def time_table(data: TopicData) -> Table:
     periods = find_periods(data)
     if periods is None:
         raise DataError(
-            "there are no times that differ. Give them as over_time(dates), or name "
-            "their column in fit with time=. Dates are such as 2001-05-03."
+            "the documents do not have different times. Give them as over_time(dates), "
+            "or name their column in fit with time=. Dates are such as 2001-05-03."
         )
     rows = zip(periods.names, periods.documents, periods.shares, strict=True)
     return Table(

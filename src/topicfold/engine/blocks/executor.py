@@ -28,7 +28,7 @@ Shared = tuple[Any, ...]
 
 
 class Prepared(Protocol):
-    """Blocks in the form that a function takes, one an item."""
+    """Blocks in the form that a function takes, one per item."""
 
     def reduce(
         self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()

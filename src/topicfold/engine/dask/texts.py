@@ -30,7 +30,7 @@ TEXT_COLUMN = "text"
 def text_blocks(
     client: Any, X: Any, vocabulary: list[str] | None
 ) -> tuple[list[Any], list[str]]:
-    """Return futures of CSR blocks, one a partition of X, and their words."""
+    """Return futures of CSR blocks, one per partition of X, and their words."""
     partitions = client.compute(_partitions(X))
     if vocabulary is None:
         counted = submit_all(client, _count_documents, [(p,) for p in partitions])
@@ -61,8 +61,8 @@ def _partitions(X: Any) -> list[Any]:
         X = X[TEXT_COLUMN]
     if not hasattr(X, "to_delayed"):
         raise DataError(
-            f"{type(X).__name__} is no collection of texts or counts that is known: "
-            "give a dask array of CSR chunks, a bag, a series or a dataframe of texts."
+            f"{type(X).__name__} is not a known collection of texts or counts: give a "
+            "dask array of CSR chunks, a bag, a series or a dataframe of texts."
         )
     return list(X.to_delayed())
 
