@@ -126,7 +126,7 @@ def main() -> None:
         "# Skipping the topics that died in a document",
         "",
         f"{options.corpus}, PLSA, θ ≤ {options.floor:g} counts as dead, one thread, "
-        "seconds of CPU a document pass. A register is eight topics.",
+        "seconds of CPU per document pass. A register is eight topics.",
         "",
         "| K | iterations | topics alive | registers alive | dense s | skipping s | "
         "dense ÷ skipping |",

@@ -193,7 +193,7 @@ def time_steps() -> list[dict[str, Any]]:
     infer("cpu")()  # compiles
     return [
         {
-            "what": f"fold-in, {updates:.0f} updates a document",
+            "what": f"fold-in, {updates:.0f} updates per document",
             "ms": milliseconds(fold_in),
         },
         {"what": "Frank-Wolfe", "ms": milliseconds(infer("cuda"), 3)},

@@ -19,7 +19,7 @@ class SklearnLDABatch(Adapter):
     package = "sklearn"
     distribution = "scikit-learn"
     import_line = "from sklearn.decomposition import LatentDirichletAllocation"
-    pass_is = "one batch EM iteration (up to 100 inner updates a document), float32"
+    pass_is = "one batch EM iteration (up to 100 inner updates per document), float32"
     default_passes = 10
     processes = True
 

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Count the house: lines and code of every room, files a fit walks through, options.
+
+    python -m benchmarks.house --write
+
+A line of code is a line with a token that is neither comment nor docstring. A fit walks
+through a file if it calls a function of it, imports aside; kernels are compiled and not
+counted by themselves, but the files that call them are. Beside each room stands what
+would go if its lines did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import sys
+import threading
+import tokenize
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import topicfold
+from topicfold.registry import models
+
+PACKAGE = Path(topicfold.__file__).parent
+RESULT = Path(__file__).parent / "results" / "house.md"
+# What a user would lose with a room; the folders of engine/ one by one.
+FEATURES = {
+    "the package itself": "editing, figures, the registry, `TopicData`, old names",
+    "choosing": "`compare` and `select_n_components`",
+    "cli": "the 15 commands",
+    "core": "(the floor: threads, kernels, checks, parameters written once)",
+    "corpus": "readers, 13 formats, vectorising, blocks, the built-in corpus",
+    "engine": "(the floor: the CPU engine and its kernels, masks of topics)",
+    "engine/blocks": "corpora larger than memory",
+    "engine/cuda": "the GPU, and corpora larger than its memory (kernels in .cu aside)",
+    "engine/dask": "clusters",
+    "gibbs": "`GibbsLDA`, left-to-right likelihood",
+    "graph": "exact neighbour search, label edges, trust in a graph",
+    "infer": "fold-in, Frank-Wolfe (FSTM), the second phase of `TwoPhase`",
+    "learn": "the loop, callbacks, `Resume`, starts, the learning algorithms",
+    "lsi": "`LSI`",
+    "metrics": "coherence, intrusion, agreement, labels of topics, perplexity",
+    "models": "the estimators, half of it their docstrings",
+    "persistence": "saving without pickle, files from strangers",
+    "protocols": "old names, until version 0.3",
+    "report": "the page (scripts and styles aside)",
+    "search": "`TopicIndex`, BM25, passages",
+    "sides": "authors, features, labels, links, responses, seeds, other counts",
+    "steps": "the graph steps, DTM, OTM and the contract of steps",
+    "topics": "`Topics`, one object for people",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
+    text = report()
+    if parser.parse_args().write:
+        RESULT.write_text(text, encoding="utf-8")
+    print(text)
+
+
+def report() -> str:
+    """Return the page."""
+    return "\n".join([*_rooms(), "", *_walks(), "", *_options(), ""])
+
+
+def _rooms() -> list[str]:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for file in PACKAGE.rglob("*.py"):
+        parts = file.relative_to(PACKAGE).parts[:-1]
+        room = "/".join(parts[: 2 if parts[:1] == ("engine",) else 1])
+        source = file.read_text(encoding="utf-8")
+        for i, number in enumerate([1, source.count("\n"), *code_lines(source)]):
+            counts[room or "the package itself"][i] += number
+    if counts.keys() != FEATURES.keys():
+        raise SystemExit(f"FEATURES is not {sorted(counts)}")
+    total = [sum(column) for column in zip(*counts.values(), strict=True)]
+    rows = [(room, *counts[room], FEATURES[room]) for room in sorted(counts)]
+    return [
+        "# The size of the house",
+        "",
+        "By `python -m benchmarks.house --write`. A line of code has a token that is",
+        "neither comment nor docstring; the rest is docstrings, comments and blank",
+        "lines.",
+        "",
+        "| room | files | lines | code | docstrings | without it you lose |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+        *("| {} | {} | {:,} | {:,} | {:,} | {} |".format(*row) for row in rows),
+        "| **all** | {} | {:,} | {:,} | {:,} | |".format(*total),
+    ]
+
+
+def code_lines(source: str) -> tuple[int, int]:
+    """Return how many lines have code, and how many are of docstrings."""
+    documented: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        if text and isinstance(first.value.value, str):
+            documented |= set(range(first.lineno, first.end_lineno + 1))
+    aside = {
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT,
+        tokenize.DEDENT, tokenize.ENDMARKER,
+    }  # fmt: skip
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in aside:
+            code |= set(range(token.start[0], token.end[0] + 1))
+    return len(code - documented), len(documented)
+
+
+def _walks() -> list[str]:
+    lines = [
+        "| fit | files it walks through | at most | which |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    for name, bar in (("LDA", 12), ("PLSA", "–"), ("LaplacianPLSA", 18)):
+        model = getattr(topicfold, name)(3, max_iter=5, random_state=0)
+        files = sorted(walked(model))
+        shown = " ".join(f"`{file.removesuffix('.py')}`" for file in files)
+        lines.append(f"| `{name}` | {len(files)} | {bar} | {shown} |")
+    return lines
+
+
+def walked(model: Any) -> set[str]:
+    """Return the files of topicfold whose functions a second fit calls."""
+    X = np.random.default_rng(0).poisson(1.0, (30, 20)) + np.eye(30, 20)
+    files: set[str] = set()
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(PACKAGE):
+            files.add(path.relative_to(PACKAGE).as_posix())
+
+    model.fit(X)  # imports and compiles
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        model.fit(X)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return files
+
+
+def _options() -> list[str]:
+    classes = dict.fromkeys(entry.load() for entry in models())
+    found = [(cls.__name__, len(cls._get_param_names())) for cls in classes]
+    found.sort(key=lambda pair: (-pair[1], pair[0]))
+    shown = ", ".join(f"`{name}` {number}" for name, number in found)
+    return [f"Options of the constructors: {shown}."]
+
+
+if __name__ == "__main__":
+    main()
