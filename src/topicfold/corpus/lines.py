@@ -338,13 +338,13 @@ def _check_frames(stream: BinaryIO, zstandard: Any) -> None:
         if head[1:4] == b"\x2a\x4d\x18":  # a frame to be skipped
             at += 8 + int.from_bytes(head[4:8], "little")
             continue
-        checksum = zstandard.get_frame_parameters(head).has_checksum
-        at += zstandard.frame_header_size(head) + 4 * checksum
+        at += zstandard.frame_header_size(head)
         last = False
         while not last and at < size:
-            stream.seek(at - 4 * checksum)
+            stream.seek(at)
             block = int.from_bytes(stream.read(3), "little")
             last, repeats = bool(block & 1), block >> 1 & 3 == 1
             at += 3 + (1 if repeats else block >> 3)
-        if not last or at > size:
-            raise EOFError("it ends in the middle")
+        at += 4 * zstandard.get_frame_parameters(head).has_checksum + (not last)
+    if at > size:
+        raise EOFError("it ends in the middle")
