@@ -43,7 +43,7 @@ KERNELS = {
         "graph_parts graph_neighbors",
         "test_graph_parts or small_counts or ties or duplicates or without_words",
     ),
-    "learn/medlda_kernels.py": ("margin_dual", "not scikit_learn"),
+    "learn/medlda.py": ("margin_dual", "not scikit_learn"),
 }
 # Kernels of these rooms call compiled functions of the room.
 CALLERS = {"infer": ("learn",)}
@@ -59,10 +59,8 @@ TESTS = {
     "steps/orthogonal.py": "orthogonal_parts orthogonal_step orthogonal",
     "steps/pareto.py": f"pareto_step graph_operator graph_steps manifold {GOLDEN}",
     "steps": "step_contract imports",
-    "infer/class_words.py": TWO_PHASE,
-    "infer/fold_in.py": f"mixtures word_network plsa lda manifold {GOLDEN}",
+    "infer/fold_in.py": f"mixtures word_network plsa lda manifold {SIDED} {GOLDEN}",
     "infer/frank_wolfe.py": f"frank_wolfe_parts line_search frank_wolfe fstm {GOLDEN}",
-    "infer/sides.py": f"{SIDED} labels features supervised relational author_topics",
     "infer/two_phase.py": f"{TWO_PHASE} {GOLDEN}",
     "infer": "imports",
     "graph/build.py": "graph_build graph_parts graph_user neighbor_graph manifold",
@@ -78,7 +76,6 @@ TESTS = {
     "sides/linear.py": "linear response links",
     "sides/links.py": f"links relational {SIDED} hostile_sides",
     "sides/matrices.py": "multimodal",
-    "sides/places.py": SIDED,
     "sides/response.py": f"response linear supervised {SIDED} hostile_sides",
     "sides/seeds.py": f"seeds {SIDED} hostile_sides",
     "sides/tables.py": "side_tables",
@@ -89,7 +86,6 @@ TESTS = {
     "learn/initial.py": f"online plsa lda spare_topics {GOLDEN}",
     "learn/lda.py": f"loop lda priors online {SIDED} {GOLDEN} {NEVER_FALLS}",
     "learn/medlda.py": f"margin_dual medlda {GOLDEN}",
-    "learn/medlda_kernels.py": f"margin_dual medlda {GOLDEN}",
     "learn/online.py": f"online resume lda fstm {GOLDEN}",
     "learn/plsa.py": f"plsa loop step_contract graph_steps {GOLDEN} {NEVER_FALLS}",
     "learn/priors.py": "priors lda",

@@ -23,7 +23,7 @@ from scipy import sparse
 from benchmarks.sides_labels import Clock
 from topicfold import LDA, FeatureLDA
 from topicfold.corpus.splits import complete_split
-from topicfold.infer.sides import mixtures_with_sides
+from topicfold.infer.fold_in import mixtures_with_sides
 from topicfold.metrics import completion_perplexity
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.together import SideData

@@ -17,7 +17,7 @@ from typing import Any
 
 from commands import commands_page
 
-from topicfold.sides.places import places_table
+from topicfold.sides.together import places_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

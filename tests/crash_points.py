@@ -35,7 +35,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold import LDA, PLSA, TopicData, corpus
-from topicfold.choosing.measuring import ScoreFile
+from topicfold.choosing.evaluation import ScoreFile
 from topicfold.cli.label import with_answers
 from topicfold.cli.main import app
 from topicfold.corpus.blocks import BlockMatrix

@@ -208,7 +208,7 @@ def graph_cases(rng, width, dtype, n):
 
 def learning_cases(rng, width, dtype):
     """MedLDA's dual and weights, the orthogonal step."""
-    from topicfold.learn import medlda_kernels
+    from topicfold.learn import medlda
     from topicfold.steps.orthogonal import update_topics
 
     features, labels = rng.random((19, width)), rng.integers(0, 3, 19)
@@ -216,10 +216,10 @@ def learning_cases(rng, width, dtype):
         features, (features**2).sum(axis=1), labels, 1.0, 1.0, 0.01,
         np.zeros((19, 3)), np.zeros((3, width)),
     )  # fmt: skip
-    yield "sweep_documents", medlda_kernels.sweep_documents, arguments, None
+    yield "sweep_documents", medlda.sweep_documents, arguments, None
     gamma = rng.random((19, width)).astype(dtype)
     arguments = gamma, gamma[::-1].copy(), np.empty_like(gamma), np.empty(19)
-    yield "margin_weights", medlda_kernels.margin_weights, arguments, None
+    yield "margin_weights", medlda.margin_weights, arguments, None
     counts = rng.random((3, width))
     topics = counts / counts.sum(axis=1, keepdims=True)
     arguments = counts, 5.0, topics, topics.sum(axis=0), np.empty(width)

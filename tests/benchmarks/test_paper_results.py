@@ -16,7 +16,7 @@ from benchmarks.papers.experiments.results import (
 from scipy import sparse
 
 from topicfold import PLSA
-from topicfold.choosing.measuring import data_fingerprint
+from topicfold.choosing.evaluation import data_fingerprint
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 

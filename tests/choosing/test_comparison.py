@@ -21,7 +21,7 @@ from topicfold.choosing.comparison import (
     ModelScore,
     recommend,
 )
-from topicfold.choosing.measuring import ScoreFile
+from topicfold.choosing.evaluation import ScoreFile
 from topicfold.exceptions import (
     DataError,
     FitInterruptedWarning,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topicfold import compare
-from topicfold.choosing.measuring import ScoreFile
+from topicfold.choosing.evaluation import ScoreFile
 from topicfold.cli.edit import read_edits
 from topicfold.cli.handed_in import read_links, read_seeds
 from topicfold.cli.label import with_answers

@@ -11,7 +11,7 @@ from fuzz.models import FEW, MisreadError, fitted, small_corpus
 
 import topicfold
 from topicfold import corpus as tf_corpus
-from topicfold.choosing.measuring import ScoreFile
+from topicfold.choosing.evaluation import ScoreFile
 from topicfold.cli.edit import read_edits
 from topicfold.cli.handed_in import read_links, read_seeds
 from topicfold.cli.label import with_answers

@@ -10,8 +10,7 @@ from tests_support import matched_overlap
 from topicfold import LDA, MedLDA
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.learn.medlda import MarginDual, MedLdaLearning
-from topicfold.learn.medlda_kernels import margin_weights
+from topicfold.learn.medlda import MarginDual, MedLdaLearning, margin_weights
 
 
 @pytest.fixture(scope="module")

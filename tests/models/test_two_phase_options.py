@@ -23,7 +23,7 @@ from topicfold import (
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborIndex
 from topicfold.infer import two_phase
-from topicfold.infer.class_words import (
+from topicfold.infer.two_phase import (
     class_word_weights,
     neighbor_mixtures,
     regressed_mixtures,

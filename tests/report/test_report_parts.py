@@ -24,7 +24,7 @@ from topicfold.report.documents import (
     typical_documents,
 )
 from topicfold.report.layout import map_documents, map_topics, nearest_documents
-from topicfold.report.packing import pack_array, pack_strings
+from topicfold.report.page import pack_array, pack_strings
 from topicfold.report.texts import WordMarker, lead, shorten
 from topicfold.report.tree import MOST_PARTS, topic_tree
 from topicfold.report.writing import report_html

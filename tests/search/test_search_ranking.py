@@ -6,8 +6,13 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from topicfold.core.ranking import best_places
 from topicfold.corpus.vectorizing import cutting_options
-from topicfold.search.measures import latent_form, query_form, stored_form
-from topicfold.search.ranking import exact_scores, find_best
+from topicfold.search.ranking import (
+    exact_scores,
+    find_best,
+    latent_form,
+    query_form,
+    stored_form,
+)
 from topicfold.search.words import LexicalScores, count_text, mixed
 
 

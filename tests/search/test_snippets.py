@@ -4,7 +4,7 @@
 import numpy as np
 
 from topicfold.search.ranking import Hits
-from topicfold.search.snippets import marked, snippet, with_texts
+from topicfold.search.words import marked, snippet, with_texts
 
 LONG = "Nothing here. " * 30 + "A red fox met a blue fish. " + "Nothing there. " * 30
 

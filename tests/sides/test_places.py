@@ -9,7 +9,7 @@ from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError
 from topicfold.sides import Authors, OtherCounts
-from topicfold.sides.places import HOOKS, PLACES, REFUSED, check_place, places_table
+from topicfold.sides.together import HOOKS, PLACES, REFUSED, check_place, places_table
 from topicfold.steps import LocallyConsistentTheta, OrthogonalPhi
 
 FEW = {"max_iter": 3, "tol": 0.0, "random_state": 0}

@@ -13,7 +13,7 @@ from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.protocol import OwnShare
 from topicfold.exceptions import DataError
-from topicfold.infer.sides import mixtures_with_sides
+from topicfold.infer.fold_in import mixtures_with_sides
 from topicfold.learn.lda import OWN_WORD_SHARE
 from topicfold.sides import Authors, OtherCounts, Side, SideContext
 from topicfold.sides.together import SideData

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from topicfold.choosing.measuring import quiet, settings_key, with_memory
+from topicfold.choosing.evaluation import quiet, settings_key, with_memory
 from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
 

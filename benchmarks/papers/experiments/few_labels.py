@@ -31,8 +31,7 @@ from benchmarks.papers.experiments.methods import (
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
 from topicfold.choosing.candidates import powered
-from topicfold.choosing.evaluation import check_sizes, linear_svm
-from topicfold.choosing.measuring import data_fingerprint
+from topicfold.choosing.evaluation import check_sizes, data_fingerprint, linear_svm
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborGraph
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.choosing.evaluation import read_counts, read_labels
-from topicfold.choosing.measuring import data_fingerprint
+from topicfold.choosing.evaluation import data_fingerprint, read_counts, read_labels
 from topicfold.exceptions import DataError
 
 logger = logging.getLogger(__name__)

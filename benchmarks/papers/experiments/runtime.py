@@ -19,8 +19,7 @@ from benchmarks.papers.experiments.methods import (
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.evaluation import check_sizes, read_counts
-from topicfold.choosing.measuring import data_fingerprint
+from topicfold.choosing.evaluation import check_sizes, data_fingerprint, read_counts
 from topicfold.exceptions import DataError
 
 DEFAULT_MODELS = ("PLSA", "LDA", "FSTM", "PLSA^c", "LDA^c", "FSTM^c")

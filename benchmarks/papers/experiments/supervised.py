@@ -30,11 +30,11 @@ from topicfold.choosing.candidates import capped, powered
 from topicfold.choosing.evaluation import (
     COSTS,
     check_sizes,
+    data_fingerprint,
     draw_split,
     linear_svm,
     read_counts,
 )
-from topicfold.choosing.measuring import data_fingerprint
 from topicfold.exceptions import DataError
 
 DEFAULT_MODELS = ("tf-idf", "PLSA", "LDA", "FSTM", "DTM", "PLSA^c", "LDA^c", "FSTM^c")

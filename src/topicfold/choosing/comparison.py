@@ -18,19 +18,17 @@ from numpy.typing import NDArray
 from topicfold.choosing.candidates import candidates, capped, make_candidate, powered
 from topicfold.choosing.evaluation import (
     COSTS,
+    ScoreFile,
     check_sizes,
+    data_fingerprint,
     draw_split,
     linear_svm,
+    quiet,
     ranks,
     read_counts,
     read_labels,
-    topic_scores,
-)
-from topicfold.choosing.measuring import (
-    ScoreFile,
-    data_fingerprint,
-    quiet,
     settings_key,
+    topic_scores,
     with_memory,
 )
 from topicfold.core.lazy import optional

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from topicfold.choosing.comparison import load_figure
-from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
-from topicfold.choosing.measuring import quiet
+from topicfold.choosing.evaluation import check_sizes, quiet, ranks, topic_scores
 from topicfold.core.counts import check_counts
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table

@@ -144,7 +144,7 @@ def _compile_kernels(model: Any, X: Any) -> None:
     """Fit a copy on a few documents, so that no fit is timed with its compilation."""
     from sklearn.base import clone
 
-    from topicfold.choosing.measuring import quiet
+    from topicfold.choosing.evaluation import quiet
 
     few = clone(model).set_params(n_components=2, max_iter=1)
     began = time.perf_counter()

@@ -77,8 +77,7 @@ def search(
       from topicfold import Topics
       Topics.load("reviews-model").search("broken zip")
     """
-    from topicfold.search.snippets import with_texts
-    from topicfold.search.words import DEFAULT_MIX
+    from topicfold.search.words import DEFAULT_MIX, with_texts
 
     word, mix, terms = given.word, given.mix, given.terms
     found = {"query": query, "topic": given.topic, "document": given.like, "word": word}
@@ -180,7 +179,7 @@ def _print_results(rows: list[dict[str, Any]], words: Sequence[str]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from topicfold.search.snippets import words_pattern
+    from topicfold.search.words import words_pattern
 
     console, pattern = stdout_console(), words_pattern(words)
     for row in rows:

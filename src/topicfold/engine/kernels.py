@@ -13,13 +13,17 @@ from __future__ import annotations
 import numpy as np
 
 from topicfold.core.jit import elementwise, inline, kernel, part
-from topicfold.engine.own import element, group_row, is_plain, own_row, own_rows
-from topicfold.engine.prefetch import prefetch_row
 from topicfold.engine.special import (
     digamma_scalar,
+    element,
     exp_digamma_scalar,
+    group_row,
+    is_plain,
     log_gamma_scalar,
     log_scalar,
+    own_row,
+    own_rows,
+    prefetch_row,
 )
 
 # Below this share a weight is dead: it is set to zero, so that products of two

@@ -14,8 +14,7 @@ import numpy as np
 
 from topicfold.core.jit import SPACE, kernel, part
 from topicfold.engine.kernels import FLOOR, left_out
-from topicfold.engine.prefetch import prefetch_row
-from topicfold.engine.special import log_scalar
+from topicfold.engine.special import log_scalar, prefetch_row
 
 LINE = 16  # numbers of four bytes in a cache line
 

@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Logarithm, exponential, digamma and log-gamma that vectorise inside kernels.
+"""What kernels need and numba lacks: special functions, arguments that may be None,
+prefetching.
 
-Library calls would be made one number at a time; these are straight-line float64
-arithmetic, so LLVM turns a loop over them into SIMD code. Arguments are positive
-(``exp_scalar``: not above 700); tests hold each to SciPy's.
+Library calls would be made one number at a time; logarithm, exponential, digamma and
+log-gamma are straight-line float64 arithmetic here, so LLVM turns a loop over them into
+SIMD code. Their arguments are positive (``exp_scalar``: not above 700); tests hold each
+to SciPy's.
+
+What a document or a word has of its own is None, a vector that serves all, or an array
+of rows. Which of these it is, numba knows from the type: the others are not in the
+compiled code, and a kernel that is given nothing is as fast as one that cannot be given
+anything.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
 
 from topicfold.core.jit import elementwise
 
@@ -121,3 +133,107 @@ def log_gamma_scalar(x):
     u = 1.0 / (y * y)
     tail = 1.0 / 12.0 - u * (1.0 / 360.0 - u * (1.0 / 1260.0 - u * (1.0 / 1680.0)))
     return (y - 0.5) * log_scalar(y) - y + _HALF_LOG_2PI + tail / y - ladder
+
+
+_INLINE: dict[str, Any] = {"forceinline": True}
+
+
+def own_row(rows: Any, d: int) -> Any:
+    """Return row d of an array of rows; a vector, or None, serves all."""
+    return rows if rows is None or rows.ndim == 1 else rows[d]
+
+
+@overload(own_row, strict=False, jit_options=_INLINE)
+def _own_row(rows: Any, d: Any) -> Any:
+    if isinstance(rows, types.NoneType) or rows.ndim == 1:
+        return lambda rows, d: rows
+    return lambda rows, d: rows[d]
+
+
+def own_rows(rows: Any, start: int, stop: int) -> Any:
+    """Return rows ``start..stop`` of an array; a vector, or None, serves all."""
+    return rows if rows is None or rows.ndim == 1 else rows[start:stop]
+
+
+@overload(own_rows, strict=False, jit_options=_INLINE)
+def _own_rows(rows: Any, start: Any, stop: Any) -> Any:
+    if isinstance(rows, types.NoneType) or rows.ndim == 1:
+        return lambda rows, start, stop: rows
+    return lambda rows, start, stop: rows[start:stop]
+
+
+def group_row(rows: Any, groups: Any, w: int) -> Any:
+    """Return the row of the group of word w; without groups, the vector itself."""
+    return rows if groups is None else rows[groups[w]]
+
+
+@overload(group_row, strict=False, jit_options=_INLINE)
+def _group_row(rows: Any, groups: Any, w: Any) -> Any:
+    if isinstance(groups, types.NoneType):
+        return lambda rows, groups, w: rows
+    return lambda rows, groups, w: rows[groups[w]]
+
+
+def element(row: Any, k: int) -> Any:
+    """Return element k of a row, None of None."""
+    return None if row is None else row[k]
+
+
+@overload(element, strict=False, jit_options=_INLINE)
+def _element(row: Any, k: Any) -> Any:
+    if isinstance(row, types.NoneType):
+        return lambda row, k: None
+    return lambda row, k: row[k]
+
+
+def is_plain(prior: Any, tilt: Any, groups: Any) -> bool:
+    """Return whether all documents share the prior, none has a tilt, no word a group.
+
+    LLVM vectorises a loop that stores only if it reads few arrays (eight): four words
+    or documents at a time are too many where each has rows of its own.
+    """
+    return prior.ndim == 1 and tilt is None and groups is None
+
+
+@overload(is_plain, strict=False, jit_options=_INLINE)
+def _is_plain(prior: Any, tilt: Any, groups: Any) -> Any:
+    none = types.NoneType
+    if prior.ndim == 1 and isinstance(tilt, none) and isinstance(groups, none):
+        return lambda prior, tilt, groups: True
+    return lambda prior, tilt, groups: False
+
+
+# Rows of topic weights are read in the order of a document's words, which no hardware
+# prefetcher can foresee. To ask for them ahead pays once a row is longer than a few
+# cache lines.
+_WORD = ir.IntType(64)
+_FLAG = ir.IntType(32)
+_POINTER = ir.IntType(8).as_pointer()
+_LINE_BITS = 6  # cache lines of 64 bytes
+
+
+@intrinsic
+def prefetch_row(typing_context: Any, array: Any, row: Any) -> Any:
+    """Prefetch all cache lines of ``array[row]`` for reading; never faults."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        index = context.cast(builder, args[1], signature.args[1], types.intp)
+        stride = cgutils.unpack_tuple(builder, view.strides)[0]
+        start = builder.ptrtoint(view.data, _WORD)
+        start = builder.add(start, builder.mul(index, stride))
+        prefetch = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [_POINTER, _FLAG, _FLAG, _FLAG]),
+            "llvm.prefetch.p0",
+        )
+        last_line = _WORD((1 << _LINE_BITS) - 1)
+        lines = builder.lshr(builder.add(stride, last_line), _WORD(_LINE_BITS))
+        with cgutils.for_range(builder, lines) as loop:
+            address = builder.add(start, builder.shl(loop.index, _WORD(_LINE_BITS)))
+            # read, keep in all caches, data
+            arguments = [builder.inttoptr(address, _POINTER), _FLAG(0), _FLAG(3)]
+            builder.call(prefetch, [*arguments, _FLAG(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, row), generate

@@ -27,7 +27,7 @@ import numpy as np
 from numba import uint32
 
 from topicfold.core.jit import inline, kernel, lean_kernel
-from topicfold.engine.prefetch import prefetch_row
+from topicfold.engine.special import prefetch_row
 from topicfold.gibbs.fixed_topics import (
     document_mass,
     draw_topic,

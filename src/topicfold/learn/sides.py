@@ -34,8 +34,7 @@ from topicfold.exceptions import DataError
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
 from topicfold.learn.plsa import check_resumable
 from topicfold.sides.base import Side, TopicWeights
-from topicfold.sides.places import check_place
-from topicfold.sides.together import SideData, spread
+from topicfold.sides.together import SideData, check_place, spread
 from topicfold.steps.base import (
     StepContext,
     ThetaStep,

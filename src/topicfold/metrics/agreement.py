@@ -14,7 +14,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_random_state
 
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_array, checked_rows
+from topicfold.metrics.words import checked_array, checked_rows
 
 # Distances held at once: 32 MB of float64.
 _BLOCK = 1 << 22

@@ -18,8 +18,7 @@ from scipy import sparse
 from topicfold.core.counts import check_counts
 from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import check_vocabulary, checked_array
-from topicfold.metrics.words import top_columns
+from topicfold.metrics.words import check_vocabulary, checked_array, top_columns
 
 # Keeps the logarithm of pairs that never occur together finite (Röder et al.).
 _EPSILON = 1e-12

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from topicfold.core.counts import check_counts
 from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
-from topicfold.metrics._checks import checked_array, checked_rows
+from topicfold.metrics.words import checked_array, checked_rows
 
 # Numbers gathered at once: 32 MB of float64.
 _BLOCK = 1 << 22

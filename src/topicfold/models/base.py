@@ -270,7 +270,7 @@ class TopicModel(
         weights = getattr(self, "word_weights_", None)
         if weights is None:
             return X
-        from topicfold.infer.class_words import weighted_words
+        from topicfold.infer.two_phase import weighted_words
 
         return weighted_words(X, weights)
 

@@ -35,7 +35,7 @@ from topicfold.models.base import (
     StreamedModel,
 )
 from topicfold.models.sided import SidedModel
-from topicfold.sides.places import check_place
+from topicfold.sides.together import check_place
 from topicfold.steps.base import PhiStep
 
 # Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word

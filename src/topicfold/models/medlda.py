@@ -17,7 +17,7 @@ from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.infer.class_words import class_word_weights
+from topicfold.infer.two_phase import class_word_weights
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
 from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel

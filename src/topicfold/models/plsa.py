@@ -19,7 +19,7 @@ from topicfold.learn.plsa import PlsaEM
 from topicfold.learn.sides import SidedLda
 from topicfold.models.base import StreamedModel, refuse_blocks
 from topicfold.models.sided import SidedModel
-from topicfold.sides.places import check_place
+from topicfold.sides.together import check_place
 from topicfold.steps.base import PhiStep, ThetaStep
 
 

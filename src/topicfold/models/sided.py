@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
-from topicfold.infer.sides import mixtures_with_sides
+from topicfold.infer.fold_in import mixtures_with_sides
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
 from topicfold.models.base import (

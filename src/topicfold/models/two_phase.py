@@ -25,20 +25,18 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError, MissingAttributeError, SpareTopicsWarning
 from topicfold.graph import NeighborIndex
-from topicfold.infer.class_words import (
-    class_word_weights,
-    neighbor_mixtures,
-    regressed_mixtures,
-    weighted_words,
-    word_regression,
-)
 from topicfold.infer.two_phase import (
     class_neighbors,
     class_topic_weights,
+    class_word_weights,
     digamma_weights,
     discriminative_mixtures,
     discriminative_topics,
     expected_topic_counts,
+    neighbor_mixtures,
+    regressed_mixtures,
+    weighted_words,
+    word_regression,
 )
 from topicfold.learn.fstm import updated_topics
 from topicfold.models.base import TopicModel, already_warned, check_counts

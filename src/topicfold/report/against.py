@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from topicfold.exceptions import DataError
-from topicfold.report.packing import clean, pack_array
+from topicfold.report.page import clean, pack_array
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 _N_WORDS = 12

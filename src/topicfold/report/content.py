@@ -28,7 +28,7 @@ from topicfold.report.documents import (
     typical_documents,
 )
 from topicfold.report.layout import map_documents, map_topics, topic_anchors
-from topicfold.report.packing import clean, pack_array, pack_strings
+from topicfold.report.page import clean, pack_array, pack_strings
 from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
 from topicfold.report.tree import topic_tree
 from topicfold.topic_data import TopicData

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.ranking import best_places
-from topicfold.report.packing import pack_array
+from topicfold.report.page import pack_array
 from topicfold.topic_data import TopicData
 
 N_TYPICAL = 8

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: allow-untyped-defs
 """The map: documents with similar mixtures of topics lie close together."""
 
 from __future__ import annotations
@@ -7,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from topicfold.core.jit import kernel
 
 N_NEIGHBORS = 10
 # Fewer documents show more in a plain projection.
@@ -48,8 +51,6 @@ def map_documents(
     roots = np.sqrt(doc_topics.astype(np.float32))
     if len(roots) < _LEAST_DOCUMENTS:
         return _fit_square(_apart(_principal_axes(roots)))
-    from topicfold.report.layout_kernels import pull_together
-
     if topics is None or doc_topics.shape[1] < 3:
         start = _principal_axes(roots)
     else:
@@ -66,8 +67,6 @@ def map_topics(topics: NDArray[Any]) -> NDArray[np.float64]:
     roots = np.sqrt(topics.astype(np.float32))
     positions = _apart(_principal_axes(roots))
     if len(roots) > 3:
-        from topicfold.report.layout_kernels import pull_together
-
         n_near = min(N_NEIGHBORS, len(roots) // 8 + 1)
         near = nearest_documents(roots, n_near)
         pull_together(positions, near, 3 * _N_EPOCHS, _N_PUSHES, _RATE)
@@ -194,3 +193,42 @@ def _fit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     widths = np.maximum(high - low, 1e-9)
     widths = np.maximum(widths, widths.max() / 1.5)
     return np.clip((positions - (low + high) / 2) / (1.04 * widths) + 0.5, 0.0, 1.0)
+
+
+@kernel
+def pull_together(positions, neighbors, n_epochs, n_pushes, rate):
+    """Move every point towards its neighbours and away from random others.
+
+    Stochastic gradient of the cross entropy of UMAP (McInnes, Healy, Melville 2018)
+    with all edges of weight 1 and closeness 1 / (1 + d²). Positions are changed in
+    place, in a fixed order.
+    """
+    n_points, n_neighbors = neighbors.shape
+    state = np.uint64(88172645463325252)
+    for epoch in range(n_epochs):
+        step = rate * (1.0 - epoch / n_epochs)
+        for point in range(n_points):
+            for slot in range(n_neighbors):
+                other = neighbors[point, slot]
+                dx = positions[point, 0] - positions[other, 0]
+                dy = positions[point, 1] - positions[other, 1]
+                pull = -2.0 * step / (1.0 + dx * dx + dy * dy)
+                positions[point, 0] += pull * dx
+                positions[point, 1] += pull * dy
+                positions[other, 0] -= pull * dx
+                positions[other, 1] -= pull * dy
+                for _ in range(n_pushes):
+                    # xorshift: numbers that are the same on every machine
+                    state ^= state << np.uint64(13)
+                    state ^= state >> np.uint64(7)
+                    state ^= state << np.uint64(17)
+                    share = (state >> np.uint64(32)) * np.uint64(n_points)
+                    far = np.int64(share >> np.uint64(32))
+                    dx = positions[point, 0] - positions[far, 0]
+                    dy = positions[point, 1] - positions[far, 1]
+                    square = dx * dx + dy * dy
+                    if square <= 0.0:
+                        continue
+                    push = 2.0 * step / ((0.001 + square) * (1.0 + square))
+                    positions[point, 0] += min(max(push * dx, -4.0 * step), 4.0 * step)
+                    positions[point, 1] += min(max(push * dy, -4.0 * step), 4.0 * step)

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.report.packing import clean
+from topicfold.report.page import clean
 from topicfold.topic_data import TopicData
 
 LEAD_LENGTH = 90

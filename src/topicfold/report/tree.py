@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.ranking import best_places
-from topicfold.report.packing import clean
+from topicfold.report.page import clean
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 # Parts of a group; a group of no more topics has no smaller ones.

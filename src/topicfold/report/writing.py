@@ -16,8 +16,7 @@ from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
 from topicfold.report.against import model_title
 from topicfold.report.content import page_content
-from topicfold.report.packing import pack_clean_strings
-from topicfold.report.page import render_page
+from topicfold.report.page import pack_clean_strings, render_page
 from topicfold.report.texts import WordMarker, shorten
 from topicfold.topic_data import TopicData
 

@@ -24,15 +24,18 @@ from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.persistence.bundle import pack_counts, unpack_counts
 from topicfold.persistence.model_folder import text_to_save
-from topicfold.search.measures import (
+from topicfold.search.ranking import (
+    Hits,
     check_measure,
+    exact_scores,
+    find_best,
     joint_shares,
     latent_form,
+    longest_row,
     query_form,
     stored_form,
     term_vectors,
 )
-from topicfold.search.ranking import Hits, exact_scores, find_best, longest_row
 from topicfold.search.words import (
     LEXICAL,
     LexicalScores,

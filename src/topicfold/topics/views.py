@@ -14,8 +14,7 @@ from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.report.documents import find_periods
 from topicfold.search import Hits, TopicIndex
-from topicfold.search.snippets import body, snippet, title, with_texts
-from topicfold.search.words import DEFAULT_MIX
+from topicfold.search.words import DEFAULT_MIX, body, snippet, title, with_texts
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 
