@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import gammaln
 from scipy.stats import kstest
 
-from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError
 from topicfold.gibbs import sampler
 from topicfold.gibbs.fixed_topics import (
@@ -19,7 +19,6 @@ from topicfold.gibbs.fixed_topics import (
 )
 from topicfold.gibbs.sampler import alpha_from_codes, eta_from_histogram
 from topicfold.gibbs.tokens import Tokens, check_whole
-from topicfold.learn.priors import alpha_from_counts, eta_from_counts
 
 
 def keys_of(X):
@@ -87,27 +86,39 @@ def test_parts_of_tokens_are_refused():
         check_whole(X, "GibbsLDA", "use LDA")
 
 
-def test_priors_agree_with_those_of_dense_counts():
-    rng = np.random.default_rng(0)
-    theta = rng.dirichlet([0.3, 0.8, 0.1], size=50)
+def dirichlet_multinomial(counts, alpha):
+    total = gammaln(alpha.sum()) - gammaln(alpha).sum()
+    value = gammaln(counts + alpha).sum() + len(counts) * total
+    return value - gammaln(counts.sum(axis=1) + alpha.sum()).sum()
+
+
+def test_alpha_raises_the_likelihood_and_finds_the_parameters():
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet([0.2, 0.5, 2.0], size=200)
     counts = np.array([rng.multinomial(30, p) for p in theta])
     counts[7] = 0
-    alpha = np.array([0.2, 0.2, 0.5])
-    used = counts.sum(axis=1) > 0
-    engine = CpuEngine(sparse.csr_matrix(counts[used], dtype=float), 3, dtype=float)
-    expected = alpha_from_counts(
-        engine, engine.pack_documents(counts[used].astype(float)), alpha
-    )
     rows, topics = np.nonzero(counts)
     codes = counts[rows, topics] * 3 + topics
-    found = alpha_from_codes(codes, counts.sum(axis=1), alpha)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    alpha = np.full(3, 1.0)
+    values = [dirichlet_multinomial(counts, alpha)]
+    for _ in range(40):
+        alpha = alpha_from_codes(codes, counts.sum(axis=1), alpha)
+        values.append(dirichlet_multinomial(counts, alpha))
+    assert (np.diff(values) >= -1e-9).all()
+    np.testing.assert_allclose(alpha, [0.2, 0.5, 2.0], rtol=0.3)
 
-    words = rng.poisson(rng.gamma(0.3, 5.0, size=(3, 40)))
-    engine = CpuEngine(sparse.csr_matrix(np.ones((2, 40))), 3, dtype=float)
-    expected = eta_from_counts(engine, engine.pack_topics(words.astype(float)), 0.1)
-    found = eta_from_histogram(np.bincount(words.ravel()), words.sum(axis=1), 40, 0.1)
-    assert found == pytest.approx(expected, rel=1e-9)
+
+def test_eta_raises_the_likelihood_and_finds_the_parameter():
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(40, 0.3), size=3)
+    counts = np.array([rng.multinomial(400, p) for p in topics])
+    histogram = np.bincount(counts.ravel())
+    eta, values = 1.0, []
+    for _ in range(30):
+        eta = eta_from_histogram(histogram, counts.sum(axis=1), 40, eta)
+        values.append(dirichlet_multinomial(counts, np.full(40, eta)))
+    assert (np.diff(values) >= -1e-9).all()
+    assert eta == pytest.approx(0.3, rel=0.4)
 
 
 def exact_mean_mixture(words, topics, alpha):

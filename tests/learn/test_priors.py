@@ -8,9 +8,8 @@ from scipy.special import gammaln, psi
 from topicfold.engine.cpu import CpuEngine
 from topicfold.learn.priors import (
     SMALLEST_PRIOR,
-    alpha_from_counts,
+    alpha_from_documents,
     dirichlet_from_mean_log,
-    eta_from_counts,
     symmetric_from_mean_log,
 )
 
@@ -53,38 +52,13 @@ def test_symmetric_from_mean_log_is_the_maximum():
         assert found == pytest.approx(best, rel=1e-4)
 
 
-def dirichlet_multinomial(counts, alpha):
-    total = gammaln(alpha.sum()) - gammaln(alpha).sum()
-    value = gammaln(counts + alpha).sum() + len(counts) * total
-    return value - gammaln(counts.sum(axis=1) + alpha.sum()).sum()
-
-
-def test_fixed_points_raise_the_likelihood():
-    rng = np.random.default_rng(1)
-    theta = rng.dirichlet([0.2, 0.5, 2.0], size=200)
-    counts = np.array([rng.multinomial(30, p) for p in theta]).astype(float)
-    engine = CpuEngine(sparse.csr_matrix(counts), 3, dtype=np.float64)
-    alpha = np.full(3, 1.0)
-    values = [dirichlet_multinomial(counts, alpha)]
-    for _ in range(40):
-        alpha = alpha_from_counts(engine, counts, alpha)
-        values.append(dirichlet_multinomial(counts, alpha))
-    assert (np.diff(values) >= -1e-9).all()
-    np.testing.assert_allclose(alpha, [0.2, 0.5, 2.0], rtol=0.3)
-
-
-def test_eta_fixed_point_raises_the_likelihood():
-    rng = np.random.default_rng(2)
-    topics = rng.dirichlet(np.full(40, 0.3), size=3)
-    counts = np.array([rng.multinomial(400, p) for p in topics]).astype(float)
-    engine = CpuEngine(sparse.csr_matrix(np.ones((2, 40))), 3, dtype=np.float64)
-    packed = engine.pack_topics(counts)
-    eta, values = 1.0, []
-    for _ in range(30):
-        eta = eta_from_counts(engine, packed, eta)
-        values.append(dirichlet_multinomial(counts, np.full(40, eta)))
-    assert (np.diff(values) >= -1e-9).all()
-    assert eta == pytest.approx(0.3, rel=0.4)
+def test_alpha_follows_the_documents_of_a_topic_and_keeps_its_sum():
+    counts = np.array([[5.0, 0.5, 0.0], [2.0, 0.25, 0.0], [0.0, 0.25, 3.0]])
+    engine = CpuEngine(sparse.csr_matrix(np.eye(3)), 3, dtype=np.float64)
+    packed = engine.pack_documents(counts)
+    found = alpha_from_documents(engine, packed, np.array([0.1, 0.2, 0.3]))
+    shares = np.array([2.0, 1.0, 1.0]) / 4
+    np.testing.assert_allclose(found, 0.6 * (shares + 1 / 3) / 2, rtol=1e-12)
 
 
 def test_the_prior_of_an_only_topic_stays():

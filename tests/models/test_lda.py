@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import psi
+from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 from tests_support import draw_corpus, matched_overlap
 
-from topicfold import LDA
+from topicfold import LDA, GibbsLDA
 from topicfold.corpus import load_docs
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError, EmptyDocumentWarning, UnsettledWarning
@@ -197,6 +198,22 @@ def test_learned_alpha_follows_the_size_of_topics():
         model = LDA(3, algorithm=algorithm, learn_priors=True, random_state=0).fit(X)
         sizes = model.doc_topics_.sum(axis=0)
         assert np.argmin(model.doc_topic_prior_) == np.argmin(sizes)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LDA(), LDA(algorithm="variational"), GibbsLDA(max_iter=100)],
+    ids=["cvb0", "variational", "gibbs"],
+)
+def test_learned_priors_do_no_harm_to_short_documents(model):
+    """Of expected counts, the best α of short documents is so large that topics end."""
+    X = draw_corpus(800, 200, 10, length=6, seed=3)[0]
+    model.set_params(n_components=30, random_state=0)
+    fixed, learned = (
+        clone(model).set_params(learn_priors=learn).fit(X[:600]).perplexity(X[600:])
+        for learn in (False, True)
+    )
+    assert learned < 1.01 * fixed
 
 
 def test_variational_inference_weights(planted):

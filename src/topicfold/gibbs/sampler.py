@@ -304,9 +304,8 @@ class CollapsedGibbs:
         return normalize_rows(theta)
 
 
-# Minka's fixed points (docs/math.md §3): the updates of `topicfold.learn.priors`, which
-# work on dense expected counts; whole counts repeat, so each distinct one is looked at
-# once.
+# Minka's fixed points (docs/math.md §3). Whole counts repeat, so each distinct one is
+# looked at once.
 
 
 def alpha_from_codes(

@@ -19,9 +19,8 @@ from topicfold.engine.protocol import (
     corpus_fingerprint,
 )
 from topicfold.learn.priors import (
-    alpha_from_counts,
+    alpha_from_documents,
     dirichlet_from_mean_log,
-    eta_from_counts,
     symmetric_from_mean_log,
 )
 from topicfold.steps.base import (
@@ -59,7 +58,8 @@ class _LdaEM:
     doc_tol : float
         Change of a mixture that ends its updates.
     learn_priors : bool
-        Whether α and η follow the data, every `PRIOR_EVERY` iterations.
+        Whether priors follow the data, every `PRIOR_EVERY` iterations: α and η by
+        `Variational`, the shares of topics in α by the others.
     """
 
     link: Link
@@ -224,8 +224,7 @@ class PosteriorMode(_LdaEM):
             raise RuntimeError("call start() before iterate()")
         words = engine.word_pass(self.parameters, self.weights, self._spare)
         if self._learns_now():
-            self.alpha = alpha_from_counts(engine, self._pass.counts, self.alpha)
-            self.eta = eta_from_counts(engine, words, self.eta)
+            self.alpha = alpha_from_documents(engine, self._pass.counts, self.alpha)
         self._totals = engine.topic_totals(words) + self.eta * engine.n_terms
         topics = self._topics_from(words)
         self._spare, self.weights = self.weights, topics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Learning LDA's priors by fixed points: asymmetric α, symmetric η."""
+"""Learning LDA's priors: asymmetric α, symmetric η."""
 
 from __future__ import annotations
 
@@ -14,34 +14,17 @@ from topicfold.engine.protocol import Engine
 Vector = NDArray[np.float64]
 
 
-def alpha_from_counts(
-    engine: Engine, counts: Array, alpha: Vector, n_steps: int = 3
-) -> Vector:
-    """Minka's fixed point for α of a Dirichlet-multinomial with counts N_dk.
+def alpha_from_documents(engine: Engine, counts: Array, alpha: Vector) -> Vector:
+    """Return α by how many documents have a topic, half of it even; its sum stays.
 
-    ``α_k ← α_k Σ_d[ψ(N_dk + α_k) − ψ(α_k)] / Σ_d[ψ(n_d + α_0) − ψ(α_0)]``
+    A topic of which a document has an expected count below one counts as that part of
+    a document. The sum is not learned, nor is η, and the best α of a
+    Dirichlet-multinomial is not taken: expected counts are spread more evenly than
+    counts of tokens, which Gibbs sampling has, and both would follow the spread.
     """
-    n = engine.n_documents
-    for _ in range(n_steps):
-        above = engine.digamma_totals(counts, alpha) - n * psi(alpha)
-        total = alpha.sum()
-        below = psi(engine.document_lengths + total).sum() - n * psi(total)
-        alpha = np.maximum(alpha * above / max(below, 1e-300), SMALLEST_PRIOR)
-    return alpha
-
-
-def eta_from_counts(
-    engine: Engine, counts: Array, eta: float, n_steps: int = 3
-) -> float:
-    """The same for the symmetric η of the topics with counts N_wk."""
-    n_topics, n_terms = engine.n_topics, engine.n_terms
-    totals = engine.topic_totals(counts)
-    for _ in range(n_steps):
-        above = engine.digamma_totals(counts, eta).sum()
-        above -= n_topics * n_terms * psi(eta)
-        below = psi(totals + n_terms * eta).sum() - n_topics * psi(n_terms * eta)
-        eta = max(eta * above / max(n_terms * below, 1e-300), SMALLEST_PRIOR)
-    return float(eta)
+    documents = engine.topic_totals(np.minimum(counts, 1))
+    shares = documents / documents.sum()
+    return np.asarray(alpha.sum() * (shares + 1.0 / len(alpha)) / 2)
 
 
 def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:

@@ -75,7 +75,7 @@ class SidedLda(Cvb0):
     collapsed : bool
         Whether a token's own count is left out; not with a mixing.
     learn_priors : bool
-        Whether α and η follow the data.
+        Whether the shares of topics in α follow the data.
     """
 
     #: Why mixtures stay although they should move; empty where they do not.

@@ -124,11 +124,12 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         η. None is a tenth of the mean count of a word in a topic, between 0.002 and
         0.1; in `partial_fit`, which does not know the corpus, 0.01.
     learn_priors : bool or None, default=None
-        Learn an asymmetric α and a symmetric η every five iterations (online: a little
-        with every batch, variational Bayes only), starting from the values above. None
-        learns them for online variational Bayes alone: elsewhere they raise the
-        objective, but not the probability of new documents. With CVB0 they can ruin the
-        topics of short texts.
+        Learn priors every five iterations (online: a little with every batch,
+        variational Bayes only), starting from the values above. Variational Bayes
+        learns an asymmetric α and a symmetric η. CVB0 learns which topics are in more
+        documents, and so have a larger α; Σα and η stay, because learning them from
+        expected counts ruins the topics of short texts. None learns for online
+        variational Bayes alone: elsewhere the gain is small.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
