@@ -10,7 +10,7 @@ from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
 from topicfold.metrics import clustering_nmi
 from topicfold.models import word_network as module
-from topicfold.models.word_network import word_network
+from topicfold.models.word_network import central_words, word_network
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +39,43 @@ def test_is_lda_of_the_network_and_folds_texts_in(titles):
     eta = model.topic_word_prior_
     options = {"init": "neighbors", "random_state": 0, "max_iter": 30}
     alone = LDA(8, topic_word_prior=eta, **options)
-    np.testing.assert_array_equal(
-        model.components_, alone.fit(word_network(X)).components_
-    )
+    network = word_network(X)
+    topics, totals = alone.fit(network).components_, alone.topic_totals_
+    central = central_words(network, topics, totals)
+    np.testing.assert_allclose(model.components_, (topics + central) / 2, atol=1e-7)
     theta = fold_in(X, model.components_, prior=model.doc_topic_prior_)
     np.testing.assert_allclose(model.doc_topics_, theta, atol=1e-3)
     np.testing.assert_array_equal(model.transform(X), model.doc_topics_)
     np.testing.assert_array_equal(model.doc_lengths_, 4)
     assert model.perplexity(X[np.diff(X.indptr) > 2]) < 200
+
+
+def test_central_words_are_the_first_eigenvector_of_a_topic(monkeypatch):
+    rng = np.random.default_rng(0)
+    network = sparse.random(9, 9, 0.6, random_state=0)
+    network = sparse.csr_matrix(network + network.T)
+    topics, totals = rng.dirichlet(np.ones(9), 2), np.array([30.0, 10.0])
+    belongs = totals[:, None] * topics / (totals @ topics)
+    monkeypatch.setattr(module, "CENTRAL_STEPS", 200)
+    found = central_words(network, topics, totals)
+    for k in range(2):
+        dense = belongs[k][:, None] * network.toarray() * belongs[k]
+        first = np.abs(np.linalg.eigh(dense)[1][:, -1])
+        np.testing.assert_allclose(found[k], first / first.sum(), atol=1e-9)
+    same = central_words(network, topics, totals, 2)
+    np.testing.assert_array_equal(found, same)
+
+
+def test_a_topic_of_two_stories_shows_the_larger():
+    stories = np.kron(np.eye(2), np.ones((1, 12)))
+    stories = np.repeat(stories, [60, 40], axis=0)
+    rng = np.random.default_rng(0)
+    X = np.array([row * (rng.random(24) < 0.4) for row in stories])
+    X = X[X.any(axis=1)]
+    top = np.argsort(-WordNetworkLDA(1, random_state=0).fit(X).components_[0])
+    assert (top[:10] < 12).all()
+    plain = np.argsort(-LDA(1, random_state=0).fit(word_network(X)).components_[0])
+    assert (plain[:10] >= 12).any()
 
 
 @pytest.mark.parametrize(("n_topics", "tokens"), [(2, 0.2), (49, 0.1)])

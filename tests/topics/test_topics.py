@@ -145,6 +145,15 @@ def test_it_shows_itself(topics):
     assert topics.table().to_frame().shape == (2, 4)
 
 
+def test_says_in_its_title_that_another_model_suits_short_texts():
+    many = [*TEXTS] * 20
+    advice = 'texts are short, model="short" mostly finds better topics'
+    assert advice in repr(Topics(2, min_df=1).fit(many)).splitlines()[0]
+    assert advice not in repr(Topics(2, "short", min_df=1).fit(many))
+    longer = [" ".join([text] * 9) for text in many]
+    assert advice not in repr(Topics(2, min_df=1).fit(longer))
+
+
 def test_documents_of_a_topic_are_in_the_order_of_their_shares(topics):
     found = topics.documents(1, n=8)
     shares = [row["share"] for row in found]

@@ -24,10 +24,6 @@ DEFAULT_TOPICS = 50
 _fit = functools.partial(flag, rich_help_panel="Fit")
 _graph = functools.partial(flag, rich_help_panel="Graph of documents")
 
-# Words that count, fewer than which make a text short
-# (benchmarks/results/short_texts.md).
-SHORT_TEXT = 20
-
 
 class _Flags(Flags):
     output: Path = flag("Folder for the model.", ..., "--output -o", metavar="DIR")
@@ -284,8 +280,10 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
 
 def _advise_short(corpus: Any, entry: Any) -> None:
     """Say which model suits texts of few words, if LDA was asked for."""
-    words = corpus.counts.sum() / max(corpus.n_documents, 1)
-    if entry.name == "lda" and words < SHORT_TEXT and corpus.n_documents >= 100:
+    from topicfold.models.word_network import words_if_short
+
+    words = words_if_short(corpus.counts) if entry.name == "lda" else None
+    if words is not None:
         show_fact(
             "Advice",
             f"these texts are short (about {words:.0f} counted words each); --model "

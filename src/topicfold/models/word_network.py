@@ -8,15 +8,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.counts import SparseRows
+from topicfold.core.threads import n_threads
+from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
 from topicfold.models.base import STREAM, not_streamed
 from topicfold.models.lda import LDA
 
 # Pairs of words in documents, beyond which texts are not short.
 MOST_PAIRS = 500_000_000
+# Words that count, fewer than which make a text short, and texts to judge by.
+SHORT_TEXT, JUDGED = 20, 100
 # η in tokens of each word: the share by the root of the number of topics, and the most
 # (benchmarks/results/short_texts.md).
 ETA_TOKENS, ETA_MOST = 0.7, 0.2
+# Share of central words in a topic, and steps to find them (the same page).
+CENTRAL_SHARE = 0.5
+CENTRAL_STEPS = 10
 
 
 class WordNetworkLDA(LDA):
@@ -24,8 +32,10 @@ class WordNetworkLDA(LDA):
 
     Titles, snippets and posts have too few words to show a mixture of topics each. So
     LDA learns from one pseudo-document per word: the words that it shares documents
-    with, each counted as often as they meet. `transform` then finds the mixtures of
-    the texts themselves. Time O(pairs·K) per pass, where pairs are the different pairs
+    with, each counted as often as they meet. Half of a topic are then its central
+    words, those that meet its other words most: a topic of several stories shows the
+    largest, and not a few words of each. `transform` finds the mixtures of the texts
+    themselves. Time O(pairs·K) per pass, where pairs are the different pairs
     of words that meet; memory O(nnz + pairs + (D + V)·K).
 
     Parameters
@@ -46,7 +56,8 @@ class WordNetworkLDA(LDA):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features_in_)
-        Topics φ, rows on the simplex.
+        Topics, half LDA's φ of the pseudo-documents and half central words, rows on
+        the simplex.
     topic_totals_ : ndarray of shape (n_components,)
         Tokens of each topic in the pseudo-documents, its prior's included.
     doc_topic_prior_, topic_word_prior_ : ndarray, float
@@ -91,6 +102,11 @@ class WordNetworkLDA(LDA):
         self._pairs_per_word = float(network.sum(dtype=np.float64) / counts.nnz)
         super()._fit_counts(network, y)
         del self._pairs_per_word
+        central = central_words(
+            network, self.components_, self.topic_totals_, n_threads(self.n_jobs)
+        )
+        self.components_ *= 1 - CENTRAL_SHARE
+        self.components_ += (CENTRAL_SHARE * central).astype(self.components_.dtype)
         self.doc_lengths_ = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
         words = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = words / words.sum()
@@ -102,6 +118,12 @@ class WordNetworkLDA(LDA):
     def _default_priors(self) -> tuple[float, float]:
         tokens = min(ETA_TOKENS / self._size**0.5, ETA_MOST)
         return super()._default_priors()[0], tokens * self._pairs_per_word
+
+
+def words_if_short(counts: Any) -> float | None:
+    """Return the mean number of words where texts are short, so that LDA is weak."""
+    words = counts.sum() / max(counts.shape[0], 1)
+    return words if words < SHORT_TEXT and counts.shape[0] >= JUDGED else None
 
 
 def word_network(X: Any) -> sparse.csr_matrix:
@@ -122,3 +144,23 @@ def word_network(X: Any) -> sparse.csr_matrix:
     network.setdiag(np.where(alone, network.diagonal(), 0))
     network.eliminate_zeros()
     return network
+
+
+def central_words(
+    network: sparse.csr_matrix, topics: Array, totals: Doubles, threads: int = 1
+) -> Doubles:
+    """Return the words of each topic by how they meet its others, rows on the simplex.
+
+    Topic k has the network ``p(k|v) p(k|w) N_vw``, where N are the meetings of two
+    words: a word's centrality there is the sum of the centralities of those that it
+    meets, the first eigenvector. A few steps from the topic lead near it.
+    """
+    belongs = totals[:, None] * topics.astype(np.float64)
+    belongs /= np.maximum(belongs.sum(axis=0), np.finfo(np.float64).tiny)
+    shares, meetings = np.ascontiguousarray(belongs.T), SparseRows(network, threads)
+    central = topics.T.astype(np.float64)
+    for _ in range(CENTRAL_STEPS):
+        found = shares * (meetings @ (shares * central))
+        sums = found.sum(axis=0)
+        central = np.where(sums > 0, found / np.where(sums > 0, sums, 1.0), central)
+    return np.asarray(central.T)

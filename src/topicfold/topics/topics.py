@@ -458,9 +458,15 @@ class Topics(TransformerMixin, BaseEstimator):
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _title(self) -> str:
+        from topicfold.models.word_network import words_if_short
+
         data = self.data_
-        kind = type(self._saved().model).__name__
-        return f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
+        saved = self._saved()
+        kind = type(saved.model).__name__
+        title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
+        if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
+            title += '; texts are short, model="short" mostly finds better topics'
+        return title
 
     def __getattr__(self, name: str) -> Any:
         raise answer_attribute(name)
