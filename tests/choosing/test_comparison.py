@@ -368,6 +368,23 @@ def test_low_coherence_of_all_models_is_that_of_the_texts():
     assert recommend(pair, 100).startswith("Take PLSA")
 
 
+def test_the_only_readable_model_is_taken_with_the_reason():
+    scores = [score("LDA", coherence=-0.27), score("WNTM", coherence=0.19)]
+    expected = "Take WNTM: only its topics can be read (LDA: coherence -0.27)."
+    assert recommend(scores, None) == expected
+
+
+def test_short_texts_have_a_model_for_them():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = rng.poisson(np.kron(np.eye(3), np.ones(6))[y] + 0.05)
+    X = X[X.any(axis=1)]
+    names = [s.model for s in compare(X, n_components=3).scores]
+    assert names[names.index("LDA") + 1] == "WNTM"
+    names = [s.model for s in compare(X * 9, n_components=3).scores]
+    assert "WNTM" not in names
+
+
 def test_copies_are_counted():
     from topicfold.choosing.comparison import _copies
 

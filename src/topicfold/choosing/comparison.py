@@ -133,24 +133,25 @@ class Comparison:
         """Return the table and the recommendation."""
         return "\n".join(
             [
-                markdown_table(self.cells("memory, MB")),
+                markdown_table(self.cells(memory=True)),
                 "",
                 self.recommendation,
                 *(f"- left out: {reason}" for reason in self.left_out),
             ]
         )
 
-    def cells(self, memory: str) -> list[dict[str, str]]:
-        """Return the rows of the table as text; `memory` is the title of the last."""
+    def cells(self, *, memory: bool) -> list[dict[str, str]]:
+        """Return the rows of the table as text, with or without the memory."""
         return [
             {
                 "model": score.model,
                 "topics": str(score.n_components or ""),
                 **{n: format_score(n, getattr(score, n)) for n in self.columns()},
                 "seconds": f"{score.seconds:.1f}",
-                memory: format_score("memory", score.memory_mb),
+                **({"memory, MB": mb} if memory else {}),
             }
             for score in self.scores
+            for mb in [format_score("memory", score.memory_mb)]
         ]
 
     def __str__(self) -> str:
@@ -248,7 +249,8 @@ def compare(
         mean rank in perplexity, coherence, diversity and stability.
     models : iterable of str, optional
         Names of models (see `topicfold.registry.models`), or ``"tf-idf"``, ``"PCA"``
-        and ``"NMF"``; default: some quick and good ones.
+        and ``"NMF"``; default: some quick and good ones, with WNTM where texts are
+        short.
     n_components : int, optional
         Number of topics; default: between 10 and 100, by the number of documents.
     time_budget : float, default=300.0
@@ -289,7 +291,7 @@ def compare(
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
     name, X, y = _read(corpus)
     train = _training_part(X.shape[0], y, test_size, random_state)
-    chosen, left_out = _chosen(models, y)
+    chosen, left_out = _chosen(models, X, y)
     k = n_components
     if k is None:
         k = int(np.clip(round(np.sqrt(X.shape[0] / 2)), 10, 100))
@@ -355,11 +357,13 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> str:
     """
     reasons = {score.model: _unreadable(score, scores) for score in scores}
     usable = [score for score in scores if not reasons[score.model]]
+    text = "; ".join(f"{model}: {why}" for model, why in reasons.items() if why)
     if not usable:
-        text = "; ".join(f"{model}: {reason}" for model, reason in reasons.items())
         return f"Take none of these, since their topics cannot be read ({text})."
     known = [score for score in usable if not np.isnan(score.accuracy)]
     if not (n_test and known):
+        if len(usable) == 1 and text:
+            return f"Take {usable[0].model}: only its topics can be read ({text})."
         return _by_ranks(usable)
     text, taken = _by_accuracy(known, n_test)
     better = [
@@ -540,10 +544,14 @@ def _read(corpus: Any) -> tuple[str, Any, NDArray[np.int64] | None]:
     return name, X, y
 
 
-def _chosen(names: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
+def _chosen(names: Any, X: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
     """Return the candidates, and the reasons for those that cannot be scored."""
     if names is None:
-        names = UNLABELLED_MODELS if y is None else LABELLED_MODELS
+        from topicfold.models.word_network import words_if_short
+
+        names = list(UNLABELLED_MODELS if y is None else LABELLED_MODELS)
+        if words_if_short(X) is not None:
+            names.insert(names.index("LDA") + 1, "WNTM")
     names = [names] if isinstance(names, str) else names
     chosen = [find_model(name, candidates()) for name in names]
     if not chosen:

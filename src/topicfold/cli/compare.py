@@ -87,7 +87,7 @@ def compare(
         if not quiet:
             tell("note", f"{done}/{total} {model}: {seconds:.1f} s")
 
-    with working("Fitting models, compiled the first time …", quiet=quiet):
+    with working("Fitting models …", quiet=quiet):
         found = compare_models(
             corpus,
             flags.listed(given.models) or None,
@@ -111,7 +111,7 @@ def compare(
 
 def _show(found: Comparison) -> None:
     legend = "; ".join(_LEGEND[name] for name in found.columns()) + "."
-    show_table(found.cells("MB"), legend, padding=(0, 1, 0, 0))
+    show_table(found.cells(memory=False), legend, padding=(0, 1, 0, 0))
     for reason in found.left_out:
         tell("note", f"left out: {reason}")
     show_fact("Result", printable(found.recommendation))
