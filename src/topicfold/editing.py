@@ -250,7 +250,7 @@ def _in_words(edit: Mapping[str, Any]) -> str:
         for value in values
         if value != ""
     ]
-    return " ".join([str(edit.get("action", "no action")), *parts])
+    return " ".join([str(edit.get("action", "no action")), *parts])[:80]
 
 
 def _apply(model: Any, edit: dict[str, Any], X: Any) -> Any:

@@ -89,7 +89,7 @@ def test_a_file_of_edits_goes_alone(cli, check_error, four, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
         ("[]", "has no edits"),
         ('{"format": "topicfold-edits", "version": 2}', "version 2"),
         ('{"format": "topicfold-edits", "version": 1, "edits": [1]}', "damaged"),

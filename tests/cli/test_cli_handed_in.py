@@ -2,6 +2,8 @@
 """Small files that a person hands in: links, seeds, answers, edits."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -85,7 +87,7 @@ def test_answers_with_line_ends_of_other_systems(tmp_path):
 
 @pytest.mark.parametrize("content", [b"\x81\xff", b"[" * 100_000, b"{"], ids=range(3))
 def test_files_that_are_no_edits(tmp_path, content):
-    with pytest.raises(CommandError, match=r"UTF-8|is not JSON"):
+    with pytest.raises(CommandError, match=r"UTF-8\.$|is not valid JSON .* Write {"):
         read_edits(written(tmp_path, content))
 
 
@@ -133,12 +135,60 @@ def test_seeds_may_be_json(tmp_path):
     file = tmp_path / "seeds.json"
     file.write_text('{"water": ["Sea", "fish"], "land": ["fox"]}')
     assert read_seeds(file) == {"water": ["sea", "fish"], "land": ["fox"]}
-    file.write_text('{"water": "sea"}')
-    with pytest.raises(CommandError, match="'water' needs a list of words"):
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"water": "sea"}', "'water' has no list of words"),
+        ('{"water": []}', "'water' has no list of words"),
+        ('{"water": {"sea": 1}}', "'water' has no list of words"),
+        ('{"water": ["sea"], "water": ["fish"]}', "'water' comes twice"),
+        ('{"water": ', "is not valid JSON"),
+        ('{"water": ' + "[" * 100_000, "is not valid JSON"),
+    ],
+    ids=range(6),
+)
+def test_seeds_that_are_no_json(tmp_path, content, said):
+    file = tmp_path / "seeds.json"
+    file.write_text(content)
+    with pytest.raises(CommandError, match=said) as caught:
         read_seeds(file)
-    file.write_text('{"water": ')
-    with pytest.raises(CommandError, match="is not valid JSON"):
-        read_seeds(file)
+    assert str(caught.value).endswith('Write {"space": ["orbit", "moon"]}.')
+
+
+@pytest.mark.parametrize("weight", ["nan", "inf", "-1", "1e999"])
+def test_a_weight_that_is_no_number_is_named_with_its_line(tmp_path, weight):
+    file = tmp_path / "links.txt"
+    file.write_text(f"0 1 1\n1 2 {weight}\n")
+    with pytest.raises(DataError, match=r"links\.txt, line 2: .* is not a link"):
+        read_links(file)
+
+
+def test_an_edit_that_cannot_be_made_is_named_with_its_file(cli, model, tmp_path):
+    file = tmp_path / "edits.json"
+    edits = [{"action": "merge", "topics": list(range(10_000))}]
+    content = {"format": "topicfold-edits", "version": 1, "edits": edits}
+    file.write_text(json.dumps(content))
+    done = cli("edit", model, "-o", tmp_path / "new", "--apply", file)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {file}: Edit 0 (merge 0, 1, 2")
+    assert len(done.stderr) < 400
+
+
+def test_bytes_from_a_terminal_that_are_no_text_are_shown(tmp_path):
+    texts = tmp_path / "a.txt"
+    texts.write_text("red fox\nblue sea\nred sea\nblue fox\n")
+    code = "from topicfold.cli.main import run; run()"
+    options = ("--min-df", "1", "--max-df", "1.0", "--jobs", "1", "-n", "1")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "label", texts, tmp_path / "l.csv", *options],
+        input=b"+caf\xe9\n",
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "caf\\xe9" in (tmp_path / "l.csv").read_text()
 
 
 def test_a_column_without_a_name_is_a_column(cli, tmp_path):

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import counted
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.handed_in import file_text
+from topicfold.cli.handed_in import file_text, json_of
 from topicfold.cli.inputs import count_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
+from topicfold.exceptions import DataError
 
 EDITS_FORMAT = "topicfold-edits"
 EDITS_VERSION = 1
@@ -93,7 +93,12 @@ def edit(
             raise CommandError(
                 "--split needs the training documents: --documents INPUT."
             )
-    edited = apply_edits(saved.model, edits, X=X)
+    try:
+        edited = apply_edits(saved.model, edits, X=X)
+    except DataError as error:
+        if given.apply is None:
+            raise
+        raise CommandError(f"{given.apply}: {error}") from error
     n_topics = counted(len(edited.components_), "topic")
     fact = ("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
     save_and_report(dataclasses.replace(saved, model=edited), given.output, fact)
@@ -101,15 +106,10 @@ def edit(
 
 def read_edits(path: Path) -> list[dict[str, Any]]:
     """Read a file of edits, as the report exports it."""
-    try:
-        content = json.loads(file_text(path))
-    except (ValueError, RecursionError) as error:
-        raise CommandError(f"{path} is not JSON ({error}).") from error
+    form = f'{{"format": "{EDITS_FORMAT}", "version": {EDITS_VERSION}, "edits": […]}}'
+    content = json_of(file_text(path), path, form)
     if not isinstance(content, dict) or content.get("format") != EDITS_FORMAT:
-        raise CommandError(
-            f'{path} has no edits. The report exports {{"format": "{EDITS_FORMAT}", '
-            f'"version": {EDITS_VERSION}, "edits": […]}}.'
-        )
+        raise CommandError(f"{path} has no edits. The report exports {form}.")
     if content.get("version") != EDITS_VERSION:
         raise CommandError(
             f"{path} has version {content.get('version')!r} of the edits; this "
@@ -117,7 +117,10 @@ def read_edits(path: Path) -> list[dict[str, Any]]:
         )
     edits = content.get("edits")
     if not isinstance(edits, list) or not all(isinstance(e, dict) for e in edits):
-        raise CommandError(f"{path} is damaged: its edits are not a list of objects.")
+        raise CommandError(
+            f"{path} is damaged: its edits are not a list of objects. The report "
+            f"exports {form}."
+        )
     return edits
 
 

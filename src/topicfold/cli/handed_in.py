@@ -21,11 +21,21 @@ def file_text(path: Path) -> str:
     try:
         text, guessed = read_whole(path)
     except DataError as error:
-        problem = str(error).partition(". ")[0]
+        problem = str(error).partition(". ")[0].rstrip(".")
         raise CommandError(f"{problem}. Save it as text in UTF-8.") from error
     if guessed:
         tell("note", f"{path} is not UTF-8; read as Western European (cp1252)")
     return text
+
+
+def json_of(text: str, path: Path, form: str, **options: Any) -> Any:
+    """Return the value of a file's JSON, which is to have a `form`."""
+    try:
+        return json.loads(text, **options)
+    except (ValueError, RecursionError) as error:
+        raise CommandError(
+            f"{path} is not valid JSON ({error}). Write {form}."
+        ) from error
 
 
 def read_links(path: Path, flag: str = "--graph") -> Any:
@@ -70,8 +80,8 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
         if not words or name.strip() in seeds:
             problem = "comes twice" if words else "has no words"
             raise CommandError(
-                f"{path}, line {number}: the topic {name.strip()!r} {problem}. Write "
-                "its name, a colon and words separated by commas."
+                f"{path}, line {number}: the topic {name.strip()[:80]!r} {problem}. "
+                "Write its name, a colon and words separated by commas."
             )
         seeds[name.strip()] = words
     if not seeds:
@@ -81,15 +91,14 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
 
 def _json_seeds(path: Path, text: str) -> dict[str, list[str]]:
     """Return the seed words of ``{"space": ["orbit", "moon"]}``."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise CommandError(f"{path} is not valid JSON: {error}.") from None
-    for name, words in found.items():
+    form = '{"space": ["orbit", "moon"]}'
+    seeds: dict[str, list[str]] = {}
+    for name, words in json_of(text, path, form, object_pairs_hook=list):
         right = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        if not right or not words:
+        if not right or not words or name in seeds:
+            problem = "comes twice" if name in seeds else "has no list of words"
             raise CommandError(
-                f'{path}: the topic {name!r} needs a list of words, such as ["orbit", '
-                '"moon"].'
+                f"{path}: the topic {name[:80]!r} {problem}. Write {form}."
             )
-    return {name: [word.lower() for word in words] for name, words in found.items()}
+        seeds[name] = [word.lower() for word in words]
+    return seeds

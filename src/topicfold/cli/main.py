@@ -85,8 +85,8 @@ for _name in COMMANDS:
 
 def run() -> None:
     """Run the command line of this process."""
-    for stream in (sys.stdout, sys.stderr):
-        # A word that the terminal cannot show must not end the program.
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # A word that the terminal cannot show or send must not end the program.
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

@@ -194,7 +194,7 @@ def links_of(text: str, file: Path) -> NDArray[np.float64]:
             rows.append(tuple(float(field) for field in fields if whole))
         except (ValueError, OverflowError):
             whole = False
-        if not whole or "_" in line:
+        if not whole or "_" in line or not all(0 <= x < np.inf for x in rows[-1]):
             raise DataError(
                 f"{file}, line {number}: {line.strip()[:80]!r} is not a link. Give two "
                 "document numbers, from 0, and a weight if you like."
