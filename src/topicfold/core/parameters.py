@@ -9,6 +9,7 @@ earlier ones aside. Warnings name the line of the user, not one of the library.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import functools
 import inspect
@@ -19,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import Field, field
 from inspect import Parameter
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform, get_args
 
 from sklearn.utils._param_validation import Interval
 
@@ -166,13 +167,14 @@ class DeclaredParameters(EarlierParameters):
 
     As in a dataclass, ``weight: float = 1.0`` in a class makes the parameter `weight`
     of its constructor; it is given by keyword unless it is a ``field(kw_only=False)``.
-    Names that begin or end with an underscore are not parameters. A sub-class inherits
-    the parameters, without those it names in `_without`, their constraints, and their
-    entries in the docstring: it describes only what it adds or changes. Of parameters
-    that are those of a step or a side, the `_part`, constraints and descriptions are
-    taken from there. So does a method; what bases say of its parameters, or else
-    `transform`, is added. A class with an `__init__` of its own is left as it is, and
-    so are its sub-classes.
+    Names that begin or end with an underscore are not parameters.
+    ``Annotated[float | None, POSITIVE]`` also says what is valid, by the constraints of
+    scikit-learn; for a bool that is clear. A sub-class inherits the parameters, without
+    those it names in `_without`, their constraints, and their entries in the docstring:
+    it describes only what it adds or changes. Of parameters that are those of a step or
+    a side, the `_part`, constraints and descriptions are taken from there. So does a
+    method; what bases say of its parameters, or else `transform`, is added. A class
+    with an `__init__` of its own is left as it is, and so are its sub-classes.
     """
 
     _without: ClassVar[tuple[str, ...]] = ()
@@ -181,6 +183,9 @@ class DeclaredParameters(EarlierParameters):
     _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012
 
     def __init_subclass__(cls, **options: Any) -> None:
+        declares = cls.__init__ is object.__init__ or hasattr(cls.__init__, "_stores")
+        valid = dict(_own_constraints(cls)) if declares else {}
+        cls._parameter_constraints = valid | vars(cls).get("_parameter_constraints", {})
         for table in ("_parameter_constraints", "_earlier_parameters"):
             merged: dict[str, Any] = {}
             if table == "_parameter_constraints":
@@ -188,7 +193,7 @@ class DeclaredParameters(EarlierParameters):
             for base in reversed(cls.__mro__):
                 merged |= vars(base).get(table, {})
             setattr(cls, table, merged)
-        if cls.__init__ is object.__init__ or hasattr(cls.__init__, "_stores"):
+        if declares:
             cls._declared = dict(_own_parameters(cls))
             parameters = _all_parameters(cls)
             if parameters:
@@ -205,6 +210,19 @@ class DeclaredParameters(EarlierParameters):
         return self._part(**{name: getattr(self, name) for name in shared})
 
 
+def _own_constraints(cls: type) -> Iterator[tuple[str, list[Any]]]:
+    """Yield what is valid for the parameters that a class annotates with it."""
+    for name, annotation in inspect.get_annotations(cls).items():
+        kind, limits = annotation, ["boolean"]
+        if str(annotation).startswith("Annotated["):
+            kind, *limits = get_args(
+                eval(annotation, vars(sys.modules[cls.__module__]))
+            )
+        elif not str(annotation).startswith("bool"):
+            continue
+        yield name, [*limits, None] if "None" in str(kind) else limits
+
+
 def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
     """Take the declared parameters out of a class: they are attributes of instances."""
     for name, annotation in inspect.get_annotations(cls).items():
@@ -216,6 +234,8 @@ def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
             delattr(cls, name)
             default = default.default if default.init else Parameter.empty
         public = name == name.strip("_") and "ClassVar" not in str(annotation)
+        if str(annotation).startswith("Annotated["):
+            annotation = ast.unparse(ast.parse(annotation).body[0].value.slice.elts[0])
         if public and default is not Parameter.empty:
             if name in vars(cls):
                 delattr(cls, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -278,17 +278,10 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
     """
 
     _unsaved_parameters = ("metric",)  # a callable has no place in a file
-    _parameter_constraints = {  # noqa: RUF012
-        "n_neighbors": [whole(1)],
-        "metric": [StrOptions(set(SIMILARITIES)), callable],
-        "edge_weights": [StrOptions({"binary", "similarity"})],
-        "sublinear_tf": ["boolean"],
-        "label_edges": ["boolean"],
-    }
 
-    n_neighbors: int = field(default=10, kw_only=False)
-    metric: Any = "cosine"
-    edge_weights: str = "similarity"
+    n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)
+    metric: Annotated[Any, StrOptions(set(SIMILARITIES)), callable] = "cosine"
+    edge_weights: Annotated[str, StrOptions({"binary", "similarity"})] = "similarity"
     sublinear_tf: bool = True
     label_edges: bool = False
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -456,27 +456,17 @@ class LearnedModel(TopicModel):
     """
 
     _parameter_constraints = {  # noqa: RUF012
-        "n_components": [whole(1)],
-        "init": [StrOptions(STARTS), "array-like"],
-        "max_iter": [whole(1)],
-        "tol": [NOT_NEGATIVE],
-        "doc_tol": [NOT_NEGATIVE],
         "max_doc_updates": [whole(1, MAX_UPDATES)],
-        "random_state": ["random_state"],
-        "device": [StrOptions({"cpu", "cuda"})],
-        "n_jobs": [None, Integral],
-        "callbacks": [list, tuple, None],
-        "verbose": ["boolean"],
     }
-    n_components: int = field(default=10, kw_only=False)
-    init: Any = "documents"
-    max_iter: int = 200
-    tol: float = 1e-5
-    doc_tol: float = 1e-4
-    random_state: Any = None
-    device: str = "cpu"
-    n_jobs: int | None = None
-    callbacks: Sequence[Callback] | None = None
+    n_components: Annotated[int, whole(1)] = field(default=10, kw_only=False)
+    init: Annotated[Any, StrOptions(STARTS), "array-like"] = "documents"
+    max_iter: Annotated[int, whole(1)] = 200
+    tol: Annotated[float, NOT_NEGATIVE] = 1e-5
+    doc_tol: Annotated[float, NOT_NEGATIVE] = 1e-4
+    random_state: Annotated[Any, "random_state"] = None
+    device: Annotated[str, StrOptions({"cpu", "cuda"})] = "cpu"
+    n_jobs: Annotated[int | None, Integral] = None
+    callbacks: Annotated[Sequence[Callback] | None, list, tuple] = None
     verbose: bool = False
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -560,14 +550,9 @@ class StreamedModel(LearnedModel):
         `partial_fit`: size of the stream; only scales statistics.
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
-        "learning_offset": [NOT_NEGATIVE],
-        "total_documents": [whole(1), None],
-    }
-    learning_decay: float = 0.7
-    learning_offset: float = 10.0
-    total_documents: int | None = None
+    learning_decay: Annotated[float, Interval(Real, 0.5, 1, closed="right")] = 0.7
+    learning_offset: Annotated[float, NOT_NEGATIVE] = 10.0
+    total_documents: Annotated[int | None, whole(1)] = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Self:

@@ -76,7 +76,6 @@ class FSTM(StreamedModel):
     _earlier_parameters = {  # noqa: RUF012
         "max_doc_updates": "it is now 1000; doc_tol ends a document's inference"
     }
-    _parameter_constraints = {"pairwise": ["boolean"]}  # noqa: RUF012
     max_iter: int = 100
     tol: float = 1e-4
     pairwise: bool = True

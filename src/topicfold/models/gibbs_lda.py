@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 from sklearn.utils import check_random_state
 
@@ -115,24 +115,18 @@ class GibbsLDA(DirichletTopics):
     }
     _without = ("init", "tol", "doc_tol", "device")
     _parameter_constraints = {  # noqa: RUF012
-        "doc_topic_prior": [PRIOR, "array-like"],
-        "topic_word_prior": [PRIOR],
-        "learn_priors": ["boolean"],
-        "burn_in": [whole(0), None],
-        "sample_every": [whole(1)],
-        "n_blocks": [whole(1)],
         "doc_burn_in": [whole(0, MAX_SWEEPS)],
         "doc_samples": [whole(1, MAX_SWEEPS)],
     }
     device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
     _needs_whole_counts = True
-    doc_topic_prior: Any = 0.1
-    topic_word_prior: float = 0.01
+    doc_topic_prior: Annotated[Any, PRIOR, "array-like"] = 0.1
+    topic_word_prior: Annotated[float, PRIOR] = 0.01
     learn_priors: bool = True
-    burn_in: int | None = None
-    sample_every: int = 5
-    n_blocks: int = 8
+    burn_in: Annotated[int | None, whole(0)] = None
+    sample_every: Annotated[int, whole(1)] = 5
+    n_blocks: Annotated[int, whole(1)] = 8
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         from topicfold.gibbs.sampler import CollapsedGibbs

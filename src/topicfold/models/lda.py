@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,24 +202,16 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
     _parameter_constraints = {  # noqa: RUF012
-        "algorithm": [StrOptions(set(ALGORITHMS))],
-        "doc_topic_prior": [PRIOR, "array-like", None],
-        "topic_word_prior": [PRIOR, None],
-        "learn_priors": ["boolean", None],
-        "phi_step": [PhiStep, None],
-        "init": [StrOptions(STARTS), "array-like", None],
-        "tol": [NOT_NEGATIVE, None],
         "doc_updates": [whole(0, MAX_UPDATES)],
-        "batch_size": [whole(1), None],
     }
-    algorithm: str = "cvb0"
-    doc_topic_prior: Any = None
-    topic_word_prior: float | None = None
+    algorithm: Annotated[str, StrOptions(set(ALGORITHMS))] = "cvb0"
+    doc_topic_prior: Annotated[Any, PRIOR, "array-like", None] = None
+    topic_word_prior: Annotated[float | None, PRIOR] = None
     learn_priors: bool | None = None
-    phi_step: PhiStep | None = None
-    init: Any = None
-    tol: float | None = None  # type: ignore[assignment]  # depends on the algorithm
-    batch_size: int | None = None
+    phi_step: Annotated[PhiStep | None, PhiStep] = None
+    init: Annotated[Any, StrOptions(STARTS), "array-like", None] = None
+    tol: Annotated[float | None, NOT_NEGATIVE] = None  # type: ignore[assignment]  # depends on the algorithm
+    batch_size: Annotated[int | None, whole(1)] = None
     learning_offset: float = 1.0
 
     def _fit_counts(self, counts: Any, y: Any) -> None:

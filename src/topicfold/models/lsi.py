@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,23 +121,13 @@ class LSI(
 
     _unsaved_parameters = ("random_state",)
 
-    _parameter_constraints = {  # noqa: RUF012
-        "n_components": [whole(1)],
-        "weighting": [StrOptions(set(WEIGHTINGS))],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [whole(1)],
-        "keep_documents": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [None, Integral],
-    }
-
-    n_components: int = field(default=100, kw_only=False)
-    weighting: str = "log-entropy"
-    tol: float = 1e-6
-    max_iter: int = 1000
+    n_components: Annotated[int, whole(1)] = field(default=100, kw_only=False)
+    weighting: Annotated[str, StrOptions(set(WEIGHTINGS))] = "log-entropy"
+    tol: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 1e-6
+    max_iter: Annotated[int, whole(1)] = 1000
     keep_documents: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
+    random_state: Annotated[Any, "random_state"] = None
+    n_jobs: Annotated[int | None, Integral] = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,6 @@ class GraphPLSA(PLSA):
             for old, new in _NEIGHBOR_OPTIONS.items()
         },
         "graph": "no_validation",
-        "transform_neighbors": ["boolean"],
     }
     sides = None
     _without = ("theta_step", "sides", *STREAM)
@@ -249,12 +248,11 @@ class LaplacianPLSA(GraphPLSA):
     }
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _parameter_constraints = {  # noqa: RUF012
-        "weight": [NOT_NEGATIVE, None],
         "max_smoothings": [whole(1, MAX_UPDATES)],
     }
     _part = LaplacianTheta
     _full_strength = 10.0
-    weight: float | None = None
+    weight: Annotated[float | None, NOT_NEGATIVE] = None
     paper_lambda: float | None = None
     step: float = 0.4
 
@@ -303,10 +301,9 @@ class LocallyConsistentPLSA(GraphPLSA):
     """
 
     _needed_state = ("n_features_in_", "doc_topics_", "strength_")
-    _parameter_constraints = {"weight": [NOT_NEGATIVE, None]}  # noqa: RUF012
     _part = LocallyConsistentTheta
     _full_strength = 1.0
-    weight: float | None = None
+    weight: Annotated[float | None, NOT_NEGATIVE] = None
     paper_lambda: float | None = None
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
@@ -364,11 +361,10 @@ class DiscriminativePLSA(GraphPLSA):
     """
 
     _needed_state = ("n_features_in_", "doc_topics_", "pull_", "n_sweeps_")
-    _parameter_constraints = {"step": [POSITIVE_SHARE, None]}  # noqa: RUF012
     _part = ParetoTheta
     _adapted = "step"
     _full_strength = 0.3
-    step: float | None = None
+    step: Annotated[float | None, POSITIVE_SHARE] = None
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
         state = algorithm.theta_context.state

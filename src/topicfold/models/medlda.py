@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,22 +122,16 @@ class MedLDA(ClassifierMixin, LearnedModel):
         "max_doc_updates": "it is now 200; doc_tol ends the updates of a document",
     }
     _parameter_constraints = {  # noqa: RUF012
-        "cost": [POSITIVE],
-        "loss": [POSITIVE],
-        "max_pull": [POSITIVE, None],
-        "word_weights": [StrOptions({"classes"}), None],
-        "doc_topic_prior": [PRIOR],
-        "topic_word_prior": [PRIOR],
         "unknown_label": "no_validation",
         "doc_updates": [whole(1, MAX_UPDATES)],
     }
     _takes_blocks = False
-    cost: float = 32.0
-    loss: float = 128.0
-    max_pull: float | None = 2.0
-    word_weights: str | None = "classes"
-    doc_topic_prior: float = 0.5
-    topic_word_prior: float = 0.05
+    cost: Annotated[float, POSITIVE] = 32.0
+    loss: Annotated[float, POSITIVE] = 128.0
+    max_pull: Annotated[float | None, POSITIVE] = 2.0
+    word_weights: Annotated[str | None, StrOptions({"classes"})] = "classes"
+    doc_topic_prior: Annotated[float, PRIOR] = 0.5
+    topic_word_prior: Annotated[float, PRIOR] = 0.05
     unknown_label: Any = None
     max_iter: int = 30
     init: Any = "neighbors"

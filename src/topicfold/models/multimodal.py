@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -63,8 +63,7 @@ class MultimodalLDA(SidedLDA):
     0
     """
 
-    weights: Any = None
-    _parameter_constraints = {"weights": [dict, list, tuple, None]}  # noqa: RUF012
+    weights: Annotated[Any, dict, list, tuple, None] = None
 
     def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
         """Learn topics in every matrix and the mixtures of the documents.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -64,12 +64,8 @@ class PLSA(SidedModel, StreamedModel):
     _earlier_parameters = {  # noqa: RUF012
         "max_doc_updates": "it is now 500; doc_tol ends the updates of a document"
     }
-    _parameter_constraints = {  # noqa: RUF012
-        "theta_step": [ThetaStep, None],
-        "phi_step": [PhiStep, None],
-    }
-    theta_step: ThetaStep | None = None
-    phi_step: PhiStep | None = None
+    theta_step: Annotated[ThetaStep | None, ThetaStep] = None
+    phi_step: Annotated[PhiStep | None, PhiStep] = None
     init: Any = "neighbors"
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import Annotated
 
 from topicfold.core.parameters import whole
 from topicfold.models.lda import SidedLDA
@@ -58,9 +59,8 @@ class SeededLDA(SidedLDA):
     ['sea', 'sea', 'sky', 'sky']
     """
 
-    _parameter_constraints = {"n_components": [whole(1), None]}  # noqa: RUF012
     _part = Seeds
-    n_components: int | None = field(default=None, kw_only=False)  # type: ignore[assignment]
+    n_components: Annotated[int | None, whole(1)] = field(default=None, kw_only=False)  # type: ignore[assignment]
     seeds: Mapping[str, Sequence[str | int]] | None = None
     forbidden: Mapping[str, Sequence[str | int]] | None = None
     vocabulary: Sequence[str] | None = None

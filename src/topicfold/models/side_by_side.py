@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,12 +53,8 @@ class SideBySide(TopicModel):
     """
 
     _takes_blocks = False
-    _parameter_constraints = {  # noqa: RUF012
-        "model": [TopicModel],
-        "n_starts": [whole(1)],
-    }
-    model: Any = field(default=None, kw_only=False)
-    n_starts: int = field(default=3, kw_only=False)
+    model: Annotated[Any, TopicModel] = field(default=None, kw_only=False)
+    n_starts: Annotated[int, whole(1)] = field(default=3, kw_only=False)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -50,8 +50,7 @@ class SidedModel(LearnedModel):
         The sides with what they have learned.
     """
 
-    _parameter_constraints = {"sides": [list, tuple, None]}  # noqa: RUF012
-    sides: Sequence[Side] | None = None
+    sides: Annotated[Sequence[Side] | None, list, tuple] = None
 
     def _fit_sided(
         self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import field
 from numbers import Integral
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,31 +151,18 @@ class TwoPhase(TopicModel):
     """
 
     _takes_blocks = False  # `fit`; `transform` does where the base does
-    _parameter_constraints = {  # noqa: RUF012
-        "n_neighbors": [whole(1)],
-        "own_weight": [SHARE],
-        "promotion": [NOT_NEGATIVE],
-        "threshold": [AT_LEAST_ONE],
-        "n_rounds": [whole(1)],
-        "word_weights": [StrOptions({"classes"}), None],
-        "regression_weight": [SHARE],
-        "neighbor_weight": [SHARE],
-        "approximate": ["boolean"],
-        "prefit": ["boolean"],
-        "n_jobs": [None, Integral],
-    }
     base: Any = field(default=None, kw_only=False)
-    n_neighbors: int = 20
-    own_weight: float = 0.1
-    promotion: float = 0.0
-    threshold: float = 1.5
-    n_rounds: int = 3
-    word_weights: str | None = "classes"
-    regression_weight: float = 0.5
-    neighbor_weight: float = 0.5
+    n_neighbors: Annotated[int, whole(1)] = 20
+    own_weight: Annotated[float, SHARE] = 0.1
+    promotion: Annotated[float, NOT_NEGATIVE] = 0.0
+    threshold: Annotated[float, AT_LEAST_ONE] = 1.5
+    n_rounds: Annotated[int, whole(1)] = 3
+    word_weights: Annotated[str | None, StrOptions({"classes"})] = "classes"
+    regression_weight: Annotated[float, SHARE] = 0.5
+    neighbor_weight: Annotated[float, SHARE] = 0.5
     approximate: bool = False
     prefit: bool = False
-    n_jobs: int | None = None
+    n_jobs: Annotated[int | None, Integral] = None
 
     @classmethod
     def paper(cls, base: Any = None, **options: Any) -> TwoPhase:

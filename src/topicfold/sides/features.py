@@ -14,7 +14,8 @@ model's own α, unless it is to be learned (benchmarks/results/sides_features.md
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from scipy import optimize, sparse
 from scipy.special import gammaln, polygamma, psi
 from sklearn.utils._param_validation import StrOptions
 
-from topicfold.core.parameters import POSITIVE, whole
+from topicfold.core.parameters import POSITIVE, DeclaredParameters, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext
@@ -132,7 +133,7 @@ def _weighted_gram(design: Any, weights: Matrix) -> Matrix:
     return np.asarray((design.T @ sparse.diags_array(weights) @ design).todense())
 
 
-class Features(Side):
+class Features(DeclaredParameters, Side):
     """What is known of documents moves their prior: ``α_dk ∝ exp(x_dᵀ λ_k)``.
 
     Dirichlet-multinomial regression; see the module for its likelihood. Numbers are
@@ -184,24 +185,12 @@ class Features(Side):
     _per_topic = ("effects_", "errors_", "prior_")
     _numbers = ("scale_",)
     required = False
-    _parameter_constraints = {  # noqa: RUF012
-        "variance": [POSITIVE],
-        "n_knots": [whole(3), None],
-        "min_documents": [whole(1)],
-        "concentration": [POSITIVE, StrOptions({"learned"}), None],
-    }
-
-    def __init__(
-        self,
-        variance: float = 0.5,
-        n_knots: int | None = None,
-        min_documents: int = 2,
-        concentration: float | str | None = None,
-    ) -> None:
-        self.variance = variance
-        self.n_knots = n_knots
-        self.min_documents = min_documents
-        self.concentration = concentration
+    variance: Annotated[float, POSITIVE] = field(default=0.5, kw_only=False)
+    n_knots: Annotated[int | None, whole(3)] = field(default=None, kw_only=False)
+    min_documents: Annotated[int, whole(1)] = field(default=2, kw_only=False)
+    concentration: Annotated[float | str | None, POSITIVE, StrOptions({"learned"})] = (
+        field(default=None, kw_only=False)
+    )
 
     def check(self, data: Any, context: SideContext) -> sparse.csr_matrix:
         """Return the design, a column of ones first; without data, that alone."""
@@ -220,9 +209,9 @@ class Features(Side):
         self.feature_names_ = design_names(self.columns_)
         return design
 
-    effects_: Matrix
-    errors_: Matrix
-    prior_: Matrix
+    effects_: Matrix = field(init=False)
+    errors_: Matrix = field(init=False)
+    prior_: Matrix = field(init=False)
     _now: tuple[Matrix, Matrix] | None = None
 
     def carried(self, data: Any, context: SideContext) -> dict[str, tuple[int, ...]]:

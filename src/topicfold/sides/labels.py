@@ -8,7 +8,8 @@ labels are not known may use all topics.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import field
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from topicfold.core.labels import class_numbers, indicator_members
-from topicfold.core.parameters import warn_caller, whole
+from topicfold.core.parameters import DeclaredParameters, warn_caller, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
@@ -35,7 +36,7 @@ class KnownLabels(NamedTuple):
     unknown: NDArray[np.bool_]
 
 
-class Labels(Side):
+class Labels(DeclaredParameters, Side):
     """Topics of labels: ``topics_per_label`` of each, and ``n_background`` for all.
 
     Data
@@ -70,14 +71,8 @@ class Labels(Side):
     data = "labels"
     hook = "mask"
     known_later = False
-    _parameter_constraints = {  # noqa: RUF012
-        "topics_per_label": [whole(1)],
-        "n_background": [whole(0)],
-    }
-
-    def __init__(self, topics_per_label: int = 1, n_background: int = 1) -> None:
-        self.topics_per_label = topics_per_label
-        self.n_background = n_background
+    topics_per_label: Annotated[int, whole(1)] = field(default=1, kw_only=False)
+    n_background: Annotated[int, whole(0)] = field(default=1, kw_only=False)
 
     def check(self, data: Any, context: SideContext) -> KnownLabels:
         """Return the labels as a matrix, by the classes of the fit."""

@@ -24,14 +24,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE, SHARE_BELOW_ONE
+from topicfold.core.parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE_BELOW_ONE,
+    DeclaredParameters,
+)
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext
@@ -83,7 +88,7 @@ class LinkData:
         return rows, self.graph.indices.astype(np.int64), self.graph.data
 
 
-class Links(Side):
+class Links(DeclaredParameters, Side):
     """Relational topics: mixtures that say which documents are linked.
 
     Data
@@ -148,22 +153,9 @@ class Links(Side):
     _simplex = ("link_topics_",)
     _numbers = ("intercept_", "weight_", "n_links_")
     known_later = False
-    _parameter_constraints = {  # noqa: RUF012
-        "weight": [NOT_NEGATIVE, None],
-        "ridge": [POSITIVE],
-        "held_out": [SHARE_BELOW_ONE],
-    }
-
-    def __init__(
-        self,
-        *,
-        weight: float | None = None,
-        ridge: float = 10.0,
-        held_out: float = 0.0,
-    ) -> None:
-        self.weight = weight
-        self.ridge = ridge
-        self.held_out = held_out
+    weight: Annotated[float | None, NOT_NEGATIVE] = None
+    ridge: Annotated[float, POSITIVE] = 10.0
+    held_out: Annotated[float, SHARE_BELOW_ONE] = 0.0
 
     # ---- data
 

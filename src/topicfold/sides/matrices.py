@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from topicfold.core.counts import (
     check_words,
     simplex_problems,
 )
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.ranking import best_places
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, is_text
 
 
-class OtherCounts(Side):
+class OtherCounts(DeclaredParameters, Side):
     """A second matrix of counts of the same documents, with topics of its own.
 
     Adds ``τ Σ_dw x_dw log Σ_k θ_dk φ'_kw`` to the objective: the documents' mixtures
@@ -65,16 +67,9 @@ class OtherCounts(Side):
     """
 
     hook = "counts"
-
-    def __init__(
-        self,
-        name: str = "other",
-        weight: float = 1.0,
-        topic_word_prior: float | None = None,
-    ) -> None:
-        self.name = name
-        self.weight = weight
-        self.topic_word_prior = topic_word_prior
+    name: str = field(default="other", kw_only=False)
+    weight: float = field(default=1.0, kw_only=False)
+    topic_word_prior: float | None = field(default=None, kw_only=False)
 
     @property
     def keyword(self) -> str:

@@ -20,8 +20,8 @@ not monotone: CVB0's is not, and evidence and topics move in turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,12 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 
 from topicfold.core.labels import check_two_classes, class_numbers
-from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE, SHARE_BELOW_ONE
+from topicfold.core.parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE_BELOW_ONE,
+    DeclaredParameters,
+)
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import SMALLEST_SCALE, Side, SideContext
@@ -72,7 +77,7 @@ class ResponseData:
     pull: Matrix
 
 
-class Response(Side):
+class Response(DeclaredParameters, Side):
     """Supervised topics: mixtures that predict a number, a class or a count.
 
     Data
@@ -138,25 +143,12 @@ class Response(Side):
     _per_topic = ("coef_", "std_errors_")
     _numbers = ("weight_", "mean_", "scale_")
     known_later = False
-    _parameter_constraints = {  # noqa: RUF012
-        "kind": [StrOptions(set(get_args(Kind)))],
-        "weight": [NOT_NEGATIVE, None],
-        "ridge": [POSITIVE],
-        "held_out": [SHARE_BELOW_ONE],
-    }
-
-    def __init__(
-        self,
-        kind: Kind = "real",
-        *,
-        weight: float | None = None,
-        ridge: float = 0.1,
-        held_out: float = 0.0,
-    ) -> None:
-        self.kind = kind
-        self.weight = weight
-        self.ridge = ridge
-        self.held_out = held_out
+    kind: Annotated[Kind, StrOptions(set(get_args(Kind)))] = field(
+        default="real", kw_only=False
+    )
+    weight: Annotated[float | None, NOT_NEGATIVE] = None
+    ridge: Annotated[float, POSITIVE] = 0.1
+    held_out: Annotated[float, SHARE_BELOW_ONE] = 0.0
 
     # ---- data
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.parameters import warn_caller
+from topicfold.core.parameters import DeclaredParameters, warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, TopicWeights
@@ -32,9 +33,10 @@ UNSEEDED = 5
 # them (benchmarks/results/sides_seeds.md).
 START_SEEDS, START_CORPUS = 0.5, 0.95
 GAMMA = 1.0
+Words = Mapping[str, Sequence[str | int]]
 
 
-class Seeds(Side):
+class Seeds(DeclaredParameters, Side):
     """Words that say what topics are to be about, and words they must not have.
 
     Topics with seeds come first, in the order given; the others are found as in any
@@ -66,21 +68,11 @@ class Seeds(Side):
     """
 
     hook = "topics"
-    _parameter_constraints = {  # noqa: RUF012
-        "seeds": [dict, None],
-        "forbidden": [dict, None],
-        "vocabulary": ["array-like", None],
-    }
-
-    def __init__(
-        self,
-        seeds: Mapping[str, Sequence[str | int]] | None = None,
-        forbidden: Mapping[str, Sequence[str | int]] | None = None,
-        vocabulary: Sequence[str] | None = None,
-    ) -> None:
-        self.seeds = seeds
-        self.forbidden = forbidden
-        self.vocabulary = vocabulary
+    seeds: Annotated[Words | None, dict] = field(default=None, kw_only=False)
+    forbidden: Annotated[Words | None, dict] = field(default=None, kw_only=False)
+    vocabulary: Annotated[Sequence[str] | None, "array-like"] = field(
+        default=None, kw_only=False
+    )
 
     @property
     def init(self) -> str | None:  # type: ignore[override]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,8 +237,7 @@ class DirichletTheta(DeclaredParameters, ThetaStep):
     True
     """
 
-    _parameter_constraints = {"alpha": [AT_LEAST_ONE]}  # noqa: RUF012
-    alpha: float = field(default=1.1, kw_only=False)
+    alpha: Annotated[float, AT_LEAST_ONE] = field(default=1.1, kw_only=False)
 
     @property
     def pseudo_count(self) -> float:
@@ -274,8 +273,7 @@ class DirichletPhi(DeclaredParameters, PhiStep):
 
     # For `value`: one sum on all threads.
     needs_all_words = True
-    _parameter_constraints = {"eta": [AT_LEAST_ONE]}  # noqa: RUF012
-    eta: float = field(default=1.01, kw_only=False)
+    eta: Annotated[float, AT_LEAST_ONE] = field(default=1.01, kw_only=False)
 
     @property
     def pseudo_count(self) -> float:

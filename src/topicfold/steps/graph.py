@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,12 +200,8 @@ class GraphTheta(DeclaredParameters, ThetaStep):
     _earlier_parameters = {  # noqa: RUF012
         "max_halvings": "it is now 4; a step that is still too long changes little"
     }
-    _parameter_constraints = {  # noqa: RUF012
-        "weight": [NOT_NEGATIVE],
-        "paper_lambda": [NOT_NEGATIVE, None],
-    }
-    weight: float = field(default=1.0, kw_only=False)
-    paper_lambda: float | None = None
+    weight: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
+    paper_lambda: Annotated[float | None, NOT_NEGATIVE] = None
     graph: Any = None
 
     def prepare(self, context: StepContext) -> GraphState:
@@ -303,9 +299,8 @@ class LaplacianTheta(GraphTheta):
     True
     """
 
-    _parameter_constraints = {"step": [POSITIVE_SHARE]}  # noqa: RUF012
     weight: float = field(default=10.0, kw_only=False)
-    step: float = 0.4
+    step: Annotated[float, POSITIVE_SHARE] = 0.4
     max_smoothings: int = 5
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:

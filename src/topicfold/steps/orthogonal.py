@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,14 +54,9 @@ class OrthogonalPhi(DeclaredParameters, PhiStep):
 
     needs_all_words = True
     normalized = True
-    _parameter_constraints = {  # noqa: RUF012
-        "weight": [NOT_NEGATIVE],
-        "paper_lambda": [NOT_NEGATIVE, None],
-        "eta": [AT_LEAST_ONE],
-    }
-    weight: float = field(default=1.0, kw_only=False)
-    paper_lambda: float | None = None
-    eta: float = 1.0
+    weight: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
+    paper_lambda: Annotated[float | None, NOT_NEGATIVE] = None
+    eta: Annotated[float, AT_LEAST_ONE] = 1.0
 
     def prepare(self, context: StepContext) -> float:
         """Find the λ of this corpus (one E-step)."""

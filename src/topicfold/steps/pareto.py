@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,8 +96,7 @@ class ParetoTheta(DeclaredParameters, ThetaStep):
         "max_sweeps": "it is now 8; step is the way to smooth more or less",
         "max_halvings": "it is now 3; a step that is still too long changes little",
     }
-    _parameter_constraints = {"step": [POSITIVE_SHARE]}  # noqa: RUF012
-    step: float = 0.3
+    step: Annotated[float, POSITIVE_SHARE] = 0.3
     graph: Any = None
 
     def prepare(self, context: StepContext) -> ParetoState:
