@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import topicfold
 from topicfold import compare
-from topicfold.choosing.candidates import candidates
+from topicfold.choosing.evaluation import candidates
 from topicfold.cli.fit import make_model
 from topicfold.cli.main import app
 from topicfold.exceptions import DataError, ModelFileError

@@ -6,8 +6,8 @@ import pytest
 from protocols_support import planted_corpus
 
 from topicfold import PLSA
-from topicfold.choosing.candidates import candidates
 from topicfold.choosing.comparison import Comparison, ModelScore
+from topicfold.choosing.evaluation import candidates
 from topicfold.cli.compare import _show
 from topicfold.registry import find_model
 

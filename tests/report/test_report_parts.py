@@ -14,7 +14,13 @@ import topicfold.report
 from topicfold import TopicData
 from topicfold.report import layout
 from topicfold.report.colors import N_COLORS, borders, color_gaps, pick_colors
-from topicfold.report.content import LAMBDAS, N_SHOWN, index_terms
+from topicfold.report.content import (
+    LAMBDAS,
+    MOST_PARTS,
+    N_SHOWN,
+    index_terms,
+    topic_tree,
+)
 from topicfold.report.documents import (
     MAX_PERIODS,
     find_classes,
@@ -26,7 +32,6 @@ from topicfold.report.documents import (
 from topicfold.report.layout import map_documents, map_topics, nearest_documents
 from topicfold.report.page import pack_array, pack_strings
 from topicfold.report.texts import WordMarker, lead, shorten
-from topicfold.report.tree import MOST_PARTS, topic_tree
 from topicfold.report.writing import report_html
 
 

@@ -30,8 +30,12 @@ from benchmarks.papers.experiments.methods import (
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.candidates import powered
-from topicfold.choosing.evaluation import check_sizes, data_fingerprint, linear_svm
+from topicfold.choosing.evaluation import (
+    check_sizes,
+    data_fingerprint,
+    linear_svm,
+    powered,
+)
 from topicfold.exceptions import DataError
 from topicfold.graph import NeighborGraph
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.choosing.candidates import candidates, capped, make_candidate
+from topicfold.choosing.evaluation import candidates, capped, make_candidate
 from topicfold.exceptions import DataError
 from topicfold.registry import ModelEntry as Method
 from topicfold.registry import find_model

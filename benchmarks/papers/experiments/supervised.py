@@ -26,13 +26,14 @@ from benchmarks.papers.experiments.methods import (
     split_options,
 )
 from benchmarks.papers.experiments.results import Progress, Results, run_cells
-from topicfold.choosing.candidates import capped, powered
 from topicfold.choosing.evaluation import (
     COSTS,
+    capped,
     check_sizes,
     data_fingerprint,
     draw_split,
     linear_svm,
+    powered,
     read_counts,
 )
 from topicfold.exceptions import DataError

@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.choosing.candidates import candidates, capped, make_candidate, powered
 from topicfold.choosing.evaluation import (
     COSTS,
     ScoreFile,
+    candidates,
+    capped,
     check_sizes,
     data_fingerprint,
     draw_split,
     linear_svm,
+    make_candidate,
+    powered,
     quiet,
     ranks,
     read_counts,
