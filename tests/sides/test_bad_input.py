@@ -73,7 +73,7 @@ def together(sides, **known):
         (lambda: response([np.nan] * 20), ("all 20 documents", "nothing is known")),
         (lambda: response([np.inf, *YEARS[1:]]), ("infinite in document 0",)),
         (lambda: response(YEARS[1:]), ("shape (19,)", "20 documents")),
-        (lambda: response(["a"] * 20), ("no numbers", "kind='classes'")),
+        (lambda: response(["a"] * 20), ("not numbers", "kind='classes'")),
         (lambda: response(["a"] * 20, "classes"), ("1 class", "at least two")),
         (lambda: response([0.5] * 20, "counts"), ("0.5", "whole numbers")),
         (lambda: features(year=YEARS[1:]), ("'year' has 19 rows", "20 documents")),

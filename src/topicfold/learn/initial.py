@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -60,19 +59,9 @@ def initial_topics(
     unigram /= unigram.sum()
     if not isinstance(init, str):
         return _given(init, n_topics, X.shape[1], unigram).astype(X.dtype, copy=False)
-    starts: dict[str, Callable[..., Callable[[int], Array]]] = {
-        "random": _random,
-        "documents": _documents,
-        "neighbors": partial(_neighbors, threads=n_threads(n_jobs)),
-        "clusters": partial(_clusters, threads=n_threads(n_jobs)),
-        "svd": _svd,
-    }
-    if init == "svd" and isinstance(X, BlockCorpus):
-        X = _sampled(X, SVD_DOCUMENTS, rng)
-    topic = starts[init](X, n_topics, unigram, rng)
+    start = _Start(X, n_topics, unigram, rng, n_threads(n_jobs))
     topics = np.empty((n_topics, X.shape[1]), X.dtype)
-    for k in range(n_topics):
-        weights = topic(k)
+    for k, weights in enumerate(getattr(start, init)()):
         topics[k] = weights / weights.sum()
     return topics
 
@@ -97,22 +86,80 @@ def _given(init: Any, n_topics: int, n_terms: int, unigram: Array) -> Array:
     return np.where(totals > 0, topics / np.where(totals > 0, totals, 1), unigram)
 
 
-def _random(
-    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
-) -> Callable[[int], Array]:
-    return lambda k: unigram * rng.gamma(1.0, size=X.shape[1])
+class _Start(NamedTuple):
+    """What topics start from; a method per `init` yields them, of any scale."""
 
+    X: Any
+    n_topics: int
+    unigram: Array
+    rng: np.random.RandomState
+    threads: int
 
-def _documents(
-    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
-) -> Callable[[int], Array]:
-    used = np.flatnonzero(np.diff(X.indptr))
+    def random(self) -> Iterator[Array]:
+        """Yield the corpus times random factors."""
+        for _ in range(self.n_topics):
+            yield self.unigram * self.rng.gamma(1.0, size=self.X.shape[1])
 
-    def topic(k: int) -> Array:
-        rows = rng.choice(used, size=min(DOCUMENTS_PER_TOPIC, len(used)))
-        return _half_of(X[rows], unigram)
+    def documents(self) -> Iterator[Array]:
+        """Yield the words of a few random documents."""
+        used = np.flatnonzero(np.diff(self.X.indptr))
+        for _ in range(self.n_topics):
+            rows = self.rng.choice(used, size=min(DOCUMENTS_PER_TOPIC, len(used)))
+            yield _half_of(self.X[rows], self.unigram)
 
-    return topic
+    def neighbors(self) -> Iterator[Array]:
+        """Seeds far apart by the cosine of tf-idf, each with its nearest documents."""
+        X, rows = _compared(self.X, NEIGHBOR_DOCUMENTS, self.rng)
+        # Not more than a topic's share of the documents.
+        n_neighbors = min(NEIGHBORS_PER_TOPIC, max(1, X.shape[0] // self.n_topics))
+        product, size = SparseRows(rows, self.threads), (X.shape[0], self.n_topics)
+        for _, likeness in _spread_seeds(
+            lambda seed: product @ rows[[seed]].toarray()[0], *size, self.rng
+        ):
+            least = np.partition(likeness, -n_neighbors)[-n_neighbors]
+            nearest = np.flatnonzero(likeness >= least)
+            order = np.argsort(-likeness[nearest], kind="stable")
+            nearest = nearest[order][:n_neighbors]
+            yield _half_of(X[nearest[likeness[nearest] > 0]], self.unigram)
+
+    def clusters(self) -> Iterator[Array]:
+        """Clusters by k-means on the cosine of the documents' first singular vectors.
+
+        Documents of a large class may share few words: by their words alone they are as
+        far from each other as from any document, many seeds fall among them, and topics
+        that start there never merge. By what their words occur with, they are near.
+        """
+        X, rows = _compared(self.X, CLUSTER_DOCUMENTS, self.rng)
+        with one_blas_thread():
+            rank = min(self.n_topics, MOST_DIMENSIONS)
+            places = _latent(rows, rank, self.rng, self.threads)
+            members = _k_means(places, self.n_topics, self.rng, self.threads)
+        counts = sparse.csr_matrix(members @ X)
+        for own in map(slice, counts.indptr[:-1], counts.indptr[1:]):
+            weights = CLUSTER_BACKGROUND * self.unigram
+            shares = counts.data[own] / counts.data[own].sum()
+            weights[counts.indices[own]] += (1 - CLUSTER_BACKGROUND) * shares
+            yield weights
+
+    def svd(self) -> Iterator[Array]:
+        """Squared positive part of a singular vector of √X, plus noise."""
+        X, unigram, rng = self.X, self.unigram, self.rng
+        if isinstance(X, BlockCorpus):
+            X = _sampled(X, SVD_DOCUMENTS, rng)
+        rank = min(self.n_topics, *X.shape)
+        left, _, right = randomized_svd(X.sqrt(), rank, random_state=rng)
+        for k in range(self.n_topics):
+            # Topics beyond the matrix's rank repeat its vectors with the other sign.
+            u, v = left[:, k % rank], right[k % rank]
+            ups, downs = (
+                np.linalg.norm(np.maximum(s * u, 0))
+                * np.linalg.norm(np.maximum(s * v, 0))
+                for s in (1, -1)
+            )
+            sign = 1 if ups >= downs else -1
+            part = np.maximum((sign if k < rank else -sign) * v, 0) ** 2
+            share = part / part.sum() if part.sum() > 0 else unigram
+            yield 0.8 * share + 0.2 * unigram * rng.gamma(1.0, size=len(v))
 
 
 def _half_of(documents: sparse.csr_matrix, unigram: Array) -> Array:
@@ -120,32 +167,6 @@ def _half_of(documents: sparse.csr_matrix, unigram: Array) -> Array:
     counts = np.asarray(documents.sum(axis=0, dtype=np.float64)).ravel()
     own = (1 - BACKGROUND_SHARE) * counts / counts.sum()
     return own + BACKGROUND_SHARE * unigram
-
-
-def _neighbors(
-    X: sparse.csr_matrix,
-    n_topics: int,
-    unigram: Array,
-    rng: np.random.RandomState,
-    threads: int,
-) -> Callable[[int], Array]:
-    """Seeds far apart by the cosine of tf-idf, each with its nearest documents."""
-    X, rows = _compared(X, NEIGHBOR_DOCUMENTS, rng)
-    # Not more than a topic's share of the documents.
-    n_neighbors = min(NEIGHBORS_PER_TOPIC, max(1, X.shape[0] // n_topics))
-    product = SparseRows(rows, threads)
-    seeds = _spread_seeds(
-        lambda seed: product @ rows[[seed]].toarray()[0], X.shape[0], n_topics, rng
-    )
-
-    def topic(k: int) -> Array:
-        _, likeness = next(seeds)
-        least = np.partition(likeness, -n_neighbors)[-n_neighbors]
-        nearest = np.flatnonzero(likeness >= least)
-        nearest = nearest[np.argsort(-likeness[nearest], kind="stable")][:n_neighbors]
-        return _half_of(X[nearest[likeness[nearest] > 0]], unigram)
-
-    return topic
 
 
 def _compared(
@@ -184,35 +205,6 @@ def _spread_seeds(
         distance = left[best]
         distance[drawn[best]] = 0.0
         yield int(drawn[best]), tries[best]
-
-
-def _clusters(
-    X: sparse.csr_matrix,
-    n_topics: int,
-    unigram: Array,
-    rng: np.random.RandomState,
-    threads: int,
-) -> Callable[[int], Array]:
-    """Clusters by k-means on the cosine of the documents' first singular vectors.
-
-    Documents of a large class may share few words: by their words alone they are as far
-    from each other as from any document, many seeds fall among them, and topics that
-    start there never merge. By what their words occur with, they are near.
-    """
-    X, rows = _compared(X, CLUSTER_DOCUMENTS, rng)
-    with one_blas_thread():
-        places = _latent(rows, min(n_topics, MOST_DIMENSIONS), rng, threads)
-        members = _k_means(places, n_topics, rng, threads)
-    counts = sparse.csr_matrix(members @ X)
-
-    def topic(k: int) -> Array:
-        own = slice(counts.indptr[k], counts.indptr[k + 1])
-        shares = counts.data[own] / counts.data[own].sum()
-        weights = CLUSTER_BACKGROUND * unigram
-        weights[counts.indices[own]] += (1 - CLUSTER_BACKGROUND) * shares
-        return np.asarray(weights)
-
-    return topic
 
 
 def _k_means(
@@ -257,25 +249,3 @@ def _unit_rows(array: Doubles) -> Doubles:
     """Return rows of length one; zeros stay."""
     lengths = np.linalg.norm(array, axis=1, keepdims=True)
     return np.asarray(array / np.where(lengths > 0, lengths, 1.0))
-
-
-def _svd(
-    X: sparse.csr_matrix, n_topics: int, unigram: Array, rng: np.random.RandomState
-) -> Callable[[int], Array]:
-    """Squared positive part of a singular vector of √X, plus noise."""
-    rank = min(n_topics, *X.shape)
-    left, _, right = randomized_svd(X.sqrt(), rank, random_state=rng)
-
-    def topic(k: int) -> Array:
-        # Topics beyond the matrix's rank repeat its vectors with the other sign.
-        u, v = left[:, k % rank], right[k % rank]
-        strength = [
-            np.linalg.norm(np.maximum(s * u, 0)) * np.linalg.norm(np.maximum(s * v, 0))
-            for s in (1, -1)
-        ]
-        sign = 1 if strength[0] >= strength[1] else -1
-        part = np.maximum((sign if k < rank else -sign) * v, 0) ** 2
-        share = part / part.sum() if part.sum() > 0 else unigram
-        return 0.8 * share + 0.2 * unigram * rng.gamma(1.0, size=len(v))
-
-    return topic

@@ -60,22 +60,9 @@ class ColumnGroup(NamedTuple):
 class SidedLda(Cvb0):
     """CVB0 with sides, or EM with a mixing or a φ-step; see the module.
 
-    Parameters
-    ----------
-    engine : Engine
-        X and the columns that sides added.
-    phi : ndarray of shape (K, columns)
-        Start of the topics.
-    alpha, eta : ndarray, float
-        Priors of documents and of the topics over X.
-    sides : SideData
-        The sides and their data.
-    groups : sequence of ColumnGroup
-        X's columns first.
-    collapsed : bool
-        Whether a token's own count is left out; not with a mixing.
-    learn_priors : bool
-        Whether the shares of topics in α follow the data.
+    The engine has X and the columns that sides added, `groups` of which X's are first;
+    η is the prior of the topics over X. A token's own count is left out if `collapsed`,
+    but never with a mixing.
     """
 
     #: Why mixtures stay although they should move; empty where they do not.

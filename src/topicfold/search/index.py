@@ -438,25 +438,15 @@ class TopicIndex:
 
 
 class DocumentStore:
-    """Documents of an index; adding costs time in proportion to what is added.
-
-    Attributes
-    ----------
-    ids : list of str or None
-        Names of all documents; None if they are their rows.
-    mass : ndarray of shape (n_components,)
-        Sum of the absolute latent coordinates of all documents.
-    longest : float
-        Length of the longest vector.
-    """
+    """Documents of an index; adding costs time in proportion to what is added."""
 
     def __init__(self, n_components: int, n_terms: int, *, counts: bool) -> None:
         self.n_components = n_components
         self.n_terms = n_terms
         self.keeps_counts = counts
-        self.ids: list[str] | None = None
-        self.mass = np.zeros(n_components)
-        self.longest = 0.0
+        self.ids: list[str] | None = None  # None: documents are named by their rows
+        self.mass = np.zeros(n_components)  # sums of absolute latent coordinates
+        self.longest = 0.0  # length of the longest vector
         self._vectors = np.empty((0, n_components), np.float32)
         self._size = 0
         self._parts: list[sparse.csr_matrix] = []

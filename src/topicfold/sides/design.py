@@ -30,16 +30,8 @@ def learn_columns(
 ) -> tuple[list[Column], sparse.csr_matrix]:
     """Return how each column becomes numbers, and the design (D, F).
 
-    Parameters
-    ----------
-    data : data frame, mapping of columns, array or sparse matrix
-        One row per document.
-    n_documents : int
-        Number of rows that are asked for.
-    n_knots : int or None
-        Knots of the splines of numbers with more values than that; None: lines.
-    min_documents : int
-        Categories of fewer documents have no column.
+    Numbers with more values than `n_knots` are splines, all are lines if it is None;
+    categories of fewer than `min_documents` have no column.
     """
     columns: list[Column] = []
     left_out = []

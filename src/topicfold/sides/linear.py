@@ -71,22 +71,8 @@ def fit_coefficients(
 ) -> Matrix:
     """Return the coefficients (topics × outputs) of largest penalised likelihood.
 
-    Parameters
-    ----------
-    kind : {"real", "classes", "counts"}
-        The model.
-    rows : ndarray of shape (n_documents, n_topics)
-        Z.
-    targets : ndarray of shape (n_documents, n_outputs)
-        Numbers, indicators of classes, or counts.
-    ridge : float
-        λ, above 0.
-    center : float
-        η₀.
-    start : ndarray of shape (n_topics, n_outputs) or None
-        Where to start; None is η₀.
-    steps : int
-        Maximum number of steps.
+    `rows` are Z, `targets` (documents × outputs) numbers, indicators of classes, or
+    counts; `ridge` is λ, above 0, and `center` η₀, where it starts without `start`.
 
     Examples
     --------

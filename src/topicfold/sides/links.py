@@ -61,25 +61,14 @@ USUAL_WEIGHT = 0.3
 
 @dataclass
 class LinkData:
-    """Checked links of some documents.
+    """Checked links of some documents."""
 
-    Attributes
-    ----------
-    graph : csr_array of shape (n_documents, n_documents)
-        Weights of the links that are learned from, symmetric.
-    held_out : ndarray of shape (n_held_out, 2)
-        Links that are kept for `Links.held_out_ranks_`: a document none of whose links
-        is learned from, and any other.
-    others : ndarray of shape (n_pairs, 2)
-        Pairs drawn at random.
-    evidence : ndarray of shape (n_documents, n_topics)
-        δ of the last pass.
-    """
-
-    graph: sparse.csr_array
+    graph: sparse.csr_array  # (D, D): weights of links to learn from, symmetric
+    # Links kept for `held_out_ranks_`: a document none of whose links is learned from,
+    # and any other.
     held_out: NDArray[np.int64]
-    others: NDArray[np.int64]
-    evidence: Matrix
+    others: NDArray[np.int64]  # pairs drawn at random
+    evidence: Matrix  # δ (D, K) of the last pass
 
     @property
     def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Matrix]:

@@ -57,24 +57,12 @@ Known = NDArray[np.bool_]
 
 @dataclass
 class ResponseData:
-    """Checked responses of some documents.
+    """Checked responses of some documents."""
 
-    Attributes
-    ----------
-    targets : ndarray of shape (n_documents, n_outputs)
-        Numbers at scale one, indicators of classes, or counts; 0 where unknown.
-    known : ndarray of bool
-        Documents whose responses are learned from.
-    held_out : ndarray of bool
-        Documents whose responses are kept for `Response.held_out_score_`.
-    pull : ndarray of shape (n_documents, n_outputs)
-        u, carried from pass to pass.
-    """
-
-    targets: Matrix
-    known: Known
-    held_out: Known
-    pull: Matrix
+    targets: Matrix  # (D, outputs): numbers at scale one, indicators, or counts; else 0
+    known: Known  # documents whose responses are learned from
+    held_out: Known  # documents whose responses are kept for `held_out_score_`
+    pull: Matrix  # u (D, outputs), carried from pass to pass
 
 
 class Response(DeclaredParameters, Side):
