@@ -73,11 +73,12 @@ def even_ranges(n_rows: int, n_ranges: int) -> list[tuple[int, int]]:
 
 
 def run_ranges(
-    task: Callable[[int, int], Any],
+    task: Callable[..., Any],
     ranges: Iterable[tuple[int, int]],
     threads: int,
+    *arguments: Any,
 ) -> None:
-    """Call `task(start, stop)` for every range on `threads` threads.
+    """Call ``task(start, stop, *arguments)`` for every range on `threads` threads.
 
     Returns when all are done. The first exception is raised after the running
     ranges have ended, so arrays are never written behind the caller's back.
@@ -90,7 +91,7 @@ def run_ranges(
                 start, stop = pending.popleft()
             except IndexError:  # another thread took the last one
                 return
-            task(start, stop)
+            task(start, stop, *arguments)
 
     helpers = min(threads, len(pending)) - 1
     if helpers < 1:

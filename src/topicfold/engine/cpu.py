@@ -203,11 +203,7 @@ class CpuEngine(Engine):
             weights_out = self._document_weights if self._digamma else None
             outputs = counts, self._ratio, loglik, n_updates
             arguments = *inputs, limits, weights_out, outputs
-
-        def rows(start: int, stop: int) -> None:
-            kernel(start, stop, *arguments)
-
-        run_ranges(rows, self._document_ranges, self.threads)
+        run_ranges(kernel, self._document_ranges, self.threads, *arguments)
         return DocumentPass(counts, float(loglik.sum()), n_updates)
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
@@ -263,13 +259,8 @@ class CpuEngine(Engine):
     def document_bound(self, parameters: Array, prior: Array) -> float:
         """Dirichlet terms of the bound, ``Σ_d E_q log p(θ_d|α) − E_q log q(θ_d)``."""
         rows_out = np.empty(len(parameters))
-
-        def rows(start: int, stop: int) -> None:
-            kernels.dirichlet_bound_rows(
-                start, stop, parameters, self._vector(prior), self.n_topics, rows_out
-            )
-
-        self._over_rows(rows, len(parameters))
+        arguments = parameters, self._vector(prior), self.n_topics, rows_out
+        self._over_rows(kernels.dirichlet_bound_rows, len(parameters), *arguments)
         alpha = np.asarray(prior, np.float64)[: self.n_topics]
         constant = gammaln(alpha.sum()) - gammaln(alpha).sum()
         return float(rows_out.sum() + len(parameters) * constant)
@@ -288,14 +279,12 @@ class CpuEngine(Engine):
         scale: NDArray[np.float64],
         out: Array,
     ) -> Array:
-        def rows(start: int, stop: int) -> None:
-            row_kernel(start, stop, counts, float(prior), scale, self.n_topics, out)
-
-        self._over_rows(rows, self.n_terms)
+        arguments = counts, float(prior), scale, self.n_topics, out
+        self._over_rows(row_kernel, self.n_terms, *arguments)
         return out
 
-    def _over_rows(self, task: Callable[[int, int], Any], n_rows: int) -> None:
-        run_ranges(task, even_ranges(n_rows, self.threads), self.threads)
+    def _over_rows(self, task: Callable[..., Any], n_rows: int, *more: Any) -> None:
+        run_ranges(task, even_ranges(n_rows, self.threads), self.threads, *more)
 
 
 def padded_width(n_topics: int) -> int:

@@ -121,7 +121,7 @@ class MaskedEngine(Engine):
         words = np.empty(starts[-1], np.int32)
         out = starts, words, self._sizes, self._places
         arguments = (by_topic, *self._corpus[:2], self.n_terms, firsts, out)
-        self._run(find_places, arguments, self._topic_ranges)
+        run_ranges(find_places, self._topic_ranges, self.threads, *arguments)
         self._pointer = _cumulated(self._sizes)
         self._entries = self._offsets, self._topics, firsts, self._places, self._pointer
         pairs = zip(starts, self._sizes, strict=False)
@@ -198,26 +198,15 @@ class MaskedEngine(Engine):
             outputs = (counts, self._shares, loglik, updates)
             arguments = (*inputs, floors, asked.max_updates, float(asked.tol), outputs)
             kernel = masked_document_rows
-        self._run(kernel, arguments, self._ranges)
+        run_ranges(kernel, self._ranges, self.threads, *arguments)
         return DocumentPass(counts, float(loglik.sum()), updates)
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:
         """N_wk of the last document pass, written to `out`."""
         arguments = (self._listed, self._places, self._shares, self._pointer, out[0])
-        self._run(masked_word_rows, arguments, self._topic_ranges)
+        run_ranges(masked_word_rows, self._topic_ranges, self.threads, *arguments)
         self._rest(out)[:] = 0
         return out
-
-    def _run(
-        self,
-        rows: Callable[..., None],
-        arguments: tuple[Any, ...],
-        ranges: list[tuple[int, int]],
-    ) -> None:
-        def work(start: int, stop: int) -> None:
-            rows(start, stop, *arguments)
-
-        run_ranges(work, ranges, self.threads)
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """``N_k = Σ_w N_wk``; of packed documents Σ_d N_dk."""
@@ -228,7 +217,7 @@ class MaskedEngine(Engine):
     def _positive_totals(self, counts: Array, prior: float) -> NDArray[np.float64]:
         totals = np.empty(self.n_topics)
         arguments = (self._pointer, counts[0], float(prior), totals)
-        self._run(topic_sums, arguments, self._topic_ranges)
+        run_ranges(topic_sums, self._topic_ranges, self.threads, *arguments)
         rest = np.maximum(self._rest(counts).astype(np.float64) + prior, 0.0)
         return totals + rest * (self.n_terms - self._sizes)
 
@@ -238,7 +227,7 @@ class MaskedEngine(Engine):
         empty = totals <= 0
         scale = 1.0 / np.where(empty, 1.0, totals)
         arguments = (self._pointer, counts[0], float(prior), scale, out[0])
-        self._run(scale_topics, arguments, self._topic_ranges)
+        run_ranges(scale_topics, self._topic_ranges, self.threads, *arguments)
         self._rest(out)[:] = np.maximum(self._rest(counts) + prior, 0.0) * scale
         for k in np.flatnonzero(empty):
             out[0, self._pointer[k] : self._pointer[k + 1]] = 1.0 / self.n_terms

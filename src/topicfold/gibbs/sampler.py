@@ -150,12 +150,8 @@ class CollapsedGibbs:
         )
         n_used = int(np.searchsorted(block.words, self.tokens.n_frequent))
         last = int(block.words[n_used - 1]) + 1 if n_used else 0
-        self._in_ranges(
-            np.arange(last + 1),
-            lambda a, b: kernels.prior_masses(
-                a, b, self.rows, weights[1], eta, self.prior_mass
-            ),
-        )
+        sought = self.rows, weights[1], eta, self.prior_mass
+        self._in_ranges(np.arange(last + 1), kernels.prior_masses, *sought)
         corpus = self.corpus(block)
         sweep = self.n_sweeps + 1  # 0 is the key of the random start
         self._over_documents(
@@ -197,24 +193,19 @@ class CollapsedGibbs:
         self.totals += sum(changes.values())
 
     def _in_ranges(
-        self, work: NDArray[np.integer], task: Callable[[int, int], Any]
+        self, work: NDArray[np.integer], task: Callable[..., Any], *arguments: Any
     ) -> None:
-        if self.threads == 1:
-            task(0, len(work) - 1)
-        else:
-            n_ranges = self.threads * RANGES_A_THREAD
-            run_ranges(task, balanced_ranges(work, n_ranges), self.threads)
+        ranges = [(0, len(work) - 1)]
+        if self.threads > 1:
+            ranges = balanced_ranges(work, self.threads * RANGES_A_THREAD)
+        run_ranges(task, ranges, self.threads, *arguments)
 
     def log_joint(self) -> float:
         """Log P(w, z | α, η) of the current topics of the tokens."""
         tokens, eta = self.tokens, self.eta
         words = np.empty(tokens.n_terms)
-        self._in_ranges(
-            np.arange(tokens.n_terms + 1),
-            lambda a, b: kernels.word_loglik(
-                a, b, self.rows, self.lists, self._eta_table, eta, words
-            ),
-        )
+        counts = self.rows, self.lists, self._eta_table, eta, words
+        self._in_ranges(np.arange(tokens.n_terms + 1), kernels.word_loglik, *counts)
         total = self.alpha.sum()
         documents = gammaln(total) - gammaln(tokens.document_lengths + total)
         size = tokens.n_terms * eta
@@ -252,16 +243,11 @@ class CollapsedGibbs:
                 np.zeros((tokens.n_documents, n_topics), dtype=np.float32),
             )
         words, documents = sums
-        self._in_ranges(
-            np.arange(len(words) + 1),
-            lambda a, b: kernels.add_word_counts(a, b, self.rows, self.lists, words),
-        )
-        self._in_ranges(
-            tokens.doc_ptr,
-            lambda a, b: kernels.add_document_counts(
-                a, b, tokens.doc_ptr, self.topic_of, documents
-            ),
-        )
+        of_words = self.rows, self.lists, words
+        self._in_ranges(np.arange(len(words) + 1), kernels.add_word_counts, *of_words)
+        ends = tokens.doc_ptr
+        own = ends, self.topic_of, documents
+        self._in_ranges(ends, kernels.add_document_counts, *own)
         return sums
 
     def _summed(self) -> tuple[Array, Array]:

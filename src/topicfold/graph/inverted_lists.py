@@ -75,11 +75,8 @@ class InvertedLists:
         ranges = balanced_ranges(query[0], RANGES_PER_THREAD * threads)
         options = self.take_min, exclude_self
         for tile, levels in self._tiles:
-
-            def task(start: int, stop: int, within: Any = (tile, levels)) -> None:
-                search_tile(start, stop, query, *within, options, out)
-
-            run_ranges(task, ranges, threads)
+            within = query, tile, levels, options, out
+            run_ranges(search_tile, ranges, threads, *within)
         sort_best(0, len(count), count, documents, scores)
         return documents, scores
 
@@ -93,20 +90,9 @@ class InvertedLists:
         """Return the best of given candidates (-1: none), scored as `search` does."""
         out = count, documents, scores = _empty_lists(queries.shape[0], n_best)
         query = self._renumber(queries)
-
-        def task(start: int, stop: int) -> None:
-            score_pairs(
-                start,
-                stop,
-                query,
-                candidates,
-                self._rows,
-                self.n_terms,
-                self.take_min,
-                out,
-            )
-
-        run_ranges(task, balanced_ranges(query[0], threads), threads)
+        asked = query, candidates, self._rows, self.n_terms, self.take_min, out
+        ranges = balanced_ranges(query[0], threads)
+        run_ranges(score_pairs, ranges, threads, *asked)
         sort_best(0, len(count), count, documents, scores)
         return documents, scores
 

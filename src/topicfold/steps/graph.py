@@ -161,7 +161,7 @@ class GraphOperator:
         return self.indptr, self.indices, self.weights
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
-        run_ranges(lambda a, b: kernel(a, b, *arguments), self._ranges, self.threads)
+        run_ranges(kernel, self._ranges, self.threads, *arguments)
 
 
 def _scaled_square(rows: Array, diagonal: NDArray[np.float64]) -> float:
