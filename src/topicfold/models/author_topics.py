@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.sides.authors import Authors
-from topicfold.sides.base import Side
 
 
 class AuthorTopics(SidedLDA):
@@ -95,11 +94,9 @@ class AuthorTopics(SidedLDA):
         """
         return self._side(Authors).similar(name, n)
 
+    _part = Authors
     author_names_ = of_side(Authors, "names_", "The authors, sorted.")
     author_topics_ = of_side(Authors, "entity_topics_", "Their mixtures, a row each.")
-
-    def _own_sides(self) -> Sequence[Side]:
-        return (Authors(),)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         if side_data.get("authors") is None:

@@ -289,10 +289,9 @@ class TopicModel(
             "n_jobs": self.n_jobs,
         }
 
-    def _engine(self, X: Any) -> Any:
-        return make_engine(
-            X, self.n_components, dtype=X.dtype, device=self.device, n_jobs=self.n_jobs
-        )
+    def _engine(self, X: Any, **more: Any) -> Any:
+        place = {"dtype": X.dtype, "device": self.device, "n_jobs": self.n_jobs}
+        return make_engine(X, self._size, **place, **more)
 
     def _learn(self, algorithm: Any, *, tol: float | None = None) -> Self:
         """Run a learning algorithm; keep its topics, mixtures and history."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
-from topicfold.sides.base import Side, SideContext
+from topicfold.sides.base import SideContext
 from topicfold.sides.features import Features
 
 
@@ -158,9 +157,6 @@ class FeatureLDA(SidedLDA):
 
     effects_ = of_side(Features, "effects_", "The effects λ, the intercept first.")
     effect_names_ = of_side(Features, "feature_names_", "Names of rows of `effects_`.")
-
-    def _own_sides(self) -> Sequence[Side]:
-        return (self._made_part(),)
 
 
 def _n_rows(features: Any) -> int:

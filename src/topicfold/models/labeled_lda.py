@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, Self
 
@@ -14,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
-from topicfold.sides.base import Side
 from topicfold.sides.labels import MOST_CALIBRATED, MOST_PAIRS, Labels
 
 
@@ -133,9 +131,6 @@ class LabeledLDA(SidedLDA):
         tags = super().__sklearn_tags__()
         tags.classifier_tags = ClassifierTags(poor_score=True)  # it has predict_proba
         return tags
-
-    def _own_sides(self) -> Sequence[Side]:
-        return (self._made_part(),)
 
     def _init(self, default: str) -> Any:
         # Labels make topics different: no need to look for documents that are.

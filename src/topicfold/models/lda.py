@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.counts import OuterSum
 from topicfold.core.parameters import NOT_NEGATIVE, level_of_caller, warn_caller, whole
 from topicfold.core.typing import Array
-from topicfold.engine import Link, make_engine
+from topicfold.engine import Link
 from topicfold.exceptions import DataError, UnsettledWarning
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
@@ -33,6 +33,7 @@ from topicfold.models.base import (
     STARTS,
     LearnedModel,
     StreamedModel,
+    not_streamed,
 )
 from topicfold.models.sided import SidedModel
 from topicfold.sides.together import check_place
@@ -257,13 +258,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         joined, groups = self._joined(counts, sides)
         init = next((s.init for s in sides.sides if s.init), "clusters")
         algorithm = SidedLda(
-            make_engine(
-                joined,
-                self._size,
-                dtype=joined.dtype,
-                device=self.device,
-                n_jobs=self.n_jobs,
-                allowed=sides.allowed() if self.phi_step is None else None,
+            self._engine(
+                joined, allowed=sides.allowed() if self.phi_step is None else None
             ),
             self._start_of(counts, joined, groups, self._init(init)),
             self.doc_topic_prior_,
@@ -446,7 +442,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
 class SidedLDA(LDA):
     """What models have in common that are LDA with a side: one way of learning.
 
-    They override `_own_sides`.
+    The side is their `_part`.
     """
 
     _without: ClassVar[tuple[str, ...]] = (
@@ -454,20 +450,16 @@ class SidedLDA(LDA):
         *("learning_decay", "learning_offset", "total_documents"),
     )
     algorithm, phi_step, batch_size = "cvb0", None, None
+    partial_fit = not_streamed("it learns from the whole corpus")
+
+    def _own_sides(self) -> list[Any]:
+        return [] if self._part is None else [self._made_part()]
 
     def _say_missing(self, keyword: str, instead: str) -> None:
         """Warn that a fit has no data of the model's own side, and what it is then."""
         warn_caller(
             f"{type(self).__name__} was fitted without {keyword}, so {instead}. Give "
             f"fit(X, {keyword}=...)."
-        )
-
-    @property
-    def partial_fit(self) -> Any:  # type: ignore[override]
-        """Not defined: sides need the whole corpus."""
-        raise AttributeError(
-            f"{type(self).__name__} has no partial_fit: it learns from the whole "
-            "corpus. Use fit, then transform for new documents."
         )
 
 

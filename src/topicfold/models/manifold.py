@@ -123,10 +123,7 @@ class GraphPLSA(PLSA):
             edges=edges,
             training_theta=self.doc_topics_,
             neighbor_shares=self._neighbor_shares,
-            max_iter=self.max_doc_updates,
-            tol=self.doc_tol,
-            device=self.device,
-            n_jobs=self.n_jobs,
+            **self._fold_in_options(),
         )
 
     def _phi_step(self) -> PhiStep:

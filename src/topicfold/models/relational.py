@@ -15,7 +15,6 @@ from topicfold.exceptions import DataError
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.models.supervised import choose_weight
-from topicfold.sides.base import Side
 from topicfold.sides.links import Links, read_links
 
 # Weights that `fit` tries, in mean lengths of a document.
@@ -94,9 +93,6 @@ class RelationalLDA(SidedLDA):
             are those of LDA, nothing is predicted, and a warning says so.
         """
         return super().fit(X, y, links=links, **side_data)
-
-    def _own_sides(self) -> list[Side]:
-        return [self._made_part()]
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []

@@ -10,7 +10,6 @@ from typing import Annotated
 from topicfold.core.parameters import whole
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
-from topicfold.sides.base import Side
 from topicfold.sides.seeds import Seeds
 
 
@@ -71,6 +70,3 @@ class SeededLDA(SidedLDA):
     seed_words_ = of_side(
         Seeds, "seed_words_", "Columns of the seed words that X has, by topic's name."
     )
-
-    def _own_sides(self) -> Sequence[Side]:
-        return (self._made_part(),)

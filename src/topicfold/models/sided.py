@@ -277,15 +277,8 @@ class SidedModel(LearnedModel):
             topics.append(side.components_)  # type: ignore[attr-defined]
         if len(parts) > 1:
             X = _side_by_side(parts)
-        return mixtures_with_sides(
-            X,
-            np.hstack(topics),
-            known,
-            max_iter=self.max_doc_updates,
-            tol=self.doc_tol,
-            device=self.device,
-            n_jobs=self.n_jobs,
-        )
+        options = LearnedModel._fold_in_options(self)
+        return mixtures_with_sides(X, np.hstack(topics), known, **options)
 
     def _alpha(self) -> Any:
         """Return α of documents of which nothing is known."""

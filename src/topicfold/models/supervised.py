@@ -17,7 +17,6 @@ from topicfold.exceptions import DataError
 from topicfold.metrics.words import top_words
 from topicfold.models.lda import LDA, SidedLDA
 from topicfold.models.sided import of_side
-from topicfold.sides.base import Side
 from topicfold.sides.linear import Kind
 from topicfold.sides.response import Response
 
@@ -145,9 +144,6 @@ class SupervisedLDA(SidedLDA):
             )
         super().fit(X, None, response=y, **side_data)
         return self
-
-    def _own_sides(self) -> list[Side]:
-        return [self._made_part()]
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []

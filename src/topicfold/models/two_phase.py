@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import field
 from numbers import Integral
+from operator import attrgetter
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -50,6 +51,11 @@ FITTED_OPTIONS = (
 )
 # Parts of the training documents, each predicted by a regression on the others.
 REGRESSION_PARTS = 3
+
+
+def _of_base(name: str, doc: str) -> Any:
+    """Return a property: what the fitted base has under this name."""
+    return property(attrgetter(f"base_.{name}"), doc=doc)
 
 
 class TwoPhase(TopicModel):
@@ -527,23 +533,9 @@ class TwoPhase(TopicModel):
         with already_warned():
             return self.base_.perplexity(X, random_state=random_state)
 
-    @property
-    def components_(self) -> Array:
-        """The new topics."""
-        topics: Array = self.base_.components_
-        return topics
-
-    @property
-    def doc_topics_(self) -> Array:
-        """Mixtures of the training documents."""
-        theta: Array = self.base_.doc_topics_
-        return theta
-
-    @property
-    def doc_lengths_(self) -> NDArray[np.float64]:  # type: ignore[override]
-        """Tokens of the training documents."""
-        lengths: NDArray[np.float64] = self.base_.doc_lengths_
-        return lengths
+    components_ = _of_base("components_", "The new topics.")
+    doc_topics_ = _of_base("doc_topics_", "Mixtures of the training documents.")
+    doc_lengths_ = _of_base("doc_lengths_", "Tokens of the training documents.")
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
