@@ -287,7 +287,7 @@ def test_resume_says_what_it_cannot_go_on_with(planted, counts, tmp_path):
     assert not (tmp_path / "state").exists()
     PLSA(4, max_iter=2, callbacks=[resume], random_state=0).fit(counts)
     (tmp_path / "state" / POINTER).write_text('{"stat')
-    with pytest.raises(ModelFileError, match=r"cannot be read.*to begin anew"):
+    with pytest.raises(ModelFileError, match=r"cannot be read.*to start afresh"):
         PLSA(4, max_iter=2, callbacks=[resume], random_state=0).fit(counts)
 
 

@@ -52,7 +52,7 @@ def fit(folder, counts, cls=LDA, **options):
 )
 def test_another_parameter_is_named(tmp_path, counts, changes, difference):
     fit(tmp_path / "state", counts)
-    expected = f"another fit: .*{difference}.*remove the folder to begin anew"
+    expected = f"another fit: .*{difference}.*remove the folder to start afresh"
     with pytest.raises(DataError, match=expected):
         fit(tmp_path / "state", counts, **changes)
 
@@ -109,7 +109,7 @@ def test_any_flipped_byte_is_found(tmp_path, counts):
     for place in [*range(0, len(whole), 97), len(whole) - 1]:
         whole[place] ^= 1
         file.write_bytes(whole)
-        with pytest.raises(ModelFileError, match=r"Remove .* to begin anew"):
+        with pytest.raises(ModelFileError, match=r"Remove .* to start afresh"):
             fit(tmp_path / "state", counts)
         whole[place] ^= 1
 
@@ -125,7 +125,7 @@ def test_damaged_mixtures_of_a_block_are_found(tmp_path, counts, damage):
         file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     elif damage == "shorten":
         file.write_bytes(whole[:-8])
-    with pytest.raises(ModelFileError, match=r"Remove .* to begin anew"):
+    with pytest.raises(ModelFileError, match=r"Remove .* to start afresh"):
         fit(tmp_path / "state", blocks)
 
 
@@ -260,7 +260,7 @@ def test_a_value_that_no_fit_has_is_refused(tmp_path, counts, algorithm, name, v
     options = ALGORITHMS[algorithm]
     fit(tmp_path, counts, **options)
     forge(tmp_path, name, value)
-    with pytest.raises(ModelFileError, match=r"damaged .*Remove .* to begin anew"):
+    with pytest.raises(ModelFileError, match=r"damaged .*Remove .* to start afresh"):
         fit(tmp_path, counts, **options)
 
 
@@ -276,5 +276,5 @@ def forge(folder, name, value):
 def test_a_state_that_is_gone_says_what_to_do(tmp_path, counts):
     fit(tmp_path / "state", counts)
     (state_of(tmp_path / "state") / "state.safetensors").unlink()
-    with pytest.raises(ModelFileError, match=r"no file .* Remove .* to begin anew"):
+    with pytest.raises(ModelFileError, match=r"no file .* Remove .* to start afresh"):
         fit(tmp_path / "state", counts)

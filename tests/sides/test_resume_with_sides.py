@@ -156,7 +156,7 @@ def test_values_that_make_no_topics_together_end_the_fit(tmp_path, name, value):
     file, bundle = saved_state(tmp_path)
     bundle.arrays[name].flat[:] = value
     write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
-    with pytest.raises(ModelFileError, match=r"are not numbers.*Remove .* to begin"):
+    with pytest.raises(ModelFileError, match=r"are not numbers.*Remove .* to start"):
         fit(sides, 5, tmp_path)
 
 

@@ -113,8 +113,8 @@ class Comparison:
     recommendation : str
         One sentence.
     left_out : tuple of str
-        Models that did not fit into the time, failed, or have nothing to score, with
-        the reason.
+        Models that did not fit into the time, failed, or have nothing to score, each
+        with the reason.
     n_test : int
         Test documents.
     """
@@ -594,7 +594,7 @@ def _training_part(
 def _expected_seconds(data: Any, run: Run) -> float:
     """Return how long a run will take, from fits on a few documents.
 
-    They are also where kernels are compiled, which is no part of a model's seconds.
+    Kernels are compiled there too, so compilation is not part of a model's seconds.
     """
     X, y, train = data
     rows = np.flatnonzero(train)

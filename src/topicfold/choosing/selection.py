@@ -71,7 +71,7 @@ class Selection:
     model: str
 
     def best(self, score: str) -> int:
-        """Return the number of topics with the best value of a column, least of equals.
+        """Return the number of topics with the best value of a column, or the smallest.
 
         Columns are perplexity, coherence, diversity, stability and accuracy.
         """
@@ -87,9 +87,9 @@ class Selection:
     def suggested(self) -> int:
         """Return one number of topics.
 
-        The one of the best accuracy where there are labels; else the one of the best
-        mean rank in perplexity, coherence and stability. A starting point: look at the
-        table and at the topics.
+        With labels, the one with the best accuracy; otherwise the one with the best
+        mean rank in perplexity, coherence and stability. It is a starting point: look
+        at the table and at the topics.
         """
         if not np.isnan(self._column("accuracy")).all():
             return self.best("accuracy")

@@ -34,7 +34,7 @@ class _Flags(Flags):
         None,
         "--topics -k",
         min=2,
-        show_default="by classes and documents",
+        show_default="depends on classes and documents",
     )
     model: str | None = flag(
         "With --train: fstm, plsa or lda, refined with the labels, or local, a graph "

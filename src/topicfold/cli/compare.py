@@ -29,8 +29,8 @@ _LEGEND = {
 
 class _Flags(Flags):
     models: list[str] | None = flag(
-        "Models, separated by commas, or one each time; may be repeated: tf-idf, pca, "
-        f"nmf, {model_names()}.",
+        "Models, separated by commas; may be repeated: tf-idf, pca, nmf, "
+        f"{model_names()}.",
         None,
         "--models -m",
         metavar="NAMES",

@@ -23,7 +23,7 @@ _Output = Annotated[
 
 class _Flags(Flags):
     to: str | None = flag(
-        "What OUT is: ldac, uci, mm, svmlight, mallet, npz, folder, jsonl, blocks.",
+        "Format of OUT: ldac, uci, mm, svmlight, mallet, npz, folder, jsonl, blocks.",
         None,
         "--to",
         metavar="FORMAT",

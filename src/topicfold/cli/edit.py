@@ -43,10 +43,10 @@ def edit(
 ) -> None:
     """Rename, merge, drop or split topics; the result is a new model and its report.
 
-    Numbers are those that topicfold topics shows for DIR, also when several edits are
+    Numbers are those that topicfold topics shows for DIR, even if several edits are
     given at once. A merged topic takes the first one's number, the first part of a
-    split keeps its topic's number and the others come last; topics after a removed
-    one move up. What was done is recorded in the new model (topicfold info).
+    split keeps its topic's number and the others come last; topics after a removed one
+    move up. What was done is recorded in the new model (topicfold info).
 
     [bold]Examples[/bold]
       topicfold edit model -o edited --rename "3=space flight" --drop 7

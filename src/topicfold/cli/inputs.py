@@ -37,8 +37,8 @@ class TextOptions(Flags):
     """How raw text is read and counted; None where a flag was not given."""
 
     format: str | None = _raw(
-        "What INPUT is: files, lines, csv, tsv, json, jsonl, parquet, xlsx, ldac, uci, "
-        "mm, svmlight, mallet, npz, folder.",
+        "Format of INPUT: files, lines, csv, tsv, json, jsonl, parquet, xlsx, ldac, "
+        "uci, mm, svmlight, mallet, npz, folder.",
         None,
         "--from",
         metavar="FORMAT",
@@ -96,8 +96,8 @@ class TextOptions(Flags):
         show_default="none",
     )
     tokens: str | None = _words(
-        "How to cut text: words; spaces, for text that is cut already; or your own "
-        "function as MODULE:FUNCTION.",
+        "How to split text: words; spaces, for text that is tokenised already; or your "
+        "own function as MODULE:FUNCTION.",
         metavar="HOW",
         show_default="words",
     )

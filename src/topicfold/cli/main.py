@@ -43,7 +43,7 @@ def _start(
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    """Topic models for documents: fit, look, apply.
+    """Topic models for documents: fit them, look at them, apply them.
 
     [bold]Examples[/bold]
       topicfold demo                               see what it does

@@ -38,7 +38,7 @@ class _Flags(Flags):
         metavar="INPUT",
     )
     against: Path | None = flag(
-        "Another model, to be shown side by side with this one.", metavar="MODEL"
+        "Another model to show side by side with this one.", metavar="MODEL"
     )
     title: str | None = flag("Title of the page.")
     max_documents: int = flag(

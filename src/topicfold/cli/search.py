@@ -45,7 +45,7 @@ class _Flags(Flags):
         "How to compare.", show_default="cosine for lsi, else hellinger"
     )
     documents: str | None = flag(
-        "Search these documents, read as by fit.", metavar="INPUT"
+        "Search these documents; they are read as by fit.", metavar="INPUT"
     )
     format: Format = flags.FORMAT
 

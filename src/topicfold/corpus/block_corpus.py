@@ -110,7 +110,7 @@ class BlockCorpus(ABC):
 
     @property
     def word_order(self) -> NDArray[np.int64]:
-        """Terms by falling document frequency: one order for all blocks."""
+        """Terms by descending document frequency: one order for all blocks."""
         return np.argsort(-self.document_frequencies, kind="stable")
 
     @property

@@ -169,7 +169,7 @@ class BlockMatrix(BlockCorpus):
     """A document-term matrix on disk, opened block by block.
 
     `fit`, `partial_fit` and `transform` of PLSA, LDA, OrthogonalPLSA and FSTM take it
-    in the place of a matrix; memory is that of a few blocks and the topics.
+    instead of a matrix; memory is that of a few blocks and the topics.
 
     Examples
     --------

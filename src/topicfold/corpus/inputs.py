@@ -2,7 +2,7 @@
 """Documents in whatever form a person has them in Python.
 
 A file, texts, a data frame, lists of words, pairs of word and count, or a matrix of
-counts: `as_documents` finds out which, and says what to do if it is none of them.
+counts: `as_documents` finds out which it is, and says what to do if it is none of them.
 """
 
 from __future__ import annotations

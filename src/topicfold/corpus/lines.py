@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Opening files of text: compressed or not, in whatever encoding, line by line.
 
-Compression is told by the first bytes, gzip and Zstandard. The encoding, where none is
+The first bytes tell the compression, gzip or Zstandard. The encoding, where none is
 stated, is that of the byte order mark, else UTF-8 where it fits, else Windows-1252
-(Western European), with a warning. A file in which some lines are UTF-8
-and others are not has bad lines, reported with their numbers.
+(Western European), with a warning. A file in which some lines are UTF-8 and others are
+not has bad lines, reported with their numbers.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def open_bytes(path: Path, progress: Progress | None = None) -> Iterator[BinaryI
 def detect_encoding(path: Path) -> str:
     """Return the encoding of a text file, from all of its bytes.
 
-    A guess other than UTF-8 or that of a byte order mark is said in a warning; a file
-    that is not text is an error.
+    A warning names a guess other than UTF-8 or that of a byte order mark; a file that
+    is not text is an error.
     """
     if not path.is_file():  # a pipe can be read only once
         return UTF8
@@ -215,7 +215,7 @@ def _wide_lines(
 
 
 def _raw_lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines without their ends; None in the place of one that is too long."""
+    """Yield the lines without their ends; None instead of one that is too long."""
     rest, skipping = b"", False
     while raw := stream.readline(LONGEST_LINE):
         if raw.endswith(b"\r"):  # is this the end of a line, or half of one?

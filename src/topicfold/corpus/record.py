@@ -82,7 +82,7 @@ class Corpus(CountedDocuments):
     links : int array of shape (n_links, 2), optional
         Pairs of linked documents, zero-based.
     times : list of str, optional
-        When each document was written, in the words of its source.
+        When each document was written, as its source has it.
     name : str, default=""
         Name of the corpus.
     text : mapping, optional

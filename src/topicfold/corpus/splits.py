@@ -30,11 +30,11 @@ def complete_split(
     For document completion: fold in on the observed part, score the held-out part.
     Counts (integers, of any type) are thinned without replacement: a document of n
     tokens keeps exactly ``floor(fraction * n + 1/2)`` of them, each choice of tokens
-    equally likely (multivariate hypergeometric). So of a single token at the default
-    fraction nothing is held out. Documents of 10⁹ tokens and more are thinned by a
-    binomial draw for each word instead, with the same mean. Weights that are not
-    integers cannot be cut: there the non-zeros are split, ``floor(fraction * nnz +
-    1/2)`` of each document's.
+    equally likely (multivariate hypergeometric). So a single token is not held out at
+    the default fraction. Documents of 10⁹ tokens and more are thinned by a binomial
+    draw for each word instead, with the same mean. Weights that are not integers cannot
+    be thinned: their non-zeros are split instead, ``floor(fraction * nnz + 1/2)`` of
+    each document's.
 
     Parameters
     ----------

@@ -134,8 +134,8 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
     ==========================  ======================================================
 
     Files may be compressed by gzip (.gz) or Zstandard (.zst). A label that is missing
-    is ``""``: unknown. Ids must be given for every document or for none. Those of a
-    column that was not named are left out, with a warning, if one comes twice.
+    is ``""``: unknown. Ids must be given for every document or for none. If you did not
+    name the column and an id occurs twice, all ids are left out, with a warning.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
             How text is written; by default that of the byte order mark, or UTF-8, or
             Windows-1252 with a warning.
         ``skip_bad_lines`` : bool, default=False
-            Leave lines out that cannot be read, and say how many, instead of an error
+            Skip lines that cannot be read and say how many, instead of raising an error
             at the first.
         ``extra`` : sequence of str, optional
             Names of other columns to keep; a list in JSON becomes "one; two".

@@ -98,7 +98,7 @@ def vectorize(
         lower-cased like the texts; None leaves out none.
     ngram_range : (int, int), default=(1, 1)
         Shortest and longest run of words that makes a term, at most 100 words. Stop
-        words are taken out before, and stand in no run.
+        words are removed first, so no run contains one.
     stem : str, optional
         Count stems instead of words: a language of Snowball, such as "english" or
         "german". The vocabulary has the most frequent word of each stem. Needs
@@ -108,8 +108,8 @@ def vectorize(
         space as it is; a function takes a text and returns its words.
     phrases : bool, default=False
         Count words that occur together more often than by chance, such as "neural
-        network", as one term (`topicfold.corpus.phrases`); up to four words, which
-        are not counted singly there. The words of all texts are kept in memory.
+        network", as one term (`topicfold.corpus.phrases`); up to four words, which are
+        then not counted singly. The words of all texts are kept in memory.
     vocabulary : sequence of str, optional
         Count exactly these words, in this order (for new documents of a fitted
         model), stop words or not. `min_df`, `max_df` and `max_features` do not apply

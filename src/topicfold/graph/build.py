@@ -35,7 +35,7 @@ _logger = logging.getLogger("topicfold")
 
 @dataclass(frozen=True)
 class GraphInfo:
-    """What there is to know about a built graph.
+    """What is known about a graph that was built.
 
     Attributes
     ----------

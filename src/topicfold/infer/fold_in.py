@@ -46,9 +46,9 @@ def fold_in(
 ) -> Array:
     """Return θ (D, K) by EM from the uniform mixture, document by document.
 
-    Each document stops by itself when its mixture changes by at most `tol` (L1), so
-    its row depends neither on the batch it came in nor on the number of threads.
-    A document without words gets the uniform mixture.
+    A document's updates end when its mixture changes by at most `tol` (L1), so its row
+    depends neither on the batch it came in nor on the number of threads. A document
+    without words gets the uniform mixture.
 
     `topics` (K, V) are weights: φ, or ``exp E[log φ]`` with the digamma link; `prior`
     the pseudo-counts added to each document's expected counts. For `device` and

@@ -45,7 +45,7 @@ class Callback:
         """Called after each iteration; return True to end the fit."""
 
     def on_end(self, state: IterationState) -> None:
-        """Called once, also after an error or Ctrl-C."""
+        """Called once, even after an error or Ctrl-C."""
 
 
 class ProgressBar(Callback):
@@ -56,7 +56,7 @@ class ProgressBar(Callback):
     description : str, default="fit"
         Text in front of the bar.
     console : rich.console.Console or None, default=None
-        Where to draw; None draws on standard error. Silent when that is not a
+        Where to draw; None is standard error. Nothing is drawn if that is not a
         terminal.
     """
 

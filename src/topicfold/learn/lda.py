@@ -282,7 +282,7 @@ class PosteriorMode(_LdaEM):
 class Cvb0(PosteriorMode):
     """Collapsed variational Bayes of order zero: tokens see counts without their own.
 
-    A token's own count is left out of its document's counts wholly, and out of its
+    A token's own count is left out of its document's counts completely, and out of its
     word's counts by `OWN_WORD_SHARE`: on long documents and few topics a word's counts
     without the token fit worse, on short ones and many topics they fit better.
 
@@ -308,7 +308,7 @@ class Cvb0(PosteriorMode):
 class Variational(_LdaEM):
     """Batch variational Bayes (Blei et al. 2003); the objective is the ELBO.
 
-    The bound never falls, also when the priors are learned: they maximise it.
+    The bound never falls, even if the priors are learned: they maximise it.
     """
 
     link: Link = "digamma"

@@ -60,7 +60,7 @@ class Resume(Callback):
     Attributes
     ----------
     resumed_at_ : int or None
-        Iteration at which the last fit went on; None if it began anew.
+        Iteration at which the last fit went on; None if it started from scratch.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Resume(Callback):
         except (KeyError, TypeError, ValueError, OSError, ArithmeticError) as error:
             raise ModelFileError(
                 f"The state in {folder} is damaged ({error}). Remove {self.path} to "
-                "begin anew."
+                "start afresh."
             ) from error
         state.history[:] = history
         state.iteration = self.resumed_at_ = iteration
@@ -139,7 +139,7 @@ class Resume(Callback):
             except ValueError as error:
                 raise ModelFileError(
                     f"The fit cannot go on from the state in {self.path}: {error}. "
-                    f"Remove {self.path} to begin anew."
+                    f"Remove {self.path} to start afresh."
                 ) from error
         if saves:
             self._save(state)
@@ -153,7 +153,8 @@ class Resume(Callback):
             return self.path / Path(name).name
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFileError(
-                f"{pointer} cannot be read: {error}. Remove {self.path} to begin anew."
+                f"{pointer} cannot be read: {error}. Remove {self.path} to start "
+                "afresh."
             ) from error
 
     def _check_identity(self, bundle: Bundle) -> None:
@@ -180,7 +181,7 @@ class Resume(Callback):
         if changes:
             raise DataError(
                 f"{self.path} has the state of another fit: {'; '.join(changes)}. Give "
-                "the same model and data again, or remove the folder to begin anew."
+                "the same model and data again, or remove the folder to start afresh."
             )
 
     def _save(self, state: IterationState) -> None:

@@ -83,7 +83,7 @@ def _by_propack(
     """Return the decomposition, or None where PROPACK cannot find it.
 
     It stops at an invariant subspace (a matrix of lower rank), and where many singular
-    values are equal it returns others without a word: its vectors are not orthogonal.
+    values are equal it silently returns others: its vectors are not orthogonal.
     """
     if min(rows.shape) <= 2 * rank + DENSE_ROWS:
         return None
@@ -138,7 +138,7 @@ def largest_eigenpairs(
     tol: float,
     max_iter: int,
 ) -> tuple[Doubles, Doubles]:
-    """Return the largest eigenpairs of a positive semi-definite operator, falling."""
+    """Return the largest eigenpairs of a positive semi-definite operator, in order."""
     n_pairs = min(n_pairs, n_rows)
     if n_rows <= 2 * n_pairs + DENSE_ROWS:
         dense = apply(np.eye(n_rows))

@@ -23,9 +23,9 @@ _BLOCK = 1 << 22
 def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     """AC: share of documents in the right cluster, under the best naming of clusters.
 
-    Each cluster is given at most one class, so that the most documents are right
-    (Hungarian). More clusters than classes leave some unnamed: their documents count
-    as wrong.
+    Each cluster is given at most one class, so that as many documents as possible are
+    right (Hungarian). More clusters than classes leave some unnamed: their documents
+    count as wrong.
 
     Range: above 0 to 1. Direction: higher is better. A single cluster reaches the share
     of the largest class.
@@ -89,7 +89,8 @@ def match_topics(first: ArrayLike, second: ArrayLike) -> TopicMatch:
     """Match the topics of two runs, each with at most one of the other.
 
     The similarity of two topics is the probability they share, ``Σ_w min(φ_kw, φ'_jw)``
-    (one less the total variation distance); the matching is the one of greatest sum.
+    (one minus the total variation distance); the matching with the largest sum is
+    taken.
 
     Parameters
     ----------

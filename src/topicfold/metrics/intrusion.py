@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Do people understand the topics? Questions with one answer that does not belong."""
+"""Do people understand the topics? Questions in which one choice does not belong."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class IntrusionScore:
     by_subject : dict of int to float
         Precision for each topic (or document).
     log_odds : float
-        Mean of ``log θ_intruder - log θ_chosen`` of topic questions: 0 where all are
-        right, below where topics of large weight were taken for the intruder; NaN for
+        Mean of ``log θ_intruder - log θ_chosen`` of topic questions: 0 if all are
+        right, lower if topics of large weight were taken for the intruder; NaN for
         words.
     """
 

@@ -46,9 +46,9 @@ def topic_labels(
     n_labels : int, default=3
         Phrases per topic, best first; fewer where there are not that many.
     min_count : int, default=5
-        Least number of documents that have a phrase.
+        Minimum number of documents that have a phrase.
     max_candidates : int, default=2000
-        Phrases of the highest t-value that are looked at.
+        Number of phrases to consider, those of the highest t-value.
     n_words : int, default=100
         Top words of a topic in the expectation.
     discrimination : float, default=0.7

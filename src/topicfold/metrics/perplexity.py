@@ -138,11 +138,11 @@ def left_to_right_log_likelihood(
     From the paper that `completion_perplexity` names.
     ``log P(w_d | φ, α) = Σ_n log P(w_n | w_<n, φ, α)`` (natural logarithm), each term
     the mean over particles of ``Σ_k P(w_n, z_n = k | z_<n)``, the topics z_<n of the
-    tokens before n drawn anew by Gibbs sampling for every n. Unlike document
-    completion it scores whole documents and is a likelihood: sums over all documents
-    of a length give one, but for the noise of sampling, which shrinks with
-    `n_particles`, and a small bias, which shrinks with `n_sweeps`. The order of a
-    document's tokens does not matter for the likelihood; it is drawn at random.
+    tokens before n drawn again by Gibbs sampling for every n. Unlike document
+    completion it scores whole documents and is a likelihood: sums over all documents of
+    a length give one, but for the noise of sampling, which shrinks with `n_particles`,
+    and a small bias, which shrinks with `n_sweeps`. The order of a document's tokens
+    does not matter for the likelihood; it is drawn at random.
 
     Range: minus infinity (a word that no topic has) to 0; 0 for an empty document.
     Direction: higher is better. Perplexity is ``exp(-sum / tokens)``.
@@ -162,7 +162,7 @@ def left_to_right_log_likelihood(
     n_particles : int, default=20
         Independent walks over each document.
     n_sweeps : int, default=1
-        How often the tokens before a token are drawn anew.
+        How often the tokens before each token are drawn again.
     random_state : int, default=0
         Seed.
     n_jobs : int or None, default=None

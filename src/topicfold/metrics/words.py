@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Topics as lists of words: top words, diversity, exclusivity, FREX.
 
-The top words of a topic are its words of positive weight by falling weight, ties by
+The top words of a topic are its words of positive weight by descending weight, ties by
 column. Words of no weight are never listed, so a sparse topic can have fewer than asked
 for.
 """

@@ -108,13 +108,13 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
         The topics. None is `default_topics`: with few labels `SideBySide` of a graph
         model, which learns from all documents alike, with many the two-phase framework.
     classifier : classifier or None, default=None
-        Anything with `fit` and `predict`; `explain` needs a linear one. None is
+        Any classifier with `fit` and `predict`; `explain` needs a linear one. None is
         logistic regression for `SideBySide` topics, else ``LinearSVC()``.
     unknown_label : object, default=None
         The label of documents whose class is not known. None: -1 and ""; None and
         NaN mean unknown in any case.
     abstain : float, default=0.0
-        Least probability of a class that `predict` names; below it the document's
+        Minimum probability of a class for `predict` to name it; below it the document's
         class is unknown (`unknown_label`, or "" or -1).
     cv : int, default=5
         Parts into which the labelled documents are split, to choose features, to
@@ -593,7 +593,7 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
     def suggest_labels(self, n: int = 10) -> NDArray[np.int64]:
         """Return the training documents whose labels would teach the most, best first.
 
-        Documents of which the classifier is in doubt, far from those that have a label,
+        Documents that the classifier is unsure about, far from those that have a label,
         and from each other.
 
         Parameters
@@ -870,9 +870,9 @@ def default_topics(
     """Return the topics of a `TopicClassifier` for which none were given.
 
     With `few` labels three starts of a graph model side by side (None: fewer than 30
-    per class, and on fewer than half of the documents), else `TwoPhase` on
-    `base`. `codes` are class numbers, -1 where unknown; the seed is fixed, so that
-    results can be had again.
+    per class, and on fewer than half of the documents), else `TwoPhase` on `base`.
+    `codes` are class numbers, -1 where unknown; the seed is fixed, so that results can
+    be reproduced.
 
     Examples
     --------

@@ -78,10 +78,10 @@ class GibbsLDA(DirichletTopics):
     Notes
     -----
     Documents of a block are sampled, by any number of threads, with the word counts as
-    they were when the block began; within a document and from block to block counts
-    are up to date. The exact sampler updates all counts after every token. This is
-    approximate distributed LDA [2]_ with documents in the place of processors; with
-    more blocks it comes closer to the exact sampler, and costs a little more.
+    they were when the block began; within a document and from block to block counts are
+    up to date. The exact sampler updates all counts after every token. This is
+    approximate distributed LDA [2]_ with documents in place of processors; with more
+    blocks it comes closer to the exact sampler, and costs a little more.
 
     `transform` samples with the topics fixed. Random numbers depend on `random_state`
     and on a document's words and counts, so a document's mixture is the same in any

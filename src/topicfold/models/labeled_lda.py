@@ -102,9 +102,10 @@ class LabeledLDA(SidedLDA):
         """Return the probability of each label, in the order of `classes_`.
 
         If no training document had several labels, rows sum to one: the shares of the
-        labels in the document. Else each label is by itself: how often training
-        documents with such a share of it had the label, by a logistic curve that all
-        labels have in common. Their words have been seen, so it is too sure of itself.
+        labels in the document. Otherwise each label has its own probability: how often
+        training documents with such a share of it had the label, by a logistic curve
+        that all labels have in common. The words of these documents have been seen, so
+        it is overconfident.
         """
         self._check_labels()
         return self._side(Labels).probabilities(self.transform(X))

@@ -81,7 +81,7 @@ class DirichletTopics(LearnedModel):
         n_particles : int, default=20
             Independent walks over each document; more of them, less noise.
         n_sweeps : int, default=1
-            How often the tokens before a token are drawn anew.
+            How often the tokens before each token are drawn again.
         random_state : int, default=0
             Seed.
 
@@ -112,10 +112,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     Parameters
     ----------
     algorithm : {"cvb0", "variational"}, default="cvb0"
-        ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a
-        low perplexity: a token is assigned by counts without its own, which is left
-        out of its document's counts wholly and out of its word's by half (with
-        `batch_size` or `phi_step` it is kept in); ``"variational"``: mean-field
+        ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a low
+        perplexity: a token is assigned by counts without its own, which is left out of
+        its document's counts completely and out of its word's counts by half (with
+        `batch_size` or `phi_step` it is kept); ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
         α. None is ``2 / n_components``, for more than 20 topics

@@ -76,7 +76,7 @@ class LSI(
         of largest size of a row is positive; through updates a row keeps the sign of
         the old row it is nearest to.
     singular_values_ : ndarray of shape (n_components,)
-        Falling. Rows and singular values beyond the rank of the matrix are zero.
+        Descending. Rows and singular values beyond the rank of the matrix are zero.
     doc_topics_ : ndarray of shape (n_documents_seen_, n_components)
         With `keep_documents`: coordinates ``U Σ`` of all documents.
     term_weights_ : ndarray of shape (n_features_in_,)

@@ -14,12 +14,12 @@ from topicfold.sides.seeds import Seeds
 
 
 class SeededLDA(SidedLDA):
-    """LDA with seed words: a few words say what a topic is to be about.
+    """LDA with seed words: a few words say what a topic should be about.
 
     ``φ_k = (1 − π_k) φ̄_k + π_k φ̃_k``, φ̃_k over the topic's seed words alone
-    (keyword-assisted topic models, keyATM). Topics without seeds stand beside those
-    with seeds, which come first; without any, it is LDA. The objective need not rise
-    all the way, as in LDA by CVB0.
+    (keyword-assisted topic models, keyATM). Topics with seeds come first, then those
+    without; without any seeds, it is LDA. The objective need not rise all the way, as
+    in LDA by CVB0.
 
     Parameters
     ----------

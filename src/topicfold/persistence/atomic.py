@@ -19,7 +19,7 @@ _cleaned: set[tuple[int, Path]] = set()
 
 
 def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file, then put it in the place of `file`.
+    """Let `write` fill a temporary file, then put it in place of `file`.
 
     The temporary file is in the same folder, is flushed to the disk before it
     replaces `file`, and is removed after any failure, an interrupt included; an old

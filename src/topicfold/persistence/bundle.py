@@ -147,7 +147,7 @@ def read_bundle(path: str | os.PathLike[str], *, kind: str | None = None) -> Bun
     path : str or path
         The file, or the folder that has it.
     kind : str, optional
-        The kind of thing that is expected; any, if not given.
+        The kind that is expected; default: any.
 
     Returns
     -------

@@ -215,7 +215,7 @@ def _best_columns(
 def _topics_of_terms(
     data: TopicData, columns: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the topics of every term by falling p(k|w) ∝ p(k) p(w|k)."""
+    """Return the topics of every term by descending p(k|w) ∝ p(k) p(w|k)."""
     n_best = min(_TOPICS_OF_A_TERM, data.n_topics)
     topics = np.empty((len(columns), n_best), dtype=np.int64)
     shares = np.empty((len(columns), n_best))

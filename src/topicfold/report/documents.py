@@ -23,7 +23,7 @@ _UNITS = ("h", "D", "M", "Y")
 
 
 def typical_documents(data: TopicData) -> NDArray[np.int64]:
-    """Return the most typical documents of every topic, up to 8, by falling share.
+    """Return the most typical documents of every topic, up to 8, by descending share.
 
     They have the largest θ_dk n_d / (n_d + m), where n_d is the length and m the
     median length: a document of two words that are both of the topic is not typical.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mypy: allow-untyped-defs
-"""The map: documents with similar mixtures of topics lie close together."""
+"""The map: documents with similar mixtures of topics are close together."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def map_documents(
 
 
 def map_topics(topics: NDArray[Any]) -> NDArray[np.float64]:
-    """Place topics on a plane, in [0, 1]: those with similar words lie close."""
+    """Place topics on a plane, in [0, 1]: those with similar words are close."""
     roots = np.sqrt(topics.astype(np.float32))
     positions = _apart(_principal_axes(roots))
     if len(roots) > 3:

@@ -64,8 +64,8 @@ def encode(
 ) -> sparse.csr_matrix:
     """Return the design (D, F), a column of ones first, by what was learned.
 
-    Categories that are not known are said, unless `fitting`: those of fewer documents
-    than asked have no column by intention.
+    A warning names unknown categories, unless `fitting`: those of fewer documents than
+    asked have no column on purpose.
     """
     given = dict(named_columns(data, n_documents))
     missing = [c["name"] for c in columns if c["name"] not in given]

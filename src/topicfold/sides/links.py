@@ -388,7 +388,7 @@ def _logistic(
 def read_links(data: Any, n_documents: int) -> sparse.csr_array:
     """Return links as a symmetric matrix; say what is wrong, and log what is dropped.
 
-    Links that were read before are read again without a word.
+    Links that were read before are read again silently.
     """
     # The package of graphs is large, and only links need it.
     from topicfold.graph.build import check_graph

@@ -37,7 +37,7 @@ Words = Mapping[str, Sequence[str | int]]
 
 
 class Seeds(DeclaredParameters, Side):
-    """Words that say what topics are to be about, and words they must not have.
+    """Words that say what topics should be about, and words they must not have.
 
     Topics with seeds come first, in the order given; the others are found as in any
     LDA. A seed word may belong to several topics, and stays free to appear in others.

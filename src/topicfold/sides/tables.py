@@ -19,7 +19,7 @@ from topicfold.core.side_table import SideTable
 def side_tables(
     sides: Iterable[Any], vocabulary: Sequence[str], n_topics: int
 ) -> list[SideTable]:
-    """Return the tables of fitted sides that are about so many topics."""
+    """Return the tables of fitted sides that are about this many topics."""
     tables = [table for side in sides for table in _tables(side, vocabulary, n_topics)]
     # An edited model has other topics than its sides know.
     return [table for table in tables if table.n_topics in (None, n_topics)]

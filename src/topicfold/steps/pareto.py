@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The discriminative topic model (DTM): two objectives, and neither may fall."""
+"""The discriminative topic model (DTM): two objectives, neither of which may fall."""
 
 from __future__ import annotations
 

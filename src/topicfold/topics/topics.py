@@ -59,7 +59,7 @@ class Topics(TransformerMixin, BaseEstimator):
     stop_words, min_df, max_df, max_features, ngram_range, stem, tokens, phrases
         How texts become counts; see :func:`topicfold.corpus.vectorize`.
     random_state : int, default=0
-        Seed; an estimator's own goes first.
+        Seed; an estimator's own seed takes precedence.
     n_jobs : int, default=-1
         Threads, -1 for all. The result is the same for any number.
     **habits
@@ -232,7 +232,8 @@ class Topics(TransformerMixin, BaseEstimator):
         n_words : int, default=10
             Words per topic.
         relevance : float, default=0.6
-            1 lists the most probable words, less those that other topics do not have.
+            1 lists the most probable words, smaller values words that other topics do
+            not have.
         """
         return Table(self._record().records(n_words, relevance))
 
@@ -241,7 +242,7 @@ class Topics(TransformerMixin, BaseEstimator):
         return word_table(self._record(), topic, n)
 
     def documents(self, topic: int, n: int = 5) -> Table:
-        """Return the documents that have most of a topic, with their shares."""
+        """Return the documents with the largest share of a topic, with their shares."""
         return document_table(self._with_documents(), topic, n)
 
     def search(self, query: str, n: int = 10, mix: float | None = None) -> Any:
@@ -366,7 +367,7 @@ class Topics(TransformerMixin, BaseEstimator):
         return self._edited(rename_topics(self._saved().model, names))
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
-        """Make one topic of several; topics behind the others move up."""
+        """Make one topic of several; topics after the others move up."""
         from topicfold.editing import merge_topics
 
         if isinstance(topics, int | np.integer):
@@ -374,14 +375,14 @@ class Topics(TransformerMixin, BaseEstimator):
         return self._edited(merge_topics(self._saved().model, topics, name=name))
 
     def drop(self, topics: Sequence[int] | int) -> Self:
-        """Remove topics; topics behind them move up."""
+        """Remove topics; topics after them move up."""
         from topicfold.editing import drop_topics
 
         chosen = [topics] if isinstance(topics, int | np.integer) else topics
         return self._edited(drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
-        """Refit inside a topic; the parts behind the first come last."""
+        """Refit inside a topic; the parts after the first come last."""
         from topicfold.editing import split_topic
 
         counts = self._saved().counts

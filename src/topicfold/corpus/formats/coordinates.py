@@ -87,7 +87,7 @@ def read_mm(path: Path) -> Parts:
             raise DataError(
                 f"{path}, line 1: {banner[:60]!r} does not begin a matrix that is read "
                 f"here. It must be '{_BANNER} integer general' (or real, or pattern); "
-                "write others anew with scipy.io.mmwrite(file, csr_matrix(X))."
+                "write others again with scipy.io.mmwrite(file, csr_matrix(X))."
             )
         text = head.line(comments=True)
         sizes = [_whole(part) for part in text.split()]

@@ -70,7 +70,7 @@ class BlockEngine(CpuEngine):
         return load_block(path) if found is None else found
 
     def drop(self, path: str | None) -> Array | None:
-        """Return the array of a file that nobody reads any more, if it is here."""
+        """Return the array of a file that is no longer read, if it is here."""
         return None if path is None else self._memory.pop(path, None)
 
     def write(self, path: str, array: Array) -> None:

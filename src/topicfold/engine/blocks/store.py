@@ -29,7 +29,7 @@ SPARE = ".spare"
 
 
 class SpareFiles:
-    """Files that nobody holds any more, kept to be written over."""
+    """Files that are no longer held, kept to be overwritten."""
 
     def __init__(self) -> None:
         self.limit = 0
@@ -58,7 +58,7 @@ class SpareFiles:
 
 
 class StoredBlock:
-    """One file; it is retired when nobody holds this object any more."""
+    """One file; it is retired when this object is no longer held."""
 
     def __init__(self, path: str, spares: SpareFiles) -> None:
         self.path = path

@@ -32,8 +32,8 @@ def local_client(n_workers: int = -1, **options: Any) -> Any:
     """Start workers of one thread each on this machine and return their client.
 
     ``distributed.Client()`` does too, with Dask's own settings; here its profiler is
-    off and its clocks are slow, which leaves the processors to the fit, and a worker
-    that is lost and late to come back is started anew. Other clusters are not touched.
+    off and its clocks are slow, which leaves the processors to the fit, and a lost
+    worker that is slow to come back is restarted. Other clusters are not touched.
 
     Experimental: which settings it changes may change.
 
@@ -52,7 +52,7 @@ def local_client(n_workers: int = -1, **options: Any) -> Any:
 
     Examples
     --------
-    In a script, under ``if __name__ == "__main__":``, for workers are processes::
+    In a script, under ``if __name__ == "__main__":``, because workers are processes::
 
         with local_client(2) as client:
             PLSA(100).fit(distribute(BlockMatrix.open("corpus"), client))
@@ -77,7 +77,7 @@ def local_client(n_workers: int = -1, **options: Any) -> Any:
 
 
 def keep_workers(cluster: Any) -> None:
-    """Start workers anew that the cluster has given up, as long as it runs.
+    """Restart workers that the cluster has given up, as long as it runs.
 
     A killed worker is started again by its nanny; on a busy machine that may take
     longer than Dask waits before it ends the nanny, and then nobody starts another.

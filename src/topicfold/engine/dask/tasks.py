@@ -109,7 +109,7 @@ class Sent(NamedTuple):
 
 
 def received(value: Any) -> Any:
-    """Put arrays in the place of their files."""
+    """Put arrays in place of their files."""
     if isinstance(value, Sent):
         return read_once(value.path)
     if type(value) is tuple:
@@ -122,7 +122,7 @@ read_once = functools.lru_cache(maxsize=2)(share_block)
 
 
 def add(parts: list[Statistics]) -> Statistics:
-    """Add a group from the left; none of it is changed, for it may be read-only."""
+    """Add a group from the left; none of it is changed, because it may be read-only."""
     first = parts[0]
     total = tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in first)
     return functools.reduce(add_statistics, parts[1:], total)
