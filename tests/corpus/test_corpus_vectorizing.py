@@ -285,10 +285,36 @@ def test_html_entities_and_links_are_no_words():
 
 @pytest.mark.parametrize(
     "text",
-    ["if alpha <beta and gamma> delta", "<jane@here.org>", "ask; tell & go", "lt gt"],
+    [
+        *("if alpha <beta and gamma> delta", "ask; tell & go", "lt gt", "meet @ 3"),
+        "Note: two things\nSecond: more\n\nand so on",
+        "From: here\nto there\n\nand back",
+    ],
 )
 def test_what_only_looks_like_html_stays(text):
     assert clean(text) == text
+
+
+def test_of_mails_the_subject_and_the_body_stay():
+    mail = (
+        "From: jane.doe@here.org (Jane)\r\nSubject: Re: re: Red foxes\r\n"
+        "Organization: A Large University,\r\n\tSome Town\r\nLines: 12\r\n\r\n"
+        "In article <1993.ab+c@cs.there.edu>, <bob@there.edu> writes:\r\n> blue sea"
+    )
+    expected = ["red", "foxes", "in", "article", "writes", "blue", "sea"]
+    assert words_of(mail) == expected
+    assert words_of("Date: x\nFrom: y\n\nonly this") == ["only", "this"]
+
+
+def test_long_lines_of_anything_take_linear_time():
+    for piece in ("a:", "ab: c\n", "a@", "a.b@c", "\n ", "Ab: \n \t"):
+        assert clean(piece * 50_000)
+
+
+def test_pieces_of_contractions_are_stop_words():
+    texts = ["I don't think they've spotted foxes; we'll look, it isn't"] * 3
+    expected = ["foxes", "look", "spotted", "think"]
+    assert vectorize(texts, max_df=1.0)[1] == expected
 
 
 def test_left_out_html_is_told_of(caplog):

@@ -4,9 +4,10 @@
 A word is a run of letters, combining marks and numbers that has at least two letters
 and begins with a letter or a number. Text is lower-cased and brought to Unicode form
 NFKC first, so that composed and decomposed accents, ligatures and wide letters count as
-the same word. Tags and entities of HTML and links are left out (`clean`). Pure numbers,
-single letters and underscores are not words; languages that write without spaces must
-be cut into words before (`tokens="spaces"`), or by a function of your own.
+the same word. Tags and entities of HTML, links and the headers of mails are left out
+(`clean`). Pure numbers, single letters and underscores are not words; languages that
+write without spaces must be cut into words before (`tokens="spaces"`), or by a function
+of your own.
 
 Text is cut in two steps. `runs` is quick and coarse; what a run means (a word, its
 stem, a stop word, nothing) is found out once for every different run, not for every
@@ -57,6 +58,22 @@ _TAG = re.compile(
 # What is left where the & was lost.
 _BARE_ENTITY = re.compile(r"(?<!\w)(?:quot|amp|lt|gt|nbsp|apos|#\d{1,6});")
 _LINK = re.compile(r"(?<!\w)(?:https?://|ftp://|www\.)[^\s<>\"')\]]{1,2000}")
+_ADDRESS = re.compile(
+    r"<?(?<![\w.+-])[\w.+-]{1,99}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,9}>?"
+)
+# The lines before the first empty one of a mail or post, and what shows that it is one.
+_HEADER = re.compile(
+    r"\s{0,9}(?:[A-Za-z][\w.-]{1,40}:[^\n]{0,2000}\n(?:[ \t]+\S[^\n]{0,2000}\n){0,99})"
+    r"{2,99}\s{0,9}\n"
+)
+_MAIL = re.compile(r"^(?:from|to|date|subject|message-id|received):", re.I | re.M)
+_SUBJECT = re.compile(r"^subject:(?:\s{0,3}(?:re|fwd?)\s{0,3}:)*(.*)$", re.I | re.M)
+
+# What is left of contractions ("don't") where text is cut at the apostrophe.
+_CONTRACTED = (
+    *("ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "isn", "ll"),
+    *("mustn", "shouldn", "ve", "wasn", "weren", "wouldn"),
+)
 
 # Where Unicode has the letters of Chinese and Japanese, Thai, Lao, Burmese and Khmer.
 _UNSPACED = {
@@ -96,11 +113,11 @@ def words_of(text: str) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """Return a text without the tags and entities of HTML, scripts and links.
+    """Return a text without the tags and entities of HTML, scripts, links and headers.
 
     Entities become what they stand for, also those that were escaped twice or have
-    lost their ``&``. What only looks like a tag (``a <b`` or ``<name@place.org>``)
-    stays.
+    lost their ``&``. What only looks like a tag (``a <b``) stays. Of the header of a
+    mail or post its subject stays; addresses of mail are left out like links.
 
     Examples
     --------
@@ -109,6 +126,10 @@ def clean(text: str) -> str:
     >>> clean("if a <b and c> d")
     'if a <b and c> d'
     """
+    header = _HEADER.match(text)
+    if header and len(_MAIL.findall(header[0])) > 1:
+        subject = _SUBJECT.search(header[0])
+        text = (subject[1] if subject else "") + "\n" + text[header.end() :]
     if "&" in text or ";" in text:
         if "&" in text:
             text = html.unescape(html.unescape(text))
@@ -119,6 +140,8 @@ def clean(text: str) -> str:
         text = _TAG.sub(" ", text)
     if "://" in text or "www." in text:
         text = _LINK.sub(" ", text)
+    if "@" in text:
+        text = _ADDRESS.sub(" ", text)
     return text
 
 
@@ -247,12 +270,15 @@ def stop_word_list(stop_words: Any) -> list[str]:
 
 
 def _of_language(name: str) -> list[str]:
-    """Return the stop words of a language, English ones as scikit-learn has them."""
+    """Return the stop words of a language, English ones as scikit-learn has them.
+
+    With them go the pieces of contractions, such as "don" and "ve".
+    """
     language = name.strip().lower()
     if language in ("english", "en"):
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        return list(ENGLISH_STOP_WORDS)
+        return [*ENGLISH_STOP_WORDS, *_CONTRACTED]
     package = optional(
         "stop_words",
         f"stop_words={name!r}: languages other than English need the package "

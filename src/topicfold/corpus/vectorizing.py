@@ -80,7 +80,7 @@ def vectorize(
     """Count the words of texts.
 
     The options mean what they mean in scikit-learn's ``CountVectorizer``; the words
-    are those of `words_of`: tags and entities of HTML and links are left out. Texts
+    are those of `words_of`: HTML, links and headers of mails are left out. Texts
     are read once and not kept.
 
     Parameters
@@ -394,7 +394,7 @@ class WordCounter:
             order = [order[i] for i in np.sort(best[: bounds.max_features])]
         if self.n_cleaned >= max(CLEANED_SHARE * n, 2):
             _logger.warning(
-                "HTML tags, entities and links were left out of %s of %s texts",
+                "HTML, links and headers of mails were left out of %s of %s texts",
                 f"{self.n_cleaned:,}",
                 f"{n:,}",
             )
