@@ -54,7 +54,7 @@ def test_csv_and_json_agree(cli, model):
     assert list(np.argsort(-sizes)) == [r["topic"] for r in records]
     for record in records:
         assert record["share"] == pytest.approx(sizes[record["topic"]], abs=1e-6)
-        assert record["words"] == list(data.top_terms(10)[record["topic"]])
+        assert record["words"] == list(data.top_terms(10, 0.6)[record["topic"]])
 
 
 def test_relevance(cli, model):

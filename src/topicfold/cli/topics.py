@@ -25,13 +25,13 @@ class _Flags(Flags):
     words: int = flag("Words per topic.", 10, "--words -n", min=1)
     relevance: float = flag(
         "1: most probable words; smaller: words that other topics do not have.",
-        1.0,
+        0.6,
         min=0,
         max=1,
     )
     format: Format = flags.FORMAT
     coherence: str | None = flag(
-        "Add the NPMI coherence of the words, counted in these documents.",
+        "Add the NPMI coherence of the most probable words in these documents.",
         metavar="INPUT",
     )
 
@@ -48,7 +48,7 @@ def topics(
 
     [bold]Examples[/bold]
       topicfold topics reviews-model -n 15
-      topicfold topics reviews-model --relevance 0.6
+      topicfold topics reviews-model --relevance 1
       topicfold topics reviews-model --format csv > topics.csv
 
     [bold]In Python[/bold]
