@@ -137,3 +137,12 @@ def test_documents_of_fractional_counts_are_smoothed_as_shares():
     X = sparse.csr_matrix([[0.2, 0.2, 0.0], [0.0, 0.0, 0.5]])
     alone = smoothed_documents(X, np.full((2, 1), -1), 0.3, 0, 2).toarray()
     np.testing.assert_allclose(alone, [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+
+
+def test_merging_leaves_out_what_is_no_document():
+    found = np.array([[4, -1, -1]])
+    values = np.array([[0.1, -np.inf, -np.inf]])
+    near, similar = np.array([[-1, 4, 0, 5]]), np.array([[9.0, 8.0, 7.0, 0.05]])
+    _merge(found, values, np.array([0]), near, similar)
+    np.testing.assert_array_equal(found, [[4, 5, -1]])
+    np.testing.assert_array_equal(values, [[0.1, 0.05, -np.inf]])

@@ -242,6 +242,7 @@ ALGORITHMS = {
         ("cvb0", "iteration", 1.5),
         ("cvb0", "prior_updates", ["a"]),
         ("cvb0", "totals", np.array([0.0, 30.0, 30.0])),
+        ("cvb0", "totals", np.array([1e-4, 30.0, 30.0])),
         ("cvb0", "documents", np.full((24, 3), 1e30)),
         ("variational", "eta", 1e300),
         ("variational", "eta", True),

@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import TfidfTransformer
 from tests_support import draw_corpus, matched_overlap
 
 from topicfold import LDA, GibbsLDA
@@ -435,3 +436,28 @@ def test_objective_of_the_posterior_mode_is_the_stated_one(planted):
         assert value == pytest.approx(expected, rel=1e-9)
     totals = mode.topic_totals()
     assert totals.sum() == pytest.approx(X.sum() + 3 * eta * X.shape[1])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_tokens_of_topics_are_those_of_the_corpus_and_the_prior(planted, algorithm):
+    X = planted[0].astype(np.float64)
+    options = {"topic_word_prior": 0.05, "learn_priors": False, "max_iter": 5}
+    model = LDA(4, algorithm=algorithm, random_state=0, tol=0, **options).fit(X)
+    prior = 4 * X.shape[1] * 0.05
+    np.testing.assert_allclose(model.topic_totals_.sum(), X.sum() + prior, rtol=1e-6)
+
+
+def test_a_start_from_neighbours_is_half_the_nearest_documents():
+    X = sparse.csr_matrix(np.random.default_rng(0).poisson(0.3, (50, 30)) + 0.0)
+    found = initial_topics(X, 1, "neighbors", np.random.RandomState(0))[0]
+    damped = X.copy()
+    damped.data = 1 + np.log(damped.data)
+    rows = TfidfTransformer().fit_transform(damped).toarray()
+    unigram = np.asarray(X.sum(axis=0)).ravel() + 1 / 30
+    matches = []
+    for seed in range(50):
+        nearest = np.argsort(-(rows @ rows[seed]), kind="stable")[:20]
+        own = np.asarray(X[nearest].sum(axis=0)).ravel()
+        wanted = 0.5 * own / own.sum() + 0.5 * unigram / unigram.sum()
+        matches.append(np.allclose(found, wanted))
+    assert sum(matches) == 1

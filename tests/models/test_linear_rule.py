@@ -86,3 +86,17 @@ def test_an_explanation_by_hand():
     values = [word.contribution for word in said.words]
     assert values == pytest.approx([0.25 + 0.45 + 0.3, 0.25 + 0.3 + 0.4])
     assert [word.count for word in said.words] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_rule_has_a_row_per_class_and_one_for_two(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % n_classes
+    rule = LinearRule.of(LogisticRegression().fit(X, y))
+    rule._check_loaded()
+    rule.classes_ = rule.classes_[:-1]
+    with pytest.raises(ValueError, match="do not fit together"):
+        rule._check_loaded()
+    rule.classes_ = np.zeros(n_classes)
+    with pytest.raises(ValueError, match="a class twice"):
+        rule._check_loaded()

@@ -78,3 +78,13 @@ def test_saved_starts_that_do_not_fit_together_are_refused(planted):
         model.models_ = models
         with pytest.raises(ValueError, match="do not fit together"):
             model._check_loaded()
+
+
+@pytest.mark.parametrize("neighbors", [False, True])
+def test_new_documents_have_the_words_of_the_fit(planted, neighbors):
+    X = planted[0]
+    options = {"max_iter": 3, "transform_neighbors": neighbors}
+    model = SideBySide(LocallyConsistentPLSA(4, random_state=0, **options)).fit(X)
+    with pytest.raises(ValueError, match="features"):
+        model.transform(X[:7, :-1])
+    assert model.n_features_in_ == X.shape[1]

@@ -13,6 +13,7 @@ from topicfold.exceptions import DataError, DataWarning
 from topicfold.sides import Features
 from topicfold.sides.design import (
     _dependent,
+    _numbers,
     check_columns,
     design_names,
     design_units,
@@ -20,6 +21,7 @@ from topicfold.sides.design import (
     learn_columns,
 )
 from topicfold.sides.features import (
+    INTERCEPT_VARIANCE,
     dirichlet_multinomial,
     effect_errors,
     learn_effects,
@@ -345,3 +347,20 @@ def test_collinear_columns_are_found_at_any_scale(scale):
     columns = scale * rng.random((20, 3))
     table = np.c_[columns, columns @ [1.0, -2.0, 0.5], rng.random(20)]
     assert _dependent(table.T @ table) == [3]
+
+
+def test_times_are_days_with_their_parts():
+    times = np.array(["2020-01-01T12:00", "2020-01-03T00:00", "NaT"], "datetime64[s]")
+    found = _numbers(times)
+    np.testing.assert_allclose(found[1] - found[0], 1.5)
+    assert np.isnan(found[2])
+    assert _numbers(np.array(["1", "2"])) is None
+    found = _numbers(np.array([1, None, 2.5], dtype=object))
+    np.testing.assert_array_equal(found, [1, np.nan, 2.5])
+
+
+def test_effects_have_the_precision_of_their_variance():
+    side = Features(variance=4.0)
+    side.effects_ = np.zeros((3, 2))
+    wanted = [[1 / INTERCEPT_VARIANCE] * 2, [0.25] * 2, [0.25] * 2]
+    np.testing.assert_allclose(side._precision(), wanted)

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import expit
 
 import topicfold
 from topicfold import LDA, LabeledLDA
@@ -233,3 +234,48 @@ def test_labels_in_anything_that_becomes_an_array():
     members, classes, unknown, several = read_labels(Table(), 3)
     np.testing.assert_array_equal(members.toarray(), [[1, 0], [1, 1], [0, 0]])
     assert (len(classes), unknown.tolist(), several) == (2, [False, False, True], True)
+
+
+def side_of(n_labels=2, **fitted):
+    """Return labels as a fit leaves them: one topic per label, two background ones."""
+    side = Labels(n_background=2)
+    names = [f"n{k}" for k in range(n_labels)]
+    side.classes_, side.several_ = np.array(names), True
+    side.topic_names_ = [*names, "one", "two"]
+    side.curve_ = np.array([0.3, 1.2])
+    for name, value in fitted.items():
+        setattr(side, name, value)
+    return side
+
+
+def test_probabilities_of_several_labels_are_a_logistic_curve():
+    theta = np.array([[0.3, 0.1, 0.4, 0.2], [0.0, 0.0, 0.5, 0.5]])
+    shares = np.array([[0.75, 0.25], [0.5, 0.5]])  # even where no label has a share
+    np.testing.assert_allclose(side_of().shares(theta), shares)
+    wanted = expit(0.3 + 1.2 * np.log(shares + 1e-4))
+    np.testing.assert_allclose(side_of().probabilities(theta), wanted)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_background": -1}, "-1 is not a number of topics"),
+        ({"topics_per_label": 0}, "0 is not a number of topics"),
+        ({"topic_names_": ["n0", "n1", "one"]}, "topic_names_"),
+        ({"topic_names_": ["n0", "n1", "one", "two", "three"]}, "topic_names_"),
+        ({"n_background": 0}, "classes_"),
+    ],
+)
+def test_a_saved_side_has_topics_of_its_labels(changes, message):
+    side_of()._check_fitted(4, 9)
+    side_of(n_background=0, topic_names_=["n0", "n1"])._check_fitted(2, 9)
+    with pytest.raises(ValueError, match=message):
+        side_of(**changes)._check_fitted(4, 9)
+
+
+def test_the_most_topics_can_be_had(monkeypatch, corpus):
+    X, labels, *_ = corpus
+    monkeypatch.setattr("topicfold.sides.labels.MOST_TOPICS", 5)
+    assert LabeledLDA(max_iter=1, tol=0).fit(X, labels=labels).n_topics_ == 5
+    with pytest.raises(DataError, match="5 are the most"):
+        LabeledLDA(n_background=2, max_iter=1).fit(X, labels=labels)

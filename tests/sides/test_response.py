@@ -6,10 +6,11 @@ import pytest
 from sides_support import planted
 from sklearn.exceptions import DataConversionWarning
 
-from topicfold import LDA
+from topicfold import LDA, SupervisedLDA
 from topicfold.exceptions import DataError
 from topicfold.sides import Response, SideContext
 from topicfold.sides.linear import log_likelihoods
+from topicfold.sides.response import assignments_of
 
 KINDS = ("real", "classes", "counts")
 
@@ -217,3 +218,15 @@ def test_a_column_of_responses_is_taken_with_a_warning():
     np.testing.assert_array_equal(
         column.sides_[0].coef_, fitted("real", X, y).sides_[0].coef_
     )
+
+
+def test_a_document_without_words_is_spread_evenly():
+    counts = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    found = assignments_of(counts, context_of(counts))
+    np.testing.assert_allclose(found, [[0.75, 0.25, 0, 0], [0.25] * 4])
+
+
+def test_a_wrong_prediction_of_a_single_response_scores_zero():
+    X, y = corpus("real")
+    model = SupervisedLDA(4, weight=5.0, random_state=0).fit(X, y)
+    assert model.score(X[:1], y[:1] + 50.0) == 0.0
