@@ -78,15 +78,15 @@ def test_topics_of_an_svd_are_squares_of_its_positive_parts(monkeypatch, seed):
     exact = np.linalg.svd(np.sqrt(X.toarray()), full_matrices=False)
     exact = exact[0][:, 1:4], exact[1][1:4], exact[2][1:4]
     monkeypatch.setattr(initial, "randomized_svd", lambda *_, **__: exact)
-    topic = initial._svd(X, 3, unigram, np.random.RandomState(0))
-    for k in range(3):
+    start = initial._Start(X, 3, unigram, np.random.RandomState(0), 1)
+    for k, topic in enumerate(start.svd()):
         u, v = exact[0][:, k], exact[2][k]
         parts = [
             np.linalg.norm(np.maximum(s * u, 0)) * np.linalg.norm(np.maximum(s * v, 0))
             for s in (1, -1)
         ]
         chosen = np.maximum(v if parts[0] >= parts[1] else -v, 0) ** 2
-        noise = (topic(k) - 0.8 * chosen / chosen.sum()) / (0.2 * unigram)
+        noise = (topic - 0.8 * chosen / chosen.sum()) / (0.2 * unigram)
         # Exponential: mean one, and never below zero.
         assert noise.min() >= -1e-9
         assert noise.mean() == pytest.approx(1.0, abs=0.25)

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.core.typing import Array
 from topicfold.corpus.inputs import Documents, as_documents
-from topicfold.corpus.vectorizing import STOP_WORDS, vectorize
+from topicfold.corpus.vectorizing import STOP_WORDS, cutting_options, vectorize
+from topicfold.editing import drop_topics, merge_topics, rename_topics, split_topic
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import (
     ModelFolder,
@@ -24,6 +25,8 @@ from topicfold.persistence.model_folder import (
     save_folder,
     text_to_save,
 )
+from topicfold.report import report_html, write_report
+from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 from topicfold.topics.fitting import label_texts, make_model, time_texts, updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
@@ -318,8 +321,6 @@ class Topics(TransformerMixin, BaseEstimator):
         **options
             Those of :func:`topicfold.report.write_report`.
         """
-        from topicfold.report import write_report
-
         other = None if against is None else _record_of(against)
         options = {"counts": self._saved().counts, "against": other} | options
         return write_report(self._record(), path, **options)
@@ -331,7 +332,6 @@ class Topics(TransformerMixin, BaseEstimator):
         that the notebook grows by 3 MB at most (``size_limit=``).
         """
         from topicfold.plotting import Page
-        from topicfold.report import report_html
 
         options = {"counts": self._saved().counts, "size_limit": 3_000_000} | options
         return Page(report_html(self._record(), **options), height)
@@ -352,39 +352,29 @@ class Topics(TransformerMixin, BaseEstimator):
         other : Topics, TopicData or path
             Another model, best of the same documents.
         """
-        from topicfold.report.against import match_models
-
         return Table(match_models(self._record(), _record_of(other)).records())
 
     # Editing
 
     def rename(self, names: Mapping[int, str] | int, name: str | None = None) -> Self:
         """Name topics: ``rename({3: "space"})`` or ``rename(3, "space")``."""
-        from topicfold.editing import rename_topics
-
         if not isinstance(names, Mapping):
             names = {names: "" if name is None else name}
         return self._edited(rename_topics(self._saved().model, names))
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
         """Make one topic of several; topics after the others move up."""
-        from topicfold.editing import merge_topics
-
         if isinstance(topics, int | np.integer):
             raise DataError("topics to merge are given as a list, such as [1, 4].")
         return self._edited(merge_topics(self._saved().model, topics, name=name))
 
     def drop(self, topics: Sequence[int] | int) -> Self:
         """Remove topics; topics after them move up."""
-        from topicfold.editing import drop_topics
-
         chosen = [topics] if isinstance(topics, int | np.integer) else topics
         return self._edited(drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
         """Refit inside a topic; the parts after the first come last."""
-        from topicfold.editing import split_topic
-
         counts = self._saved().counts
         if counts is None:
             raise DataError("a split needs the documents, and the model kept none.")
@@ -510,8 +500,6 @@ class Topics(TransformerMixin, BaseEstimator):
 
     def _cutting(self) -> dict[str, Any]:
         """Return how new texts are cut: as those of the fit."""
-        from topicfold.corpus.vectorizing import cutting_options
-
         text = dict(self._saved().text or {})
         if callable(self.tokens):
             text["tokens"] = self.tokens
