@@ -224,7 +224,7 @@ def test_the_kind_of_a_response_can_be_said(fitted, cli, table, tmp_path, check_
     place = ("fit", table, "-o", tmp_path / "other", "--response")
     check_error(cli(*place, "stars", "--response-kind", "number"), "real, classes")
     check_error(
-        cli(*place, "author", "--response-kind", "real"), "'Ann; Bob'", "no num"
+        cli(*place, "author", "--response-kind", "real"), "'Ann; Bob'", "not a number"
     )
     check_error(
         cli("fit", table, "-o", tmp_path / "x", "--response-kind", "real"),

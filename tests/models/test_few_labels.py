@@ -190,7 +190,7 @@ def test_suggestions_are_open_documents_in_doubt(corpus, fitted):
     assert margin[rows].mean() < margin[given < 0].mean()
     assert len(fitted.suggest_labels(10_000)) == 400 - 24
     for n in (-1, 2.5):
-        with pytest.raises(DataError, match="is no number of documents"):
+        with pytest.raises(DataError, match="is not a number of documents"):
             fitted.suggest_labels(n)
 
 

@@ -603,7 +603,7 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classifier_")
         if not isinstance(n, int | np.integer) or n < 0:
-            raise DataError(f"n={n!r} is no number of documents. Give 0, 1, 2 …")
+            raise DataError(f"n={n!r} is not a number of documents. Give 0, 1, 2 …")
         if not hasattr(self, "_training") or not _has_decision_function(self):
             raise DataError(
                 "suggest_labels needs the documents of fit, which a loaded classifier "
