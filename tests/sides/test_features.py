@@ -220,7 +220,7 @@ def test_bad_features_are_named(corpus):
     X, table, phi = corpus
     n = X.shape[0]
     few = {"max_iter": 2, "init": phi + 0.01}
-    with pytest.raises(DataError, match="'year' has 3 rows for 600 documents"):
+    with pytest.raises(DataError, match="'year' has 3 rows, but X has 600 documents"):
         FeatureLDA(4, **few).fit(X, features={"year": [1, 2, 3]})
     with pytest.warns(DataWarning, match="left out: 'same'"):
         model = FeatureLDA(4, **few).fit(X, features=table.assign(same=1))

@@ -15,7 +15,7 @@ from topicfold.core.counts import canonical, check_structure
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.sides.base import Side, SideContext, is_text
+from topicfold.sides.base import Side, SideContext, check_rows, is_missing, is_text
 
 
 class Authors(Side):
@@ -110,9 +110,9 @@ class Authors(Side):
         lists = []
         for d, own in enumerate(data):
             own = own.tolist() if isinstance(own, np.ndarray) else own
-            own = [] if _is_missing(own) else [own] if isinstance(own, str) else own
+            own = [] if is_missing(own) else [own] if isinstance(own, str) else own
             try:
-                names = [name for name in dict.fromkeys(own) if not _is_missing(name)]
+                names = [name for name in dict.fromkeys(own) if not is_missing(name)]
             except TypeError as error:
                 raise DataError(
                     f"authors of document {d} are {own!r}; give names, or None."
@@ -120,13 +120,13 @@ class Authors(Side):
             if not all(isinstance(name, str) for name in names):
                 names = [str(name) for name in names]
             lists.append(names)
-        _check_length("authors", len(lists), context.n_documents)
+        check_rows("authors", len(lists), context.n_documents)
         return lists
 
     def _checked_matrix(
         self, M: sparse.csr_matrix, context: SideContext
     ) -> sparse.csr_matrix:
-        _check_length("authors", M.shape[0], context.n_documents)
+        check_rows("authors", M.shape[0], context.n_documents)
         if not np.isfinite(M.data).all() or (M.data < 0).any():
             raise DataError("authors has negative or infinite weights, or NaN.")
         if context.fitting:
@@ -199,17 +199,3 @@ class Authors(Side):
             self.names_
         ):
             raise ValueError("members_ has an entity that is not there")
-
-
-def _is_missing(value: Any) -> bool:
-    return (
-        value is None or (isinstance(value, float) and np.isnan(value)) or value == ""
-    )
-
-
-def _check_length(what: str, found: int, expected: int) -> None:
-    if found != expected:
-        raise DataError(
-            f"{what} has {found} rows, but X has {expected} documents. Give one for "
-            "each document, in the order of X."
-        )

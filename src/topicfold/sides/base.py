@@ -49,6 +49,7 @@ from sklearn.base import BaseEstimator
 from topicfold.core.counts import simplex_problems
 from topicfold.core.parameters import FittedAttributes
 from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]
 Vector = NDArray[np.float64]
@@ -125,6 +126,27 @@ def is_text(names: Any) -> bool:
     """Tell whether something is an array or a list of text."""
     flat = isinstance(names, list | np.ndarray) and np.ndim(names) == 1
     return flat and all(isinstance(name, str) for name in names)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether nothing is known: None, NaN, an empty text or list."""
+    if value is None or (isinstance(value, str) and value == ""):
+        return True
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return len(value) == 0
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA compares to nothing
+        return True
+
+
+def check_rows(what: str, n_rows: int, n_documents: int) -> None:
+    """Refuse data that have not a row for each document."""
+    if n_rows != n_documents:
+        raise DataError(
+            f"{what} has {n_rows} rows, but X has {n_documents} documents. Give one "
+            "row for each document, in the order of X."
+        )
 
 
 class Side(FittedAttributes, BaseEstimator):

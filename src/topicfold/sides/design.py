@@ -17,7 +17,7 @@ from scipy.interpolate import BSpline
 
 from topicfold.core.parameters import warn_caller
 from topicfold.exceptions import DataError
-from topicfold.sides.base import SMALLEST_SCALE, is_text
+from topicfold.sides.base import SMALLEST_SCALE, check_rows, is_missing, is_text
 
 # Columns up to which each is held against all others.
 MOST_COMPARED = 500
@@ -128,7 +128,7 @@ def design_units(columns: Sequence[Column]) -> NDArray[np.float64]:
 def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
     """Return the columns of a data frame, mapping, array or sparse matrix by name."""
     if sparse.issparse(data):
-        _check_length("features", data.shape[0], n_documents)
+        check_rows("features", data.shape[0], n_documents)
         return [("x", sparse.csr_matrix(data))]
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):
         pairs = [(str(name), data[name]) for name in data.columns]
@@ -149,7 +149,7 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
         raise DataError(f"features has the column {min(twice)!r} twice. Rename one.")
     columns = [(name, _object_array(values)) for name, values in pairs]
     for name, values in columns:
-        _check_length(f"the feature {name!r}", len(values), n_documents)
+        check_rows(f"the feature {name!r}", len(values), n_documents)
     return columns
 
 
@@ -170,14 +170,6 @@ def _object_array(values: Any) -> NDArray[Any]:
     return np.asarray(items) if not rows else np.asarray(items, dtype=object)
 
 
-def _check_length(what: str, found: int, n_documents: int) -> None:
-    if found != n_documents:
-        raise DataError(
-            f"{what} has {found} rows for {n_documents} documents. Give one row per "
-            "document, in the order of X."
-        )
-
-
 def _numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
     """Return a column as floats (NaN: missing), None if it is not one of numbers."""
     if values.dtype.kind == "M":
@@ -187,32 +179,21 @@ def _numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
         return values.astype(np.float64)
     if values.dtype.kind != "O":
         return None
-    known = [value for value in values if not _is_missing(value)]
+    known = [value for value in values if not is_missing(value)]
     if not known or any(isinstance(v, str) or not np.isscalar(v) for v in known):
         return None
     try:
-        return np.array([np.nan if _is_missing(v) else float(v) for v in values])
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
     except (TypeError, ValueError):
         return None
 
 
-def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, str) and value == ""):
-        return True
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return len(value) == 0
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA compares to nothing
-        return True
-
-
 def _levels(value: Any) -> Iterable[str]:
     """Return the categories of one document: none, one, or those of a list."""
-    if _is_missing(value):
+    if is_missing(value):
         return ()
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return dict.fromkeys(str(item) for item in value if not _is_missing(item))
+        return dict.fromkeys(str(item) for item in value if not is_missing(item))
     return (str(value),)
 
 

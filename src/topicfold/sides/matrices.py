@@ -21,7 +21,7 @@ from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.ranking import best_places
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
-from topicfold.sides.base import Side, SideContext, is_text
+from topicfold.sides.base import Side, SideContext, check_rows, is_text
 
 
 class OtherCounts(DeclaredParameters, Side):
@@ -85,12 +85,7 @@ class OtherCounts(DeclaredParameters, Side):
         words, data = _words_and_counts(data)
         in_blocks = isinstance(data, BlockCorpus)  # they are checked when they are read
         counts = data if in_blocks else self._matrix(data)
-        if counts.shape[0] != context.n_documents:
-            raise DataError(
-                f"{self.name} has {counts.shape[0]} rows, but X has "
-                f"{context.n_documents} documents. Give one row for each document, in "
-                "the order of X; a row of zeros where there is nothing."
-            )
+        check_rows(self.name, counts.shape[0], context.n_documents)
         found = "" if in_blocks else bad_values(counts)
         if found:
             raise DataError(f"{self.name} has {found}. Give counts, none below zero.")
