@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.labels import check_two_classes, class_numbers
-from topicfold.core.parameters import FittedAttributes
+from topicfold.core.parameters import DeclaredParameters, FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.models.base import (
@@ -92,7 +92,9 @@ def _has_decision_function(self: Any) -> bool:
     return classifier is None or hasattr(classifier, "decision_function")
 
 
-class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
+class TopicClassifier(
+    FittedAttributes, DeclaredParameters, ClassifierMixin, BaseEstimator
+):
     """Classify documents by their topics, and explain why.
 
     Fits a topic model (with the labels, if it uses them) and a linear rule on the
@@ -162,33 +164,21 @@ class TopicClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):
     """
 
     _unsaved_parameters = ("classifier",)
-    model_: Any
-    classifier_: Any
-    classes_: NDArray[Any]
-    lsi_: Any
-    neighbor_shares_: Array | None
-    word_weights_: Array | None
-    word_intercepts_: Array | None
-    _training: tuple[Array, NDArray[np.int64], Array]
-
-    def __init__(
-        self,
-        model: Any = None,
-        classifier: Any = None,
-        *,
-        unknown_label: Any = None,
-        abstain: float = 0.0,
-        cv: int = 5,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.model = model
-        self.classifier = classifier
-        self.unknown_label = unknown_label
-        self.abstain = abstain
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    model_: Any = field(init=False)
+    classifier_: Any = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    lsi_: Any = field(init=False)
+    neighbor_shares_: Array | None = field(init=False)
+    word_weights_: Array | None = field(init=False)
+    word_intercepts_: Array | None = field(init=False)
+    _training: tuple[Array, NDArray[np.int64], Array] = field(init=False)
+    model: Any = field(default=None, kw_only=False)
+    classifier: Any = field(default=None, kw_only=False)
+    unknown_label: Any = None
+    abstain: float = 0.0
+    cv: int = 5
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, embeddings: Any = None) -> Self:
         """Fit the topic model, then the classifier.
