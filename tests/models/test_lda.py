@@ -411,6 +411,17 @@ def test_start_from_clusters_gives_a_large_class_one_topic():
     assert found["clusters"] > 0.8 > found["neighbors"] + 0.1
 
 
+def test_words_of_all_documents_start_in_one_topic():
+    """Such as the menu of a site, else at the top of every topic."""
+    X = draw_corpus(300, 200, 8, length=60, seed=0)[0]
+    menu = np.random.default_rng(0).poisson(1.5, (300, 20)) + 1
+    X = sparse.hstack([X, menu]).tocsr().astype(float)
+    start = initial_topics(X, 8, "clusters", np.random.RandomState(0))
+    shares = np.sort(start[:, 200:].sum(axis=1))
+    assert shares[-1] > 0.3
+    assert shares[-2] < 0.1
+
+
 def test_doc_updates_are_refused_where_they_have_no_meaning(planted):
     with pytest.warns(FutureWarning, match="doc_updates"):
         model = LDA(3, doc_updates=4)

@@ -30,6 +30,10 @@ CLUSTER_BACKGROUND = 0.2
 MOST_DIMENSIONS = 50
 LATENT_STEPS = 5
 CLUSTER_STEPS = 10
+# Words in more than this share of the documents start in one topic; the others have
+# this part of them.
+COMMON_WORDS = 0.8
+COMMON_PART = 0.05
 
 
 def initial_topics(
@@ -49,7 +53,8 @@ def initial_topics(
     - ``"neighbors"``: half a document and those most like it, half the corpus; the
       documents are chosen far from each other, among `NEIGHBOR_DOCUMENTS` random ones;
     - ``"clusters"``: clusters of documents by their first singular vectors, with a
-      little of the corpus; of `CLUSTER_DOCUMENTS` random ones;
+      little of the corpus; of `CLUSTER_DOCUMENTS` random ones. Words of nearly all
+      documents start in one topic;
     - ``"svd"``: positive parts of singular vectors, filled with a little of the corpus
       (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in blocks, those of
       at most `SVD_DOCUMENTS` random documents;
@@ -128,6 +133,11 @@ class _Start(NamedTuple):
         Documents of a large class may share few words: by their words alone they are as
         far from each other as from any document, many seeds fall among them, and topics
         that start there never merge. By what their words occur with, they are near.
+
+        Words of nearly all documents (what every page of a site has, or stop words)
+        would be the top words of every topic: no cluster differs in them, and topics
+        that begin with equal shares of a word keep them. They start in the cluster with
+        most of them.
         """
         X, rows = _compared(self.X, CLUSTER_DOCUMENTS, self.rng)
         with one_blas_thread():
@@ -135,10 +145,14 @@ class _Start(NamedTuple):
             places = _latent(rows, rank, self.rng, self.threads)
             members = _k_means(places, self.n_topics, self.rng, self.threads)
         counts = sparse.csr_matrix(members @ X)
-        for own in map(slice, counts.indptr[:-1], counts.indptr[1:]):
+        common = X.getnnz(axis=0) > COMMON_WORDS * X.shape[0]
+        home = np.argmax((counts @ common) / np.asarray(counts.sum(axis=1)).ravel())
+        for k, own in enumerate(map(slice, counts.indptr[:-1], counts.indptr[1:])):
             weights = CLUSTER_BACKGROUND * self.unigram
             shares = counts.data[own] / counts.data[own].sum()
             weights[counts.indices[own]] += (1 - CLUSTER_BACKGROUND) * shares
+            if k != home:
+                weights[common] *= COMMON_PART
             yield weights
 
     def svd(self) -> Iterator[Array]:

@@ -137,9 +137,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         whole corpus only. Experimental: no paper has measured it.
     init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
-        a cluster of documents, found by k-means on their first singular vectors. None
-        is ``"clusters"``, with a response or seeds ``"neighbors"``; in `partial_fit`
-        ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
+        a cluster of documents, found by k-means on their first singular vectors; words
+        in more than 80 % of the documents start in one topic, so that they do not lead
+        all. None is ``"clusters"``, with a response or seeds ``"neighbors"``; in
+        `partial_fit` ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
         Maximum number of iterations (passes over the corpus).
     tol : float or None, default=None
