@@ -44,14 +44,18 @@ def raising(error):
         (
             FileNotFoundError(2, "No such file", "x.txt"),
             2,
-            "error: x.txt: No such file",
+            "error: x.txt: No such file. Check path, permissions and free space.",
         ),
         (
             PermissionError(13, "Permission denied", "x"),
             2,
-            "error: x: Permission denied",
+            "error: x: Permission denied. Check path, permissions and free space.",
         ),
-        (OSError(errno.ENOSPC, "No space left"), 2, "error: [Errno 28] No space left"),
+        (
+            OSError(errno.ENOSPC, "No space left"),
+            2,
+            "error: No space left. Check path, permissions and free space.",
+        ),
         (ValueError("tol must be 0 or more"), 2, "error: tol must be 0 or more"),
         (MemoryError(), 2, "error: not enough memory."),
         (DataError("escape \x1b[31m"), 2, "error: escape �[31m"),

@@ -211,3 +211,13 @@ def test_the_current_folder_is_read(tmp_path, monkeypatch):
     save_folder(OLD, tmp_path / "news")
     monkeypatch.chdir(tmp_path / "news")
     assert known(open_corpus(".")) == known(OLD)
+
+
+def test_a_folder_in_the_place_of_a_file_stays(tmp_path):
+    place = tmp_path / "model"
+    place.mkdir()
+    (place / "precious.txt").write_text("mine")
+    found = Corpus([[1, 2]], ["fox", "red"])
+    with pytest.raises(DataError, match="model exists and is not a file"):
+        write(found, place, format="npz", replace=True)
+    assert [file.name for file in tmp_path.rglob("*")] == ["model", "precious.txt"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import warnings
+from pathlib import Path
 from random import Random
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
@@ -18,13 +20,13 @@ import numpy as np
 NUMBERS = (
     b"-1 0 1 2 3 7 255 256 65536 2147483647 2147483648 4294967296 9223372036854775807 "
     b"9223372036854775808 18446744073709551616 1e5 1e30 1e308 1e309 1e-320 -0 -0.0 nan "
-    b"NaN inf -inf 1.5 0.1 1_000 0x10 +3 .5 5. 1e 00 " + b"9" * 400
+    b"NaN inf -inf 1.5 0.1 1_000 0x10 +3 .5 5. 1e 00 " + b"9" * 400 + b" " + b"9" * 5000
 ).split()
 SCRAPS = (
     b"", b"\0", b"\r", b"\n", b"\r\n", b"\t", b",", b'"', b"'", b"\\", b" ", b"%", b":",
     b"#", b"{", b"}", b"[", b"]", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xc3",
     b"\xed\xa0\x80", "φ".encode(), "\u2028".encode(), "\x85".encode(), b"null",
-    b"true", b"__proto__", b"A" * 5000,
+    b"true", b"__proto__", b"A" * 5000, b"[" * 50_000, b'{"a":' * 50_000,
 )  # fmt: skip
 _NUMBER = re.compile(rb"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
@@ -123,6 +125,15 @@ def spoil_array(array: np.ndarray, draw: Random) -> np.ndarray:
     return array
 
 
+ODD_TYPES = (">i4", ">f8", "f2", "g", "c16", "U5", "S3", "M8[s]", "O", "i4,f8", "u8")
+
+
+def spoil_type(array: np.ndarray, draw: Random) -> np.ndarray:
+    """Give an array a type that a reader may not have thought of."""
+    with np.errstate(all="ignore"):
+        return np.asarray(array).astype(draw.choice(ODD_TYPES))
+
+
 def _value(dtype: np.dtype, draw: Random) -> Any:
     if dtype.kind == "f":
         return draw.choice(
@@ -210,18 +221,48 @@ def spoil_npz(data: bytes, draw: Random) -> bytes:
             del arrays[name]
         case 1:
             arrays["extra"] = arrays[name]
+        case 2:
+            arrays[name] = spoil_type(arrays[name], draw)
         case _:
             arrays[name] = spoil_array(arrays[name], draw)
+    twice = draw.choice(sorted(arrays)) if arrays and draw.random() < 0.05 else None
     stream = io.BytesIO()
     with ZipFile(stream, "w", draw.choice((ZIP_STORED, ZIP_DEFLATED))) as file:
         for key, array in arrays.items():
             part = io.BytesIO()
-            np.lib.format.write_array(part, np.asarray(array), allow_pickle=False)
+            np.lib.format.write_array(part, np.asarray(array))
             content = part.getvalue()
             if draw.random() < 0.05:
                 content = spoil_bytes(content, draw)
             file.writestr(f"{key}.npy", content)
+            if key == twice:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    file.writestr(f"{key}.npy", spoil_bytes(content, draw))
     return stream.getvalue()
+
+
+def spoil_npy(data: bytes, draw: Random) -> bytes:
+    """Change an array of a ``.npy`` file."""
+    array = np.load(io.BytesIO(data), allow_pickle=False)
+    spoil = spoil_type if draw.random() < 0.1 else spoil_array
+    stream = io.BytesIO()
+    np.save(stream, spoil(array, draw))
+    return stream.getvalue()
+
+
+def spoil_place(place: Path, draw: Random) -> None:
+    """Put something else where a file is: nothing, a folder, a link that leads on."""
+    place.unlink()
+    match draw.randrange(4):
+        case 0:
+            place.mkdir()
+        case 1:
+            place.symlink_to(place.name)
+        case 2:
+            place.symlink_to("nowhere")
+        case _:
+            place.write_bytes(b"")
 
 
 def spoil_zip(data: bytes, draw: Random) -> bytes:

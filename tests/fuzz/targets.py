@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import openpyxl
 import scipy.io
-from fuzz import handed_in
+from fuzz import handed_in, places
 from fuzz import mutations as m
 from fuzz.models import (
     AUTHORS,
@@ -84,7 +84,9 @@ class Target:
             sound.parent.mkdir(exist_ok=True)
             self.write(sound)
         place = folder / "spoiled" / self.name
-        if place.is_dir():
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        elif place.is_dir():
             shutil.rmtree(place)
         draw = Random(f"{self.name}:{seed}")
         place.parent.mkdir(exist_ok=True)
@@ -98,6 +100,9 @@ class Target:
         else:
             shutil.copy2(sound, place)
             file = place
+        if draw.random() < 0.02:
+            m.spoil_place(file, draw)
+            return place, sound
         content = file.read_bytes()
         file.unlink()  # it may be a link to the sound one
         spoil = draw.choice(self.spoil)
@@ -106,6 +111,9 @@ class Target:
         except (ValueError, KeyError, OSError):  # not a file of that structure
             content = m.spoil_bytes(content, draw)
         file.write_bytes(content)
+        if file.suffix == ".npy" and draw.random() < 0.8:
+            places.seal_state(place, file)
+            return place, None
         return place, None if spoil is spoil_bundle else sound
 
 
@@ -201,6 +209,7 @@ RESUMED: dict[str, Callable[[], Any]] = {
     "state-authors": lambda: topicfold.AuthorTopics(3),
     "state-response": lambda: topicfold.SupervisedLDA(3, weight=1.0),
     "state-features": lambda: topicfold.FeatureLDA(3),
+    "state-blocks": lambda: topicfold.LDA(9),
     "state-sides": lambda: topicfold.LDA(3, sides=[Seeds({"a": [0, 1]}), Links()]),
 }
 SIDE_DATA: dict[str, dict[str, Any]] = {
@@ -216,7 +225,9 @@ def _resume_fit(path: Path, max_iter: int) -> Any:
     model.set_params(max_iter=max_iter, random_state=0, tol=0, callbacks=[Resume(path)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(small_corpus().counts, **SIDE_DATA.get(path.name, {}))
+        in_blocks = path.name == "state-blocks"
+        X = places.blocks_beside(path) if in_blocks else small_corpus().counts
+        return model.fit(X, **SIDE_DATA.get(path.name, {}))
 
 
 EDITS = [
@@ -514,7 +525,7 @@ TARGETS = {
             Target(
                 name,
                 lambda path: (_resume_fit(path, 3), None)[1],
-                (*BUNDLE, m.spoil_json_text),
+                (*BUNDLE, m.spoil_json_text, m.spoil_npy),
                 _use_state,
             )
             for name in RESUMED
@@ -532,6 +543,26 @@ TARGETS = {
             TEXT,
             handed_in.use_links,
             handed_in.links_by_hand,
+        ),
+        Target("beside", places.write_beside, TEXT, places.use_beside),
+        Target("texts", places.write_texts, TEXT, _use_texts(None)),
+        Target("t.parquet", places.write_parquet, places.TABLE, _use_texts("parquet")),
+        Target(
+            "t.txt.zst",
+            places.write_zst,
+            (m.spoil_bytes,),
+            _use_texts(None),
+            places.zst_by_hand,
+        ),
+        Target("languages.csv", places.write_languages, TEXT, places.use_languages),
+        Target(
+            "commands.safetensors", places.write_model, BUNDLE, places.use_by_commands
+        ),
+        Target(
+            "seeds.json",
+            _write_rows('{"red": ["word1", "word2"], "sky": ["word3"]}'),
+            (m.spoil_json_text, m.spoil_text),
+            handed_in.use_seeds,
         ),
         Target("seeds.txt", _write_rows(handed_in.SEEDS), TEXT, handed_in.use_seeds),
         Target(

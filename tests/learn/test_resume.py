@@ -279,3 +279,15 @@ def test_a_state_that_is_gone_says_what_to_do(tmp_path, counts):
     (state_of(tmp_path / "state") / "state.safetensors").unlink()
     with pytest.raises(ModelFileError, match=r"no file .* Remove .* to start afresh"):
         fit(tmp_path / "state", counts)
+
+
+@pytest.mark.parametrize("kind", ["folder", "loop", "nowhere"])
+def test_a_pointer_that_is_no_file_is_named(tmp_path, counts, kind):
+    fit(tmp_path, counts)
+    (tmp_path / POINTER).unlink()
+    if kind == "folder":
+        (tmp_path / POINTER).mkdir()
+    else:
+        (tmp_path / POINTER).symlink_to(POINTER if kind == "loop" else kind)
+    with pytest.raises(ModelFileError, match=r"current.json cannot be read: .* Remove"):
+        fit(tmp_path, counts)

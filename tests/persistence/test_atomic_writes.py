@@ -11,6 +11,7 @@ import pytest
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import bundle as bundle_module
 from topicfold.persistence import read_bundle, write_bundle
+from topicfold.persistence.atomic import write_atomically
 
 
 def small(path: Path, note: str = "old", size: int = 6) -> Path:
@@ -79,3 +80,17 @@ def test_a_link_stays_a_link(tmp_path):
     small(link, note="new")
     assert link.is_symlink()
     assert read_bundle(real).meta == {"note": "new"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    for file, problem in ((pipe, "not a file"), (loop, "symbolic links")):
+        with pytest.raises(OSError, match=problem):
+            write_atomically(file, lambda to: to.write_bytes(b"new"))
+    assert pipe.is_fifo()
+    assert loop.is_symlink()
+    assert len(list(tmp_path.iterdir())) == 2

@@ -171,8 +171,11 @@ def _described(error: Any, *, debug: bool) -> tuple[str, int]:
         if (context := getattr(error, "ctx", None)) is not None:
             message += f" Try {context.command_path} --help."
         return message, int(error.exit_code)
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}", EXIT_USER
+    if isinstance(error, OSError) and error.strerror:
+        problem = error.strerror
+        if error.filename is not None:
+            problem = f"{error.filename}: {problem}"
+        return f"{problem}. Check path, permissions and free space.", EXIT_USER
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip(), EXIT_USER
     if isinstance(error, TopicfoldError | OSError | ValueError):

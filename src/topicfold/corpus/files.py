@@ -167,6 +167,8 @@ def write(
     check_free(place, replace=replace)
     if kind == FOLDER:
         return save_folder(corpus, place, replace=replace)
+    if place.exists() and not place.is_file():
+        raise DataError(f"{place} exists and is not a file. Choose another name.")
     _write_together(place, kind, corpus)
     return place
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import is_dataclass
@@ -146,7 +147,7 @@ class Resume(Callback):
 
     def _current(self) -> Path | None:
         pointer = self.path / POINTER
-        if not pointer.is_file():
+        if not os.path.lexists(pointer):
             return None
         try:
             name = json.loads(pointer.read_text(encoding="utf-8"))["state"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import platform
 import secrets
@@ -26,9 +27,15 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
     `file` stays whole until the new one is complete. Missing folders are made. The
     new file has the permissions of the old one, or those of any new file. A symbolic
     link stays one: the file it points to is replaced. The first write to a folder also
-    removes what processes that were killed left there.
+    removes what processes that were killed left there. A device or a pipe is refused:
+    a file would take its place.
     """
-    file = file.resolve()
+    try:
+        file = file.resolve()
+    except RuntimeError as error:  # a loop of links, before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(file)) from error
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise OSError(errno.EEXIST, "It is a device or a pipe, not a file", str(file))
     file.parent.mkdir(parents=True, exist_ok=True)
     if (os.getpid(), file.parent) not in _cleaned:
         remove_leftovers(file.parent)
