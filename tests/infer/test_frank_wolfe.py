@@ -374,3 +374,11 @@ def test_documents_may_be_an_array():
     U = np.array([[3.0, 1.0], [0.0, 2.0]])
     ours, sparse = frank_wolfe(U, topics), frank_wolfe(sp.csr_array(U), topics)
     np.testing.assert_array_equal(ours.toarray(), sparse.toarray())
+
+
+def test_a_document_is_done_when_it_gains_a_millionth():
+    U, topics = make_problem(3)[:2]
+    usual = frank_wolfe(U, topics, return_info=True)[1]
+    same = frank_wolfe(U, topics, tol=1e-6, return_info=True)[1]
+    np.testing.assert_array_equal(usual.n_iter, same.n_iter)
+    assert usual.n_iter.max() < 1000

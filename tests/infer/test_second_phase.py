@@ -146,3 +146,12 @@ def test_merging_leaves_out_what_is_no_document():
     _merge(found, values, np.array([0]), near, similar)
     np.testing.assert_array_equal(found, [[4, 5, -1]])
     np.testing.assert_array_equal(values, [[0.1, 0.05, -np.inf]])
+
+
+def test_lists_of_neighbours_merge_without_repeats_and_gaps():
+    found = np.array([[4, -1, -1], [7, 8, -1]])
+    values = np.array([[0.5, -np.inf, -np.inf], [-0.9, -0.8, -np.inf]])
+    near = np.array([[1, -1, 0, 4], [8, 7, -1, 5]])
+    similar = np.array([[0.6, 9.0, 8.0, 0.5], [-0.8, -0.9, 3.0, -0.7]])
+    two_phase._merge(found, values, np.array([0, 1]), near, similar)
+    assert found.tolist() == [[1, 4, -1], [5, 8, 7]]

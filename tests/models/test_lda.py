@@ -14,6 +14,7 @@ from topicfold import LDA, GibbsLDA
 from topicfold.corpus import load_docs
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError, EmptyDocumentWarning, UnsettledWarning
+from topicfold.learn import initial
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
 from topicfold.steps import DirichletPhi, OrthogonalPhi
@@ -472,3 +473,8 @@ def test_a_start_from_neighbours_is_half_the_nearest_documents():
         wanted = 0.5 * own / own.sum() + 0.5 * unigram / unigram.sum()
         matches.append(np.allclose(found, wanted))
     assert sum(matches) == 1
+
+
+def test_rows_of_zeros_have_no_direction():
+    found = initial._unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    np.testing.assert_array_equal(found, [[0.6, 0.8], [0.0, 0.0]])

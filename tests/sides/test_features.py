@@ -10,7 +10,7 @@ from scipy.special import psi
 import topicfold
 from topicfold import LDA, FeatureLDA
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides import Features
+from topicfold.sides import Features, SideContext, design, features
 from topicfold.sides.design import (
     _dependent,
     _numbers,
@@ -364,3 +364,60 @@ def test_effects_have_the_precision_of_their_variance():
     side.effects_ = np.zeros((3, 2))
     wanted = [[1 / INTERCEPT_VARIANCE] * 2, [0.25] * 2, [0.25] * 2]
     np.testing.assert_allclose(side._precision(), wanted)
+
+
+def test_effects_are_learned_every_few_passes(monkeypatch):
+    passes = []
+    monkeypatch.setattr(features, "learn_effects", lambda *a, **k: np.zeros((1, 2)))
+    monkeypatch.setattr(Features, "_begin", lambda side, context: None)
+    monkeypatch.setattr(Features, "_centre", lambda side, context: None)
+    monkeypatch.setattr(Features, "_precision", lambda side: None)
+    monkeypatch.setattr(
+        Features, "_scale", lambda side, data, context: passes.append(context.iteration)
+    )
+    side, every = Features(), features.LEARN_EVERY
+    for iteration in range(2 * every + 2):
+        context = SideContext(3, 2, 4, np.ones(3), iteration=iteration)
+        side.effects_ = np.zeros((1, 2))
+        side.learn(np.ones((3, 2)), None, context)
+    assert every > 1
+    assert passes == [every, 2 * every]
+
+
+def test_errors_are_of_the_whole_curvature_where_it_is_positive():
+    """Documents whose own curvature is negative count as such."""
+    rng = np.random.default_rng(0)
+    design = sparse.csr_matrix(np.c_[np.ones(60), rng.normal(size=60)])
+    counts = rng.multinomial(30, [0.95, 0.05], size=60).astype(float)
+    counts[::2] = counts[::2, ::-1]
+    effects, lengths = np.array([[2.0, 2.0], [0.1, 0.0]]), counts.sum(axis=1)
+    precision = np.full((2, 2), 1000.0)
+
+    def slope(effects):
+        gradient = dirichlet_multinomial(design, effects, counts, lengths)[1]
+        return gradient - precision * effects
+
+    H, h = np.empty((2, 2)), 1e-5
+    for f in range(2):
+        step = np.zeros((2, 2))
+        step[f, 0] = h
+        H[f] = -(slope(effects + step) - slope(effects - step))[:, 0] / (2 * h)
+    assert np.linalg.eigvalsh(H)[0] > 0
+    rows = [
+        dirichlet_multinomial(design[[d]], effects, counts[[d]], lengths[[d]])[1][:, 0]
+        for d in range(60)
+    ]
+    middle = np.einsum("di,dj->ij", rows, rows)
+    expected = np.sqrt(np.diag(np.linalg.inv(H) @ middle @ np.linalg.inv(H)))
+    found = effect_errors(design, effects, counts, lengths, precision)
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-5)
+
+
+def test_a_category_of_one_document_may_have_an_effect():
+    Features(min_documents=1)._validate_params()
+
+
+def test_numbers_among_objects_are_numbers():
+    mixed = design._numbers(np.array([1, None, 2.5], dtype=object))
+    np.testing.assert_array_equal(mixed, [1.0, np.nan, 2.5])
+    assert design._numbers(np.array(["1", "2"])) is None

@@ -122,3 +122,16 @@ def test_a_heavy_penalty_outweighs_what_the_fit_gains():
     np.testing.assert_allclose(found, targets / 11)
     found = fit_coefficients("real", rows, targets, ridge=10.0, center=-1.0)
     np.testing.assert_allclose(found, (targets - 10) / 11)
+
+
+def test_counts_are_fitted_by_newtons_steps():
+    """Quadratic convergence: few steps are enough, from a bad start as well."""
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(3), size=80)
+    targets = rng.poisson(np.exp(rows @ [0.5, 2.0, 3.0]))[:, None].astype(float)
+    for start, ridge in ((None, 0.1), (np.full((3, 1), -4.0), 50.0)):
+        coef = fit_coefficients(
+            "counts", rows, targets, ridge=ridge, center=1.0, start=start, steps=9
+        )
+        slope = rows.T @ (targets - np.exp(rows @ coef)) - ridge * (coef - 1.0)
+        np.testing.assert_allclose(slope, 0.0, atol=1e-6)

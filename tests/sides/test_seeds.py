@@ -238,3 +238,10 @@ def test_a_topic_is_lost_with_less_of_its_seeds_than_the_corpus(share, lost):
         warnings.simplefilter("always")
         side.finish(np.ones((4, 1)), None, context)
     assert any("about something else" in str(w.message) for w in told) == lost
+
+
+@pytest.mark.parametrize("n_words", [3, 5])
+def test_a_vocabulary_has_a_word_for_each_column(n_words):
+    side = Seeds({"a": ["w0"]}, vocabulary=[f"w{i}" for i in range(n_words)])
+    with pytest.raises(DataError, match=f"{n_words} words for 4 columns"):
+        side.check(None, SideContext(2, 2, 4, np.ones(2)))
