@@ -37,7 +37,7 @@ def test_is_lda_of_the_network_and_folds_texts_in(titles):
     X = titles[0]
     model = WordNetworkLDA(8, random_state=0, max_iter=30).fit(X)
     eta = model.topic_word_prior_
-    options = {"init": "neighbors", "random_state": 0, "max_iter": 30}
+    options = {"random_state": 0, "max_iter": 30}
     alone = LDA(8, topic_word_prior=eta, **options)
     network = word_network(X)
     topics, totals = alone.fit(network).components_, alone.topic_totals_
@@ -101,7 +101,7 @@ def test_more_topics_than_themes_do_not_break_the_themes():
     for eta in (None, 0.1):  # 0.1 is the most that LDA takes by itself
         model = WordNetworkLDA(20, topic_word_prior=eta, random_state=0).fit(X)
         nmi[eta] = clustering_nmi(y, model.doc_topics_.argmax(axis=1))
-    assert nmi[None] > nmi[0.1] + 0.1
+    assert nmi[None] > nmi[0.1] + 0.05
 
 
 def test_finds_the_themes_of_titles(titles):

@@ -47,8 +47,7 @@ class WordNetworkLDA(LDA):
         at most 0.2, times the words that a word meets in a text on average: the
         pseudo-documents count a token once for each of those.
     init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
-        Start of the topics, as in :class:`LDA`, from the pseudo-documents. None is
-        ``"neighbors"``.
+        Start of the topics, as in :class:`LDA`, from the pseudo-documents.
     tol : float or None, default=None
         Relative change of the objective per iteration that ends the fit, the mean of
         the last five. None is 5e-5.
@@ -111,9 +110,6 @@ class WordNetworkLDA(LDA):
         words = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = words / words.sum()
         self.doc_topics_ = self._mixtures(counts)
-
-    def _init(self, default: str) -> Any:
-        return super()._init("neighbors")
 
     def _default_priors(self) -> tuple[float, float]:
         tokens = min(ETA_TOKENS / self._size**0.5, ETA_MOST)
