@@ -211,7 +211,7 @@ def test_recommendation_without_labels():
     b = score("PLSA", perplexity=80.0, coherence=0.2, stability=0.8)
     text = recommend([a, b], None)
     assert text.startswith("Take LDA")
-    assert "coherence and diversity and stability" in text
+    assert "the best in coherence, diversity, stability" in text
     assert "only one" in recommend([a], None)
     bare = dataclasses.replace(a, perplexity=NAN, coherence=NAN, diversity=NAN)
     bare = dataclasses.replace(bare, stability=NAN)

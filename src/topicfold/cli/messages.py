@@ -45,6 +45,7 @@ _FLAGS = {
     "say tokens='spaces'": "say --tokens spaces",
     "n_components=": "--topics ",
     "n_components is": "--topics is",
+    "(topicfold.search.TopicIndex)": "(topicfold search)",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
 }
 
