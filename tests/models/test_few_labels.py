@@ -322,8 +322,8 @@ def test_choice_follows_the_labels():
     ("options", "message"),
     [
         ({"cv": 1}, "cv=1"),
-        ({"abstain": 1.0}, "no probability"),
-        ({"abstain": -0.1}, "no probability"),
+        ({"abstain": 1.0}, "not a probability"),
+        ({"abstain": -0.1}, "not a probability"),
     ],
 )
 def test_bad_options(corpus, options, message):

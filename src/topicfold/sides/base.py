@@ -9,7 +9,7 @@ learns in attributes that end in ``_``. It names the keyword of its data in `fit
 
 `fit` works on copies, ``model.sides_``, which are saved with the model. A side sees
 plain NumPy arrays: a row per document of X in its order, a column per topic. The driver
-(``learn.sides``, ``infer.sides``) does the packing, devices, blocks, tokens' own
+(``learn.sides``, ``infer.fold_in``) does the packing, devices, blocks, tokens' own
 counts, exponentials and saving.
 
 **To write a side**, derive from `Side`, set `data` and `hook`, and write `check`, which
