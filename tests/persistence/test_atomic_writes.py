@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A file is written whole or not at all."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -94,3 +95,13 @@ def test_a_device_or_a_pipe_is_not_replaced(tmp_path):
     assert pipe.is_fifo()
     assert loop.is_symlink()
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_full_disk_is_named_with_the_file(tmp_path):
+    def write(to):
+        to.write_bytes(b"some")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=r"No space left on device: .*report\.html"):
+        write_atomically(tmp_path / "report.html", write)
+    assert not list(tmp_path.iterdir())

@@ -50,9 +50,11 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
         flush(temporary)
         temporary.chmod(mode)
         temporary.replace(file)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk names no file
+            error.filename = str(file)
         raise
     sync_folder(file.parent)
 
