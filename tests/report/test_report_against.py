@@ -154,5 +154,5 @@ def test_topics_compare_and_map(tmp_path):
 def test_the_map_needs_documents():
     topics = Topics(2, min_df=1).fit(["red fox", "a fox", "blue sea", "a sea"])
     topics.data_ = dataclasses.replace(topics.data_, doc_topics=None)
-    with pytest.raises(DataError, match="knows no documents"):
+    with pytest.raises(DataError, match="keeps no documents"):
         topics.map()
