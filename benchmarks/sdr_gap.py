@@ -78,7 +78,8 @@ def page(records):
         "# TwoPhase's default against a classifier of words",
         "",
         "`python -m benchmarks.sdr_gap --write`: the SDR paper's corpora, whole,"
-        f" {' or '.join(map(str, splits))} split(s) of 80 to 20, K = {N_TOPICS};"
+        f" {' or '.join(map(str, splits))} split{'s' * (splits != [1])}"
+        f" of 80 to 20, K = {N_TOPICS};"
         " accuracy in per cent, linear SVM with C = 1, in one column with a C that"
         " cross-validation of the training part chose. The setting of TwoPhase was"
         " chosen on other splits (seeds 100 and 101) of samples of these corpora.",
