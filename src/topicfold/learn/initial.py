@@ -133,6 +133,8 @@ class _Start(NamedTuple):
         Documents of a large class may share few words: by their words alone they are as
         far from each other as from any document, many seeds fall among them, and topics
         that start there never merge. By what their words occur with, they are near.
+        The singular vectors are those of documents at the root of their lengths: where
+        few documents have most tokens, they need topics, too.
 
         Words of nearly all documents (what every page of a site has, or stop words)
         would be the top words of every topic: no cluster differs in them, and topics
@@ -140,6 +142,8 @@ class _Start(NamedTuple):
         most of them.
         """
         X, rows = _compared(self.X, CLUSTER_DOCUMENTS, self.rng)
+        lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        rows.data *= np.repeat(np.sqrt(lengths / lengths.mean()), np.diff(rows.indptr))
         with one_blas_thread():
             rank = min(self.n_topics, MOST_DIMENSIONS)
             places = _latent(rows, rank, self.rng, self.threads)
