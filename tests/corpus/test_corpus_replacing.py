@@ -221,3 +221,11 @@ def test_a_folder_in_the_place_of_a_file_stays(tmp_path):
     with pytest.raises(DataError, match="model exists and is not a file"):
         write(found, place, format="npz", replace=True)
     assert [file.name for file in tmp_path.rglob("*")] == ["model", "precious.txt"]
+
+
+def test_a_note_that_is_nested_too_deeply_is_named(tmp_path):
+    file = tmp_path / "c.npz"
+    write(Corpus([[1, 2]], ["fox", "red"]), file)
+    (tmp_path / ".topicfold-replacing-c.npz").write_text("[" * 100_000)
+    with pytest.raises(DataError, match=r"cannot be read .* Write the corpus again"):
+        read(file)

@@ -280,6 +280,7 @@ class _Child:
 
 def main() -> int:
     """The command."""
+    global HANG_SECONDS
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--most", type=int, help="inputs of each target")
@@ -288,7 +289,9 @@ def main() -> int:
     parser.add_argument("--targets", nargs="*", default=sorted(TARGETS))
     parser.add_argument("--again", type=int, help="one input again, not in a child")
     parser.add_argument("--output", type=Path, help="Markdown file for the table")
+    parser.add_argument("--hang", type=float, default=HANG_SECONDS, help="seconds")
     options = parser.parse_args()
+    HANG_SECONDS = options.hang
     targets = [TARGETS[name] for name in options.targets]
     if options.again is not None:
         with tempfile.TemporaryDirectory() as work:

@@ -281,12 +281,14 @@ def test_a_state_that_is_gone_says_what_to_do(tmp_path, counts):
         fit(tmp_path / "state", counts)
 
 
-@pytest.mark.parametrize("kind", ["folder", "loop", "nowhere"])
+@pytest.mark.parametrize("kind", ["folder", "loop", "nowhere", "deep"])
 def test_a_pointer_that_is_no_file_is_named(tmp_path, counts, kind):
     fit(tmp_path, counts)
     (tmp_path / POINTER).unlink()
     if kind == "folder":
         (tmp_path / POINTER).mkdir()
+    elif kind == "deep":
+        (tmp_path / POINTER).write_text("[" * 100_000)
     else:
         (tmp_path / POINTER).symlink_to(POINTER if kind == "loop" else kind)
     with pytest.raises(ModelFileError, match=r"current.json cannot be read: .* Remove"):

@@ -24,6 +24,8 @@ from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import flush, is_running
 
 _DRAFT = re.compile(r"\.topicfold-\d+-[0-9a-f]{12}-[^/\\]+")
+# What a note that makes no sense leads to, besides damaged files and JSON.
+_NO_PLAN = (LookupError, TypeError, AttributeError, RecursionError)
 # Drafts that this process is writing: another thread must not remove them.
 _OPEN: set[Path] = set()
 
@@ -131,7 +133,7 @@ def _finish(note: Path, target: Path) -> None:
             raise ValueError("it names other files")  # noqa: TRY301
     except FileNotFoundError:
         return
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (*_NO_PLAN, OSError, ValueError) as error:
         raise DataError(
             f"{target} was being replaced, but {note.name} beside it cannot be read "
             f"({error}). Write the corpus again."

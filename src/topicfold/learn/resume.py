@@ -152,7 +152,7 @@ class Resume(Callback):
         try:
             name = json.loads(pointer.read_text(encoding="utf-8"))["state"]
             return self.path / Path(name).name
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ModelFileError(
                 f"{pointer} cannot be read: {error}. Remove {self.path} to start "
                 "afresh."
