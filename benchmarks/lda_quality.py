@@ -136,7 +136,6 @@ TRIED = {
     "random (`random`)": {"init": "random"},
     "20 sweeps of GibbsLDA": {"sweeps": 20},
     "200 sweeps of GibbsLDA": {"sweeps": 200},
-    "the default's start, learn_priors": {"learn_priors": True},
 }
 LEFT_OUT = """
 Tried for the start from clusters and left out, as nothing was gained over all corpora:
