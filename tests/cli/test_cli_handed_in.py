@@ -214,3 +214,11 @@ def test_times_that_are_none_are_named(cli, tmp_path, times, said):
     done = cli("fit", file, "-o", tmp_path / "m", *words)
     assert done.exit_code == 0, done.stderr
     assert f"the times (such as {said!r}) are not all" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["scores.jsonl", "nowhere"])
+def test_scores_in_a_link_to_nothing(tmp_path, target):
+    file = tmp_path / "scores.jsonl"
+    file.symlink_to(target)
+    with pytest.raises(DataError, match=r"scores\.jsonl is a link to nothing"):
+        ScoreFile(file)

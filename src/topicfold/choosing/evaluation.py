@@ -162,6 +162,8 @@ class ScoreFile:
             return
         if self.path.is_dir():
             raise DataError(f"{self.path} is a folder. Give a file for the results.")
+        if self.path.is_symlink() and not self.path.exists():
+            raise DataError(f"{self.path} is a link to nothing. Remove it.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         content = self.path.read_bytes().strip() if self.path.is_file() else b""
         if content and not content.startswith(b"{"):
