@@ -13,6 +13,7 @@ from scipy import sparse
 from topicfold import PLSA
 from topicfold.corpus import blocks as blocks_module
 from topicfold.corpus.blocks import INDEX, BlockMatrix, BlockWriter, write_block
+from topicfold.corpus.npz import load_counts
 from topicfold.exceptions import DataError
 from topicfold.persistence.bundle import read_bundle, write_bundle
 
@@ -449,3 +450,24 @@ def test_blocks_are_checked_once_and_again_when_they_change(blocks, monkeypatch)
     os.utime(blocks.files[2].path)
     list(blocks)
     assert len(calls) == 6
+
+
+def test_a_link_to_itself_is_refused(tmp_path, blocks):
+    file = tmp_path / "corpus" / "block-000001.safetensors"
+    file.unlink()
+    file.symlink_to(file.name)
+    with pytest.raises(DataError, match="block"):
+        BlockMatrix.open(file.parent)[:]
+    with pytest.raises(DataError, match=file.name):
+        BlockMatrix.from_files([file])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+def test_floats_of_other_sizes_are_taken(tmp_path, dtype):
+    X = sparse.csr_matrix(np.array([[1.0, 0, 2], [0, 3, 0]]))
+    parts = {"indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+    np.savez(tmp_path / "x.npz", format=b"csr", data=X.data.astype(dtype), **parts)
+    found = load_counts(tmp_path / "x.npz")
+    assert found.dtype in (np.float32, np.float64)
+    found.eliminate_zeros()
+    np.testing.assert_array_equal(found.toarray(), X.toarray())

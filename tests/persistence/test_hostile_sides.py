@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from fuzz.models import fitted
 
+from topicfold import MultimodalLDA
 from topicfold.exceptions import ModelFileError
 from topicfold.models.linear_rule import LinearRule
 from topicfold.persistence import load_estimator, save_estimator
+from topicfold.sides import OtherCounts
 
 
 def two_columns(side):
@@ -95,6 +97,7 @@ def test_sides_that_are_none_are_refused(models, tmp_path, sides):
     [
         *(("objective_history_", 3), ("objective_history_", None)),
         *(("edits_", [1]), ("topic_names_", [1, 2, 3])),
+        *(("n_iter_", []), ("n_iter_", -1), ("n_iter_", 2.5)),
     ],
 )
 def test_lists_of_other_things_are_refused(tmp_path, attribute, value):
@@ -121,3 +124,30 @@ def test_a_class_that_comes_twice_is_refused(tmp_path):
     model.save(tmp_path)
     with pytest.raises(ModelFileError, match="twice"):
         load_estimator(tmp_path)
+
+
+def test_classes_that_are_no_array_are_refused(tmp_path):
+    model = fitted("medlda")
+    model.classes_ = model.classes_.tolist()
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="classes_"):
+        load_estimator(tmp_path)
+
+
+def test_matrices_without_their_sides_are_refused(models, tmp_path):
+    model = copy.deepcopy(models["multimodal"])
+    model.sides_ = []
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="group_names_"):
+        load_estimator(tmp_path)
+
+
+def test_matrices_beside_other_sides_are_taken(tmp_path):
+    first, second = np.eye(4) + 1.0, np.eye(4)[:, :3] + 1.0
+    side = OtherCounts("third")
+    model = MultimodalLDA(2, sides=[side], max_iter=3, tol=0, random_state=0)
+    model.fit({"a": first, "b": second}, third=second)
+    save_estimator(model, tmp_path)
+    np.testing.assert_array_equal(
+        load_estimator(tmp_path).components_, model.components_
+    )

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import sides_support as support
 
-from topicfold import LDA, PLSA
+from topicfold import LDA, PLSA, FeatureLDA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn import Resume
 from topicfold.learn.resume import POINTER
+from topicfold.learn.sides import SidedLda
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.sides import (
     Authors,
@@ -167,3 +168,10 @@ def test_what_cannot_be_kept_is_refused(tmp_path):
     step = LocallyConsistentTheta(weight=1.0)
     with pytest.raises(DataError, match="keeps a state of its own"):
         fit([Response()], 2, tmp_path, cls=PLSA, theta_step=step)
+
+
+def test_a_fit_that_ends_in_nothing_says_so(monkeypatch):
+    counts, nothing = np.eye(6) + 1.0, np.full((6, 2), np.nan)
+    monkeypatch.setattr(SidedLda, "_last_counts", lambda self: nothing)
+    with pytest.raises(DataError, match="not numbers"):
+        FeatureLDA(2, max_iter=2, tol=0).fit(counts, features={"x": range(6)})

@@ -239,7 +239,7 @@ class BlockMatrix(BlockCorpus):
                 f"{_AGAIN}"
             )
         files = [
-            BlockFile(str((folder / _block_name(b)).resolve()), n_terms, dtype, *known)
+            BlockFile(str((folder / _block_name(b)).absolute()), n_terms, dtype, *known)
             for b, known in enumerate(
                 np.stack([index[name] for name in _PER_BLOCK], axis=1).tolist()
             )
@@ -285,7 +285,7 @@ class BlockMatrix(BlockCorpus):
         Each file is read once, to check it and to count the terms. All must have
         the same number of columns.
         """
-        paths = [str(Path(file).resolve()) for file in files]
+        paths = [str(Path(file).absolute()) for file in files]
         if not paths:
             raise DataError("The list of block files is empty.")
         absent = [path for path in paths if not Path(path).is_file()]

@@ -394,7 +394,13 @@ class SidedLda(Cvb0):
         now = self._now()
         for side, data in zip(now.sides, now.data, strict=True):
             if type(side).finish is not Side.finish:
-                side.finish(self._last_counts(), data, now.context)
+                counts = self._last_counts()
+                if not np.isfinite(counts).all():  # a state went on from nonsense
+                    raise DataError(
+                        "The fit ended with topics that are not numbers. If it went on "
+                        "from a saved state, remove that and start afresh."
+                    )
+                side.finish(counts, data, now.context)
 
     def _last_counts(self) -> Array:
         """Return the N_dk that the documents' mixtures are made of."""

@@ -384,6 +384,9 @@ class TopicModel(
             value = getattr(self, name, 1.0)
             if not isinstance(value, Real) or not float(value) >= 0:
                 problems.append(f"{name} is {value!r}, not a positive number")
+        passes = getattr(self, "n_iter_", None)
+        if passes is not None and (type(passes) is not int or passes < 0):
+            problems.append(f"n_iter_ is {passes!r}, not a number of iterations")
         kinds = {"objective_history_": Real, "topic_names_": str, "edits_": dict}
         for name, kind in kinds.items():
             values = getattr(self, name, [])

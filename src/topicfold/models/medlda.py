@@ -225,6 +225,8 @@ class MedLDA(ClassifierMixin, LearnedModel):
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if hasattr(self, "coef_"):
+            if getattr(self.classes_, "ndim", 0) != 1:
+                raise ValueError("classes_ is not an array of classes")
             expected = (len(self.classes_), len(self.components_))
             if self.coef_.shape != expected:
                 raise ValueError(f"coef_ has shape {self.coef_.shape}, not {expected}")

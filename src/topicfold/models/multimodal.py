@@ -166,7 +166,7 @@ class MultimodalLDA(SidedLDA):
         sides = getattr(self, "sides_", [])  # one matrix alone has none
         others = [s.name for s in sides if isinstance(s, OtherCounts)]
         names, weight = self.group_names_, self.first_weight_
-        if not is_text(names) or (sides and names[1:] != others):
+        if not is_text(names) or not names or names[1:] != others[: len(names) - 1]:
             raise ValueError("group_names_ are not those of its sides")
         if not isinstance(weight, float) or not 0 < weight < np.inf:
             raise ValueError(f"first_weight_ is {weight!r}")
