@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -471,3 +472,14 @@ def test_floats_of_other_sizes_are_taken(tmp_path, dtype):
     assert found.dtype in (np.float32, np.float64)
     found.eliminate_zeros()
     np.testing.assert_array_equal(found.toarray(), X.toarray())
+
+
+def test_a_member_that_is_no_array_is_refused(tmp_path):
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_matrix(np.eye(3)), compressed=False)
+    with zipfile.ZipFile(tmp_path / "x.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "y.npz", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, b"none" if name == "data.npy" else content)
+    with pytest.raises(DataError, match="data"):
+        load_counts(tmp_path / "y.npz")

@@ -127,7 +127,7 @@ def zst_by_hand(path: Path) -> Any:
             raise EOFError
         rest = frame.unused_data
     lines = text.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return [line for line in lines if line.strip()]
+    return lines if lines[-1] else lines[:-1]  # an empty line is an empty document
 
 
 # What commands do with a model, and with languages

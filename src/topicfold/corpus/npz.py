@@ -84,8 +84,9 @@ def load_counts(path: Path) -> sparse.csr_matrix:
         reason = "" if "allow_pickle=" in str(error) else f" ({str(error).rstrip('.')})"
         raise DataError(f"{path} is not a sparse matrix{reason}. {advice}") from error
     data, indices, indptr, shape = parts
-    if data.dtype.kind == "f" and data.dtype.itemsize not in (4, 8):
-        data = data.astype(np.float32 if data.dtype.itemsize < 4 else np.float64)
+    dtype = getattr(data, "dtype", np.dtype("O"))  # a member may be no array
+    if dtype.kind == "f" and dtype.itemsize not in (4, 8):
+        data = data.astype(np.float32 if dtype.itemsize < 4 else np.float64)
     matrix = checked_csr(data, indices, indptr, shape, str(path), advice=advice)
     check_size(matrix.shape, matrix.nnz, str(path))
     return matrix
