@@ -342,7 +342,7 @@ def tried_table(groups):
     lines = [
         "## Tried",
         "",
-        f"Means over the corpora of the choice and their K ({len(chosen)} lines);"
+        f"Means over seven corpora of the choice and their K ({len(chosen)} lines);"
         " perplexity is the geometric mean of its ratio to the default's.",
         "",
         "| start, else the defaults | perplexity | NPMI | NMI | passes |",

@@ -30,8 +30,8 @@ CLUSTER_BACKGROUND = 0.2
 MOST_DIMENSIONS = 50
 LATENT_STEPS = 5
 CLUSTER_STEPS = 10
-# Words in more than this share of the documents start in one topic; the others have
-# this part of them.
+# Words in more than this share of the documents start in one topic; every other topic
+# keeps this part of its own share of them.
 COMMON_WORDS = 0.8
 COMMON_PART = 0.05
 
@@ -133,8 +133,8 @@ class _Start(NamedTuple):
         Documents of a large class may share few words: by their words alone they are as
         far from each other as from any document, many seeds fall among them, and topics
         that start there never merge. By what their words occur with, they are near.
-        The singular vectors are those of documents at the root of their lengths: where
-        few documents have most tokens, they need topics, too.
+        The singular vectors weigh each document by the root of its length: where a few
+        documents have most of the tokens, they need topics, too.
 
         Words of nearly all documents (what every page of a site has, or stop words)
         would be the top words of every topic: no cluster differs in them, and topics

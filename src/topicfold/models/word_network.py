@@ -32,10 +32,10 @@ class WordNetworkLDA(LDA):
 
     Titles, snippets and posts have too few words to show a mixture of topics each. So
     LDA learns from one pseudo-document per word: the words that it shares documents
-    with, each counted as often as they meet. Half of a topic are then its central
-    words, those that meet its other words most: a topic of several stories shows the
-    largest, and not a few words of each. `transform` finds the mixtures of the texts
-    themselves. Time O(pairs·K) per pass, where pairs are the different pairs
+    with, each counted as often as they meet. Half of each topic then consists of
+    its central words, those that meet its other words most: a topic of several stories
+    shows the largest, and not a few words of each. `transform` finds the mixtures of
+    the texts themselves. Time O(pairs·K) per pass, where pairs are the different pairs
     of words that meet; memory O(nnz + pairs + (D + V)·K).
 
     Parameters
