@@ -339,10 +339,12 @@ def tried_table(groups):
     chosen = [rows for rows in groups.values() if all("tried" in r for r in rows)]
     if not chosen:
         return []
+    n_corpora = len({rows[0]["corpus"] for rows in chosen})
     lines = [
         "## Tried",
         "",
-        f"Means over seven corpora of the choice and their K ({len(chosen)} lines);"
+        f"Means over {n_corpora} corpora of the choice and their K"
+        f" ({len(chosen)} lines);"
         " perplexity is the geometric mean of its ratio to the default's.",
         "",
         "| start, else the defaults | perplexity | NPMI | NMI | passes |",
