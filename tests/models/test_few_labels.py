@@ -242,9 +242,17 @@ def test_features_are_scaled_blocks_of_what_stays_as_it_was():
     np.testing.assert_array_equal(RECIPES[1].features(roots, None), roots)
 
 
-def test_tables_of_all_documents_are_single_precision(fitted):
+def test_tables_of_all_documents_are_single_precision_and_kept_once(fitted):
     features, _, _ = fitted._training
-    assert features.dtype == np.float32
+    assert features[:].dtype == features.directions.dtype == np.float32
+    assert len(features) == len(features[:])
+    for kept, start in zip(features.roots.starts, fitted.model_.models_, strict=True):
+        assert kept is start.doc_topics_
+    roots = np.sqrt(fitted.model_.doc_topics_, dtype=np.float32)
+    whole = fitted._recipe.features(roots, features.directions)
+    some = np.array([5, 0, 7])
+    np.testing.assert_array_equal(features[some], whole[some])
+    np.testing.assert_array_equal(features[2:9], whole[2:9])
     assert fitted.classifier_.coef_.dtype == np.float64
 
 

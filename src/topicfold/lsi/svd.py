@@ -70,7 +70,9 @@ def truncated_svd(
             found = _by_squares(rows, columns, rank, tol, max_iter)
     left, values, right = found
     signs = column_signs(right)
-    return TruncatedSVD(left * signs, values, right * signs, rows.n_products)
+    left *= signs
+    right *= signs
+    return TruncatedSVD(left, values, right, rows.n_products)
 
 
 def _by_propack(
@@ -95,8 +97,9 @@ def _by_propack(
     )
     start = rng.standard_normal(rows.shape[0])
     try:
+        options = {"solver": "propack", "return_singular_vectors": "vh"}
         _, values, right = svds(
-            matrix, rank, tol=tol, v0=start, solver="propack", random_state=0
+            matrix, rank, tol=tol, v0=start, random_state=0, **options
         )
     except LinAlgError:
         return None
@@ -173,14 +176,15 @@ def significant(squares: Doubles) -> slice:
 
 
 def normalised(image: Doubles) -> tuple[Doubles, Doubles]:
-    """Return the columns of `image` at length one, and their lengths.
+    """Return the columns of `image`, which is changed, at length one and their lengths.
 
     The columns are orthogonal up to rounding; where the lengths are far apart that is
     not enough, and they are made orthogonal by the small correction (1 + E)^-1/2, with
     E what their products lack of the identity.
     """
     lengths = np.sqrt(np.einsum("ij,ij->j", image, image))
-    unit = image / lengths
+    image /= lengths
+    unit = image
     if len(lengths) and lengths.max() > _SPREAD * lengths.min():
         values, vectors = np.linalg.eigh(unit.T @ unit)
         unit = unit @ (vectors / np.sqrt(values) @ vectors.T)

@@ -41,6 +41,8 @@ from topicfold.models.few_labels import (
     RECIPES,
     CrossFit,
     Recipe,
+    Roots,
+    Rows,
     Views,
     WordRule,
     best_temperature,
@@ -171,7 +173,7 @@ class TopicClassifier(
     neighbor_shares_: Array | None = field(init=False)
     word_weights_: Array | None = field(init=False)
     word_intercepts_: Array | None = field(init=False)
-    _training: tuple[Array, NDArray[np.int64], Array] = field(init=False)
+    _training: tuple[Array | Rows, NDArray[np.int64], Array] = field(init=False)
     model: Any = field(default=None, kw_only=False)
     classifier: Any = field(default=None, kw_only=False)
     unknown_label: Any = None
@@ -246,6 +248,7 @@ class TopicClassifier(
         """Fit everything; return what was found about labels that were not seen."""
         X, codes = self._read(X, y)
         given = self._embedded(embeddings, X.shape[0], reset=True)
+        features: Any
         with already_warned():
             if isinstance(self.model_, SideBySide) and self.classifier is None:
                 features, values, found = self._fit_few(X, codes, given, cv)
@@ -265,7 +268,7 @@ class TopicClassifier(
 
     def _fit_few(
         self, X: sparse.csr_matrix, codes: NDArray[np.int64], given: Any, cv: int
-    ) -> tuple[Array, Array, CrossFit | None]:
+    ) -> tuple[Rows, Array, CrossFit | None]:
         """Fit topics and directions of all documents; let the labels choose.
 
         The tables of all documents are float32; directions come first, as finding them
@@ -280,8 +283,8 @@ class TopicClassifier(
         directions, graph = self._directions(X, given), None
         if directions is not None:
             directions = directions.astype(np.float32)
-        roots = np.sqrt(self.model_.fit_transform(X, codes), dtype=np.float32)
-        first = self.model_.models_[0]
+        starts = self.model_.fit(X, codes).models_
+        roots, first = Roots([start.doc_topics_ for start in starts]), starts[0]
         if isinstance(first, GraphPLSA):
             graph = normalize(first.graph_, norm="l1")
         words = None if self.lsi_ is None else self._words(X)
@@ -435,14 +438,17 @@ class TopicClassifier(
         """Return unit rows of latent directions, beside those of the embeddings."""
         blocks = [] if given is None else [given]
         if getattr(self, "lsi_", None) is not None:
-            blocks.insert(0, normalize(self.lsi_.transform(_unit_logs(X))))
+            found = self.lsi_.transform(_unit_logs(X))
+            blocks.insert(0, normalize(found, copy=False))
+        if len(blocks) == 1:
+            return blocks[0]
         return np.hstack(blocks) if blocks else None
 
     def _words(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """Return unit rows of tf-idf."""
         logs = _unit_logs(X)
         logs.data *= self.lsi_.term_weights_[logs.indices]
-        return normalize(logs)
+        return normalize(logs, copy=False)
 
     def _word_rule(self) -> WordRule | None:
         weights = getattr(self, "word_weights_", None)  # files of version 0.2 lack it
@@ -506,7 +512,7 @@ class TopicClassifier(
             values = smoothed(probabilities(values, 1.0), edges, shares)
         return features, values
 
-    def _named(self, features: Array, values: Array) -> NDArray[Any]:
+    def _named(self, features: Array | Rows, values: Array) -> NDArray[Any]:
         """Return the classes of documents, unknown where the rule is in doubt."""
         labels: NDArray[Any]
         if self.classifier is None:
@@ -600,7 +606,7 @@ class TopicClassifier(
                 "does not have, and a classifier with a decision_function. Fit again."
             )
         features, codes, values = self._training
-        return most_telling(features, self._probabilities(values), codes, n)
+        return most_telling(features[:], self._probabilities(values), codes, n)
 
     @property
     def accuracy_(self) -> Accuracy | None:
@@ -840,8 +846,9 @@ class TopicClassifier(
 
 
 def _unit_logs(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Return ``log(1 + count)`` in rows of length 1."""
-    return normalize(sparse.csr_matrix(X, dtype=np.float64).log1p())
+    """Return ``log(1 + count)`` in rows of length 1; the places are those of X."""
+    entries = np.log1p(X.data, dtype=np.float64), X.indices, X.indptr
+    return normalize(sparse.csr_matrix(entries, shape=X.shape), copy=False)
 
 
 # Chosen and confirmed in benchmarks/results/few_labels_defaults.md.

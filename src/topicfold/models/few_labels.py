@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from topicfold.core.typing import Array
+from topicfold.models.side_by_side import SideBySide
 
 Codes = NDArray[np.int64]
 
@@ -53,10 +54,41 @@ class Recipe:
             features[:, begin:end] *= scale
         return features
 
-    def of(self, views: Views) -> tuple[Array, Views]:
+    def of(self, views: Views) -> tuple[Rows, Views]:
         """Return the features of documents, and what is seen of them beside those."""
-        features = self.features(views.roots, views.directions)
-        return features, views if self.self_taught else views._replace(graph=None)
+        seen = views if self.self_taught else views._replace(graph=None)
+        return Rows(self, views.roots, views.directions), seen
+
+
+@dataclass(frozen=True)
+class Roots:
+    """√θ of several starts side by side, made for the documents that are asked for."""
+
+    starts: list[Array]
+
+    def __len__(self) -> int:
+        return len(self.starts[0])
+
+    def __getitem__(self, rows: Any) -> Array:
+        theta = SideBySide.stacked([theta[rows] for theta in self.starts])
+        roots: Array = np.sqrt(theta, dtype=np.float32)
+        return roots
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Features, made for the documents that are asked for: no table of all of them."""
+
+    recipe: Recipe
+    roots: Array | Roots
+    directions: Array | None
+
+    def __len__(self) -> int:
+        return len(self.roots)
+
+    def __getitem__(self, rows: Any) -> Array:
+        beside = None if self.directions is None else self.directions[rows]
+        return self.recipe.features(self.roots[rows], beside)
 
 
 # The first is taken where labels cannot tell; benchmarks/results/few_labels.md.
@@ -70,13 +102,15 @@ RECIPES = (
 class Views(NamedTuple):
     """The documents of a corpus, as a rule sees them; float32 for many of them."""
 
-    roots: Array  # √θ
+    roots: Array | Roots  # √θ
     directions: Array | None = None  # unit rows
     words: sparse.csr_matrix | None = None  # unit rows of tf-idf
     graph: sparse.csr_array | None = None  # rows sum to 1, or 0
 
 
-def teach(features: Array, codes: Codes, graph: sparse.csr_array | None = None) -> Any:
+def teach(
+    features: Array | Rows, codes: Codes, graph: sparse.csr_array | None = None
+) -> Any:
     """Return a classifier of the documents with a class number; -1 is unknown.
 
     Classes count alike, however many labels they have. With `graph`, whose rows sum to
@@ -95,7 +129,9 @@ def teach(features: Array, codes: Codes, graph: sparse.csr_array | None = None) 
     found[known] = np.eye(len(rule.classes_))[columns]
     smooth = found
     for _ in range(SMOOTHINGS):
-        smooth = (1.0 - SMOOTHING) * found + SMOOTHING * (graph @ smooth)
+        smooth = graph @ smooth
+        smooth *= SMOOTHING
+        smooth += (1.0 - SMOOTHING) * found
     best, sure = smooth.argmax(axis=1), smooth.max(axis=1)
     most = min(SURE_MOST, max(SURE_TOTAL // len(rule.classes_), 1))
     taught = codes.copy()
@@ -111,7 +147,7 @@ def teach(features: Array, codes: Codes, graph: sparse.csr_array | None = None) 
     return second
 
 
-def decisions(rule: Any, features: Array, classes: NDArray[Any]) -> Array:
+def decisions(rule: Any, features: Array | Rows, classes: NDArray[Any]) -> Array:
     """Return decision values (D, n_classes); a class the rule lacks has the least.
 
     Block by block, so that features in float32 are never all copied to float64.
@@ -134,9 +170,11 @@ def smoothed(found: Array, edges: sparse.csr_array, neighbors: Array) -> Array:
     `edges` are weights that sum to 1 in a row, or to 0: such a row stays as it is.
     """
     share = SMOOTHING * np.asarray(edges.sum(axis=1)).ravel()[:, None]
-    mixed = (1.0 - share) * found + SMOOTHING * (edges @ neighbors)
-    logs: Array = np.log(np.maximum(mixed, 1e-12))
-    return logs
+    mixed: Array = edges @ neighbors
+    mixed *= SMOOTHING
+    mixed += (1.0 - share) * found
+    np.maximum(mixed, 1e-12, out=mixed)
+    return np.log(mixed, out=mixed)
 
 
 class WordRule(NamedTuple):
@@ -166,7 +204,7 @@ class WordRule(NamedTuple):
 
 
 def judged(
-    rule: Any, features: Array, codes: Codes, n_classes: int, views: Views
+    rule: Any, features: Array | Rows, codes: Codes, n_classes: int, views: Views
 ) -> tuple[Array, Array, WordRule | None]:
     """Return values (D, C), probabilities with known labels, and the rule of words.
 
@@ -217,7 +255,10 @@ def log_loss(values: Array, codes: Codes) -> float:
 
 def probabilities(values: Array, temperature: float) -> Array:
     """Return class probabilities (D, C) of decision values."""
-    result: Array = softmax(values / temperature, axis=1)
+    result: Array = values / temperature
+    result -= result.max(axis=1, keepdims=True)
+    np.exp(result, out=result)
+    result /= result.sum(axis=1, keepdims=True)
     return result
 
 

@@ -104,7 +104,7 @@ class SideBySide(TopicModel):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, and return the mixtures of the training documents."""
-        return self.fit(X, y)._stacked([m.doc_topics_ for m in self.models_])
+        return self.fit(X, y).stacked([m.doc_topics_ for m in self.models_])
 
     def transform(self, X: Any) -> Array:
         """Return the mixtures of documents, as the models infer them."""
@@ -122,13 +122,13 @@ class SideBySide(TopicModel):
 
     def fold_in_along(self, X: Any, edges: Any) -> Array:
         """Return mixtures of checked documents, drawn to training documents."""
-        return self._stacked([m.fold_in_along(X, edges) for m in self.models_])
+        return self.stacked([m.fold_in_along(X, edges) for m in self.models_])
 
     def _mixtures(self, X: Any) -> Array:
-        return self._stacked([TopicModel._mixtures(m, X) for m in self.models_])
+        return self.stacked([TopicModel._mixtures(m, X) for m in self.models_])
 
     @staticmethod
-    def _stacked(rows: list[Array]) -> Array:
+    def stacked(rows: list[Array]) -> Array:
         """Return the mixtures of all starts as one."""
         theta: Array = np.hstack(rows)
         theta /= len(rows)
@@ -145,7 +145,7 @@ class SideBySide(TopicModel):
     def doc_topics_(self) -> Array:
         """Mixtures of the training documents."""
         if "_theta" not in vars(self):
-            self._theta = self._stacked([m.doc_topics_ for m in self.models_])
+            self._theta = self.stacked([m.doc_topics_ for m in self.models_])
         return self._theta
 
     def _check_loaded(self) -> None:
