@@ -165,6 +165,8 @@ def tall_product(
     left: NDArray[np.float64], right: NDArray[np.float64], threads: int
 ) -> NDArray[np.float64]:
     """Return ``left @ right`` of many rows, the same bits for any number of threads."""
+    if len(left) <= _CHUNK:
+        return np.asarray(left @ right)
     out = np.empty((left.shape[0], right.shape[1]))
     starts = range(0, len(left), _CHUNK)
 

@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 from topicfold.exceptions import DataError
 
-RANGES_PER_THREAD = 8
+RANGES_PER_THREAD = 8  # so that threads end together
 # More than any machine has cores: a number that was not meant, or a hostile file.
 MAX_THREADS = 1024
 # So many can be started anywhere; more than four per core do nothing but wait.
@@ -45,10 +45,18 @@ def n_threads(n_jobs: int | None) -> int:
                 f"n_jobs={n_jobs} is more than {MAX_THREADS} threads. Use -1 for one "
                 "thread per core."
             )
-        return min(n_jobs or 1, max(FEW_THREADS, THREADS_PER_CORE * cpu_count()))
+        wanted = n_jobs or 1
+        if wanted <= FEW_THREADS:  # the number of cores is in files: slow to read
+            return wanted
+        return min(wanted, max(FEW_THREADS, THREADS_PER_CORE * cpu_count()))
     # Not joblib's effective_n_jobs: it means processes, and allows a worker process
     # only one, with a warning.
     return int(max(1, cpu_count() + 1 + n_jobs))
+
+
+def n_ranges(threads: int) -> int:
+    """Return into how many ranges the rows of a pass are cut."""
+    return 1 if threads == 1 else RANGES_PER_THREAD * threads
 
 
 def balanced_ranges(
@@ -58,6 +66,8 @@ def balanced_ranges(
     cumulated.
     """
     n_rows = len(indptr) - 1
+    if n_ranges == 1:
+        return [(0, n_rows)] if n_rows else []
     # A row costs something even when it is empty.
     work = indptr.astype(np.int64) - int(indptr[0]) + np.arange(n_rows + 1)
     goals = work[-1] * np.arange(1, n_ranges) / n_ranges

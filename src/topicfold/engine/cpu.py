@@ -21,9 +21,9 @@ from scipy.special import gammaln, psi
 
 from topicfold.core.counts import normalize_rows, row_sums, rows_of
 from topicfold.core.threads import (
-    RANGES_PER_THREAD,
     balanced_ranges,
     even_ranges,
+    n_ranges,
     run_ranges,
 )
 from topicfold.core.typing import Array
@@ -38,6 +38,7 @@ SIMD_WIDTH = 8
 TILE_SIZE = 4096
 GROUP_COST = 4
 SUM_BLOCK = 4096
+TILE_TO_COPY = 16384, 32
 SUMS: dict[str, Callable[..., None]] = {
     "total": kernels.column_sums,
     "log": kernels.log_sums,
@@ -73,8 +74,7 @@ class CpuEngine(Engine):
         self._layout = document_layout(X, self.dtype, word_order, threads)
         self._ratio = np.empty(X.nnz, self.dtype)
         self._width = padded_width(n_topics)
-        self._n_ranges = RANGES_PER_THREAD * threads
-        self._document_ranges = balanced_ranges(self._layout.indptr, self._n_ranges)
+        self._document_ranges = balanced_ranges(self._layout.indptr, n_ranges(threads))
         self._document_weights = np.empty((0, self._width), self.dtype)
         self._digamma = False
         # Of the collapsed link: a second number per non-zero, α and the own share.
@@ -148,24 +148,20 @@ class CpuEngine(Engine):
         """Copy (K, V) topics word-major in the order of frequency, padded."""
         packed = np.zeros((self.n_terms, self._width), self.dtype)
 
-        def rows(start: int, stop: int) -> None:
-            order = self._layout.word_order[start:stop]
-            for k in range(self.n_topics):
-                packed[start:stop, k] = phi[k][order]
+        def copy(words: slice, topics: slice) -> None:
+            packed[words, topics] = phi[topics, self.word_order[words]].T
 
-        self._over_rows(rows, self.n_terms)
+        self._over_tiles(copy)
         return packed
 
     def unpack_topics(self, packed: Array) -> Array:
         """Return (K, V) topics in X's order of words."""
         phi = np.empty((self.n_topics, self.n_terms), self.dtype)
 
-        def rows(start: int, stop: int) -> None:
-            order = self._layout.word_order[start:stop]
-            for k in range(self.n_topics):
-                phi[k][order] = packed[start:stop, k]
+        def copy(words: slice, topics: slice) -> None:
+            phi[topics, self.word_order[words]] = packed[words, topics].T
 
-        self._over_rows(rows, self.n_terms)
+        self._over_tiles(copy)
         return phi
 
     def pack_prior(self, prior: Array | float) -> Array:
@@ -283,6 +279,18 @@ class CpuEngine(Engine):
         self._over_rows(row_kernel, self.n_terms, *arguments)
         return out
 
+    def _over_tiles(self, task: Callable[[slice, slice], None]) -> None:
+        """Call `task` for some words and topics at a time: what it copies is small."""
+        n_words, n_topics = TILE_TO_COPY
+
+        def rows(start: int, stop: int) -> None:
+            for w in range(start, stop, n_words):
+                for k in range(0, self.n_topics, n_topics):
+                    last = min(k + n_topics, self.n_topics)
+                    task(slice(w, min(w + n_words, stop)), slice(k, last))
+
+        self._over_rows(rows, self.n_terms)
+
     def _over_rows(self, task: Callable[..., Any], n_rows: int, *more: Any) -> None:
         run_ranges(task, even_ranges(n_rows, self.threads), self.threads, *more)
 
@@ -348,8 +356,7 @@ def document_layout(
         # SciPy may have made arrays of its own.
         counts[lo:hi], indices[lo:hi] = rows.data, rows.indices
 
-    n_ranges = RANGES_PER_THREAD * threads
-    run_ranges(sort, balanced_ranges(X.indptr, n_ranges), threads)
+    run_ranges(sort, balanced_ranges(X.indptr, n_ranges(threads)), threads)
     return DocumentLayout(X.indptr.astype(np.int64), indices, counts, word_order)
 
 
@@ -380,7 +387,7 @@ def _small_counts(
         if not np.array_equal(small[start:stop], some):
             misfits.append(start)
 
-    run_ranges(fit, even_ranges(len(data), RANGES_PER_THREAD * threads), threads)
+    run_ranges(fit, even_ranges(len(data), n_ranges(threads)), threads)
     return data.astype(dtype) if misfits else small
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 
 from topicfold.core.counts import SparseRows, tall_product
@@ -120,7 +119,7 @@ class _Start(NamedTuple):
         n_neighbors = min(NEIGHBORS_PER_TOPIC, max(1, X.shape[0] // self.n_topics))
         product, size = SparseRows(rows, self.threads), (X.shape[0], self.n_topics)
         for _, likeness in _spread_seeds(
-            lambda seed: product @ rows[[seed]].toarray()[0], *size, self.rng
+            lambda seeds: product @ rows[seeds].toarray().T, *size, self.rng
         ):
             least = np.partition(likeness, -n_neighbors)[-n_neighbors]
             nearest = np.flatnonzero(likeness >= least)
@@ -150,10 +149,12 @@ class _Start(NamedTuple):
             places = _latent(rows, rank, self.rng, self.threads)
             members = _k_means(places, self.n_topics, self.rng, self.threads)
         counts = sparse.csr_matrix(members @ X)
-        common = X.getnnz(axis=0) > COMMON_WORDS * X.shape[0]
-        home = np.argmax((counts @ common) / np.asarray(counts.sum(axis=1)).ravel())
+        is_common = X.getnnz(axis=0) > COMMON_WORDS * X.shape[0]
+        home = np.argmax((counts @ is_common) / np.asarray(counts.sum(axis=1)).ravel())
+        common = np.flatnonzero(is_common)
+        background = CLUSTER_BACKGROUND * self.unigram
         for k, own in enumerate(map(slice, counts.indptr[:-1], counts.indptr[1:])):
-            weights = CLUSTER_BACKGROUND * self.unigram
+            weights = background.copy()
             shares = counts.data[own] / counts.data[own].sum()
             weights[counts.indices[own]] += (1 - CLUSTER_BACKGROUND) * shares
             if k != home:
@@ -192,15 +193,18 @@ def _compared(
     X: Any, most: int, rng: np.random.RandomState
 ) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     """Return a sample of the documents that have words, and their tf-idf."""
+    from topicfold.graph.neighbors import Weighting
+
     X = _sampled(X, most, rng)
-    X = X[np.flatnonzero(np.diff(X.indptr))]
-    damped = X.astype(np.float64)
-    damped.data = 1.0 + np.log(np.maximum(damped.data, 1.0))
-    return X, TfidfTransformer().fit_transform(damped)
+    used = np.diff(X.indptr) > 0
+    X = X if used.all() else X[used]
+    values = 1.0 + np.log(np.maximum(X.data, 1.0, dtype=np.float64))
+    damped = sparse.csr_matrix((values, X.indices, X.indptr), X.shape)
+    return X, Weighting.fit(damped, "cosine").queries(damped)
 
 
 def _spread_seeds(
-    likeness_to: Callable[[int], Doubles],
+    likeness_to: Callable[[Any], Doubles],
     n_documents: int,
     n_seeds: int,
     rng: np.random.RandomState,
@@ -220,39 +224,43 @@ def _spread_seeds(
             drawn = shares.searchsorted(rng.random_sample(n_tries), side="right")
         else:  # as many seeds as there are different documents: begin again
             drawn = rng.choice(n_documents, size=n_tries)
-        tries = [likeness_to(seed) for seed in drawn]
-        left = [np.minimum(distance, np.maximum(1.0 - near, 0.0)) for near in tries]
-        best = int(np.argmin([part.sum() for part in left]))
-        distance = left[best]
+        near = likeness_to(drawn)
+        left = np.minimum(distance[:, None], np.maximum(1.0 - near, 0.0))
+        best = 0 if n_tries == 1 else left.sum(axis=0).argmin()
+        distance = np.ascontiguousarray(left[:, best])
         distance[drawn[best]] = 0.0
-        yield int(drawn[best]), tries[best]
+        yield int(drawn[best]), near[:, best]
 
 
 def _k_means(
     places: Doubles, n_clusters: int, rng: np.random.RandomState, threads: int
 ) -> sparse.csr_matrix:
     """Return clusters × rows, ones at a cluster's rows; one left empty has its seed."""
-    shape = n_clusters, len(places)
+    n_rows = len(places)
     spread = _spread_seeds(
-        lambda seed: tall_product(places, places[[seed]].T, threads)[:, 0],
-        *shape[::-1],
-        rng,
+        lambda seeds: tall_product(places, places[seeds].T, threads),
+        *(n_rows, n_clusters, rng),
     )
     seeds = np.array([seed for seed, _ in spread])
-    centers, before = places[seeds], None
+    centers, empty = places[seeds], seeds[:0]
+    # A one in each column, at the row's cluster: only the indices change.
+    starts = np.arange(n_rows + 1, dtype=np.int32)
+    members = sparse.csc_matrix(
+        (np.ones(n_rows), np.full(n_rows, -1, np.int32), starts), (n_clusters, n_rows)
+    )
     for _ in range(CLUSTER_STEPS):
         nearest = tall_product(places, centers.T, threads).argmax(axis=1)
-        if np.array_equal(nearest, before):
+        if np.array_equal(nearest, members.indices):
             break  # the next steps would change nothing either
-        sizes, before = np.bincount(nearest, minlength=n_clusters), nearest
-        empty = np.flatnonzero(sizes == 0)
-        owners = np.concatenate([nearest, empty])
-        order = np.argsort(owners, kind="stable")
-        rows = np.concatenate([np.arange(len(places)), seeds[empty]])[order]
-        pointers = np.concatenate([[0], np.maximum(sizes, 1).cumsum()])
-        members = sparse.csr_matrix((np.ones(len(rows)), rows, pointers), shape)
-        centers = _unit_rows(members @ places)
-    return members
+        members.indices = nearest.astype(np.int32)
+        sums = members @ places
+        empty = np.flatnonzero(np.bincount(nearest, minlength=n_clusters) == 0)
+        sums[empty] = places[seeds[empty]]
+        centers = _unit_rows(sums)
+    if len(empty) == 0:
+        return members.tocsr()
+    lone = np.ones(len(empty)), (empty, seeds[empty])
+    return members.tocsr() + sparse.csr_matrix(lone, members.shape)
 
 
 def _latent(
@@ -264,23 +272,25 @@ def _latent(
     """
     by_row, by_term = SparseRows(rows, threads), SparseRows(rows.T.tocsr(), threads)
     basis = rng.standard_normal((rows.shape[0], min(rank + 10, *rows.shape)))
-    for _ in range(LATENT_STEPS):
-        basis = _orthonormal(by_row @ (by_term @ basis))
+    for step in range(LATENT_STEPS):
+        basis = by_row @ (by_term @ basis)
+        if step % 2 or step == LATENT_STEPS - 1:  # two steps lose few digits
+            basis = tall_product(basis, _orthonormal(basis), threads)
     image = by_term @ basis
     squares, vectors = np.linalg.eigh(image.T @ image)
     scaled = vectors * np.sqrt(np.maximum(squares, 0.0))
-    return _unit_rows(tall_product(basis, scaled[:, ::-1][:, :rank], threads))
+    return _unit_rows(tall_product(basis, scaled[:, -rank:], threads))
 
 
 def _orthonormal(block: Doubles) -> Doubles:
-    """Return orthonormal columns with the span of these, zeros beyond its rank.
+    """Return the matrix that makes the columns of a block orthonormal, largest last.
 
-    By the eigenvectors of the small Gram matrix: several times faster than by QR.
+    By the eigenvectors of its small Gram matrix, several times faster than QR. Columns
+    beyond the block's rank become zero.
     """
     squares, vectors = np.linalg.eigh(block.T @ block)
     kept = squares > LEAST_SQUARE * squares[-1]
-    scales = np.where(kept, 1.0 / np.sqrt(np.where(kept, squares, 1.0)), 0.0)
-    return np.asarray(block @ (vectors * scales))
+    return vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, squares, 1.0)), 0.0)
 
 
 def _unit_rows(array: Doubles) -> Doubles:
