@@ -60,7 +60,7 @@ def test_parts_that_do_not_fit(fitted, tmp_path, extra):
         load_model_folder(tmp_path)
 
 
-@pytest.mark.parametrize("indptr", [[0, 1], [0, 1, 9]])
+@pytest.mark.parametrize("indptr", [[0, 1], [0, 1, 9], 1])
 def test_counts_that_do_not_fit(fitted, tmp_path, indptr):
     arrays = {
         "counts_data": np.ones(1, np.int32),
@@ -72,8 +72,9 @@ def test_counts_that_do_not_fit(fitted, tmp_path, indptr):
         load_model_folder(tmp_path)
 
 
-def test_odd_settings(fitted, tmp_path):
-    save_estimator(fitted, tmp_path, extra_meta={"text": 3})
+@pytest.mark.parametrize("text", [3, {"stop_words": 2.5}])
+def test_odd_settings(fitted, tmp_path, text):
+    save_estimator(fitted, tmp_path, extra_meta={"text": text})
     with pytest.raises(ModelFileError, match="text options"):
         load_model_folder(tmp_path)
 

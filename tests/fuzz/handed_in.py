@@ -45,7 +45,7 @@ def use_links(path: Path) -> Any:
 def links_by_hand(path: Path) -> Any:
     """Return the links in lines that are surely links."""
     found = set()
-    for line in path.read_bytes().decode("ascii").split("\n"):
+    for line in path.read_text("ascii").split("\n"):
         if line.strip() and not line.strip().startswith("#"):
             cells = line.replace(",", " ").split(" ")
             first, second = [cell for cell in cells if cell][:2]

@@ -6,10 +6,13 @@ Everything is drawn from a `random.Random`, so an input is known by its seed.
 
 from __future__ import annotations
 
+import copy
 import io
 import json
+import math
 import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,6 +31,12 @@ SCRAPS = (
     b"\xed\xa0\x80", "φ".encode(), "\u2028".encode(), "\x85".encode(), b"null",
     b"true", b"__proto__", b"A" * 5000, b"[" * 50_000, b'{"a":' * 50_000,
 )  # fmt: skip
+JSON_VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1, 2, 3, 100, 2**31, 2**62, -(2**62), 10**30),
+    *(1.5, 2.5, -0.5, -1.0, 1e300, 1e149, 1e-300, math.nan, math.inf, -math.inf),
+    *("", "a", "0", [], {}, [[]], [0], [1, 2], [None], ["x"], [[1, 2]], {"a": 1}),
+    *({"type": "array", "key": "x"}, {"type": "list", "items": [None, None, None]}),
+)
 _NUMBER = re.compile(rb"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -94,7 +103,7 @@ def spoil_text(data: bytes, draw: Random) -> bytes:
 def spoil_array(array: np.ndarray, draw: Random) -> np.ndarray:
     """Change values, length, shape or type of an array."""
     array = np.array(array)
-    match draw.randrange(9):
+    match draw.randrange(11):
         case 0 | 1 | 2 | 3 if array.size and array.dtype.kind in "iuf":
             flat = array.reshape(-1)
             for _ in range(draw.choice((1, 1, 3))):
@@ -109,6 +118,7 @@ def spoil_array(array: np.ndarray, draw: Random) -> np.ndarray:
                     np.int8,
                     np.int32,
                     np.int64,
+                    np.float16,
                     np.float32,
                     np.float64,
                     np.bool_,
@@ -120,6 +130,12 @@ def spoil_array(array: np.ndarray, draw: Random) -> np.ndarray:
         case 7:
             shape = draw.choice(((-1,), (1, -1), (-1, 1), (1, 1, -1)))
             array = array.reshape(shape)
+        case 8 if array.size and array.dtype.kind in "iuf":
+            array = np.full_like(array, _value(array.dtype, draw))
+        case 9 if array.size:
+            array = (
+                array.T if draw.random() < 0.5 else array.reshape(-1)[:1].reshape(())
+            )
         case _:
             array = array[::-1].copy() if array.ndim else array
     return array
@@ -146,6 +162,33 @@ def _value(dtype: np.dtype, draw: Random) -> Any:
 
 def spoil_json(value: Any, draw: Random) -> Any:
     """Change one leaf or branch of a JSON value."""
+    if draw.random() < 0.5:
+        return _spoil_place(value, draw)
+    return _spoil_branch(value, draw)
+
+
+def _spoil_place(value: Any, draw: Random) -> Any:
+    """Put another value in one of all the places of a JSON value, deep ones too."""
+    path = draw.choice(list(_places(value)))
+    if not path:
+        return draw.choice(JSON_VALUES)
+    value = copy.deepcopy(value)
+    inner = value
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = draw.choice(JSON_VALUES)
+    return value
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    if isinstance(value, dict | list) and len(path) < 30:
+        keys = list(value) if isinstance(value, dict) else range(min(len(value), 5))
+        for key in keys:
+            yield from _places(value[key], (*path, key))
+
+
+def _spoil_branch(value: Any, draw: Random) -> Any:
     if isinstance(value, dict) and value and draw.random() < 0.9:
         value = dict(value)
         key = draw.choice(list(value))
@@ -157,7 +200,7 @@ def spoil_json(value: Any, draw: Random) -> Any:
                     value[key]
                 )
             case _:
-                value[key] = spoil_json(value[key], draw)
+                value[key] = _spoil_branch(value[key], draw)
         return value
     if isinstance(value, list) and value and draw.random() < 0.9:
         value = list(value)
@@ -168,7 +211,7 @@ def spoil_json(value: Any, draw: Random) -> Any:
             case 1:
                 value.insert(at, value[at])
             case _:
-                value[at] = spoil_json(value[at], draw)
+                value[at] = _spoil_branch(value[at], draw)
         return value
     if isinstance(value, str) and draw.random() < 0.5:
         return draw.choice(
@@ -182,33 +225,7 @@ def spoil_json(value: Any, draw: Random) -> Any:
                 "topicfold.models.plsa:PLSA",
             )
         )
-    return draw.choice(
-        (
-            None,
-            True,
-            False,
-            0,
-            -1,
-            1,
-            2,
-            3,
-            100,
-            2**31,
-            2**62,
-            10**30,
-            1.5,
-            -1.0,
-            1e300,
-            1e-300,
-            "",
-            "a",
-            [],
-            {},
-            [[]],
-            [1, 2],
-            {"type": "array", "key": "x"},
-        )
-    )
+    return draw.choice(JSON_VALUES)
 
 
 def spoil_npz(data: bytes, draw: Random) -> bytes:

@@ -232,6 +232,8 @@ def test_bad_priors(planted):
         LDA(2, doc_topic_prior=[1, 2, 3]).fit(planted[0])
     with pytest.raises(DataError, match="has 0; give numbers from"):
         LDA(2, doc_topic_prior=[1.0, 0.0]).fit(planted[0])
+    with pytest.raises(DataError, match="give one number or one per topic"):
+        LDA(2, doc_topic_prior=["x", "y"]).fit(planted[0])
     with pytest.raises(ValueError, match="'topic_word_prior' parameter of LDA"):
         LDA(2, topic_word_prior=0.0).fit(planted[0])
 

@@ -102,6 +102,7 @@ def test_bad_matrices_are_explained(languages, change, message):
         ({"fr": 1.0}, "weights has 'fr'"),
         ([1.0], "weights has 1 numbers"),
         ({"de": 0.0}, "weight of 'de' is 0.0"),
+        ({"de": "x"}, "weight of 'de' is 'x'"),
     ],
 )
 def test_bad_weights_are_explained(languages, weights, message):

@@ -305,6 +305,32 @@ def test_a_fitted_attribute_that_a_file_lacks_is_named(tmp_path, counts, name):
         loaded.topic_effects([f"w{i}" for i in range(8)])
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"fitted": {"topic_totals_": None}}, "topic_totals_ is not an array"),
+        ({"arrays": {"topic_totals_": np.zeros(2)}}, "topic_totals_ are all zero"),
+        ({"fitted": {"topic_word_prior_": 1e200}}, "topic_word_prior_ has 1 entries"),
+        ({"arrays": {"doc_topic_prior_": np.ones(2, np.float16)}}, "of 16 bits"),
+    ],
+    ids=str,
+)
+def test_fitted_numbers_that_are_none_are_refused(tmp_path, counts, changes, message):
+    model = SupervisedLDA(2, weight=1.0, max_iter=2).fit(counts, np.arange(20.0))
+    changed_model(tmp_path, model, **changes)
+    with pytest.raises(ModelFileError, match=message):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["word_regression_", "regression_mean_"])
+def test_a_regression_that_is_none_is_refused(tmp_path, counts, name):
+    model = TwoPhase(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
+    assert hasattr(model, name)
+    changed_model(tmp_path, model, fitted={name: None})
+    with pytest.raises(ModelFileError, match="its regression and its topics"):
+        load_estimator(tmp_path)
+
+
 def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
     model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
     assert model.accuracy_ is not None

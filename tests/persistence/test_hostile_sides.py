@@ -25,6 +25,8 @@ CHANGES = {
         (lambda s: setattr(s, "entity_topics_", s.entity_topics_[:, :2]), "shape"),
         (lambda s: setattr(s, "entity_topics_", s.entity_topics_ * 2), "sum to 1"),
         (lambda s: setattr(s, "names_", s.names_[:1]), "names_"),
+        (lambda s: setattr(s, "names_", s.names_[[0] * len(s.names_)]), "different"),
+        (lambda s: setattr(s, "sizes_", ["x"]), "invalid literal"),
     ],
     "multimodal": [
         (lambda s: setattr(s, "components_", s.components_[:, :2]), "components_"),
@@ -42,10 +44,15 @@ CHANGES = {
     "links": [
         (lambda s: setattr(s, "link_topics_", -s.link_topics_), "negative"),
         (lambda s: setattr(s, "intercept_", "high"), "intercept_"),
+        (lambda s: setattr(s, "pairs_", 3), "not consistent"),
     ],
     "features": [
         (lambda s: two_columns(s)[1].update(knots=np.zeros(4)), "year"),
         (lambda s: two_columns(s)[0].update(levels=[1, 2]), "source"),
+        (
+            lambda s: two_columns(s)[1].update(kind="number", mean="0", scale=1.0),
+            "mean|isfinite",
+        ),
         (lambda s: setattr(s, "prior_", -s.prior_), "prior_"),
     ],
     "labels": [

@@ -371,15 +371,19 @@ class TopicModel(
             expected["doc_lengths_"] = (n_documents,)
         problems: list[str] = []
         for name, shape in expected.items():
-            array = getattr(self, name, None)
-            if array is None:
+            if not hasattr(self, name):
                 continue
-            if array.shape != shape:
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray):
+                problems.append(f"{name} is not an array")
+            elif array.shape != shape:
                 problems.append(f"{name} has shape {array.shape}, not {shape}")
             elif array.ndim == 2:
                 problems += simplex_problems(name, array)
             elif not (array >= 0).all():
                 problems.append(f"{name} has negative entries")
+            elif name == "topic_totals_" and not array.any():
+                problems.append(f"{name} are all zero")
         for name in ("topic_word_prior_", "strength_", "pull_"):
             value = getattr(self, name, 1.0)
             if not isinstance(value, Real) or not float(value) >= 0:

@@ -466,7 +466,12 @@ class SidedLDA(LDA):
 
 def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64]:
     """Return α as one positive number per topic."""
-    prior = np.asarray(given, dtype=np.float64)
+    try:
+        prior = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"doc_topic_prior is {given!r}; give one number or one per topic."
+        ) from error
     if prior.ndim and prior.shape != (n_components,):
         raise DataError(
             f"doc_topic_prior has shape {prior.shape}; give one number or "

@@ -25,6 +25,7 @@ from topicfold.models.base import (
     warn_empty,
 )
 from topicfold.sides.base import Side, SideContext
+from topicfold.sides.tables import side_tables
 from topicfold.sides.together import SideData, check_together
 
 AnySide = TypeVar("AnySide", bound=Side)
@@ -169,8 +170,11 @@ class SidedModel(LearnedModel):
         if not isinstance(sides, list):
             raise ValueError("sides_ is no list")  # noqa: TRY004
         check_together(sides)
-        for side in sides:
-            side._check_fitted(len(self.components_), self.n_features_in_)
+        if sides:
+            n_topics, n_terms = self.components_.shape
+            for side in sides:
+                side._check_fitted(n_topics, n_terms)
+            side_tables(sides, [""] * n_terms, n_topics)  # refuses what is no table
 
     # ---- fitting
 

@@ -540,10 +540,13 @@ class TwoPhase(TopicModel):
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
         super()._check_loaded()
+        shape = self.n_features_in_, len(self.components_)
         fit = getattr(self, "word_regression_", None)
-        if fit is not None and (
-            fit.shape != (self.n_features_in_, len(self.components_))
-            or np.shape(getattr(self, "regression_mean_", ())) != fit.shape[1:]
+        mean = getattr(self, "regression_mean_", None)
+        if hasattr(self, "word_regression_") and not (
+            isinstance(fit, np.ndarray)
+            and isinstance(mean, np.ndarray)
+            and (fit.shape, mean.shape) == (shape, shape[1:])
         ):
             raise ValueError("its regression and its topics do not fit together")
         seen: Any = getattr(self, "training_counts_", None)

@@ -376,7 +376,7 @@ def unpack_counts(arrays: Mapping[str, NDArray[Any]], name: str, width: int) -> 
     if any(f"{name}_{part}" not in arrays for part in _CSR):
         return None
     data, indices, indptr = (np.asarray(arrays[f"{name}_{part}"]) for part in _CSR)
-    return checked_csr(data, indices, indptr, (len(indptr) - 1, width), name)
+    return checked_csr(data, indices, indptr, (indptr.size - 1, width), name)
 
 
 # The header

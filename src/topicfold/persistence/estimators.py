@@ -521,7 +521,13 @@ def _check_attribute(name: str, value: Any) -> None:
     if not _is_state(name):
         raise ValueError(f"it has no fitted attribute {name!r}")
     values = value.data if sparse.issparse(value) else value
+    if isinstance(value, float) or (
+        isinstance(value, list) and all(isinstance(item, float) for item in value)
+    ):
+        values = np.asarray(value, dtype=np.float64)
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        if values.dtype == np.float16:
+            raise ValueError(f"{name} has numbers of 16 bits; give 32 or 64")
         largest = min(_MAX_MAGNITUDE, float(np.finfo(values.dtype).max))
         wrong = values.size - np.count_nonzero(np.abs(values) <= largest)
         if wrong:

@@ -190,8 +190,11 @@ class Authors(Side):
         if (
             not is_text(self.names_)
             or self.names_.shape != self.entity_topics_.shape[:1]
+            or len(set(self.names_.tolist())) != len(self.names_)
         ):
-            raise ValueError("names_ are not the names of entity_topics_")
+            raise ValueError(
+                "names_ are not different names, one per row of entity_topics_"
+            )
         members = getattr(self, "members_", np.zeros((0, 2), np.int64))
         if members.ndim != 2 or members.shape[1] != 2 or members.dtype.kind != "i":
             raise ValueError("members_ are not pairs of entities and documents")

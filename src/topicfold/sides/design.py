@@ -101,8 +101,7 @@ def check_columns(columns: Any) -> None:
         if kind == "category":
             fine = is_text(column["levels"])
         elif kind == "number":
-            mean, scale = float(column["mean"]), float(column["scale"])
-            fine = np.isfinite(mean) and 0 < scale < np.inf
+            fine = np.isfinite(column["mean"]) and 0 < column["scale"] < np.inf
         elif kind == "spline":
             knots = np.asarray(column["knots"], dtype=np.float64)
             rising = bool(np.isfinite(knots).all() and (np.diff(knots) >= 0).all())

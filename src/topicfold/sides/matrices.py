@@ -78,7 +78,10 @@ class OtherCounts(DeclaredParameters, Side):
 
     def check(self, data: Any, context: SideContext) -> Any:
         """Return clean counts, not yet weighted."""
-        if not np.isfinite(self.weight) or self.weight <= 0:
+        if (
+            not isinstance(self.weight, float | int | np.number)
+            or not 0 < self.weight < np.inf
+        ):
             raise DataError(
                 f"the weight of {self.name!r} is {self.weight!r}; it must be above 0."
             )
