@@ -3,6 +3,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+
+from topicfold import corpus
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.persistence.model_folder import load_model_folder
 
 
 @pytest.mark.parametrize(
@@ -24,3 +29,35 @@ def test_fit_of_a_crafted_npz(cli, tmp_path, indptr, indices, problem):
     assert "neg.npz has" in result.stderr
     assert problem in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+VALUES = [(name, "npz") for name in ("fit", "transform", "compare", "choose-k")]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"), [*VALUES, ("fit", "blocks"), ("transform", "blocks")]
+)
+def test_a_value_out_of_range_names_its_file(
+    cli, check_error, model, tmp_path, monkeypatch, command, kind
+):
+    words = load_model_folder(model).vocabulary
+    counts = sparse.csr_matrix(np.ones((8, len(words))))
+    counts[5, 3] = 1e30
+    file = tmp_path / f"big.{kind}"
+    if kind == "npz":
+        corpus.write(corpus.Corpus(counts, words), file)
+    else:
+        with monkeypatch.context() as unchecked:
+            name = "topicfold.corpus.block_corpus.check_range"
+            unchecked.setattr(name, lambda *_: None)
+            BlockMatrix.write(file, counts, vocabulary=words)
+    known = {"fit": (file, "-k", 2, "-o", tmp_path / "m"), "transform": (model, file)}
+    result = cli(command, *known.get(command, (file,)))
+    check_error(result, file, "the value 1e+30 (row 5, column 3)", "Scale the values")
+
+
+def test_counts_that_are_not_whole_name_their_file(cli, check_error, tmp_path):
+    file = tmp_path / "half.npz"
+    corpus.write(corpus.Corpus([[1, 0.5], [1, 1]], ["a", "b"]), file)
+    result = cli("fit", file, "-m", "gibbs", "-k", 2, "-o", tmp_path / "m")
+    check_error(result, f"{file} has 1 entry that is not a whole number")

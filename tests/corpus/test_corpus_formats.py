@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import contextlib
 import dataclasses
+import errno
 import gzip
+import os
 import re
 import warnings
 
@@ -277,12 +279,19 @@ def test_what_cannot_be_written_leaves_nothing(tiny, tmp_path, change, name, mes
     assert list(tmp_path.iterdir()) == []
 
 
-def test_full_disk_leaves_nothing(tiny, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "No space left on device. Check path, permissions and free"),
+        (errno.EFBIG, r"File too large. The system limits .* \(ulimit -f\)"),
+    ],
+)
+def test_full_disk_leaves_nothing(tiny, tmp_path, monkeypatch, number, told):
     def full(*args, **kwargs):
-        raise OSError(28, "No space left on device")
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("topicfold.corpus.files.side_bytes", full)
-    with pytest.raises(DataError, match="cannot be written: No space left"):
+    with pytest.raises(DataError, match=f"cannot be written: {told}"):
         write(tiny, tmp_path / "t.mtx")
     assert list(tmp_path.iterdir()) == []
 

@@ -14,8 +14,8 @@ from topicfold import (
     MedLDA,
     OrthogonalPLSA,
 )
+from topicfold.core.counts import LARGEST_COUNT, SMALLEST_COUNT
 from topicfold.exceptions import DataError
-from topicfold.models.base import LARGEST_COUNT, SMALLEST_COUNT
 
 FEW = {"max_iter": 12, "tol": 0.0, "random_state": 0}
 MODELS = {

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from topicfold._version import __version__
-from topicfold.cli.messages import EXIT_INTERRUPTED, MessageGroup
+from topicfold.cli.messages import MessageGroup
 from topicfold.registry import models
 
 app = typer.Typer(
@@ -89,10 +89,7 @@ def run() -> None:
         # A word that the terminal cannot show or send must not end the program.
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
+    app()
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ _FLAGS = {
     "Say which with format=...": "Say which with --to",
     "a function given as tokens, such as": "--tokens MODULE:FUNCTION, such as",
     "say tokens='spaces'": "say --tokens spaces",
+    "Scale X, for instance X / X.max()": "Scale the values, so that the largest is 1",
     "n_components=": "--topics ",
     "n_components is": "--topics is",
     "(topicfold.search.TopicIndex)": "(topicfold search)",
@@ -173,10 +174,12 @@ def _described(error: Any, *, debug: bool) -> tuple[str, int]:
             message += f" Try {context.command_path} --help."
         return message, int(error.exit_code)
     if isinstance(error, OSError) and error.strerror:
+        from topicfold.persistence.atomic import writing_advice
+
         problem = error.strerror
         if error.filename is not None:
             problem = f"{error.filename}: {problem}"
-        return f"{problem}. Check path, permissions and free space.", EXIT_USER
+        return f"{problem}. {writing_advice(error)}", EXIT_USER
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip(), EXIT_USER
     if isinstance(error, TopicfoldError | OSError | ValueError):

@@ -21,6 +21,8 @@ from topicfold.core.threads import balanced_ranges, even_ranges, run_ranges
 from topicfold.exceptions import DataError
 
 _NUMBERS = "biuf"
+# Beyond these, sums of float64 lose single tokens and float32 overflows or vanishes.
+SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e15
 # Rows of a tall dense product per call of BLAS, for any number of threads.
 _CHUNK = 4096
 _RANGES_PER_THREAD = 2  # a product with one vector is short
@@ -244,6 +246,26 @@ def bad_values(matrix: Any, *, signed: bool = False, threads: int = 1) -> str:
                 f"{int(matrix.indices[at])})"
             )
     return " and ".join(found)
+
+
+def check_range(X: sparse.csr_matrix, name: str = "X", threads: int = 1) -> None:
+    """Refuse values whose sums or logarithms would overflow, vanish or lose tokens."""
+    if not X.nnz:
+        return
+    low, high = extremes(X.data, threads)
+    if low >= SMALLEST_COUNT and high <= LARGEST_COUNT:
+        return
+    for wrong in (X.data.argmax(), X.data.argmin()):
+        if not SMALLEST_COUNT <= X.data[wrong] <= LARGEST_COUNT:
+            row = int(np.searchsorted(X.indptr, wrong, side="right")) - 1
+            how = "X, for instance X / X.max()"
+            if name != "X":
+                how = "the values, so that the largest is 1"
+            raise DataError(
+                f"{name} has the value {X.data[wrong]:.3g} (row {row}, column "
+                f"{X.indices[wrong]}), but models compute with counts or weights from "
+                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale {how}."
+            )
 
 
 def _types_problem(arrays: dict[str, Any]) -> str | None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from topicfold.core.counts import check_counts
+from topicfold.core.counts import check_counts, check_range
 from topicfold.corpus.replacing import settle
 from topicfold.exceptions import DataError
 
@@ -294,4 +294,6 @@ def clean_block(
         )
     if dtype is None:
         dtype = np.float64 if block.dtype == np.float64 else np.float32
-    return check_counts(block, where, dtype=dtype)
+    counts = check_counts(block, where)
+    check_range(counts, where)
+    return counts.astype(dtype, copy=False)

@@ -24,7 +24,7 @@ from numpy.typing import DTypeLike, NDArray
 from safetensors.numpy import save_file
 from scipy import sparse
 
-from topicfold.core.counts import checked_csr
+from topicfold.core.counts import check_range, checked_csr
 from topicfold.corpus.block_corpus import (
     INDEX,
     BlockCorpus,
@@ -426,6 +426,7 @@ def map_block(path: str, n_terms: int | None) -> sparse.csr_matrix:
             f"{source} has stored zeros, or columns of a row that are not sorted or "
             f"come twice. {_AGAIN}"
         )
+    check_range(block, source)
     return block
 
 

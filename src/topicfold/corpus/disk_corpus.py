@@ -24,6 +24,7 @@ from topicfold.corpus.blocks import BlockMatrix, BlockWriter
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, read, taken
 from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, CountedDocuments
+from topicfold.corpus.replacing import not_written
 from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (
     STOP_WORDS,
@@ -132,7 +133,7 @@ def vectorize_file(
     except BaseException as error:
         writer.abort()
         if isinstance(error, OSError) and error.strerror:
-            raise DataError(f"{target} cannot be written: {error.strerror}.") from error
+            raise not_written(target, error) from error
         raise
     return open_disk_corpus(target, name=corpus_name(place))
 

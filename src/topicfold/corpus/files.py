@@ -28,6 +28,7 @@ from topicfold.corpus.record import Corpus
 from topicfold.corpus.replacing import (
     discard,
     new_draft,
+    not_written,
     remove_leftovers,
     settle,
     swap_files,
@@ -310,5 +311,5 @@ def _write_together(path: Path, kind: str, corpus: Corpus) -> None:
                 "character that no file can hold. Remove it."
             ) from error
         if isinstance(error, OSError):
-            raise DataError(f"{path} cannot be written: {error.strerror}.") from error
+            raise not_written(path, error) from error
         raise

@@ -35,7 +35,13 @@ from topicfold.corpus.formats.parts import (
 from topicfold.corpus.lines import BadLines, read_whole, text_lines
 from topicfold.corpus.npz import load_counts
 from topicfold.corpus.record import Corpus
-from topicfold.corpus.replacing import discard, new_draft, settle, swap_folder
+from topicfold.corpus.replacing import (
+    discard,
+    new_draft,
+    not_written,
+    settle,
+    swap_folder,
+)
 from topicfold.corpus.texts import OWN_ENCODING, json_objects, read_lines
 from topicfold.exceptions import DataError
 
@@ -157,7 +163,7 @@ def save_folder(
         _fill(corpus, draft)
         swap_folder(draft, folder)
     except OSError as error:
-        raise DataError(f"{folder} cannot be written: {error.strerror}.") from error
+        raise not_written(folder, error) from error
     finally:
         discard(draft)
     return folder

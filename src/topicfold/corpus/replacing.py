@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from topicfold.exceptions import DataError
-from topicfold.persistence.atomic import flush, is_running
+from topicfold.persistence.atomic import flush, is_running, writing_advice
 
 _DRAFT = re.compile(r"\.topicfold-\d+-[0-9a-f]{12}-[^/\\]+")
 # What a note that makes no sense leads to, besides damaged files and JSON.
@@ -37,6 +37,12 @@ def new_draft(target: Path) -> Path:
     draft = target.with_name(f".topicfold-{mark}-{target.name}")
     _OPEN.add(draft)
     return draft
+
+
+def not_written(target: Path, error: OSError) -> DataError:
+    """Return the error of a target that the system did not let us write."""
+    problem = error.strerror or error
+    return DataError(f"{target} cannot be written: {problem}. {writing_advice(error)}")
 
 
 def discard(draft: Path) -> None:

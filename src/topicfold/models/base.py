@@ -33,9 +33,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from topicfold.core.counts import (
     bad_values,
     canonical,
+    check_range,
     check_structure,
     check_words,
-    extremes,
     row_sums,
     simplex_problems,
 )
@@ -74,8 +74,6 @@ _NUMBERS = (
     np.bool_,
     *map(np.dtype, np.typecodes["AllInteger"]),
 )
-# Beyond these, sums of float64 lose single tokens and float32 overflows or vanishes.
-SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e15
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
 # The names that `learn.initial` knows.
@@ -663,28 +661,10 @@ def check_counts(
     X = sparse.csr_matrix(X)
     _check_values(X, type(estimator).__name__, threads)
     X = canonical(X, threads)
-    _check_range(X, threads)
+    check_range(X, threads=threads)
     _check_not_empty(X, allow_empty)
     warn_empty(X)
     return X
-
-
-def _check_range(X: sparse.csr_matrix, threads: int) -> None:
-    """Refuse values whose sums or logarithms would overflow, vanish or lose tokens."""
-    if not X.nnz:
-        return
-    low, high = extremes(X.data, threads)
-    if low >= SMALLEST_COUNT and high <= LARGEST_COUNT:
-        return
-    for wrong in (X.data.argmax(), X.data.argmin()):
-        if not SMALLEST_COUNT <= X.data[wrong] <= LARGEST_COUNT:
-            row = int(np.searchsorted(X.indptr, wrong, side="right")) - 1
-            raise DataError(
-                f"X has the value {X.data[wrong]:.3g} (row {row}, column "
-                f"{X.indices[wrong]}), but models compute with counts or weights from "
-                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale X, for instance X / "
-                "X.max()."
-            )
 
 
 def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:

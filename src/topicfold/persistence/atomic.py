@@ -59,6 +59,16 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
     sync_folder(file.parent)
 
 
+def writing_advice(error: OSError) -> str:
+    """Return what to do after an error of the system that ended the writing."""
+    if error.errno == errno.EFBIG:
+        return (
+            "The system limits how large a file may be: raise the limit (ulimit -f), "
+            "or write to another disk."
+        )
+    return "Check path, permissions and free space."
+
+
 def sync_folder(folder: Path) -> None:
     """Flush the folder's entry for a new name, where the system can."""
     with contextlib.suppress(OSError):  # some network file systems refuse it

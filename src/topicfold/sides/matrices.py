@@ -13,6 +13,7 @@ from sklearn.utils.validation import _get_feature_names
 from topicfold.core.counts import (
     bad_values,
     canonical,
+    check_range,
     check_structure,
     check_words,
     simplex_problems,
@@ -122,7 +123,10 @@ class OtherCounts(DeclaredParameters, Side):
 
     def counts(self, data: Any, context: SideContext) -> Any:
         """Return the counts times the weight."""
-        return data * self.weight
+        weighted = data * self.weight
+        if sparse.issparse(weighted):  # those in blocks are checked when they are read
+            check_range(weighted, self.name)
+        return weighted
 
     def top_words(self, n: int = 10) -> list[list[str]]:
         """Return the most probable words of every topic, best first.
