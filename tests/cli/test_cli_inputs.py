@@ -210,3 +210,30 @@ def test_several_columns_are_joined_and_said(cli, tmp_path, small):
     )
     words = cli("topics", tmp_path / "m", "-f", "csv").stdout
     assert {"foxes", "fox", "sea"} <= set(words.replace(",", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "told"),
+    [
+        ("the of\n", (), "in.txt: no words to count in 1 text"),
+        ("red fox\n", ("--from", "klingon"), "'klingon'"),
+        ("red fox\n", ("--tokens", "operator:length_hint"), "it returned int"),
+        ("r\0d\n", (), "(--encoding utf-16-le)"),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "convert"])
+def test_what_is_wrong_with_a_text_is_said(
+    cli, check_error, tmp_path, command, content, options, told
+):
+    file = tmp_path / "in.txt"
+    file.write_text(content)
+    words = ("--min-df", 1, "--max-df", "1.0", *options)
+    if command == "fit":
+        check_error(cli("fit", file, "-k", 1, "-o", tmp_path / "m", *words), told)
+    else:
+        to_blocks = ("convert", file, tmp_path / "b", "--to", "blocks")
+        check_error(cli(*to_blocks, *words), told)
+
+
+def test_a_path_that_is_nested_too_deeply(cli, check_error, texts, tmp_path):
+    check_error(cli("convert", texts, tmp_path / ("x/" * 2000 + "y.npz")), "too deep")

@@ -162,7 +162,7 @@ def test_every_format_is_taken(format, kind):
         ([["a"]], "X is not a matrix of numbers"),
         (object(), "X is not a matrix of numbers"),
         (np.array([["a", None]], object), "X is not a matrix of numbers"),
-        (sparse.csr_matrix([[1j]]), "X is not a matrix of numbers"),
+        (sparse.csr_matrix([[1j]]), "X has an array data of type complex128"),
         (sparse.coo_array([1.0, 2.0]), "X has 1 dimensions"),
     ],
 )

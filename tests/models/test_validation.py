@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 from topicfold import PLSA
+from topicfold.exceptions import DataError
 from topicfold.models.base import check_counts
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 1]])
@@ -45,3 +47,43 @@ def test_the_matrix_of_the_user_stays_as_it_is():
     assert X.nnz == 3
     assert given.nnz == 5
     np.testing.assert_array_equal(given.data, data)
+
+
+@pytest.mark.parametrize(
+    ("X", "told"),
+    [
+        (COUNTS.astype("M8[s]"), "dates or times"),
+        (np.ma.masked_equal(COUNTS, 1), "masked entries"),
+        (pd.DataFrame({"n": [1, 2], "text": ["red fox", "sea"]}), "'text'.*'red fox'"),
+        (pd.DataFrame({"n": [1], "day": pd.to_datetime(["1970-01-02"])}), "'day'"),
+    ],
+    ids=["dates", "masked", "text column", "date column"],
+)
+def test_what_is_no_count_is_refused(X, told):
+    with pytest.raises(DataError, match=told):
+        check_counts(PLSA(), X, reset=True)
+
+
+@pytest.mark.parametrize("kind", [list, lambda x: x.astype(object), lambda x: x[None]])
+def test_values_of_a_sparse_matrix_are_one_array_of_numbers(kind):
+    X = sparse.csr_matrix(COUNTS)
+    vars(X)["data"] = kind(X.data)
+    with pytest.raises(DataError, match="X has an array data"):
+        check_counts(PLSA(), X, reset=True)
+
+
+def test_a_table_of_numbers_is_taken_whatever_its_columns_hold_them_in():
+    table = pd.DataFrame(COUNTS, columns=list("abc"))
+    table = table.astype({"a": object, "b": "category", "c": "Int64"})
+    X = check_counts(PLSA(), table, reset=True)
+    np.testing.assert_array_equal(X.toarray(), COUNTS)
+
+
+@pytest.mark.parametrize("kinds", [(">i4", ">i4"), ("u2", "i4"), ("i8", "i4")])
+def test_indices_of_any_type_reach_compiled_code_as_one_of_two(kinds):
+    X = sparse.csr_matrix(COUNTS)
+    X.indices, X.indptr = X.indices.astype(kinds[0]), X.indptr.astype(kinds[1])
+    checked = check_counts(PLSA(), X, reset=True)
+    assert checked.indices.dtype == checked.indptr.dtype == np.int32
+    np.testing.assert_array_equal(checked.toarray(), COUNTS)
+    assert X.indices.dtype == kinds[0]

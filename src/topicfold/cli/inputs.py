@@ -132,12 +132,13 @@ class TextOptions(Flags):
     def text_format(self, source: str) -> str | None:
         """Return the format of raw text; None for counts and the built-in corpus."""
         from topicfold.corpus.block_corpus import is_block_folder
-        from topicfold.corpus.files import format_of
+        from topicfold.corpus.files import READ, check_format, format_of
         from topicfold.corpus.texts import TEXT_FORMATS
 
         if self.format is None and (source == BUILT_IN or is_block_folder(source)):
             return None
         kind = self.format or format_of(Path(source))
+        check_format(kind, READ)
         return kind if kind in TEXT_FORMATS else None
 
 

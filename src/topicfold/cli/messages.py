@@ -45,6 +45,9 @@ _FLAGS = {
     "say tokens='spaces'": "say --tokens spaces",
     "Scale X, for instance X / X.max()": "Scale the values, so that the largest is 1",
     "n_components=": "--topics ",
+    "a smaller n_components": "a smaller --topics",
+    "Shorten stop_words": "Shorten --stop-words",
+    "encoding='utf-16-le'": "--encoding utf-16-le",
     "n_components is": "--topics is",
     "(topicfold.search.TopicIndex)": "(topicfold search)",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
@@ -182,6 +185,8 @@ def _described(error: Any, *, debug: bool) -> tuple[str, int]:
         return f"{problem}. {writing_advice(error)}", EXIT_USER
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip(), EXIT_USER
+    if isinstance(error, RecursionError):
+        return "a path or a file is nested too deeply. Make it flatter.", EXIT_USER
     if isinstance(error, TopicfoldError | OSError | ValueError):
         return str(error) or type(error).__name__, EXIT_USER
     hint = "" if debug else " Run it again with --debug for the traceback."

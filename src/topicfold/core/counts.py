@@ -81,9 +81,10 @@ def check_structure(X: Any, name: str, threads: int = 1) -> None:
         row, column = "row", "column"
         if X.format == "csc":
             n_rows, n_columns, row, column = n_columns, n_rows, column, row
-        problem = _types_problem({"indices": X.indices, "indptr": X.indptr})
-        if problem is None and X.format != "bsr" and X.data.ndim != 1:
-            problem = "has values that are not one-dimensional"
+        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+        if X.format == "bsr":  # its values have three dimensions
+            del parts["data"]
+        problem = _types_problem(parts)
         problem = problem or _compressed_problem(
             X.indices, X.indptr, n_rows, n_columns, len(X.data), row, column, threads
         )
@@ -205,6 +206,11 @@ def extremes(array: NDArray[Any], threads: int = 1) -> tuple[Any, Any]:
 
 def canonical(matrix: sparse.csr_matrix, threads: int = 1) -> sparse.csr_matrix:
     """Return a matrix with sorted indices, no repeated entries and no stored zeros."""
+    kinds = {matrix.indices.dtype, matrix.indptr.dtype}
+    if kinds not in ({np.dtype(np.int32)}, {np.dtype(np.int64)}):
+        # Kernels are compiled for these two; SciPy brings others to one of them.
+        parts = matrix.data, matrix.indices, matrix.indptr
+        matrix = sparse.csr_matrix(parts, matrix.shape)
     clean: list[bool] = []
 
     def look(start: int, stop: int) -> None:

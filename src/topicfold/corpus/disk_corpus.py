@@ -21,7 +21,13 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import is_block_folder
 from topicfold.corpus.blocks import BlockMatrix, BlockWriter
-from topicfold.corpus.files import READING_OPTIONS, corpus_name, read, taken
+from topicfold.corpus.files import (
+    READING_OPTIONS,
+    corpus_name,
+    naming,
+    read,
+    taken,
+)
 from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, CountedDocuments
 from topicfold.corpus.replacing import not_written
@@ -117,7 +123,8 @@ def vectorize_file(
     try:
         scratch.mkdir()
         texts = known.texts(iter_texts(place, **reading))
-        words = _stream_counts(texts, writer, scratch, **options)
+        with naming(place):
+            words = _stream_counts(texts, writer, scratch, **options)
         scratch.rmdir()
         sides = zip(("labels", "ids", "times"), known.finish(), strict=True)
         beside = {

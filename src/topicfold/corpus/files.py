@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import json
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def read(
     place = Path(path)
     settle(place)
     kind = format or format_of(place)
-    _check_name(kind, READ)
+    check_format(kind, READ)
     if kind in TEXT_FORMATS:
         reading = taken(options, READING_OPTIONS)
         return count_texts(read_texts(place, format=kind, **reading), place, **options)
@@ -108,14 +109,26 @@ def read(
 
 def count_texts(found: Texts, place: Path, **options: Any) -> Corpus:
     """Return the corpus of texts that were read; options are those of `vectorize`."""
-    corpus = Corpus.from_texts(
-        found.texts,
-        labels=found.labels,
-        ids=found.ids,
-        name=corpus_name(place),
-        **options,
-    )
+    with naming(place):
+        corpus = Corpus.from_texts(
+            found.texts,
+            labels=found.labels,
+            ids=found.ids,
+            name=corpus_name(place),
+            **options,
+        )
     return dataclasses.replace(corpus, times=found.times, extra=found.extra)
+
+
+@contextlib.contextmanager
+def naming(place: Path) -> Iterator[None]:
+    """Let errors about data begin with the file, unless they name it."""
+    try:
+        yield
+    except DataError as error:
+        if str(place) in str(error):
+            raise
+        raise DataError(f"{place}: {error}") from error
 
 
 def write(
@@ -157,7 +170,7 @@ def write(
     """
     place = Path(path)
     kind = format or format_of(place, written=True)
-    _check_name(kind, WRITTEN)
+    check_format(kind, WRITTEN)
     if not corpus.n_documents or not corpus.n_terms:
         raise DataError(
             f"the corpus has {corpus.n_documents} documents and {corpus.n_terms} "
@@ -217,7 +230,8 @@ def check_free(path: Path, *, replace: bool) -> None:
         )
 
 
-def _check_name(kind: str, known: tuple[str, ...]) -> None:
+def check_format(kind: str, known: tuple[str, ...]) -> None:
+    """Refuse the name of a format that is not among those known."""
     if kind in known:
         return
     near = difflib.get_close_matches(kind, known, n=1)

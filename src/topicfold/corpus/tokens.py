@@ -323,7 +323,8 @@ def _itself(piece: str) -> str | None:
 def _checked(tokens: Callable[[str], Iterable[str]]) -> Callable[[str], list[str]]:
     def cut(text: str) -> list[str]:
         pieces = tokens(text)
-        words = None if isinstance(pieces, str) else list(pieces)
+        known = isinstance(pieces, Iterable) and not isinstance(pieces, str)
+        words = list(pieces) if known else None
         if words is None or not all(isinstance(word, str) for word in words):
             raise DataError(
                 "the function given as tokens must return a list of strings; it "

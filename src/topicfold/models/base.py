@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -638,7 +638,7 @@ def check_counts(
         typed = any(hasattr(X, name) for name in ("dtype", "columns"))
         if hasattr(X, "__array__") and not typed:
             X = np.asarray(X)  # else whole numbers become float64, of an array float32
-        _refuse_text(X)
+        _refuse_other(X)
     unnamed = sparse.issparse(X) and not reset
     with _names_aside(estimator) if unnamed else nullcontext():
         X = validate_data(
@@ -676,7 +676,24 @@ def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
         )
 
 
-def _refuse_text(X: Any) -> None:
+def _refuse_other(X: Any) -> None:
+    """Refuse texts, dates and masks, which are no counts or would pass for some."""
+    if np.ma.is_masked(X):
+        raise DataError(
+            "X has masked entries, which models cannot leave out. Fill them first: "
+            "X.filled(0)."
+        )
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        for place, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+            if dtype.kind in "OMm" and len(X) and not _is_number(X.iloc[0, place]):
+                raise DataError(
+                    f"The column {column!r} of X holds {X.iloc[0, place]!r}, but a "
+                    "matrix of word counts is needed. Leave it out, or give the table "
+                    "to topicfold.Topics, which takes texts as they are."
+                )
+        return
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise DataError("X holds dates or times. Give a matrix of word counts.")
     first = X
     if isinstance(X, np.ndarray):
         first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
@@ -701,6 +718,10 @@ def _refuse_text(X: Any) -> None:
             "needed. Convert them with gensim.matutils.corpus2csc(X, "
             "num_terms=len(dictionary)).T."
         )
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, Number | np.bool_)
 
 
 def _check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
