@@ -28,9 +28,15 @@ def class_numbers(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the class number of each document, -1 where unknown, and the classes.
 
-    None and NaN are unknown, and so is `unknown_label`; if that is None, -1 and "" are.
+    None, NaN and what is masked are unknown, and so is `unknown_label`; if that is
+    None, -1 and "" are.
     """
-    table = np.asarray(y, dtype=object)
+    table = np.asarray(without_mask(y), dtype=object)
+    if table.ndim == 0:
+        raise DataError(
+            f"{name} is a {type(y).__name__}, not a list of labels: it should be a 1d "
+            "array. Give one label per document, -1 where it is unknown."
+        )
     labels = (table if table.ndim == 1 else column_or_1d(table, warn=True)).tolist()
     if len(labels) != n_documents:
         raise DataError(
@@ -42,6 +48,11 @@ def class_numbers(
     known = [not _is_unknown(label, unknown) for label in labels]
     codes = np.full(n_documents, -1, dtype=np.int64)
     values: list[Any] = list(compress(labels, known))
+    if any(isinstance(value, list | tuple | set | dict) for value in values):
+        raise DataError(
+            f"{name} has several labels in a document, but one per document is needed. "
+            "LabeledLDA takes several."
+        )
     if len({isinstance(value, str) for value in values}) > 1:
         values = [str(value) for value in values]
     if not values:
@@ -54,6 +65,13 @@ def class_numbers(
         )
     classes, codes[known] = np.unique(found, return_inverse=True)
     return codes, classes
+
+
+def without_mask(y: Any) -> Any:
+    """Return labels with None in the place of those that are masked."""
+    if not np.ma.isMaskedArray(y):
+        return y
+    return np.where(np.ma.getmaskarray(y), None, np.asarray(y, dtype=object))
 
 
 def _is_unknown(label: Any, unknown: tuple[Any, ...]) -> bool:

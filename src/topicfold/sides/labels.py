@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from topicfold.core.labels import class_numbers, indicator_members
+from topicfold.core.labels import class_numbers, indicator_members, without_mask
 from topicfold.core.parameters import DeclaredParameters, warn_caller, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
@@ -243,7 +243,7 @@ def read_labels(
     """Return members (D, C), the labels, unknown documents, and whether some have
     several; see `Labels` for what is taken.
     """
-    names = getattr(data, "columns", None)
+    names, data = getattr(data, "columns", None), without_mask(data)
     table = data.toarray() if sparse.issparse(data) else data
     table = table.to_numpy() if hasattr(table, "to_numpy") else table
     if not isinstance(table, _LISTS) and hasattr(table, "__array__"):
@@ -254,6 +254,8 @@ def read_labels(
         classes = classes if names is None else np.asarray([str(n) for n in names])
         known = members & ~unknown[:, None]
         return sparse.csr_matrix(1.0 * known), classes, unknown, True
+    if not hasattr(table, "__iter__") or getattr(table, "ndim", 1) == 0:
+        class_numbers(data, n_documents)  # says what is needed
     items = list(table)
     if not any(isinstance(item, _LISTS) for item in items):
         codes, classes = class_numbers(items, n_documents)

@@ -388,7 +388,10 @@ def assignments_of(counts: Array, context: SideContext) -> Matrix:
 def _numbers(data: Any, n_documents: int) -> Matrix:
     """Return responses as floats, NaN where there is none."""
     try:
-        values = np.asarray(data, dtype=np.float64)
+        given = np.ma.asarray(data)
+        if given.dtype.kind in "cMm":  # parts and units would be dropped
+            raise TypeError(f"they are {given.dtype}")  # noqa: TRY301
+        values = given.astype(np.float64).filled(np.nan)
     except (TypeError, ValueError) as error:
         raise DataError(
             f"response has values that are not numbers ({error}). Give numbers, or "

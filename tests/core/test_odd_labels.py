@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels and responses that are no plain lists: taken as they are meant, or refused."""
+
+import numpy as np
+import pytest
+
+from topicfold import LabeledLDA, MedLDA, SupervisedLDA
+from topicfold.core.labels import class_numbers
+from topicfold.exceptions import DataError
+from topicfold.sides.labels import read_labels
+
+X = np.random.default_rng(0).poisson(1.0, (6, 5)) + np.eye(6, 5)
+FEW = {"max_iter": 2, "random_state": 0}
+
+
+def test_masked_labels_are_unknown():
+    y = np.ma.masked_equal([0, 1, 2, 0, 1, 2], 2)
+    codes, classes = class_numbers(y, 6)
+    assert codes.tolist() == [0, 1, -1, 0, 1, -1]
+    assert classes.tolist() == [0, 1]
+    assert read_labels(y, 6)[2].tolist() == [False, False, True] * 2
+
+
+def test_masked_responses_are_unknown():
+    values = np.array([1.0, 2.0, 50.0, 3.0, 4.0, 60.0])
+    hidden = SupervisedLDA(2, **FEW).fit(X, np.ma.masked_greater(values, 9))
+    unknown = SupervisedLDA(2, **FEW).fit(X, np.where(values > 9, np.nan, values))
+    np.testing.assert_array_equal(hidden.predict(X), unknown.predict(X))
+
+
+@pytest.mark.parametrize(
+    "y", [np.arange(6) + 1j, np.arange(6).astype("M8[D]")], ids=["complex", "dates"]
+)
+def test_responses_that_would_lose_a_part_are_refused(y):
+    with pytest.raises(DataError, match=r"not numbers \(they are"):
+        SupervisedLDA(2, **FEW).fit(X, y)
+
+
+@pytest.mark.parametrize("model", [MedLDA(2, **FEW), LabeledLDA(**FEW)], ids=str)
+def test_one_number_is_not_a_list_of_labels(model):
+    with pytest.raises(DataError, match="y is a int, not a list of labels"):
+        model.fit(X, 3)
+
+
+def test_several_labels_are_refused_where_one_is_needed():
+    with pytest.raises(DataError, match="several labels in a document"):
+        MedLDA(2, **FEW).fit(X, [["a", "b"], ["b"], ["a"], ["b"], ["a"], ["b"]])
