@@ -71,7 +71,9 @@ def without_mask(y: Any) -> Any:
     """Return labels with None in the place of those that are masked."""
     if not np.ma.isMaskedArray(y):
         return y
-    return np.where(np.ma.getmaskarray(y), None, np.asarray(y, dtype=object))
+    table = np.array(y, dtype=object)
+    table[np.ma.getmaskarray(y)] = None
+    return table
 
 
 def _is_unknown(label: Any, unknown: tuple[Any, ...]) -> bool:

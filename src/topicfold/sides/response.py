@@ -388,7 +388,7 @@ def assignments_of(counts: Array, context: SideContext) -> Matrix:
 def _numbers(data: Any, n_documents: int) -> Matrix:
     """Return responses as floats, NaN where there is none."""
     try:
-        given = np.ma.asarray(data)
+        given: Any = np.ma.asarray(data)
         if given.dtype.kind in "cMm":  # parts and units would be dropped
             raise TypeError(f"they are {given.dtype}")  # noqa: TRY301
         values = given.astype(np.float64).filled(np.nan)
