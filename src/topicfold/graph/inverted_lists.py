@@ -292,7 +292,7 @@ def largest_sums(work_sums, work_probe):
     """Find the documents with the largest positive sums; return how many."""
     probe, probe_sums = work_probe
     n_best = probe.shape[0]
-    n_found = 0
+    n_found = np.int64(0)  # a literal would be one more type to compile for
     floor = np.float32(0.0)
     for begin in range(0, work_sums.shape[0], BLOCK):
         block = work_sums[begin : begin + BLOCK]
