@@ -540,6 +540,8 @@ class TwoPhase(TopicModel):
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
         super()._check_loaded()
+        if not hasattr(self, "components_"):
+            return  # saved before it was fitted
         shape = self.n_features_in_, len(self.components_)
         fit = getattr(self, "word_regression_", None)
         mean = getattr(self, "regression_mean_", None)
