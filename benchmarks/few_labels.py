@@ -264,8 +264,10 @@ def shared_topics(corpus, graph):
     own_fit = SideBySide.fit
 
     def fit(self, X, y=None):
-        weight = graph_trust(X, graph, y)
-        self.model.set_params(graph=graph, weight=weight)
+        weight = None
+        if isinstance(self.model, LocallyConsistentPLSA):
+            weight = graph_trust(X, graph, y)
+            self.model.set_params(graph=graph, weight=weight)
         key = corpus, weight, self.model.random_state
         if key not in _FITS:
             if len(_FITS) > 8:
@@ -447,7 +449,7 @@ def measure_choices(data, draw, **_):
         names = np.unique(y[known])
         accuracies, hidden = [], []
         for recipe in recipes:
-            values = few_labels._hidden_values(recipe, views, codes, parts)
+            values, _ = few_labels._hidden_values(recipe, views, codes, parts)
             told = np.isfinite(values).all(axis=1)
             hidden.append(values[told])
             features, seen = recipe.of(views)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from topicfold import PLSA, TopicClassifier
+from topicfold.models.few_labels import PLAIN
 from topicfold.persistence.model_folder import load_model_folder
 
 LAND = "the red fox and the wolf run in the forest with deer and bear"
@@ -55,6 +56,25 @@ def test_train_then_predict(cli, labelled, options, tmp_path):
     # The topics can be looked at like any other model's.
     assert cli("topics", tmp_path / "model").exit_code == 0
     assert cli("info", tmp_path / "model").exit_code == 0
+
+
+def test_topics_that_nobody_named_may_be_of_the_words_alone(
+    cli, write_counts, tmp_path
+):
+    """Neighbours share one of four subjects; the classes are in 8 of 88 words."""
+    rng = np.random.default_rng(0)
+    subjects = rng.dirichlet(np.full(100, 0.5), size=4)
+    sides = np.repeat([[0.09, 0.01], [0.01, 0.09]], 10, axis=1)
+    y = rng.integers(0, 2, 300)
+    told = [rng.multinomial(80, subjects[d % 4]) for d in range(300)]
+    said = [rng.multinomial(8, sides[side]) for side in y]
+    labels = [str(side) if d < 30 else "" for d, side in enumerate(y)]
+    words = [f"w{number}" for number in range(120)]
+    folder = write_counts(np.hstack([told, said]), words, labels)
+    result = cli("classify", tmp_path / "model", folder, "--train")
+    assert result.exit_code == 0, result.stderr
+    assert f"a linear rule on {PLAIN.text}\n" in result.stdout
+    assert cli("classify", tmp_path / "model", folder).exit_code == 0
 
 
 def test_few_labels_take_the_graph_model(cli, labelled, options, tmp_path):

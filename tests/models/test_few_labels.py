@@ -10,11 +10,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 import topicfold
-from topicfold import TopicClassifier
+from topicfold import LDA, LocallyConsistentPLSA, TopicClassifier
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models import few_labels
 from topicfold.models.classifier import default_topics
 from topicfold.models.few_labels import (
+    PLAIN,
     RECIPES,
     Views,
     WordRule,
@@ -474,3 +475,67 @@ def test_judgement_by_features_words_and_neighbours(monkeypatch):
     plain = few_labels.judged(rule, features, codes, 3, views._replace(graph=None))
     np.testing.assert_allclose(plain[0], linear)
     assert plain[2] is None
+
+
+@pytest.fixture(scope="module")
+def sided():
+    """Documents of a subject, in many words, and of a side, in a few that both use.
+
+    Neighbours share the subject, and their words agree little more than others'.
+    """
+    rng = np.random.default_rng(0)
+    subjects = rng.dirichlet(np.full(100, 0.5), size=4)
+    sides = np.repeat([[0.09, 0.01], [0.01, 0.09]], 10, axis=1)
+    y = rng.integers(0, 2, 300)
+    told = [rng.multinomial(80, subjects[d % 4]) for d in range(300)]
+    said = [rng.multinomial(8, sides[side]) for side in y]
+    X = sparse.csr_matrix(np.hstack([told, said]), dtype=np.float64)
+    given = np.full(300, -1)
+    given[:30] = y[:30]
+    return X, y, given
+
+
+def test_little_trust_brings_topics_without_neighbours(sided, tmp_path):
+    """They take the place of the graph's, whose rules do not agree with each other."""
+    X, y, given = sided
+    model = TopicClassifier().fit(X, given)
+    assert model.choice_ == PLAIN.text
+    assert isinstance(model.model_.models_[0], LDA)
+    assert model.neighbor_shares_ is None
+    assert (model.transduction_ == y).mean() > 0.9
+    assert (model.predict(X[:50]) == y[:50]).mean() > 0.9
+    model.save(tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    named = TopicClassifier(default_topics(given)).fit(X, given)  # it was asked for
+    assert isinstance(named.model_.models_[0], LocallyConsistentPLSA)
+
+
+def test_agreement_of_rules_beyond_chance():
+    said = [np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])]
+    assert few_labels._agreement(said, 2) == pytest.approx((0 + 1 + 0) / 3)
+    assert few_labels._agreement(said[:1], 2) == 0.0
+    assert few_labels._agreement([0 * said[0], 0 * said[0]], 2) == 0.0
+
+
+def test_self_taught_rules_that_disagree_take_no_part(monkeypatch):
+    """Though right on every hidden label, if a plain recipe is there."""
+    codes = np.array([0, 1, 0, 1, -1, -1, -1, -1])
+
+    def hidden(recipe, *_):
+        values = np.full((8, 2), np.nan)
+        values[:4] = np.eye(2)[codes[:4]]
+        same = np.array([0, 0, 1, 1])
+        if recipe.self_taught:
+            return values, [same, np.array([0, 1, 0, 1])]
+        values[0] = values[1]  # one is wrong
+        return values, [same, same]
+
+    monkeypatch.setattr(few_labels, "_hidden_values", hidden)
+    parts = np.array([0, 0, 1, 1, -1, -1, -1, -1])
+    views = Views(np.zeros((8, 2)))
+    assert choose_recipe(RECIPES, views, codes, parts)[0] is RECIPES[0]
+    recipes = (*RECIPES[:2], PLAIN)
+    chosen, found = choose_recipe(recipes, views, codes, parts)
+    assert chosen is PLAIN
+    assert found.right.tolist() == [False, True, True, True]

@@ -116,8 +116,8 @@ def classify(
             raise CommandError(f"there is no file {given.labels}.")
         labels = with_answers(labels, given.labels, document_names(corpus))
     known = _checked_labels(labels)
-    classifier = _make_classifier(known, name, given)
-    show_fact("Topics", _choice(classifier.model, known))
+    classifier, topics = _make_classifier(known, name, given)
+    show_fact("Topics", _choice(topics, known))
     if given.check:
         _fit_and_check(classifier, corpus.counts, known)
     else:
@@ -156,22 +156,23 @@ def _model_name(model: str | None) -> str | None:
     return name
 
 
-def _make_classifier(labels: Any, model: str | None, given: _Flags) -> Any:
+def _make_classifier(labels: Any, model: str | None, given: _Flags) -> tuple[Any, Any]:
+    """Return the classifier and its topics, which it may replace if none were named."""
     import topicfold
     from topicfold.core.labels import class_numbers
     from topicfold.models.classifier import default_topics
 
     codes, _ = class_numbers(labels, len(labels))
-    return topicfold.TopicClassifier(
-        default_topics(
-            codes,
-            given.topics,
-            base=getattr(topicfold, _BASES[model])() if model in _BASES else None,
-            few=None if model is None else model == "local",
-            random_state=given.seed,
-            n_jobs=given.jobs,
-        )
+    options = {"random_state": given.seed, "n_jobs": given.jobs}
+    topics = default_topics(
+        codes,
+        given.topics,
+        base=getattr(topicfold, _BASES[model])() if model in _BASES else None,
+        few=None if model is None else model == "local",
+        **options,
     )
+    named = model is not None or given.topics is not None
+    return topicfold.TopicClassifier(topics if named else None, **options), topics
 
 
 def _choice(model: Any, labels: Any) -> str:
@@ -188,10 +189,10 @@ def _choice(model: Any, labels: Any) -> str:
 
 def _taught(classifier: Any) -> str:
     """Say in a sentence what was chosen by the labels."""
-    starts = getattr(classifier.model_, "models_", None)
-    if starts is None:
+    starts = getattr(classifier.model_, "models_", [None])
+    trust = getattr(starts[0], "weight_", None)
+    if trust is None:
         return f"a linear rule on {classifier.choice_}"
-    trust = starts[0].weight_
     return (
         f"a linear rule on {classifier.choice_}; neighbours count {trust:.0%} of what "
         "they would in a graph of full trust"

@@ -24,6 +24,7 @@ from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.parameters import DeclaredParameters, FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.graph.trust import graph_trust
 from topicfold.models.base import (
     TopicModel,
     already_warned,
@@ -38,6 +39,8 @@ from topicfold.models.explaining import (
     word_shares,
 )
 from topicfold.models.few_labels import (
+    LITTLE_TRUST,
+    PLAIN,
     RECIPES,
     CrossFit,
     Recipe,
@@ -55,6 +58,7 @@ from topicfold.models.few_labels import (
     teach,
 )
 from topicfold.models.fstm import FSTM
+from topicfold.models.lda import LDA
 from topicfold.models.linear_rule import LinearRule
 from topicfold.models.lsi import LSI
 from topicfold.models.manifold import GraphPLSA, LocallyConsistentPLSA
@@ -110,7 +114,8 @@ class TopicClassifier(
     ----------
     model : TopicModel or None, default=None
         The topics. None is `default_topics`: with few labels `SideBySide` of a graph
-        model, which learns from all documents alike, with many the two-phase framework.
+        model, which learns from all documents alike (of `LDA`, if neighbours agree
+        little in their words and the labels say so), with many the two-phase framework.
     classifier : classifier or None, default=None
         Any classifier with `fit` and `predict`; `explain` needs a linear one. None is
         logistic regression for `SideBySide` topics, else ``LinearSVC()``.
@@ -291,10 +296,17 @@ class TopicClassifier(
         views = Views(roots, directions, words, graph)
         recipes = RECIPES if directions is not None else RECIPES[:1]
         recipe, found = recipes[0], None
+        plain = self._plain_topics(X) if cv and len(recipes) > 1 else None
+        if plain is not None:
+            recipes = (*RECIPES[:-1], PLAIN)
+            alone = plain.fit(X).models_
+            views = views._replace(plain=Roots([start.doc_topics_ for start in alone]))
         if cv:
             parts = deal_documents(codes, cv)
             recipe, found = choose_recipe(recipes, views, codes, parts)
         self._set_recipe(recipe)
+        if recipe.plain:
+            self.model_ = plain
         features, views = recipe.of(views)
         rule = teach(features, codes, views.graph)
         n_classes = len(self.classes_)
@@ -306,6 +318,14 @@ class TopicClassifier(
         rule.classes_ = self.classes_[rule.classes_]
         self.classifier_ = rule
         return features, values, found
+
+    def _plain_topics(self, X: sparse.csr_matrix) -> SideBySide | None:
+        """Return topics of the words alone where neighbours agree little in theirs."""
+        first = self.model_.models_[0]
+        if self.model is not None or graph_trust(X, first.graph_) >= LITTLE_TRUST:
+            return None
+        names = ("n_components", "random_state", "n_jobs")
+        return SideBySide(LDA(**{name: getattr(first, name) for name in names}))
 
     def _fit_many(
         self,

@@ -13,6 +13,7 @@ classified by rules that have not seen it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ class Recipe:
     topics: float
     directions: float
     self_taught: bool = True
+    plain: bool = False  # its topics are of the words alone
 
     def features(self, roots: Array, directions: Array | None) -> Array:
         """Return the features of documents, from √θ and unit rows of directions."""
@@ -57,7 +59,8 @@ class Recipe:
     def of(self, views: Views) -> tuple[Rows, Views]:
         """Return the features of documents, and what is seen of them beside those."""
         seen = views if self.self_taught else views._replace(graph=None)
-        return Rows(self, views.roots, views.directions), seen
+        roots = views.plain if self.plain and views.plain is not None else views.roots
+        return Rows(self, roots, views.directions), seen
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,13 @@ RECIPES = (
     Recipe("topics with twice as much of latent directions, self-taught", 1.0, 2.0),
     Recipe("topics and latent directions, without neighbours", 1.0, 1.0, False),
 )
+# Where the words of neighbours agree less than this, the last is replaced by one whose
+# topics have no neighbours either.
+LITTLE_TRUST = 0.6
+PLAIN = Recipe(
+    "topics of the words alone with half as much of latent directions",
+    *(1.0, 0.5, False, True),
+)
 
 
 class Views(NamedTuple):
@@ -106,6 +116,7 @@ class Views(NamedTuple):
     directions: Array | None = None  # unit rows
     words: sparse.csr_matrix | None = None  # unit rows of tf-idf
     graph: sparse.csr_array | None = None  # rows sum to 1, or 0
+    plain: Array | Roots | None = None  # √θ of topics without neighbours
 
 
 def teach(
@@ -286,9 +297,18 @@ def choose_recipe(
     cross-fit returned is honest about the choice too: the recipe that classifies a
     part is chosen without that part. None, and the first recipe, if no class has two
     labels.
+
+    With a plain recipe at the end, self-taught ones take part only if their rules agree
+    with each other on documents without a label as much as its rules do.
     """
     n_classes = int(codes.max()) + 1
-    found = [_hidden_values(recipe, views, codes, parts) for recipe in recipes]
+    tried = [_hidden_values(recipe, views, codes, parts) for recipe in recipes]
+    if recipes[-1].plain:
+        steady = [_agreement(said, n_classes) for _, said in tried]
+        kept = [number for number, own in enumerate(steady) if own >= steady[-1]]
+        recipes = tuple(recipes[number] for number in kept)
+        tried = [tried[number] for number in kept]
+    found = [values for values, _ in tried]
     told = np.isfinite(found[0]).all(axis=1)  # their class is known without them too
     if not told.any():
         return recipes[0], None
@@ -312,11 +332,27 @@ def _best(found: list[Array], codes: Codes) -> int:
     return min(range(len(found)), key=lambda i: (wrong[i], losses[i]))
 
 
-def _hidden_values(recipe: Recipe, views: Views, codes: Codes, parts: Codes) -> Array:
-    """Return decision values of labelled documents by rules without them; else NaN."""
+def _agreement(said: list[Codes], n_classes: int) -> float:
+    """Return the mean of Cohen's kappa over pairs of rules; 0 for a single one."""
+    kappas = []
+    for one, other in combinations(said, 2):
+        pairs = np.bincount(one * n_classes + other, minlength=n_classes**2)
+        shares = pairs.reshape(n_classes, n_classes) / max(len(one), 1)
+        chance = float(shares.sum(axis=0) @ shares.sum(axis=1))
+        kappas.append((float(np.trace(shares)) - chance) / max(1.0 - chance, 1e-12))
+    return float(np.mean(kappas)) if kappas else 0.0
+
+
+def _hidden_values(
+    recipe: Recipe, views: Views, codes: Codes, parts: Codes
+) -> tuple[Array, list[Codes]]:
+    """Return decision values of labelled documents by rules without them, else NaN.
+
+    And the classes that each rule found for the documents without a label.
+    """
     features, views = recipe.of(views)
     n_classes = int(codes.max()) + 1
-    values = np.full((len(codes), n_classes), np.nan)
+    values, said = np.full((len(codes), n_classes), np.nan), []
     for part in range(int(parts.max()) + 1):
         hidden = parts == part
         seen = np.where(hidden, -1, codes)
@@ -325,8 +361,10 @@ def _hidden_values(recipe: Recipe, views: Views, codes: Codes, parts: Codes) -> 
         if len(left) < 2 or not len(rows):
             continue
         rule = teach(features, seen, views.graph)
-        values[rows] = judged(rule, features, seen, n_classes, views)[0][rows]
-    return values
+        found = judged(rule, features, seen, n_classes, views)[0]
+        values[rows] = found[rows]
+        said.append(found[codes < 0].argmax(axis=1))
+    return values, said
 
 
 def most_telling(
