@@ -140,7 +140,7 @@ def write_page(records):
         "",
         f"Synthetic documents of 30 to 60 tokens, 20,000 terms, 20 classes, K = "
         f"{SCALE_TOPICS}, 5 iterations of the base, one round; `approximate`: "
-        "neighbours by nearest-neighbour descent.",
+        "neighbours by their rare words.",
         "",
         "| documents | threads | approximate | s | CPU s | peak MiB | before fit |",
         "|---|---|---|---|---|---|---|",

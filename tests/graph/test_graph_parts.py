@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts of the exact search, of the blocks and of the descent, one by one."""
+"""Parts of the exact search, of the approximate one and of the blocks, one by one."""
 
 from __future__ import annotations
-
-import sys
-from types import SimpleNamespace
 
 import graph_reference as reference
 import numpy as np
@@ -239,68 +236,76 @@ def test_label_edges_are_counted_once():
     assert found[[0], [3]] == 1
 
 
-class Descent:
-    """Stands for pynndescent: candidates that a test chooses."""
+@pytest.mark.parametrize("similarity", ["cosine", "intersection"])
+@pytest.mark.parametrize("tile", [kernels.TILE, 16])
+def test_approximate_neighbours_have_the_largest_sums_of_rare_words(similarity, tile):
+    """The search, straight from what it says: of each tile the best by rare words."""
+    weighting = Weighting.fit(sp.csr_array(counts_of()), similarity)
+    rows = weighting.documents(sp.csr_array(counts_of()))
+    dense = rows.toarray()
+    lists = InvertedLists(rows, weighting.take_min, tile=tile)
+    found, scores = lists.search(None, 4, True, 2, approximate=True)
+    there = dense > 0
+    rank = np.argsort(np.argsort(there.sum(axis=0), kind="stable"))
+    limit = kernels.RAREST * (there.sum(axis=0) ** 2.0).sum() / 120**2
+    pair = np.minimum if weighting.take_min else np.multiply
+    whole = pair(dense[:, None], dense[None]).sum(axis=2)
+    n_probes = max(4, -(-kernels.CANDIDATES * 4 // -(-120 // tile)))
+    for d in range(120):
+        probes = []
+        for first in range(0, 120, tile):
+            near = slice(first, min(first + tile, 120))
+            n_entries = np.ceil(limit * (near.stop - first))
+            terms = sorted(np.flatnonzero(there[d]), key=lambda term: rank[term])
+            before = np.cumsum([0, *there[near][:, terms].sum(axis=0)])[:-1]
+            rare = [
+                t for t, n in zip(terms, before, strict=True) if not n or n < n_entries
+            ]
+            sums = pair(dense[near][:, rare], dense[d, rare]).sum(axis=1)
+            if near.start <= d < near.stop:
+                sums[d - first] = 0.0
+            best = np.argsort(-sums, kind="stable")[:n_probes]
+            probes += [first + b for b in best if sums[b] > 0]
+        probes.sort(key=lambda j: (-np.rint(whole[d, j] * 2**32), j))
+        expected = probes[:4] + [-1] * (4 - len(probes))
+        assert found[d].tolist() == expected
+        kept = found[d] >= 0
+        np.testing.assert_allclose(scores[d, kept], whole[d, found[d, kept]], atol=1e-9)
+        assert (scores[d, ~kept] == 0).all()
 
-    calls: list = []  # noqa: RUF012
 
-    def __init__(self, rows, *, metric, n_neighbors, random_state, n_jobs):
-        self.calls.append((rows.shape, metric, n_neighbors, random_state, n_jobs))
-        order = np.argsort(-(rows @ rows.T).toarray(), axis=1, kind="stable")
-        self.neighbor_graph = (self.spoil(order[:, :n_neighbors]), None)
-
-    @staticmethod
-    def spoil(near):
-        return near
-
-
-@pytest.fixture
-def descent(monkeypatch):
-    monkeypatch.setattr(Descent, "calls", [])
-    module = SimpleNamespace(NNDescent=Descent)
-    monkeypatch.setitem(sys.modules, "pynndescent", module)
-    return Descent
-
-
-def test_perfect_candidates_give_the_exact_neighbours(descent, caplog):
+def test_with_all_words_rare_approximate_neighbours_are_exact(monkeypatch, caplog):
+    monkeypatch.setattr(kernels, "RAREST", 2.0)
     counts = counts_of(60)
     counts[[4, 17]] = 0
     index = NeighborIndex(counts)
-    found, values, recall = approximate_neighbors(index, 5, random_state=3, n_jobs=1)
+    found, values, recall = approximate_neighbors(index, 5, n_jobs=1)
     exact = index.query_among(None, 5)
     np.testing.assert_array_equal(found, exact[0])
-    np.testing.assert_allclose(values, exact[1], atol=1e-9)
+    np.testing.assert_array_equal(values, exact[1])
     assert recall == 1.0
     assert "recall 1.000 of the exact ones on a sample of 60 documents" in caplog.text
-    # Documents without words do not take part; twice the neighbours, at least 30.
-    assert descent.calls == [((58, 60), "cosine", 30, 3, 1)]
-    approximate_neighbors(NeighborIndex(counts, similarity="intersection"), 20)
-    assert descent.calls[1][1:3] == ("manhattan", 40)
 
 
-def test_recall_is_the_share_of_exact_neighbours_found(descent, monkeypatch):
-    counts = counts_of(60) + 1.0
-    index = NeighborIndex(counts)
+def test_recall_is_the_share_of_exact_neighbours_found():
+    index = NeighborIndex(counts_of(150))
+    found, values, recall = approximate_neighbors(index, 4)
     exact = index.query_among(None, 4)[0]
-
-    def spoil(near):
-        """Every list loses its best neighbour: three of four are left."""
-        near = near.copy()
-        near[near == exact[:, :1]] = -1
-        return near
-
-    monkeypatch.setattr(Descent, "spoil", staticmethod(spoil))
-    found, _, recall = approximate_neighbors(index, 4)
-    assert recall == pytest.approx(0.75)
-    np.testing.assert_array_equal(found[:, :3], exact[:, 1:])
-    assert not (found == np.arange(60)[:, None]).any()
+    shared = [
+        len(np.intersect1d(a[a >= 0], b)) for a, b in zip(exact, found, strict=True)
+    ]
+    assert recall == sum(shared) / (exact >= 0).sum()
+    assert 0.3 < recall < 1
+    assert not (found == np.arange(150)[:, None]).any()
+    many = approximate_neighbors(index, 4, n_jobs=3)
+    np.testing.assert_array_equal(many[0], found)
+    np.testing.assert_array_equal(many[1], values)
 
 
-def test_descent_on_next_to_nothing(descent):
+def test_approximate_neighbours_of_next_to_nothing():
     for counts in (np.zeros((3, 2)), np.array([[1.0, 0.0], [0, 0], [0, 0]])):
         found, _, recall = approximate_neighbors(NeighborIndex(counts), 2)
         assert (found == -1).all()
         assert recall == 1.0  # nothing to find
-    assert descent.calls == []
     found, _, _ = approximate_neighbors(NeighborIndex([[1.0, 1.0], [1.0, 2.0]]), 5)
     assert found.tolist() == [[1], [0]]

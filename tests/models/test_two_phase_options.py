@@ -259,21 +259,21 @@ def test_same_bits_for_any_number_of_threads(corpus):
     np.testing.assert_array_equal(one.transform(X), many.transform(X))
 
 
-def test_approximate_neighbors_are_the_best_candidates_of_descent(corpus, monkeypatch):
+def test_approximate_neighbors_are_the_best_candidates_by_cosine(corpus, monkeypatch):
     X, y = corpus
     X = X.astype(float)
     members = y[:, None] == np.arange(3)
     members[::10] = False
     exact = two_phase.class_neighbors(X, members, 5)
     small = two_phase.class_neighbors(X, members, 5, approximate=True)
-    np.testing.assert_array_equal(small, exact)  # too few documents for descent
+    np.testing.assert_array_equal(small, exact)  # too few documents to be approximate
 
-    def descent(index, n_neighbors, *, n_jobs=None):
+    def by_cosine(index, n_neighbors, *, n_jobs=None):
         assert index.similarity == "cosine"
         return (*index.query_among(None, n_neighbors), 1.0)
 
     monkeypatch.setattr(two_phase, "APPROXIMATE_FROM", 10)
-    monkeypatch.setattr(two_phase, "approximate_neighbors", descent)
+    monkeypatch.setattr(two_phase, "approximate_neighbors", by_cosine)
     near = two_phase.class_neighbors(X, members, 5, approximate=True)
     kl = NeighborIndex(X, similarity="kl")
     for d in (0, 1, 50, 239):

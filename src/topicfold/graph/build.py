@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -69,7 +70,7 @@ def document_graph(
     within_class: bool = False,
     max_label_edges: int | None = None,
     approximate: bool = False,
-    random_state: int = 0,
+    random_state: Any = None,
     return_info: bool = False,
     n_jobs: int | None = None,
 ) -> Any:
@@ -101,14 +102,15 @@ def document_graph(
         documents is joined completely, m - 1 edges per document, up to this; a larger
         class is joined by the `n_neighbors` nearest within the class.
     approximate : bool, default=False
-        Use pynndescent (``topicfold[ann]``): worth it from about 200,000 documents.
-        The recall on a sample is logged, and returned in the info.
-    random_state : int, default=0
-        Seed of approximate neighbours; exact ones are not random.
+        Search neighbours by their rare words: about three times faster, which is worth
+        it from about 200,000 documents. The recall on a sample is logged, and returned
+        in the info.
+    random_state : None
+        Deprecated: nothing is random.
     return_info : bool, default=False
         Return a `GraphInfo` too.
     n_jobs : int or None, default=None
-        Threads, as in scikit-learn; no effect on exact neighbours.
+        Threads, as in scikit-learn; no effect on results.
 
     Returns
     -------
@@ -124,6 +126,13 @@ def document_graph(
     [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     """
     caller = "document_graph"
+    if random_state is not None:
+        warnings.warn(
+            "random_state of document_graph has no effect: neighbours are not random, "
+            "approximate ones neither. Leave it out.",
+            FutureWarning,
+            stacklevel=2,
+        )
     n_neighbors = whole_number(n_neighbors, "n_neighbors")
     check_choice(weights, ("binary", "similarity"), "weights", caller)
     cap = _check_label_options(labels, within_class, max_label_edges, approximate)
@@ -133,9 +142,7 @@ def document_graph(
         classes, names = class_numbers(labels, index.n_documents, name="labels")
     recall = None
     if approximate:
-        near, similar, recall = approximate_neighbors(
-            index, n_neighbors, random_state=random_state, n_jobs=n_jobs
-        )
+        near, similar, recall = approximate_neighbors(index, n_neighbors, n_jobs=n_jobs)
     else:
         if index.n_documents >= LARGE_CORPUS:
             _logger.info(

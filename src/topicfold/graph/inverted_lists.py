@@ -9,7 +9,9 @@ both rows (Cauchy-Schwarz for products, the smaller sum for minima), so most
 documents are ruled out before the long lists are read. Every document that is not
 ruled out is scored from its own row in float64, always in the same order: the
 result does not depend on levels, tiles or threads. The oracle is
-``tests/graph_reference.py``.
+``tests/graph_reference.py``. An approximate search walks the rarest terms alone, and
+scores of each tile the documents with the largest sums: neighbours that share frequent
+terms alone with a document that has rarer ones are missed.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_range
 TILE = 1 << 16  # documents per tile: uint16 numbers, sums that stay in the L2 cache
 # Shares of all list entries that are walked before documents are ruled out.
 LEVELS = (0.25, 0.45, 0.7)
+# Of an approximate search: the share that every query walks, and how many documents
+# are scored for each neighbour asked for (in a tile at least as many as are asked for).
+RAREST, CANDIDATES = 0.1, 3
 
 Lists = tuple[NDArray[np.int64], NDArray[np.float64]]
 
@@ -49,7 +54,10 @@ class InvertedLists:
         self._number = np.full(rows.shape[1], -1, dtype=np.int64)
         self._number[order] = np.arange(self.n_terms)
         work = np.cumsum(frequency[order].astype(np.float64) ** 2)
-        goals = np.multiply(LEVELS, work[-1] if self.n_terms else 0.0)
+        total = work[-1] if self.n_terms else 0.0
+        # What a query of an approximate search walks, per document of a tile.
+        self._share = RAREST * total / max(self.n_documents, 1) ** 2
+        goals = np.multiply(LEVELS, total)
         self._cuts = np.r_[np.searchsorted(work, goals), self.n_terms].astype(np.int64)
         self._rows = self._renumber(rows)
         self._tiles = [
@@ -63,6 +71,8 @@ class InvertedLists:
         n_best: int,
         exclude_self: bool,
         threads: int,
+        *,
+        approximate: bool = False,
     ) -> Lists:
         """Return documents (-1: none) and scores (0) of the best rows; None: the
         index's own.
@@ -73,9 +83,15 @@ class InvertedLists:
             return documents, scores
         query = self._rows if queries is None else self._renumber(queries)
         ranges = balanced_ranges(query[0], RANGES_PER_THREAD * threads)
-        options = self.take_min, exclude_self
+        n_probes = n_best
+        if approximate:
+            n_probes = max(n_best, -(-CANDIDATES * n_best // len(self._tiles)))
+        options = self.take_min, exclude_self, n_probes
         for tile, levels in self._tiles:
-            within = query, tile, levels, options, out
+            n_entries = -1
+            if approximate:
+                n_entries = int(np.ceil(self._share * (len(tile[4]) - 1)))
+            within = query, tile, (*levels, n_entries), options, out
             run_ranges(search_tile, ranges, threads, *within)
         sort_best(0, len(count), count, documents, scores)
         return documents, scores
@@ -174,21 +190,20 @@ def search_tile(start, stop, query, tile, levels, options, out):
     inverted lists (CSC): int64 indptr, uint16 documents counted from the first, float32
     values. `levels` has the first term of the next level, the last being the number of
     terms; the norm of each row's terms from there on (L1 for minima, else L2), rounded
-    up, and their average number in a row. `options`: sum minima instead of products;
-    query i is index document i and not its own neighbour. `out` has counts, documents
-    and scores of every query, read and written.
+    up, and their average number in a row; -1 or, for an approximate search, how many
+    entries of lists of rare terms a query walks. `options`: sum minima instead of
+    products; query i is index document i and not its own neighbour; how many documents
+    with the largest sums of the first level are scored. `out` has counts, documents and
+    scores of every query, read and written.
     """
     indptr, terms, values = query
     first, list_indptr, _, _, row_indptr, row_terms, row_values = tile
-    take_min, exclude_self = options
+    take_min, exclude_self, n_probes = options
     count, documents, scores = out
     n_tile = row_indptr.shape[0] - 1
     work_sums = np.empty(n_tile, np.float32)
     work_query = np.zeros(list_indptr.shape[0] - 1, np.float64)
-    work_probe = (
-        np.empty(documents.shape[1], np.int64),
-        np.empty(documents.shape[1], np.float32),
-    )
+    work_probe = (np.empty(n_probes, np.int64), np.empty(n_probes, np.float32))
     rows = (row_indptr, row_terms, row_values, work_query, take_min)
     for q in range(start, stop):
         begin, end = indptr[q], indptr[q + 1]
@@ -214,14 +229,17 @@ def search_query(row, tile, rows, levels, best, count, work_sums, work_probe):
     """Merge the tile's documents into the best list of one query; return its count."""
     terms, values = row
     first, list_indptr, list_documents, list_values, _, _, _ = tile
-    cuts, rest_norms, rest_sizes = levels
+    cuts, rest_norms, rest_sizes, n_entries = levels
     take_min = rows[4]
     n_terms = terms.shape[0]
     margin = 1.0 + (n_terms + 8) * ROUNDING
     done = 0
     for level in range(cuts.shape[0]):
+        cut = cuts[level]
+        if n_entries >= 0:
+            cut = cut_after(list_indptr, terms, n_entries)
         for term in terms[done:]:
-            if term >= cuts[level]:
+            if term >= cut:
                 break
             begin, end = list_indptr[term], list_indptr[term + 1]
             add_list(
@@ -237,6 +255,8 @@ def search_query(row, tile, rows, levels, best, count, work_sums, work_probe):
                 d = work_probe[0][j]
                 count = offer(rows, d, first, best, count)
                 work_sums[d] = DONE
+            if n_entries >= 0:
+                return count
         rest = rest_norm(values[done:], take_min)
         bounds = (rest_norms[level], rest, take_min)
         if done < n_terms:
@@ -248,6 +268,17 @@ def search_query(row, tile, rows, levels, best, count, work_sums, work_probe):
             rows, work_sums, bounds, cuts[level], first, best, count, margin
         )
     return count
+
+
+@part
+def cut_after(list_indptr, terms, n_entries):
+    """Return the term after the rarest, at least one, with so many list entries."""
+    total = 0
+    for j in range(1, terms.shape[0]):
+        total += list_indptr[terms[j - 1] + 1] - list_indptr[terms[j - 1]]
+        if total >= n_entries:
+            return np.int64(terms[j])
+    return np.int64(list_indptr.shape[0])
 
 
 @part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nearest neighbours of sparse documents: exact, or by pynndescent.
+"""Nearest neighbours of sparse documents, exact or by their rare words.
 
 Named similarities turn counts into rows whose sum of products or of minima is the
 score: ``cosine`` L2-normalised tf-idf rows, ``intersection`` L1-normalised tf-idf rows
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from topicfold.core.counts import check_counts as counts_of
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads, run_ranges
-from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.exceptions import DataError
 from topicfold.graph.inverted_lists import InvertedLists
 
 Similarity = Callable[[sp.csr_array, sp.csr_array], Any]
@@ -148,7 +148,6 @@ def _call(
 
 Neighbors = tuple[NDArray[np.int64], NDArray[np.float64]]
 RECALL_SAMPLE = 200  # documents whose exact neighbours are searched for the recall
-_METRICS = {"cosine": "cosine", "intersection": "manhattan"}
 _logger = logging.getLogger("topicfold")
 
 
@@ -412,70 +411,39 @@ def _without(
 
 
 def approximate_neighbors(
-    index: NeighborIndex,
-    n_neighbors: int,
-    *,
-    random_state: int = 0,
-    n_jobs: int | None = None,
+    index: NeighborIndex, n_neighbors: int, *, n_jobs: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """Return neighbours found by nearest-neighbour descent, and their recall.
+    """Return neighbours found by their rare words, and their recall.
 
-    Candidates come from pynndescent (``topicfold[ann]``) on the tf-idf rows (for
-    intersection by Manhattan distance, which orders L1-normalised rows alike); their
-    similarities are then computed exactly. The recall is the share of the exact
-    neighbours of 200 sampled documents that were found. The same seed gives the same
-    graph only for the same number of threads.
+    Documents whose frequent words alone are alike are missed; similarities are exact.
+    The recall is the share of the exact neighbours of 200 sampled documents that were
+    found.
     """
-    metric = _METRICS.get(str(index.similarity))
-    if metric is None:
+    if index.similarity not in ("cosine", "intersection"):
         raise DataError(
             "approximate=True needs similarity='cosine' or 'intersection', got "
             f"{index.similarity!r}. Use approximate=False for exact neighbours."
         )
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise MissingDependencyError(
-            "approximate=True requires pynndescent. Install it with pip install "
-            "'topicfold[ann]', or use approximate=False for exact neighbours."
-        ) from error
-    threads = n_threads(n_jobs)
-    rows = index.weighting_.queries(index.counts_)
-    filled = np.flatnonzero(np.diff(rows.indptr))
     n_best = min(n_neighbors, index.n_documents - 1)
-    n_candidates = min(max(2 * n_best, 30), len(filled))
-    candidates = np.full((index.n_documents, max(n_candidates, 1)), -1, np.int64)
-    if n_candidates > 1:
-        descent = NNDescent(
-            # pynndescent 0.5 knows no sparse arrays.
-            sp.csr_matrix(rows[filled], dtype=np.float32),
-            metric=metric,
-            n_neighbors=n_candidates,
-            random_state=random_state,
-            n_jobs=threads,
-        )
-        near = descent.neighbor_graph[0]
-        candidates[filled] = np.where(near >= 0, filled[near], -1)
-    candidates[candidates == np.arange(index.n_documents)[:, None]] = -1
-    found, scores = index.lists_.score(rows, candidates, n_best, threads)
-    recall = _recall(index, found, random_state, n_jobs)
+    found, similar = index.lists_.search(
+        None, n_best, True, n_threads(n_jobs), approximate=True
+    )
+    recall = _recall(index, found, n_jobs)
     _logger.warning(
         "approximate neighbours: recall %.3f of the exact ones on a sample of %d "
         "documents",
         recall,
         min(RECALL_SAMPLE, index.n_documents),
     )
-    return found, index.weighting_.similarities(rows, scores), recall
+    return found, similar, recall
 
 
 def _recall(
-    index: NeighborIndex,
-    found: NDArray[np.int64],
-    random_state: int,
-    n_jobs: int | None,
+    index: NeighborIndex, found: NDArray[np.int64], n_jobs: int | None
 ) -> float:
+    """Return the share of exact neighbours of sampled documents that were found."""
     n_documents, n_best = found.shape
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(0)
     size = min(RECALL_SAMPLE, n_documents)
     sample = np.sort(rng.choice(n_documents, size, replace=False))
     exact, _ = index.query(index.counts_[sample], n_best + 1, n_jobs=n_jobs)

@@ -69,8 +69,8 @@ def class_neighbors(
 
     With `approximate`, classes (or the whole corpus) of at least 4096 documents are
     searched among three times as many candidates, near by the cosine of tf-idf, that
-    nearest-neighbour descent finds (``topicfold[ann]``). Returns (D, n_neighbors),
-    nearest first, then -1 where there are no more.
+    are found by their rare words. Returns (D, n_neighbors), nearest first, then -1
+    where there are no more.
     """
     index = NeighborIndex(X, similarity="kl")
     found = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
@@ -79,7 +79,7 @@ def class_neighbors(
     if len(free):
         if approximate and X.shape[0] >= APPROXIMATE_FROM:
             everyone = np.arange(X.shape[0])
-            near, similar = _descent(index, everyone, n_neighbors, n_jobs)
+            near, similar = _candidates(index, everyone, n_neighbors, n_jobs)
             near, similar = near[free], similar[free]
         else:
             near, similar = index.query(
@@ -91,14 +91,14 @@ def class_neighbors(
         if len(documents) < 2:
             continue
         if approximate and len(documents) >= APPROXIMATE_FROM:
-            near, similar = _descent(index, documents, n_neighbors, n_jobs)
+            near, similar = _candidates(index, documents, n_neighbors, n_jobs)
         else:
             near, similar = index.query_among(documents, n_neighbors, n_jobs=n_jobs)
         _merge(found, values, documents, near, similar)
     return found
 
 
-def _descent(
+def _candidates(
     index: NeighborIndex,
     documents: NDArray[np.int64],
     n_neighbors: int,

@@ -99,7 +99,7 @@ class TwoPhase(TopicModel):
         mixtures θ* of the last round, weighted by similarity. Keeps the training
         matrix, in the saved model too. Experimental: not in the paper.
     approximate : bool, default=False
-        Search neighbours in large classes approximately (needs ``topicfold[ann]``).
+        Search neighbours in large classes by their rare words alone: faster, not exact.
     prefit : bool, default=False
         Whether `base` is fitted already; it is copied, not changed.
     n_jobs : int or None, default=None
