@@ -154,13 +154,15 @@ class SparseRows:
 
     def __matmul__(self, dense: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the product with a vector or a block of them."""
+        self.n_products += 1
+        if len(self._parts) == 1:
+            return np.asarray(next(iter(self._parts.values())) @ dense)
         out = np.empty((self.shape[0], *dense.shape[1:]))
 
         def task(start: int, stop: int) -> None:
             out[start:stop] = self._parts[start, stop] @ dense
 
         run_ranges(task, list(self._parts), self._threads)
-        self.n_products += 1
         return out
 
 
@@ -182,6 +184,8 @@ def tall_product(
 
 def row_sums(X: sparse.csr_matrix, threads: int = 1) -> NDArray[np.float64]:
     """``X.sum(axis=1)`` in float64, by several threads."""
+    if threads == 1:
+        return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
     sums = np.empty(X.shape[0])
 
     def add(start: int, stop: int) -> None:
@@ -190,6 +194,12 @@ def row_sums(X: sparse.csr_matrix, threads: int = 1) -> NDArray[np.float64]:
 
     run_ranges(add, balanced_ranges(X.indptr, threads), threads)
     return sums
+
+
+def smooth_idf(X: Any) -> NDArray[np.float64]:
+    """Return ``ln((1 + D) / (1 + df)) + 1`` of every term, as scikit-learn's tf-idf."""
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    return np.log((1 + X.shape[0]) / (1 + frequency)) + 1.0
 
 
 def extremes(array: NDArray[Any], threads: int = 1) -> tuple[Any, Any]:

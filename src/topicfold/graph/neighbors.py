@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from topicfold.core.counts import check_counts as counts_of
+from topicfold.core.counts import smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads, run_ranges
 from topicfold.exceptions import DataError
@@ -45,9 +46,7 @@ class Weighting:
         """Learn the term weights of `counts` (as scikit-learn's TfidfTransformer)."""
         if similarity == "kl":
             return cls(similarity, None)
-        n_documents, n_terms = counts.shape
-        frequency = np.bincount(counts.indices, minlength=n_terms)
-        return cls(similarity, np.log((1 + n_documents) / (1 + frequency)) + 1.0)
+        return cls(similarity, smooth_idf(counts))
 
     @property
     def take_min(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from topicfold.core.counts import SparseRows, tall_product
+from topicfold.core.counts import SparseRows, smooth_idf, tall_product
 from topicfold.core.threads import n_threads, one_blas_thread
 from topicfold.core.typing import Array, Doubles
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -75,6 +75,8 @@ def _sampled(X: Any, most: int, rng: np.random.RandomState) -> sparse.csr_matrix
     """Return all documents, or `most` random ones, in memory."""
     n_documents = X.shape[0]
     whole = n_documents <= most
+    if whole and sparse.issparse(X):
+        return X
     return X[:] if whole else X[np.sort(rng.choice(n_documents, most, False))]
 
 
@@ -193,14 +195,14 @@ def _compared(
     X: Any, most: int, rng: np.random.RandomState
 ) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     """Return a sample of the documents that have words, and their tf-idf."""
-    from topicfold.graph.neighbors import Weighting
-
     X = _sampled(X, most, rng)
     used = np.diff(X.indptr) > 0
     X = X if used.all() else X[used]
     values = 1.0 + np.log(np.maximum(X.data, 1.0, dtype=np.float64))
-    damped = sparse.csr_matrix((values, X.indices, X.indptr), X.shape)
-    return X, Weighting.fit(damped, "cosine").queries(damped)
+    values *= smooth_idf(X)[X.indices]
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    values /= np.sqrt(np.bincount(row, values * values))[row]
+    return X, sparse.csr_matrix((values, X.indices, X.indptr), X.shape)
 
 
 def _spread_seeds(

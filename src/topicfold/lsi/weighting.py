@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.counts import smooth_idf
 from topicfold.core.typing import Doubles
 
 WEIGHTINGS = ("counts", "binary", "tfidf", "log-entropy")
@@ -29,8 +30,7 @@ def global_weights(counts: sparse.csr_matrix, weighting: str) -> Doubles:
     """
     n_documents, n_terms = counts.shape
     if weighting == "tfidf":
-        frequency = np.bincount(counts.indices, minlength=n_terms)
-        return np.log((1 + n_documents) / (1 + frequency)) + 1
+        return smooth_idf(counts)
     weights = np.ones(n_terms)
     if weighting == "log-entropy" and n_documents > 1:
         values = counts.data.astype(np.float64)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from topicfold.core.counts import check_counts
+from topicfold.core.counts import check_counts, smooth_idf
 from topicfold.core.tables import Html
 from topicfold.core.typing import Doubles
 from topicfold.corpus import words_of
@@ -124,7 +124,7 @@ class LexicalScores:
             values = counts.data.astype(np.float64)
             values = values * (K1 + 1) / (values + damping[rows])
         else:
-            self.idf = np.log((1 + n_documents) / (1 + frequency)) + 1
+            self.idf = smooth_idf(counts)
             values = counts.data * self.idf[counts.indices]
             values = values / np.sqrt(np.bincount(rows, values**2))[rows]
         self.postings = sparse.csr_matrix(
