@@ -539,3 +539,5 @@ def test_self_taught_rules_that_disagree_take_no_part(monkeypatch):
     chosen, found = choose_recipe(recipes, views, codes, parts)
     assert chosen is PLAIN
     assert found.right.tolist() == [False, True, True, True]
+    monkeypatch.setattr(few_labels, "LABELS_THAT_TELL", 4)  # as many as there are
+    assert choose_recipe(recipes, views, codes, parts)[0] is RECIPES[0]

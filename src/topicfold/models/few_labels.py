@@ -101,8 +101,9 @@ RECIPES = (
     Recipe("topics and latent directions, without neighbours", 1.0, 1.0, False),
 )
 # Where the words of neighbours agree less than this, the last is replaced by one whose
-# topics have no neighbours either.
-LITTLE_TRUST = 0.6
+# topics have no neighbours either; with fewer labels than this, rules that teach
+# themselves must agree with each other as much as this (kappa).
+LITTLE_TRUST, LABELS_THAT_TELL, STEADY = 0.6, 50, 0.75
 PLAIN = Recipe(
     "topics of the words alone with half as much of latent directions",
     *(1.0, 0.5, False, True),
@@ -298,14 +299,18 @@ def choose_recipe(
     part is chosen without that part. None, and the first recipe, if no class has two
     labels.
 
-    With a plain recipe at the end, self-taught ones take part only if their rules agree
-    with each other on documents without a label as much as its rules do.
+    With a plain recipe at the end, the neighbours are in doubt: then few labels do not
+    tell, and self-taught recipes take part only if their rules agree with each other on
+    the documents without a label.
     """
-    n_classes = int(codes.max()) + 1
+    n_classes, n_labels = int(codes.max()) + 1, int((codes >= 0).sum())
     tried = [_hidden_values(recipe, views, codes, parts) for recipe in recipes]
-    if recipes[-1].plain:
-        steady = [_agreement(said, n_classes) for _, said in tried]
-        kept = [number for number, own in enumerate(steady) if own >= steady[-1]]
+    if recipes[-1].plain and n_labels < LABELS_THAT_TELL:
+        kept = [
+            number
+            for number, (_, said) in enumerate(tried)
+            if recipes[number].plain or _agreement(said, n_classes) >= STEADY
+        ]
         recipes = tuple(recipes[number] for number in kept)
         tried = [tried[number] for number in kept]
     found = [values for values, _ in tried]
