@@ -337,7 +337,7 @@ def verdicts(groups):
         lines.append(
             "- CPU seconds to tomotopy's perplexity, start included: LDA needs "
             f"1/{np.median(known):.0f} in the median of {len(known)} fits, "
-            f"1/{known.min():.0f} at worst (1/0: it did not reach it); tomotopy's "
+            f"1/{known.min():.1f} at worst (1/0: it did not reach it); tomotopy's "
             "seconds are those of the run that made its figures."
         )
     return lines

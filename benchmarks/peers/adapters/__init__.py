@@ -3,24 +3,18 @@
 
 from benchmarks.peers.adapters.base import Adapter
 from benchmarks.peers.adapters.gensim_lda import GensimLDA, GensimMulticore
-from benchmarks.peers.adapters.ours import (
-    OurCVB0,
-    OurPLSA,
-    OurSingleCVB0,
-    OurVariational,
-)
+from benchmarks.peers.adapters.ours import OurCVB0, OurPLSA, OurVariational
 from benchmarks.peers.adapters.sklearn_lda import SklearnLDABatch, SklearnLDAOnline
 from benchmarks.peers.adapters.sklearn_nmf import SklearnNMF, SklearnNMF64
 from benchmarks.peers.adapters.tomotopy_lda import TomotopyLDA
 
 REFERENCE = TomotopyLDA.name
-OURS = (OurPLSA.name, OurSingleCVB0.name, OurCVB0.name, OurVariational.name)
+OURS = (OurPLSA.name, OurCVB0.name, OurVariational.name)
 ADAPTERS: dict[str, Adapter] = {
     adapter.name: adapter
     for adapter in (
         TomotopyLDA(),
         OurPLSA(),
-        OurSingleCVB0(),
         OurCVB0(),
         OurVariational(),
         SklearnNMF(),

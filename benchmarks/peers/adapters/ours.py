@@ -13,7 +13,6 @@ class _Ours(Adapter):
     default_passes = 200
     estimator: ClassVar[str]
     options: ClassVar[dict[str, Any]] = {}
-    constants: ClassVar[dict[str, Any]] = {}
 
     def missing(self) -> str:
         """Say so where this version has no such model yet."""
@@ -38,8 +37,6 @@ class _Ours(Adapter):
             callbacks=[_AfterPass(on_pass)],
             **self.options,
         )
-        for name, value in self.constants.items():
-            setattr(model, name, value)
         model.fit(data)
 
 
@@ -60,17 +57,6 @@ class OurCVB0(_Ours):
     pass_is = "one default CVB0 iteration: 1 document pass, 1 word pass, float32"
     estimator = "LDA"
     options: ClassVar[dict[str, Any]] = {"algorithm": "cvb0"}
-
-
-class OurSingleCVB0(_Ours):
-    """``topicfold.LDA(algorithm="cvb0")`` without extra updates of documents."""
-
-    name = "topicfold_cvb0_single"
-    import_line = "from topicfold import LDA"
-    pass_is = "one CVB0 iteration: 1 document pass, 1 word pass, float32"
-    estimator = "LDA"
-    options: ClassVar[dict[str, Any]] = {"algorithm": "cvb0"}
-    constants: ClassVar[dict[str, Any]] = {"doc_updates": 0}
 
 
 class OurVariational(_Ours):
