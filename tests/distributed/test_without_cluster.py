@@ -2,16 +2,22 @@
 """Dask collections without a cluster to compute on, or without Dask."""
 
 import sys
+from concurrent.futures import CancelledError
 
+import numpy as np
 import pytest
 from scipy import sparse
 
 from topicfold import PLSA
-from topicfold.engine.dask.tasks import on_this_machine
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.engine.dask import distribute
+from topicfold.engine.dask.tasks import in_touch, on_this_machine
 from topicfold.exceptions import DeviceError, MissingDependencyError
 
 dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
+from distributed.comm.core import CommClosedError  # noqa: E402
 
 
 @pytest.fixture
@@ -29,6 +35,23 @@ def test_error_has_the_install_line(collection, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingDependencyError, match=r"topicfold\[dask\]"):
         PLSA(2).fit(collection)
+
+
+@pytest.mark.parametrize("error", [CommClosedError, CancelledError, TimeoutError])
+def test_a_cluster_that_is_gone_is_said(error):
+    with pytest.raises(DeviceError, match=r"does not answer: lost\. Check"), in_touch():
+        raise error("lost.")
+
+
+def test_a_cluster_without_workers_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr("topicfold.engine.dask.tasks.PATIENCE", 0.01)
+    blocks = BlockMatrix.write(tmp_path / "b", sparse.csr_matrix(np.eye(3)))
+    options = {"n_workers": 0, "processes": False, "dashboard_address": None}
+    with (
+        distributed.Client(**options),
+        pytest.raises(DeviceError, match=r"does not answer.*workers run"),
+    ):
+        distribute(blocks)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from scipy import sparse
 from topicfold import (
     FSTM,
     LDA,
+    LSI,
     PLSA,
     GibbsLDA,
     LaplacianPLSA,
@@ -104,3 +105,18 @@ def test_more_tokens_than_a_sampler_can_keep_are_refused():
     model = LDA(2, **FEW).fit(counts())
     with pytest.raises(DataError, match=r"keeps a topic for each.*completion"):
         model.left_to_right(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PLSA, LDA, GibbsLDA, FSTM, MedLDA, OrthogonalPLSA, LaplacianPLSA, LSI],
+)
+def test_numbers_of_any_width_are_whole_numbers(model):
+    few = {"random_state": 0} if model is LSI else {"max_iter": 2, "random_state": 0}
+    X = counts()
+    plain = model(3, n_jobs=2, **few).fit(X, y)
+    narrow = model(np.uint64(3), n_jobs=np.int8(2), **few).fit(X, y)
+    np.testing.assert_array_equal(narrow.components_, plain.components_)
+    np.testing.assert_array_equal(narrow.transform(X), plain.transform(X))
+    with pytest.raises(ValueError, match=r"'n_components' .* \[1, 1000000\]"):
+        model(10**9).fit(X, y)

@@ -110,6 +110,13 @@ def test_bad_weights_are_explained(languages, weights, message):
         MultimodalLDA(4, weights=weights, **FEW).fit(languages[0])
 
 
+@pytest.mark.parametrize("nothing", [None, {}, {"en": None}])
+def test_no_matrix_at_all_is_explained(languages, nothing):
+    model = MultimodalLDA(2, **FEW).fit(languages[0])
+    with pytest.raises(DataError, match="at least one of en, de"):
+        model.transform(nothing)
+
+
 def test_unknown_languages_are_explained(languages):
     both, _ = languages
     model = MultimodalLDA(4, **FEW).fit(both)

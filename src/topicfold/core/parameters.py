@@ -32,6 +32,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 AT_LEAST_ONE = Interval(Real, 1, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="both")
 POSITIVE_SHARE = Interval(Real, 0, 1, closed="right")
+MAX_TOPICS = 1_000_000  # more would only fill the memory, or the time
 SHARE_BELOW_ONE = Interval(Real, 0, 1, closed="left")
 
 

@@ -45,13 +45,13 @@ def n_threads(n_jobs: int | None) -> int:
                 f"n_jobs={n_jobs} is more than {MAX_THREADS} threads. Use -1 for one "
                 "thread per core."
             )
-        wanted = n_jobs or 1
+        wanted = int(n_jobs or 1)
         if wanted <= FEW_THREADS:  # the number of cores is in files: slow to read
             return wanted
         return min(wanted, max(FEW_THREADS, THREADS_PER_CORE * cpu_count()))
     # Not joblib's effective_n_jobs: it means processes, and allows a worker process
     # only one, with a warning.
-    return int(max(1, cpu_count() + 1 + n_jobs))
+    return max(1, cpu_count() + 1 + int(n_jobs))
 
 
 def n_ranges(threads: int) -> int:

@@ -40,6 +40,7 @@ from topicfold.core.counts import (
     simplex_problems,
 )
 from topicfold.core.parameters import (
+    MAX_TOPICS,
     NOT_NEGATIVE,
     DeclaredParameters,
     FittedAttributes,
@@ -462,7 +463,9 @@ class LearnedModel(TopicModel):
     _parameter_constraints = {  # noqa: RUF012
         "max_doc_updates": [whole(1, MAX_UPDATES)],
     }
-    n_components: Annotated[int, whole(1)] = field(default=10, kw_only=False)
+    n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
+        default=10, kw_only=False
+    )
     init: Annotated[Any, StrOptions(STARTS), "array-like"] = "documents"
     max_iter: Annotated[int, whole(1)] = 200
     tol: Annotated[float, NOT_NEGATIVE] = 1e-5
@@ -530,7 +533,7 @@ class LearnedModel(TopicModel):
     @property
     def _size(self) -> int:
         """Number of topics: the user's, or what a side made of it."""
-        return int(self.n_topics_) if self._asked is None else self._asked
+        return int(self.n_topics_ if self._asked is None else self._asked)
 
     def _fit_counts(self, X: Any, y: Any) -> None:
         """Learn from checked counts."""

@@ -83,7 +83,7 @@ class FSTM(StreamedModel):
 
     def _fit_counts(self, X: Any, y: Any) -> None:
         rng = check_random_state(self.random_state)
-        topics = initial_topics(X, self.n_components, self.init, rng, self.n_jobs)
+        topics = initial_topics(X, self._size, self.init, rng, self.n_jobs)
         self._store_corpus(X)
         self._learn(learning_of(X, topics, self._inference()))
 

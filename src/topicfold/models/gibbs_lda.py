@@ -139,7 +139,7 @@ class GibbsLDA(DirichletTopics):
                 f"burn_in={burn_in} leaves no sweep of max_iter={self.max_iter} to "
                 "sample from. Give a smaller burn_in or a larger max_iter."
             )
-        alpha = checked_doc_topic_prior(self.doc_topic_prior, self.n_components)
+        alpha = checked_doc_topic_prior(self.doc_topic_prior, self._size)
         self._store_corpus(counts)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         sampler = CollapsedGibbs(

@@ -233,7 +233,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         algorithm = learner(
             self._engine(counts),
             initial_topics(
-                counts, self.n_components, self._init("clusters"), rng, self.n_jobs
+                counts, self._size, self._init("clusters"), rng, self.n_jobs
             ),
             self.doc_topic_prior_,
             self.topic_word_prior_,
@@ -324,7 +324,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
 
     def _learn_batch(self, online: OnlineStatistics, X: sparse.csr_matrix) -> None:
         engine = self._engine(X)
-        shares = engine.document_lengths / self.n_components
+        shares = engine.document_lengths / self._size
         start: Any = OuterSum(shares, self.doc_topic_prior_)
         parameters = engine.pack_documents(start)
         weights = engine.pack_topics(self._topic_weights())
@@ -359,7 +359,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         log_phi = engine.digamma_totals(packed, 0.0) - engine.n_terms * psi(
             self.topic_totals_
         )
-        size = self.n_components * engine.n_terms
+        size = self._size * engine.n_terms
         best_eta = symmetric_from_mean_log(log_phi.sum() / size, engine.n_terms, eta)
         self.topic_word_prior_ = (1 - rho) * eta + rho * best_eta
 

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import SparseRows, tall_product
 from topicfold.core.counts import check_counts as counts_of
-from topicfold.core.parameters import DeclaredParameters, whole
+from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError, EmptyDocumentWarning
@@ -121,7 +121,9 @@ class LSI(
 
     _unsaved_parameters = ("random_state",)
 
-    n_components: Annotated[int, whole(1)] = field(default=100, kw_only=False)
+    n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
+        default=100, kw_only=False
+    )
     weighting: Annotated[str, StrOptions(set(WEIGHTINGS))] = "log-entropy"
     tol: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 1e-6
     max_iter: Annotated[int, whole(1)] = 1000

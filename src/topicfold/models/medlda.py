@@ -162,15 +162,15 @@ class MedLDA(ClassifierMixin, LearnedModel):
         dual = MarginDual(
             codes,
             len(self.classes_),
-            self.n_components,
+            self._size,
             cost=self.cost,
             loss=self.loss,
         )
         learning = MedLdaLearning(
             self._engine(counts),
-            initial_topics(counts, self.n_components, self.init, rng, self.n_jobs),
+            initial_topics(counts, self._size, self.init, rng, self.n_jobs),
             dual,
-            np.full(self.n_components, float(self.doc_topic_prior)),
+            np.full(self._size, float(self.doc_topic_prior)),
             float(self.topic_word_prior),
             doc_updates=self.doc_updates,
             max_pull=self.max_pull,
@@ -200,7 +200,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
         theta = self._mixtures(seen)
         lengths = np.asarray(seen.sum(axis=1, dtype=np.float64))
         prior = self.doc_topic_prior
-        counts = theta * (lengths + prior * self.n_components) - prior
+        counts = theta * (lengths + prior * self._size) - prior
         assignments = np.where(lengths > 0, counts / np.maximum(lengths, 1e-30), theta)
         return assignments.astype(X.dtype)
 

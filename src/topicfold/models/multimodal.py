@@ -178,8 +178,9 @@ class MultimodalLDA(SidedLDA):
         elif isinstance(X, list | tuple) and X and all(map(_is_matrix, X)):
             named = {str(place): matrix for place, matrix in enumerate(X)}
         else:
-            name = "0" if fitting else self.group_names_[0]
-            return {name: X}
+            if fitting:
+                return {"0": X}
+            named = {self.group_names_[0]: X}
         if fitting:
             missing = [name for name, matrix in named.items() if matrix is None]
             if "X" in named or "self" in named:
@@ -198,7 +199,10 @@ class MultimodalLDA(SidedLDA):
             )
         known = {name: matrix for name, matrix in named.items() if matrix is not None}
         if not known:
-            raise DataError("there are no counts of any matrix to transform.")
+            raise DataError(
+                "there are no counts of any matrix to transform. Give at least one of "
+                f"{', '.join(self.group_names_)}."
+            )
         return known
 
     def _weights(self, names: list[str]) -> dict[str, float]:

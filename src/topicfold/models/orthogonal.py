@@ -55,5 +55,5 @@ class OrthogonalPLSA(PLSA):
         return step
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        pairs = max(self.n_components * (self.n_components - 1), 1)
+        pairs = max(self._size * (self._size - 1), 1)
         self.overlap_ = overlap(self.components_.T) / pairs

@@ -85,7 +85,7 @@ class PLSA(SidedModel, StreamedModel):
             # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
-        phi = initial_topics(X, self.n_components, self.init, rng, self.n_jobs)
+        phi = initial_topics(X, self._size, self.init, rng, self.n_jobs)
         engine = self._engine(X)
         self._store_corpus(X)
         needs_graph = self._theta_step().needs_graph
@@ -146,7 +146,7 @@ class PLSA(SidedModel, StreamedModel):
     def _partial_fit_counts(self, X: Any) -> None:
         online = OnlineStatistics.resume(self, X, self.init)
         engine = self._engine(X)
-        ones = np.broadcast_to(np.ones(1), (X.shape[0], self.n_components))
+        ones = np.broadcast_to(np.ones(1), (X.shape[0], self._size))
         parameters = engine.pack_documents(ones)
         topics = engine.pack_topics(self.components_)
         engine.document_pass(

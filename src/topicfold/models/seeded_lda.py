@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Annotated
 
-from topicfold.core.parameters import whole
+from topicfold.core.parameters import MAX_TOPICS, whole
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.sides.seeds import Seeds
@@ -59,7 +59,9 @@ class SeededLDA(SidedLDA):
     """
 
     _part = Seeds
-    n_components: Annotated[int | None, whole(1)] = field(default=None, kw_only=False)  # type: ignore[assignment]
+    n_components: Annotated[int | None, whole(1, MAX_TOPICS)] = field(  # type: ignore[assignment]
+        default=None, kw_only=False
+    )
     seeds: Mapping[str, Sequence[str | int]] | None = None
     forbidden: Mapping[str, Sequence[str | int]] | None = None
     vocabulary: Sequence[str] | None = None

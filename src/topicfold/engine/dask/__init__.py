@@ -36,6 +36,7 @@ from topicfold.engine.dask.tasks import (
     count_terms,
     describe_all,
     gather,
+    in_touch,
     join_arrays,
     on_this_machine,
     read_in_rows,
@@ -54,6 +55,7 @@ SMALL = 1000
 BYTES_PER_ENTRY = 40
 
 
+@in_touch()
 def distribute(
     X: Any,
     client: Any = None,
@@ -142,6 +144,7 @@ class DaskBlocks(BlockCorpus):
         counted = DaskPrepared(self, blocks).reduce(count_terms)
         self.document_frequencies, self.term_totals = counted
 
+    @in_touch()
     def prepare_blocks(self, make: Visit | None, shared: Shared) -> DaskPrepared:
         """Make the prepared blocks on the workers; they stay there."""
         if make is None:
@@ -172,10 +175,12 @@ class DaskBlocks(BlockCorpus):
             np.concatenate([sums for _, sums in parts]),
         )
 
+    @in_touch()
     def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
         parts = gather(self.client, self._selected(chosen))
         return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
 
+    @in_touch()
     def join(self, more: Any, weight: float = 1.0) -> DaskBlocks:
         """See `BlockCorpus`: rows go to the workers by way of the storage, once."""
         args, files = [], []
@@ -198,6 +203,7 @@ class DaskBlocks(BlockCorpus):
         args = [(self.blocks[block], rows) for block, rows in chosen]
         return submit_all(self.client, operator.getitem, args)
 
+    @in_touch()
     def _batch(self, chosen: list[tuple[int, Rows]]) -> DaskBlocks:
         blocks = self._selected(chosen)
         batch = copy.copy(self)
@@ -232,6 +238,7 @@ class DaskPrepared:
         results: list[Any] = self._visit(gather, function, block_args, shared)
         return results
 
+    @in_touch()
     def _visit(
         self,
         fetch: Callable[..., Any],

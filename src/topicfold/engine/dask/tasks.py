@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -17,9 +19,30 @@ from topicfold.corpus.block_corpus import Rows, clean_block, join_rows
 from topicfold.corpus.blocks import BlockFile
 from topicfold.engine.blocks.executor import FAN_IN, Statistics, add_statistics
 from topicfold.engine.blocks.store import share_block
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DeviceError
 
+# Seconds to wait for the first worker of a cluster that has none.
+PATIENCE = 300
+GONE = ("CommClosedError", "ClosedClientError")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@contextlib.contextmanager
+def in_touch() -> Iterator[None]:
+    """Say in one sentence that scheduler, client or workers are not there."""
+    try:
+        yield
+    except Exception as error:
+        # By name: Dask may not be installed, and versions differ in what they have.
+        known = isinstance(error, CancelledError | TimeoutError)
+        if not known and type(error).__name__ not in GONE:
+            raise
+        problem = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise DeviceError(
+            f"The Dask cluster does not answer: {problem}. Check that its scheduler "
+            "and workers run, and fit again; callbacks=[Resume(folder)] of "
+            "topicfold.learn lets a fit go on where it was."
+        ) from error
 
 
 def submit_all(client: Any, function: Callable[..., Any], args: list[Any]) -> list[Any]:
@@ -45,6 +68,8 @@ def read_in_rows(
     client: Any, files: Sequence[BlockFile], sizes: NDArray[np.int64]
 ) -> list[Any]:
     """Read blocks on the workers: as much on each thread, blocks in a row on one."""
+    if not client.nthreads():
+        client.wait_for_workers(1, timeout=PATIENCE)
     places = workers_in_rows(client.nthreads(), sizes)
     name, blocks = f"read-{secrets.token_hex(8)}", []
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
