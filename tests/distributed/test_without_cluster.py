@@ -43,15 +43,20 @@ def test_a_cluster_that_is_gone_is_said(error):
         raise error("lost.")
 
 
-def test_a_cluster_without_workers_is_said(monkeypatch, tmp_path):
-    monkeypatch.setattr("topicfold.engine.dask.tasks.PATIENCE", 0.01)
+class NoWorkers:
+    """A client of a cluster to which no worker ever comes."""
+
+    def nthreads(self):
+        return {}
+
+    def wait_for_workers(self, n_workers, timeout):
+        raise TimeoutError(f"Only 0/{n_workers} workers arrived after {timeout}")
+
+
+def test_a_cluster_without_workers_is_said(tmp_path):
     blocks = BlockMatrix.write(tmp_path / "b", sparse.csr_matrix(np.eye(3)))
-    options = {"n_workers": 0, "processes": False, "dashboard_address": None}
-    with (
-        distributed.Client(**options),
-        pytest.raises(DeviceError, match=r"does not answer.*workers run"),
-    ):
-        distribute(blocks)
+    with pytest.raises(DeviceError, match=r"Only 0/1 .*workers run, and fit again"):
+        distribute(blocks, client=NoWorkers())
 
 
 @pytest.mark.parametrize(
