@@ -120,14 +120,3 @@ def test_a_parameter_by_another_name_is_told_its_own(given, meant):
         LDA(**{given: 5})
     with pytest.raises(TypeError, match=r"argument 'zzz'$"):
         LDA(zzz=5)
-
-
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="not compiled")
-def test_a_part_becomes_machine_code_in_its_callers_alone():
-    from topicfold.engine.kernels import first_at_least
-
-    assert first_at_least(np.array([1, 3, 5]), 0, 3, 4) == 2
-    assert first_at_least.overloads
-    for compiled in first_at_least.overloads.values():
-        name = compiled.fndesc.mangled_name
-        assert not compiled.library.get_pointer_to_function(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How every kernel is compiled: lazily, cached on disk with its parts, without the GIL.
+"""How every kernel is compiled: lazily, cached on disk, without the GIL.
 
 Floating-point sums may be re-associated so that they vectorise. NaN and infinity keep
 their meaning.
@@ -24,8 +24,6 @@ from typing import Any
 
 import numba
 from numba.core import event
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -39,48 +37,14 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
     # Numba makes a wrapper for C of every function, and one for Python of those that
     # only kernels call: each takes a twentieth of a second to compile.
     options = {"fastmath": FASTMATH, "no_cfunc_wrapper": True, **options}
-    is_part = bool(options.get("no_cpython_wrapper"))
-    if is_part:
-        options["pipeline_class"] = _PartCompiler
-    options = {"nogil": True, "cache": not is_part, "error_model": "numpy", **options}
-    dispatcher = numba.njit(**options)(function)
+    dispatcher = numba.njit(nogil=True, cache=True, error_model="numpy", **options)(
+        function
+    )
     # With NUMBA_DISABLE_JIT=1, to debug kernels as plain Python, there is none.
-    if isinstance(dispatcher, CPUDispatcher) and is_part:
+    compiles = isinstance(dispatcher, CPUDispatcher)
+    if compiles and options.get("no_cpython_wrapper"):
         dispatcher.__class__ = _Part
     return dispatcher
-
-
-class _Draft(JITCodeLibrary):
-    """The code of a part, as it was written.
-
-    LLVM optimises it in the kernels that it becomes part of, and there alone: a part of
-    a part would else be optimised, and made machine code that nobody calls, as often as
-    it is deep.
-    """
-
-    def _optimize_final_module(self) -> None:
-        """Leave it to the kernel."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    @property
-    def codegen(self) -> Any:
-        """Itself: a part has no machine code, and no place for an environment."""
-        return self
-
-    def set_env(self, name: str, env: Any) -> None:
-        """See `codegen`."""
-
-
-class _PartCompiler(Compiler):
-    """Numba's compiler for parts."""
-
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
-        codegen = self.state.targetctx.codegen()
-        self.state.library = _Draft(codegen, func.__qualname__)
-        return super().compile_extra(func)
 
 
 class _Part(CPUDispatcher):
