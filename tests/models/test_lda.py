@@ -425,6 +425,49 @@ def test_words_of_all_documents_start_in_one_topic():
     assert shares[-2] < 0.1
 
 
+def stop_words_over_topics(n_topics, n_stop=30):
+    """Documents half of stop words, in two manners, half of words of one topic."""
+    rng = np.random.default_rng(0)
+    manners = rng.dirichlet(np.full(n_stop, 3.0), 2)
+    rows = []
+    for d in range(40 * n_topics):
+        stop = rng.multinomial(60, manners[rng.integers(2)])
+        own = np.zeros((n_topics, 15), int)
+        own[d % n_topics] = rng.multinomial(60, np.full(15, 1 / 15))
+        rows.append(np.r_[stop, own.ravel()])
+    return sparse.csr_matrix(np.array(rows, float))
+
+
+def test_stop_words_have_topics_of_their_own():
+    """Else they lead every topic, as every cluster has its share of them."""
+    X = stop_words_over_topics(20)
+    start = initial_topics(X, 22, "clusters", np.random.RandomState(0))
+    stop = start[:, :30].sum(axis=1)
+    assert (stop[-2:] > 0.8).all()  # a fifth of half of the topics
+    assert (stop[:-2] < 0.1).all()
+    model = LDA(22, random_state=0, max_iter=30, tol=0).fit(X)
+    top = np.argsort(-model.components_, axis=1)[:, :10]
+    led = (top < 30).mean(axis=1) > 0.5
+    assert 1 <= led.sum() <= 3
+    assert model.doc_topic_prior_[led].min() > model.doc_topic_prior_[~led].max()
+
+
+def test_few_topics_keep_all_clusters():
+    """Words of one of few topics are in many documents, and no topic is spared."""
+    X = stop_words_over_topics(3, n_stop=1)
+    start = initial_topics(X, 3, "clusters", np.random.RandomState(0))
+    own = start[:, 1:].reshape(3, 3, 15).sum(axis=2)
+    assert (np.sort(own.argmax(axis=1)) == np.arange(3)).all()
+
+
+def test_alpha_is_learned_unless_given(planted):
+    options = {"max_iter": 6, "tol": 0, "random_state": 0}
+    assert LDA(4, **options).fit(planted[0]).prior_updates_ == [5]
+    given = LDA(4, doc_topic_prior=0.5, **options).fit(planted[0])
+    assert given.prior_updates_ == []
+    assert (given.doc_topic_prior_ == 0.5).all()
+
+
 def test_doc_updates_are_refused_where_they_have_no_meaning(planted):
     with pytest.warns(FutureWarning, match="doc_updates"):
         model = LDA(3, doc_updates=4)

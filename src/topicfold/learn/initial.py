@@ -30,10 +30,15 @@ MOST_DIMENSIONS = 50
 LATENT_STEPS = 5
 CLUSTER_STEPS = 10
 LEAST_SQUARE = 1e-12
-# Words in more than this share of the documents start in one topic; every other topic
-# keeps this part of its own share of them.
-COMMON_WORDS = 0.8
+# Words in more than this share of the documents start in topics of their own: this part
+# of the topics that their share of the tokens would be. The others keep a part of their
+# own share of them.
+COMMON_WORDS = 0.3
+COMMON_TOPICS = 0.2
 COMMON_PART = 0.05
+# With fewer topics none is spared, and one topic's own words may be in many documents.
+LEAST_TOPICS = 10
+COMMON_AMONG_FEW = 0.8
 
 
 def initial_topics(
@@ -53,8 +58,8 @@ def initial_topics(
     - ``"neighbors"``: half a document and those most like it, half the corpus; the
       documents are chosen far from each other, among `NEIGHBOR_DOCUMENTS` random ones;
     - ``"clusters"``: clusters of documents by their first singular vectors, with a
-      little of the corpus; of `CLUSTER_DOCUMENTS` random ones. Words of nearly all
-      documents start in one topic;
+      little of the corpus; of `CLUSTER_DOCUMENTS` random ones. Words of many
+      documents start in a few topics of their own, or in one of the clusters;
     - ``"svd"``: positive parts of singular vectors, filled with a little of the corpus
       (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in blocks, those of
       at most `SVD_DOCUMENTS` random documents;
@@ -138,30 +143,53 @@ class _Start(NamedTuple):
         The singular vectors weigh each document by the root of its length: where a few
         documents have most of the tokens, they need topics, too.
 
-        Words of nearly all documents (what every page of a site has, or stop words)
-        would be the top words of every topic: no cluster differs in them, and topics
-        that begin with equal shares of a word keep them. They start in the cluster with
+        Words of many documents (stop words, what every page of a site has) would be the
+        top words of every topic: no cluster differs in them, and topics that begin with
+        equal shares of a word keep them. They start in a few topics of their own; one
+        could not tell how documents differ in stop words, and all topics would have
+        them again. Where they are too few for a topic, they start in the cluster with
         most of them.
         """
         X, rows = _compared(self.X, CLUSTER_DOCUMENTS, self.rng)
         lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         rows.data *= np.repeat(np.sqrt(lengths / lengths.mean()), np.diff(rows.indptr))
+        common, n_apart = self._common(X)
+        n_clusters = self.n_topics - n_apart
         with one_blas_thread():
-            rank = min(self.n_topics, MOST_DIMENSIONS)
+            rank = min(n_clusters, MOST_DIMENSIONS)
             places = _latent(rows, rank, self.rng, self.threads)
-            members = _k_means(places, self.n_topics, self.rng, self.threads)
-        counts = sparse.csr_matrix(members @ X)
-        is_common = X.getnnz(axis=0) > COMMON_WORDS * X.shape[0]
-        home = np.argmax((counts @ is_common) / np.asarray(counts.sum(axis=1)).ravel())
-        common = np.flatnonzero(is_common)
+            members = _k_means(places, n_clusters, self.rng, self.threads)
+            counts = sparse.csr_matrix(members @ X)
+            usage = counts[:, common].toarray()
+            apart = self._groups(usage, n_apart) if n_apart else usage[:0]
+        home = np.argmax(usage.sum(axis=1) / np.asarray(counts.sum(axis=1)).ravel())
         background = CLUSTER_BACKGROUND * self.unigram
         for k, own in enumerate(map(slice, counts.indptr[:-1], counts.indptr[1:])):
             weights = background.copy()
             shares = counts.data[own] / counts.data[own].sum()
             weights[counts.indices[own]] += (1 - CLUSTER_BACKGROUND) * shares
-            if k != home:
+            if n_apart or k != home:
                 weights[common] *= COMMON_PART
             yield weights
+        for own in apart:
+            weights = background.copy()
+            weights[common] += (1 - CLUSTER_BACKGROUND) * own / own.sum()
+            yield weights
+
+    def _common(self, X: sparse.csr_matrix) -> tuple[Any, int]:
+        """Return the words of many documents, and how many topics start from them."""
+        few = self.n_topics < LEAST_TOPICS
+        least = COMMON_AMONG_FEW if few else COMMON_WORDS
+        common = np.flatnonzero(X.getnnz(axis=0) > least * X.shape[0])
+        share = float(self.unigram[common].sum())
+        return common, 0 if few else round(COMMON_TOPICS * share * self.n_topics)
+
+    def _groups(self, usage: Doubles, n_groups: int) -> Doubles:
+        """Return counts of common words in groups of clusters that use them alike."""
+        shares = np.sqrt(usage / np.maximum(usage.sum(axis=1, keepdims=True), 1.0))
+        places = _unit_rows(shares - shares.mean(axis=0))
+        members = _k_means(places, n_groups, self.rng, self.threads)
+        return np.asarray(members @ usage) + 1.0 / usage.shape[1]
 
     def svd(self) -> Iterator[Array]:
         """Squared positive part of a singular vector of √X, plus noise."""

@@ -12,6 +12,8 @@ from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine
 
 Vector = NDArray[np.float64]
+# Documents at a time, so that no second table of all is made.
+ROWS = 65_536
 
 
 def alpha_from_documents(engine: Engine, counts: Array, alpha: Vector) -> Vector:
@@ -22,7 +24,12 @@ def alpha_from_documents(engine: Engine, counts: Array, alpha: Vector) -> Vector
     Dirichlet-multinomial is not taken: expected counts are spread more evenly than
     counts of tokens, which Gibbs sampling has, and both would follow the spread.
     """
-    documents = engine.topic_totals(np.minimum(counts, 1))
+    parts = [counts]
+    if isinstance(counts, np.ndarray) and counts.ndim == 2:
+        rows = range(0, len(counts), ROWS)
+        parts = [counts[start : start + ROWS] for start in rows]
+    sums = [engine.topic_totals(np.minimum(part, 1)) for part in parts]
+    documents = np.sum(sums, axis=0)
     shares = documents / documents.sum()
     return np.asarray(alpha.sum() * (shares + 1.0 / len(alpha)) / 2)
 

@@ -129,8 +129,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         variational Bayes only), starting from the values above. Variational Bayes
         learns an asymmetric α and a symmetric η. CVB0 learns which topics are in more
         documents, and so have a larger α; Σα and η stay, because learning them from
-        expected counts ruins the topics of short texts. None learns for online
-        variational Bayes alone: elsewhere the gain is small.
+        expected counts ruins the topics of short texts. None learns for CVB0 on a whole
+        corpus, without sides, a `phi_step` or a `doc_topic_prior` of yours, and for
+        online variational Bayes.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
@@ -138,9 +139,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
         a cluster of documents, found by k-means on their first singular vectors; words
-        in more than 80 % of the documents start in one topic, so that they do not lead
-        all. None is ``"clusters"``, with a response or seeds ``"neighbors"``; in
-        `partial_fit` ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
+        in more than 30 % of the documents (80 % for fewer than 10 topics) start in a
+        few topics of their own or in one cluster, so that they do not lead all. None is
+        ``"clusters"``, with a response or seeds ``"neighbors"``; in `partial_fit`
+        ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
         Maximum number of iterations (passes over the corpus).
     tol : float or None, default=None
@@ -239,7 +241,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
             self.topic_word_prior_,
             doc_updates=self.doc_updates,
             doc_tol=self.doc_tol,
-            learn_priors=bool(self.learn_priors),
+            learn_priors=self._learns_priors(),
         )
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, PosteriorMode) and self.phi_step is not None:
@@ -379,6 +381,12 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 UnsettledWarning,
                 stacklevel=level_of_caller(),
             )
+
+    def _learns_priors(self) -> bool:
+        if self.learn_priors is not None:
+            return self.learn_priors
+        plain = self._whole_cvb0() and self.phi_step is None
+        return plain and self.doc_topic_prior is None
 
     def _whole_cvb0(self) -> bool:
         return self.algorithm == "cvb0" and self.batch_size is None

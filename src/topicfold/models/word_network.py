@@ -91,7 +91,7 @@ class WordNetworkLDA(LDA):
     partial_fit = not_streamed("it counts pairs of words over the whole corpus")
     sides = None
     algorithm = "cvb0"
-    learn_priors = None
+    learn_priors = False
     phi_step = None
     batch_size = None
     _takes_blocks = False
