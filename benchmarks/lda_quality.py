@@ -33,14 +33,14 @@ import scipy.sparse as sp
 
 RESULTS = Path(__file__).parent / "results"
 PEER_FILE = RESULTS / "lda_quality_tomotopy.json"
-# Corpora on which the defaults were chosen; the others had no part in it. The mails and
-# wap joined them when the start had lost there, and was mended.
+# Corpora on which the defaults were chosen; the others had no part in it. The mails,
+# wap and la1s joined them when the start had lost there, and was mended.
 CHOSEN = (
     *("ap_blei", "reuters21578_dengcai", "short_searchsnippets", "short_tweet"),
     *("20news_rennie_61188", "dblp_octis", "nips_titles"),
-    *("emailspam_csdmc2010", "wap"),
+    *("emailspam_csdmc2010", "wap", "la1s"),
 )
-UNSEEN = ("ohscal", "tdt2_dengcai", "la1s", "k1b", "bbc_news_octis")
+UNSEEN = ("ohscal", "tdt2_dengcai", "k1b", "bbc_news_octis")
 MANY_TOPICS = ("ap_blei", "20news_rennie_61188")
 KEY = ("corpus", "k", "seed", "asked")
 SWEEPS = 200
@@ -142,7 +142,15 @@ Tried for the start from clusters and left out, as nothing was gained over all c
 other shares of the corpus, soft or balanced clusters, less weight for near-duplicates,
 the root of idf, contrast to the corpus, a topic of its own for the background
 (perplexity 0.3 to 0.6 % lower, NMI up to 0.04 lower), lower limits for the words that
-start in one topic.
+start in one topic. Words of many documents in topics of their own are a gain where they
+are many: in one topic alone they come back to all others; where they are too few for a
+topic, one for them costs a cluster (the mails at 20 topics: perplexity 1 % higher,
+above tomotopy's).
+
+The price is NMI on 20 Newsgroups with its stop words at 20 topics (0.43 instead of 0.50
+on 8,000 documents, tomotopy 0.34): a topic of stop words is the largest of some
+documents. The other starts of this table were fitted with equal α, as was the default
+when it was chosen; learning α lowers perplexity by 0.15 % and raises NPMI by 0.001.
 """
 FITS = {"lda": fit_lda, "gibbs": fit_gibbs, "tomotopy": fit_tomotopy}
 

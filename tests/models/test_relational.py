@@ -86,7 +86,7 @@ def test_links_and_a_response_together(corpus):
 
 def test_without_links_it_is_lda_and_predicts_nothing(corpus):
     X, _, _ = corpus
-    plain = LDA(2, random_state=0).fit(X)
+    plain = LDA(2, learn_priors=False, random_state=0).fit(X)
     for links in (None, [], [[3, 3]]):
         with pytest.warns(DataWarning, match="fitted without links") as told:
             model = RelationalLDA(2, random_state=0).fit(X, links=links)

@@ -38,7 +38,7 @@ def test_is_lda_of_the_network_and_folds_texts_in(titles):
     model = WordNetworkLDA(8, random_state=0, max_iter=30).fit(X)
     eta = model.topic_word_prior_
     options = {"random_state": 0, "max_iter": 30}
-    alone = LDA(8, topic_word_prior=eta, **options)
+    alone = LDA(8, topic_word_prior=eta, learn_priors=False, **options)
     network = word_network(X)
     topics, totals = alone.fit(network).components_, alone.topic_totals_
     central = central_words(network, topics, totals)

@@ -61,7 +61,7 @@ def test_labels_as_lists_matrix_and_frame_are_the_same(corpus):
 
 def test_without_a_known_label_it_is_lda(corpus):
     X, *_ = corpus
-    plain = LDA(3, **FEW).fit(X)
+    plain = LDA(3, learn_priors=False, **FEW).fit(X)
     for labels in ([None] * 250, np.full(250, -1), None):
         with pytest.warns(DataWarning, match="without a known label .* n_background=3"):
             model = LabeledLDA(3, **FEW).fit(X, labels=labels)

@@ -67,7 +67,7 @@ def test_evidence_comes_to_rest_at_the_derivative_of_the_value(kind):
 def test_no_weight_is_lda(kind):
     X, y = corpus(kind)
     found = fitted(kind, X, y, weight=0.0)
-    plain = LDA(4, random_state=0).fit(X)
+    plain = LDA(4, learn_priors=False, random_state=0).fit(X)
     np.testing.assert_allclose(found.components_, plain.components_, atol=1e-6)
 
 
