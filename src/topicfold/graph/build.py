@@ -102,9 +102,9 @@ def document_graph(
         documents is joined completely, m - 1 edges per document, up to this; a larger
         class is joined by the `n_neighbors` nearest within the class.
     approximate : bool, default=False
-        Search neighbours by their rare words: about three times faster, which is worth
-        it from about 200,000 documents. The recall on a sample is logged, and returned
-        in the info.
+        Search neighbours by their rare words: up to twice as fast, which is worth it
+        from about 200,000 documents. The recall on a sample is logged, and returned in
+        the info.
     random_state : None
         Deprecated: nothing is random.
     return_info : bool, default=False

@@ -30,7 +30,7 @@ TILE = 1 << 16  # documents per tile: uint16 numbers, sums that stay in the L2 c
 LEVELS = (0.25, 0.45, 0.7)
 # Of an approximate search: the share that every query walks, and how many documents
 # are scored for each neighbour asked for (in a tile at least as many as are asked for).
-RAREST, CANDIDATES = 0.1, 3
+RAREST, CANDIDATES = 0.25, 3
 
 Lists = tuple[NDArray[np.int64], NDArray[np.float64]]
 
