@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from topicfold import PLSA
+from topicfold import LDA, PLSA, LabeledLDA, MedLDA
 from topicfold.exceptions import DataError
+from topicfold.learn import Callback
 from topicfold.models.base import check_counts
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 1]])
@@ -87,3 +90,27 @@ def test_indices_of_any_type_reach_compiled_code_as_one_of_two(kinds):
     assert checked.indices.dtype == checked.indptr.dtype == np.int32
     np.testing.assert_array_equal(checked.toarray(), COUNTS)
     assert X.indices.dtype == kinds[0]
+
+
+@pytest.mark.parametrize("model", [PLSA(2), LDA(2), MedLDA(2), LabeledLDA()], ids=str)
+def test_a_model_is_fitted_by_one_thread_at_a_time(model):
+    errors = []
+
+    def other():
+        try:
+            model.fit(COUNTS, [0, 1])
+        except DataError as error:
+            errors.append(str(error))
+
+    class Meanwhile(Callback):
+        def on_iteration(self, state):
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+
+    model.set_params(callbacks=[Meanwhile()], max_iter=1, random_state=0)
+    model.fit(COUNTS, [0, 1])
+    assert [error.partition(". ")[2] for error in errors] == [
+        "Give each thread a model of its own: sklearn.base.clone(model)."
+    ]
+    model.set_params(callbacks=None).fit(COUNTS, [0, 1])

@@ -8,8 +8,10 @@ mixtures in one place, `_mixtures`, which `transform` and `perplexity` share.
 
 from __future__ import annotations
 
+import functools
 import logging
 import sys
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,6 +82,8 @@ PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
+# The threads that fit models now, by the models' identities.
+_FITTING: dict[int, int] = {}
 # Lines that started a search over many fits, and were told of empty documents.
 _SEARCHES: set[tuple[str, int]] = set()
 
@@ -410,6 +414,27 @@ class TopicModel(
         return tags
 
 
+def one_at_a_time(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse a fit of a model that another thread is fitting: they would be mixed."""
+
+    @functools.wraps(fit)
+    def alone(model: Any, *args: Any, **given: Any) -> Any:
+        thread = threading.get_ident()
+        inner = _FITTING.get(id(model)) == thread
+        if _FITTING.setdefault(id(model), thread) != thread:
+            raise DataError(
+                f"this {type(model).__name__} is being fitted by another thread. Give "
+                "each thread a model of its own: sklearn.base.clone(model)."
+            )
+        try:
+            return fit(model, *args, **given)
+        finally:
+            if not inner:
+                del _FITTING[id(model)]
+
+    return alone
+
+
 class LearnedModel(TopicModel):
     """A topic model that learns in iterations: the parameters of all of them.
 
@@ -476,6 +501,7 @@ class LearnedModel(TopicModel):
     callbacks: Annotated[Sequence[Callback] | None, list, tuple] = None
     verbose: bool = False
 
+    @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
         """Learn topics and the mixtures of the training documents.

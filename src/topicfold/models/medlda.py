@@ -20,7 +20,7 @@ from topicfold.exceptions import DataError
 from topicfold.infer.two_phase import class_word_weights
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
-from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel
+from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel, one_at_a_time
 from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
@@ -136,6 +136,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
     max_iter: int = 30
     init: Any = "neighbors"
 
+    @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn topics and classifier.

@@ -40,7 +40,12 @@ from topicfold.infer.two_phase import (
     word_regression,
 )
 from topicfold.learn.fstm import updated_topics
-from topicfold.models.base import TopicModel, already_warned, check_counts
+from topicfold.models.base import (
+    TopicModel,
+    already_warned,
+    check_counts,
+    one_at_a_time,
+)
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 
@@ -195,6 +200,7 @@ class TwoPhase(TopicModel):
         }
         return cls(base, **(settings | options))
 
+    @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the base model, then move its topics.
