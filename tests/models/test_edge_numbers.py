@@ -120,3 +120,16 @@ def test_numbers_of_any_width_are_whole_numbers(model):
     np.testing.assert_array_equal(narrow.transform(X), plain.transform(X))
     with pytest.raises(ValueError, match=r"'n_components' .* \[1, 1000000\]"):
         model(10**9).fit(X, y)
+
+
+@pytest.mark.parametrize("init", [np.ones((3, 12)) + 1j, [["a"] * 12] * 3])
+def test_a_start_that_is_no_numbers_is_refused(init):
+    with pytest.raises(DataError, match="init is not an array of numbers"):
+        PLSA(3, init=init, **FEW).fit(counts())
+
+
+def test_a_start_of_huge_numbers_is_a_start():
+    start = np.random.default_rng(0).random((3, 12))
+    huge = PLSA(3, init=start / start.max() * 1.7e308, **FEW).fit(counts())
+    plain = PLSA(3, init=start, **FEW).fit(counts())
+    np.testing.assert_allclose(huge.components_, plain.components_, rtol=1e-9)

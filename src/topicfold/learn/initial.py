@@ -86,7 +86,13 @@ def _sampled(X: Any, most: int, rng: np.random.RandomState) -> sparse.csr_matrix
 
 
 def _given(init: Any, n_topics: int, n_terms: int, unigram: Array) -> Array:
-    topics = np.asarray(init, dtype=np.float64)
+    try:
+        given = np.asarray(init)
+        if given.dtype.kind in "cMm":
+            raise TypeError(f"it is {given.dtype}")  # noqa: TRY301
+        topics = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"init is not an array of numbers ({error}).") from error
     if topics.shape != (n_topics, n_terms):
         raise DataError(
             f"init has shape {topics.shape}, but n_components={n_topics} topics over "
@@ -94,6 +100,8 @@ def _given(init: Any, n_topics: int, n_terms: int, unigram: Array) -> Array:
         )
     if not np.isfinite(topics).all() or (topics < 0).any():
         raise DataError("init must be finite and non-negative; check your array.")
+    if topics.size and topics.max() > 1e200:  # their sum may be none
+        topics /= topics.max()
     totals = topics.sum(axis=1, keepdims=True)
     return np.where(totals > 0, topics / np.where(totals > 0, totals, 1), unigram)
 
