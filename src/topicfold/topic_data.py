@@ -508,8 +508,8 @@ def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
         if ((pairs < 0) | (pairs >= ends)).any():
             yield f"the side table {side.name!r} links documents that do not exist"
     lengths, times = usable.get("doc_lengths"), usable.get("times")
-    if lengths is not None and not (np.isfinite(lengths) & (lengths >= 0)).all():
-        yield "doc_lengths must be finite and not negative"
+    if lengths is not None and not ((lengths >= 0) & (lengths <= 1e30)).all():
+        yield "doc_lengths must be numbers from 0 to 1e30"
     if times is not None and np.isinf(times).any():
         yield "times must be finite (NaN or NaT if unknown)"
 

@@ -322,12 +322,19 @@ def test_fitted_numbers_that_are_none_are_refused(tmp_path, counts, changes, mes
         load_estimator(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["word_regression_", "regression_mean_"])
-def test_a_regression_that_is_none_is_refused(tmp_path, counts, name):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("word_regression_", "its regression and its topics"),
+        ("regression_mean_", "its regression and its topics"),
+        ("base_", "base_ is not a fitted topic model"),
+    ],
+)
+def test_parts_of_two_phases_that_are_none_are_refused(tmp_path, counts, name, message):
     model = TwoPhase(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
     assert hasattr(model, name)
     changed_model(tmp_path, model, fitted={name: None})
-    with pytest.raises(ModelFileError, match="its regression and its topics"):
+    with pytest.raises(ModelFileError, match=message):
         load_estimator(tmp_path)
 
 
@@ -341,9 +348,14 @@ def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
         _ = model.colour
 
 
-def test_probabilities_without_temperature_are_refused(tmp_path, counts):
+@pytest.mark.parametrize(
+    "fitted",
+    [{"temperature_": 0}, {"scales_": {"type": "list", "items": [1e149, 0.0]}}],
+    ids=str,
+)
+def test_numbers_that_give_no_probabilities_are_refused(tmp_path, counts, fitted):
     model = TopicClassifier(PLSA(2, max_iter=2), cv=2).fit(counts, np.arange(20) % 2)
-    changed_model(tmp_path, model, fitted={"temperature_": 0})
+    changed_model(tmp_path, model, fitted=fitted)
     with pytest.raises(ModelFileError, match="its numbers make no sense"):
         load_estimator(tmp_path)
 

@@ -18,11 +18,7 @@ from topicfold.engine.protocol import (
     OwnShare,
     corpus_fingerprint,
 )
-from topicfold.learn.priors import (
-    alpha_from_documents,
-    dirichlet_from_mean_log,
-    symmetric_from_mean_log,
-)
+from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.steps.base import (
     PhiStep,
     StepContext,
@@ -35,6 +31,8 @@ PRIOR_EVERY = 5
 # How much of a token's own count `Cvb0` leaves out of the counts of its word. Out of
 # the document's counts it is left wholly, as the collapsed posterior has it.
 OWN_WORD_SHARE = 0.5
+# Documents at a time when α is learned, so that no second table of all is made.
+ROWS = 65_536
 
 
 class _LdaEM:
@@ -371,3 +369,23 @@ class Variational(_LdaEM):
         topics = self.engine.unpack_topics(self.counts)
         topics += topics.dtype.type(self.eta)
         return normalize_rows(topics)
+
+
+def alpha_from_documents(
+    engine: Engine, counts: Array, alpha: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return α by how many documents have a topic, half of it even; its sum stays.
+
+    A topic of which a document has an expected count below one counts as that part of
+    a document. The sum is not learned, nor is η, and the best α of a
+    Dirichlet-multinomial is not taken: expected counts are spread more evenly than
+    counts of tokens, which Gibbs sampling has, and both would follow the spread.
+    """
+    parts = [counts]
+    if isinstance(counts, np.ndarray) and counts.ndim == 2:
+        rows = range(0, len(counts), ROWS)
+        parts = [counts[start : start + ROWS] for start in rows]
+    sums = [engine.topic_totals(np.minimum(part, 1)) for part in parts]
+    documents = np.sum(sums, axis=0)
+    shares = documents / documents.sum()
+    return np.asarray(alpha.sum() * (shares + 1.0 / len(alpha)) / 2)

@@ -8,30 +8,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
 from topicfold.core.counts import SMALLEST_PRIOR
-from topicfold.core.typing import Array
-from topicfold.engine.protocol import Engine
 
 Vector = NDArray[np.float64]
-# Documents at a time, so that no second table of all is made.
-ROWS = 65_536
-
-
-def alpha_from_documents(engine: Engine, counts: Array, alpha: Vector) -> Vector:
-    """Return α by how many documents have a topic, half of it even; its sum stays.
-
-    A topic of which a document has an expected count below one counts as that part of
-    a document. The sum is not learned, nor is η, and the best α of a
-    Dirichlet-multinomial is not taken: expected counts are spread more evenly than
-    counts of tokens, which Gibbs sampling has, and both would follow the spread.
-    """
-    parts = [counts]
-    if isinstance(counts, np.ndarray) and counts.ndim == 2:
-        rows = range(0, len(counts), ROWS)
-        parts = [counts[start : start + ROWS] for start in rows]
-    sums = [engine.topic_totals(np.minimum(part, 1)) for part in parts]
-    documents = np.sum(sums, axis=0)
-    shares = documents / documents.sum()
-    return np.asarray(alpha.sum() * (shares + 1.0 / len(alpha)) / 2)
 
 
 def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:

@@ -790,7 +790,7 @@ class TopicClassifier(
         fine = isinstance(scales, list) and len(scales) == 2
         if not (
             fine
-            and all(_at_least_zero(scale) for scale in scales)
+            and all(_at_least_zero(scale) and scale < 1e6 for scale in scales)
             and type(n_embeddings) is int
             and n_embeddings >= 0
             and type(n_right) is type(n_checked) is int

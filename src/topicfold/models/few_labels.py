@@ -305,6 +305,9 @@ def choose_recipe(
     """
     n_classes, n_labels = int(codes.max()) + 1, int((codes >= 0).sum())
     tried = [_hidden_values(recipe, views, codes, parts) for recipe in recipes]
+    told = np.isfinite(tried[0][0]).all(axis=1)  # their class is known without them too
+    if not told.any():
+        return recipes[0], None
     if recipes[-1].plain and n_labels < LABELS_THAT_TELL:
         kept = [
             number
@@ -313,12 +316,8 @@ def choose_recipe(
         ]
         recipes = tuple(recipes[number] for number in kept)
         tried = [tried[number] for number in kept]
-    found = [values for values, _ in tried]
-    told = np.isfinite(found[0]).all(axis=1)  # their class is known without them too
-    if not told.any():
-        return recipes[0], None
     rows, own = np.flatnonzero(told), codes[told]
-    found = [values[told] for values in found]
+    found = [values[told] for values, _ in tried]
     honest = np.empty((len(rows), n_classes))
     for part in np.unique(parts[told]):
         hidden = parts[told] == part

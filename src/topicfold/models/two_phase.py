@@ -546,8 +546,10 @@ class TwoPhase(TopicModel):
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not fit together."""
         super()._check_loaded()
-        if not hasattr(self, "components_"):
+        if not hasattr(self, "base_"):
             return  # saved before it was fitted
+        if not isinstance(self.base_, TopicModel) or not hasattr(self, "components_"):
+            raise ValueError("base_ is not a fitted topic model")
         shape = self.n_features_in_, len(self.components_)
         fit = getattr(self, "word_regression_", None)
         mean = getattr(self, "regression_mean_", None)
