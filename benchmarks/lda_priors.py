@@ -68,7 +68,7 @@ def page(rows, n_documents, seeds):
         f" mean over {seeds} seed{'s' * (seeds > 1)}, below 1 is better. Priors start"
         " at the models' defaults."
         " Corpora marked * had no part in the choice of CVB0's rule. By default"
-        " GibbsLDA and online variational Bayes learn priors, the others do not.",
+        " all learn priors but variational Bayes on a whole corpus.",
         "",
         "| corpus | K | " + " | ".join(ALGORITHMS) + " |",
         "| --- |" + " --- |" * (1 + len(ALGORITHMS)),

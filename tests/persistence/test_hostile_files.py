@@ -350,7 +350,11 @@ def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
 
 @pytest.mark.parametrize(
     "fitted",
-    [{"temperature_": 0}, {"scales_": {"type": "list", "items": [1e149, 0.0]}}],
+    [
+        {"temperature_": 0},
+        {"scales_": {"type": "list", "items": [1e149, 0.0]}},
+        {"n_checked_": 10**30},
+    ],
     ids=str,
 )
 def test_numbers_that_give_no_probabilities_are_refused(tmp_path, counts, fitted):

@@ -794,7 +794,7 @@ class TopicClassifier(
             and type(n_embeddings) is int
             and n_embeddings >= 0
             and type(n_right) is type(n_checked) is int
-            and 0 <= n_right <= n_checked
+            and 0 <= n_right <= n_checked < 2**53
             and _at_least_zero(temperature := getattr(self, "temperature_", 1.0))
             and 0.01 < temperature < 100  # `best_temperature` looks within them
             and _at_least_zero(self.abstain)
