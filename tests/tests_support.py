@@ -20,6 +20,21 @@ def draw_corpus(n_documents, n_terms, n_topics, *, length=60, seed=0):
     return sparse.csr_matrix(counts), theta, topics
 
 
+def draw_sides():
+    """Return 300 documents of 120 words and the side of each.
+
+    Neighbours share one of four subjects; the side is in 8 of a document's 88 words,
+    which both sides use.
+    """
+    rng = np.random.default_rng(0)
+    subjects = rng.dirichlet(np.full(100, 0.5), size=4)
+    sides = np.repeat([[0.09, 0.01], [0.01, 0.09]], 10, axis=1)
+    y = rng.integers(0, 2, 300)
+    told = [rng.multinomial(80, subjects[d % 4]) for d in range(300)]
+    said = [rng.multinomial(8, sides[side]) for side in y]
+    return np.hstack([told, said]), y
+
+
 def matched_overlap(found, planted):
     """Mean shared probability of topics under the best matching."""
     shared = np.minimum(found[:, None, :], planted[None, :, :]).sum(axis=2)

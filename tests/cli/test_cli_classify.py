@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from tests_support import draw_sides
 
 from topicfold import PLSA, TopicClassifier
 from topicfold.models.few_labels import PLAIN
@@ -61,16 +62,10 @@ def test_train_then_predict(cli, labelled, options, tmp_path):
 def test_topics_that_nobody_named_may_be_of_the_words_alone(
     cli, write_counts, tmp_path
 ):
-    """Neighbours share one of four subjects; the classes are in 8 of 88 words."""
-    rng = np.random.default_rng(0)
-    subjects = rng.dirichlet(np.full(100, 0.5), size=4)
-    sides = np.repeat([[0.09, 0.01], [0.01, 0.09]], 10, axis=1)
-    y = rng.integers(0, 2, 300)
-    told = [rng.multinomial(80, subjects[d % 4]) for d in range(300)]
-    said = [rng.multinomial(8, sides[side]) for side in y]
+    counts, y = draw_sides()
     labels = [str(side) if d < 30 else "" for d, side in enumerate(y)]
     words = [f"w{number}" for number in range(120)]
-    folder = write_counts(np.hstack([told, said]), words, labels)
+    folder = write_counts(counts, words, labels)
     result = cli("classify", tmp_path / "model", folder, "--train")
     assert result.exit_code == 0, result.stderr
     assert f"a linear rule on {PLAIN.text}\n" in result.stdout

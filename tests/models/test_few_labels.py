@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
+from tests_support import draw_sides
 
 import topicfold
 from topicfold import LDA, LocallyConsistentPLSA, TopicClassifier
@@ -479,17 +480,9 @@ def test_judgement_by_features_words_and_neighbours(monkeypatch):
 
 @pytest.fixture(scope="module")
 def sided():
-    """Documents of a subject, in many words, and of a side, in a few that both use.
-
-    Neighbours share the subject, and their words agree little more than others'.
-    """
-    rng = np.random.default_rng(0)
-    subjects = rng.dirichlet(np.full(100, 0.5), size=4)
-    sides = np.repeat([[0.09, 0.01], [0.01, 0.09]], 10, axis=1)
-    y = rng.integers(0, 2, 300)
-    told = [rng.multinomial(80, subjects[d % 4]) for d in range(300)]
-    said = [rng.multinomial(8, sides[side]) for side in y]
-    X = sparse.csr_matrix(np.hstack([told, said]), dtype=np.float64)
+    """Documents whose neighbours share the subject, not the side."""
+    counts, y = draw_sides()
+    X = sparse.csr_matrix(counts, dtype=np.float64)
     given = np.full(300, -1)
     given[:30] = y[:30]
     return X, y, given

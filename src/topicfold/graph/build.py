@@ -128,8 +128,8 @@ def document_graph(
     caller = "document_graph"
     if random_state is not None:
         warnings.warn(
-            "random_state of document_graph has no effect: neighbours are not random, "
-            "approximate ones neither. Leave it out.",
+            "random_state of document_graph has no effect any more: no neighbours are "
+            "found at random. Leave it out.",
             FutureWarning,
             stacklevel=2,
         )

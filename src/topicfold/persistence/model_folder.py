@@ -246,10 +246,13 @@ def load_model_folder(
         )
     text, corpus = saved.meta.get("text"), saved.meta.get("corpus", "")
     languages = saved.meta.get("languages")
-    sound = isinstance(text, dict | None) and isinstance(corpus, str)
-    stop_words = (text or {}).get("stop_words") if sound else None
-    sound = sound and isinstance(stop_words, str | list | None)
-    if not sound or not isinstance(languages, dict | None):
+    sound = (
+        isinstance(text, dict | None)
+        and isinstance((text or {}).get("stop_words"), str | list | None)
+        and isinstance(corpus, str)
+        and isinstance(languages, dict | None)
+    )
+    if not sound:
         raise _damaged(path, "its text options make no sense")
     try:
         counts = unpack_counts(saved.arrays, "counts", model.components_.shape[1])
