@@ -97,6 +97,7 @@ def passes(engine, seed=0, link="identity"):
         "visited": engine.unpack_documents(engine.map_rows(weighed, (P, done.counts))),
         "summed": engine.sum_rows(total_of, (P,), (3.0,)),
         "column sums": engine.topic_totals(P),
+        "documents": engine.documents_of_topics(P),
         "logs": engine.log_totals(P, 0.1),
         "digammas": engine.digamma_totals(P, prior),
         "bound": engine.document_bound(P, prior),

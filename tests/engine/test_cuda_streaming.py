@@ -181,6 +181,7 @@ def everything(engine, theta, phi, link, max_updates):
         "visited once": engine.unpack_documents(engine.map_rows(half, (Q,))),
         "summed": engine.sum_rows(total_of, (Q,)),
         "totals": engine.topic_totals(P),
+        "documents": engine.documents_of_topics(P),
         "topic totals": engine.topic_totals(words),
         "logs": engine.log_totals(P, 0.1),
         "digammas": engine.digamma_totals(P, 0.1),

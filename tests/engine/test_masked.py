@@ -110,6 +110,9 @@ def test_topics_and_sums_are_those_of_the_reference(case):
     )
     documents = masked.pack_documents(floor)
     np.testing.assert_allclose(masked.topic_totals(documents), floor.sum(axis=0))
+    np.testing.assert_allclose(
+        masked.documents_of_topics(documents), np.minimum(floor, 1).sum(axis=0)
+    )
     theta = masked.mixtures(documents)
     np.testing.assert_allclose(theta, floor / floor.sum(axis=1, keepdims=True))
 

@@ -54,7 +54,7 @@ def test_symmetric_from_mean_log_is_the_maximum():
 
 @pytest.mark.parametrize("rows", [2, 10])
 def test_alpha_follows_the_documents_of_a_topic_and_keeps_its_sum(monkeypatch, rows):
-    monkeypatch.setattr("topicfold.learn.lda.ROWS", rows)
+    monkeypatch.setattr("topicfold.engine.cpu.SUM_BLOCK", rows)
     counts = np.array([[5.0, 0.5, 0.0], [2.0, 0.25, 0.0], [0.0, 0.25, 3.0]])
     engine = CpuEngine(sparse.csr_matrix(np.eye(3)), 3, dtype=np.float64)
     packed = engine.pack_documents(counts)

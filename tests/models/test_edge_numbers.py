@@ -45,7 +45,7 @@ def counts():
 def test_a_value_out_of_range_is_named(model, container, value, dtype):
     X = counts().astype(dtype)
     X[4, 3] = value
-    with pytest.raises(DataError, match=r"row 4, column 3.*1e-30 to 1e\+15.*Scale X"):
+    with pytest.raises(DataError, match=r"row 4, column 3.*1e-30 to 1e\+15.*Scale the"):
         model.fit(container(X))
 
 

@@ -12,8 +12,6 @@ from typing import Annotated, Any, Self, get_type_hints
 
 import typer
 
-from topicfold.exceptions import DataError
-
 _STDIN = Path("/dev/stdin")
 
 
@@ -73,12 +71,7 @@ def takes_flags(
                 argument: kind(**{flag.name: given.pop(flag.name) for flag in flags})
                 for argument, (kind, flags) in groups.items()
             }
-            try:
-                command(*args, **made, **given)
-            except DataError as error:
-                if not str(error).startswith("X ") or "source" not in given:
-                    raise
-                raise DataError(f"{given['source']}{str(error)[1:]}") from error
+            command(*args, **made, **given)
 
         parameters = [
             parameter.replace(annotation=hints[parameter.name])

@@ -274,12 +274,10 @@ def read_in_memory(
     source: str, options: TextOptions, *, quiet: bool = False
 ) -> tuple[Corpus, dict[str, Any] | None]:
     """Read documents as `read_corpus` does; refuse those in blocks."""
-    from topicfold.core.counts import check_range
     from topicfold.corpus import Corpus
 
     found, text = read_corpus(source, options, quiet=quiet)
     if isinstance(found, Corpus):
-        check_range(found.counts, source)
         return found, text
     raise CommandError(
         f"{source} is kept in blocks, and this command needs all counts in memory. If "
@@ -304,9 +302,6 @@ def count_new_documents(
     does not know are left out, with one note on standard error that ends in `unknown`.
     Counts must have the model's vocabulary.
     """
-    from scipy import sparse
-
-    from topicfold.core.counts import check_range
     from topicfold.corpus.texts import read_texts
 
     kind = options.text_format(source)
@@ -315,13 +310,13 @@ def count_new_documents(
         bounds = {k: v for k, v in own.items() if k in ("min_df", "max_df")}
         found = _read_counts(source, options, bounds)
         _check_vocabulary(found.vocabulary, saved, source)
-        if sparse.issparse(found.counts):
-            check_range(found.counts, source)
         return found.counts, found
     how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source) as progress:
         known = read_texts(source, progress=progress, **how)
     if not words:
+        from scipy import sparse
+
         shape = len(known.texts), int(saved.model.n_features_in_)
         return sparse.csr_matrix(shape), known
     vocabulary, cutting = saved.vocabulary, saved.text
@@ -341,12 +336,16 @@ def _read_counts(
     allowed: tuple[str, ...] = (),
 ) -> Corpus | DiskCorpus:
     """Read the built-in corpus, or counts that were made before."""
-    from topicfold.corpus import load_docs
+    from topicfold.core.counts import check_range
+    from topicfold.corpus import Corpus, load_docs
     from topicfold.corpus.disk_corpus import open_corpus
 
     if not is_built_in(source, options):
         refuse_options(options, f"{source}, which holds counts")
-        return open_corpus(source, format=options.format)
+        found = open_corpus(source, format=options.format)
+        if isinstance(found, Corpus):  # blocks are checked as they are read
+            check_range(found.counts, source)
+        return found
     if Path(BUILT_IN).exists():
         tell(
             "note",

@@ -43,7 +43,6 @@ _FLAGS = {
     "Say which with format=...": "Say which with --to",
     "a function given as tokens, such as": "--tokens MODULE:FUNCTION, such as",
     "say tokens='spaces'": "say --tokens spaces",
-    "Scale X, for instance X / X.max()": "Scale the values, so that the largest is 1",
     "n_components=": "--topics ",
     "a smaller n_components": "a smaller --topics",
     "Shorten stop_words": "Shorten --stop-words",

@@ -274,13 +274,11 @@ def check_range(X: sparse.csr_matrix, name: str = "X", threads: int = 1) -> None
     for wrong in (X.data.argmax(), X.data.argmin()):
         if not SMALLEST_COUNT <= X.data[wrong] <= LARGEST_COUNT:
             row = int(np.searchsorted(X.indptr, wrong, side="right")) - 1
-            how = "X, for instance X / X.max()"
-            if name != "X":
-                how = "the values, so that the largest is 1"
             raise DataError(
                 f"{name} has the value {X.data[wrong]:.3g} (row {row}, column "
                 f"{X.indices[wrong]}), but models compute with counts or weights from "
-                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale {how}."
+                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale the values, so "
+                "that the largest is 1."
             )
 
 

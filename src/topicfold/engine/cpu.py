@@ -41,6 +41,7 @@ SUM_BLOCK = 4096
 TILE_TO_COPY = 16384, 32
 SUMS: dict[str, Callable[..., None]] = {
     "total": kernels.column_sums,
+    "at most 1": kernels.column_sums,
     "log": kernels.log_sums,
     "digamma": kernels.digamma_sums,
     "topic bound": kernels.topic_bound_sums,
@@ -225,9 +226,9 @@ class CpuEngine(Engine):
 
         def block(start: int, stop: int) -> None:
             for b in range(start, stop):
-                first = b * SUM_BLOCK
-                last = min(first + SUM_BLOCK, len(array))
-                add(b, first, last, array, vector, sums)
+                rows = array[b * SUM_BLOCK : (b + 1) * SUM_BLOCK]
+                rows = np.minimum(rows, 1) if kind == "at most 1" else rows
+                add(b, 0, len(rows), rows, vector, sums)
 
         run_ranges(block, [(b, b + 1) for b in range(n_blocks)], self.threads)
         return sums.sum(axis=0)[: self.n_topics]

@@ -248,6 +248,7 @@ class MaskedEngine(Engine):
         """See the protocol; for topics and for documents."""
         functions: dict[str, Callable[[Any], Any]] = {
             "total": lambda values: values,
+            "at most 1": lambda values: np.minimum(values, 1),
             "log": lambda values: np.log(np.maximum(values, 1e-18)),
             "digamma": psi,
         }

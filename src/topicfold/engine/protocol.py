@@ -231,6 +231,10 @@ class Engine(Protocol):
         """Return ``N_k = Σ_w N_wk`` (length K, float64)."""
         return self._column_sums(counts, "total", 0.0)
 
+    def documents_of_topics(self, counts: Array) -> NDArray[np.float64]:
+        """Return ``Σ_d min(N_dk, 1)`` (length K, float64)."""
+        return self._column_sums(counts, "at most 1", 0.0)
+
     def normalize_topics(self, counts: Array, prior: float, out: Array) -> Array:
         """Return ``(N_wk + prior)⁺`` with every topic summing to one."""
 

@@ -25,8 +25,8 @@ def check_whole(X: Any, who: str, instead: str) -> None:
     n_tokens = float(X.data.sum(dtype=np.float64))
     if n_tokens > MAX_TOKENS:
         raise DataError(
-            f"X has {n_tokens:.3g} tokens, and {who} keeps a topic for each, of "
-            f"{MAX_TOKENS:.0e} at most. Divide the counts, or {instead}."
+            f"The counts are {n_tokens:.3g} tokens, and {who} keeps a topic for each, "
+            f"of {MAX_TOKENS:.0e} at most. Divide the counts, or {instead}."
         )
     wrong = X.data != np.floor(X.data)
     n_wrong = int(wrong.sum())
@@ -35,9 +35,10 @@ def check_whole(X: Any, who: str, instead: str) -> None:
         row = int(np.searchsorted(X.indptr, where, side="right")) - 1
         entries = "entry that is" if n_wrong == 1 else "entries that are"
         raise DataError(
-            f"X has {n_wrong} {entries} not a whole number (first at row {row}, column "
-            f"{int(X.indices[where])}: {X.data[where]:.6g}). {who} gives every token a "
-            f"topic, so it needs counts; for weights such as tf-idf {instead}."
+            f"The counts have {n_wrong} {entries} not a whole number (first at row "
+            f"{row}, column {int(X.indices[where])}: {X.data[where]:.6g}). {who} gives "
+            "every token a topic, so it needs counts; for weights such as tf-idf "
+            f"{instead}."
         )
 
 

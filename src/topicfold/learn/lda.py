@@ -31,8 +31,6 @@ PRIOR_EVERY = 5
 # How much of a token's own count `Cvb0` leaves out of the counts of its word. Out of
 # the document's counts it is left wholly, as the collapsed posterior has it.
 OWN_WORD_SHARE = 0.5
-# Documents at a time when α is learned, so that no second table of all is made.
-ROWS = 65_536
 
 
 class _LdaEM:
@@ -381,11 +379,6 @@ def alpha_from_documents(
     Dirichlet-multinomial is not taken: expected counts are spread more evenly than
     counts of tokens, which Gibbs sampling has, and both would follow the spread.
     """
-    parts = [counts]
-    if isinstance(counts, np.ndarray) and counts.ndim == 2:
-        rows = range(0, len(counts), ROWS)
-        parts = [counts[start : start + ROWS] for start in rows]
-    sums = [engine.topic_totals(np.minimum(part, 1)) for part in parts]
-    documents = np.sum(sums, axis=0)
+    documents = engine.documents_of_topics(counts)
     shares = documents / documents.sum()
     return np.asarray(alpha.sum() * (shares + 1.0 / len(alpha)) / 2)

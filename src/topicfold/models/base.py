@@ -699,9 +699,9 @@ def check_counts(
 def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
     if X.nnz == 0 and not allow_empty:
         raise DataError(
-            f"X ({X.shape[0]} documents × {X.shape[1]} terms) has no non-zero entry. "
-            "Check the vectoriser: min_df, max_df or the stop words may have removed "
-            "every word."
+            f"The counts ({X.shape[0]} documents × {X.shape[1]} terms) have no "
+            "non-zero entry. Check the vectoriser: min_df, max_df or the stop words "
+            "may have removed every word."
         )
 
 

@@ -188,6 +188,8 @@ class PackedArrays(Engine):
         self, array: DeviceArray, kind: str, prior: Any
     ) -> NDArray[np.float64]:
         """See the protocol."""
+        if kind == "at most 1":
+            kind, array = "total", self._cupy.minimum(array, 1)
         return self._sums(kind, array, prior).get()
 
     def _sums(self, kind: str, array: DeviceArray, prior: Any) -> DeviceArray:
