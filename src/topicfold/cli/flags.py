@@ -92,13 +92,12 @@ def _parameters(kind: type, without: tuple[str, ...]) -> list[inspect.Parameter]
     keyword = inspect.Parameter.KEYWORD_ONLY
     found = []
     for name, hint in get_type_hints(kind).items():
+        if name in without:
+            continue
         info = getattr(kind, name)
         if info.default is False and not info.param_decls:
             info.param_decls = (f"--{name.replace('_', '-')}",)  # and no --no-name
-        if name not in without:
-            found.append(
-                inspect.Parameter(name, keyword, default=info, annotation=hint)
-            )
+        found.append(inspect.Parameter(name, keyword, default=info, annotation=hint))
     return found
 
 
