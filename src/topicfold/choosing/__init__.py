@@ -5,11 +5,7 @@ Experimental: the columns of a comparison may change, and with them its files.
 """
 
 from topicfold.choosing.comparison import Comparison, ModelScore, compare
-from topicfold.choosing.selection import (
-    Selection,
-    SelectionRecord,
-    select_n_components,
-)
+from topicfold.choosing.selection import Selection, SelectionRecord, select_n_components
 
 __all__ = [
     "Comparison",

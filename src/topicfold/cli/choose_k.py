@@ -7,13 +7,7 @@ import shlex
 from pathlib import Path
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import (
-    show_corpus,
-    show_fact,
-    show_next,
-    show_table,
-    working,
-)
+from topicfold.cli.console import show_corpus, show_fact, show_next, show_table, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 from topicfold.registry import model_names

@@ -225,11 +225,7 @@ def stop_words_of(value: str | None, tokens: str | None) -> str | list[str] | No
 
 
 def read_corpus(
-    source: str,
-    options: TextOptions,
-    *,
-    extra: Sequence[str] = (),
-    quiet: bool = False,
+    source: str, options: TextOptions, *, extra: Sequence[str] = (), quiet: bool = False
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
     """Read the documents to fit, with extra columns; return also how text was cut."""
     from topicfold.corpus.files import count_texts

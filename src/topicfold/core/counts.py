@@ -97,11 +97,7 @@ def check_structure(X: Any, name: str, threads: int = 1) -> None:
 
 
 def check_counts(
-    X: Any,
-    name: str,
-    *,
-    dtype: DTypeLike | None = None,
-    advice: str = _COUNTS_ADVICE,
+    X: Any, name: str, *, dtype: DTypeLike | None = None, advice: str = _COUNTS_ADVICE
 ) -> sparse.csr_matrix:
     """Return a matrix of counts as canonical CSR, or say what is wrong with it.
 

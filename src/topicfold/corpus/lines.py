@@ -166,10 +166,7 @@ def read_whole(path: Path, encoding: str | None = None) -> tuple[str, bool]:
 
 
 def text_lines(
-    path: Path,
-    encoding: str | None,
-    bad: BadLines,
-    progress: Progress | None = None,
+    path: Path, encoding: str | None, bad: BadLines, progress: Progress | None = None
 ) -> Iterator[tuple[int, str]]:
     r"""Yield number and text of every line; only \n, \r and \r\n end one."""
     encoding = encoding or detect_encoding(path)

@@ -20,19 +20,10 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from topicfold.core.counts import normalize_rows, row_sums, rows_of
-from topicfold.core.threads import (
-    balanced_ranges,
-    even_ranges,
-    n_ranges,
-    run_ranges,
-)
+from topicfold.core.threads import balanced_ranges, even_ranges, n_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine import kernels
-from topicfold.engine.protocol import (
-    DocumentPass,
-    Engine,
-    PassOptions,
-)
+from topicfold.engine.protocol import DocumentPass, Engine, PassOptions
 
 SIMD_WIDTH = 8
 TILE_SIZE = 4096

@@ -34,12 +34,7 @@ from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_range
 from topicfold.core.typing import Array
 from topicfold.engine.cpu import document_layout
 from topicfold.engine.kernels import FLOOR, left_out
-from topicfold.engine.protocol import (
-    DocumentPass,
-    Engine,
-    OwnShare,
-    PassOptions,
-)
+from topicfold.engine.protocol import DocumentPass, Engine, OwnShare, PassOptions
 from topicfold.engine.special import log_scalar, prefetch_row
 
 # Documents that may use more of the topics than one in so many, or more than so many of

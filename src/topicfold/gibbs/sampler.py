@@ -143,11 +143,7 @@ class CollapsedGibbs:
         eta = self.eta
         scale = 1.0 / (self.totals + self.tokens.n_terms * eta)
         prior = self.alpha * scale
-        weights = (
-            scale.astype(np.float32),
-            prior.astype(np.float32),
-            np.cumsum(prior),
-        )
+        weights = (scale.astype(np.float32), prior.astype(np.float32), np.cumsum(prior))
         n_used = int(np.searchsorted(block.words, self.tokens.n_frequent))
         last = int(block.words[n_used - 1]) + 1 if n_used else 0
         sought = self.rows, weights[1], eta, self.prior_mass
@@ -295,9 +291,7 @@ class CollapsedGibbs:
 
 
 def alpha_from_codes(
-    codes: NDArray[np.integer],
-    lengths: NDArray[np.integer],
-    alpha: NDArray[np.float64],
+    codes: NDArray[np.integer], lengths: NDArray[np.integer], alpha: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return α of a Dirichlet-multinomial, from N_dk K + k of every N_dk > 0.
 

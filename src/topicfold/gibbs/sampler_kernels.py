@@ -28,12 +28,7 @@ from numba import uint32
 
 from topicfold.core.jit import inline, kernel, lean_kernel
 from topicfold.engine.special import prefetch_row
-from topicfold.gibbs.fixed_topics import (
-    document_mass,
-    draw_topic,
-    stream_key,
-    uniform,
-)
+from topicfold.gibbs.fixed_topics import document_mass, draw_topic, stream_key, uniform
 
 # A word's row is asked for so many tokens ahead.
 AHEAD = 3

@@ -189,9 +189,7 @@ def cv_coherence(
 
 
 def window_cooccurrence(
-    documents: Iterable[str | Sequence[str]],
-    words: Sequence[str],
-    window: int,
+    documents: Iterable[str | Sequence[str]], words: Sequence[str], window: int
 ) -> tuple[Any, int]:
     """Count the sliding windows that have two words (diagonal: one), and all windows.
 

@@ -128,10 +128,7 @@ def _candidates(
 
 
 def _suitability(
-    data: TopicData,
-    rows: list[list[int]],
-    phrases: list[tuple[int, int]],
-    n_words: int,
+    data: TopicData, rows: list[list[int]], phrases: list[tuple[int, int]], n_words: int
 ) -> NDArray[np.float64]:
     """Return Σ_w p(w|k) PMI(w, l) over top words of topics: topics × phrases."""
     n_documents = len(rows)

@@ -25,12 +25,7 @@ from topicfold.core.parameters import DeclaredParameters, FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.graph.trust import graph_trust
-from topicfold.models.base import (
-    TopicModel,
-    already_warned,
-    check_counts,
-    save_fitted,
-)
+from topicfold.models.base import TopicModel, already_warned, check_counts, save_fitted
 from topicfold.models.explaining import (
     Explanation,
     TopicReason,
@@ -203,13 +198,7 @@ class TopicClassifier(
         return self
 
     def fit_cross_predict(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        embeddings: Any = None,
-        cv: int = 5,
-        enough: int = 1000,
+        self, X: Any, y: Any, *, embeddings: Any = None, cv: int = 5, enough: int = 1000
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Fit, and predict labelled documents by classifiers without their labels.
 

@@ -337,7 +337,10 @@ def _best(found: list[Array], codes: Codes) -> int:
 
 
 def _agreement(said: list[Codes], n_classes: int) -> float:
-    """Return the mean of Cohen's kappa over pairs of rules; 0 for a single one."""
+    """Return the mean of Cohen's kappa over pairs of rules; 0 for a single one.
+
+    Also 0, where scikit-learn's is NaN, if both name the same class only.
+    """
     kappas = []
     for one, other in combinations(said, 2):
         pairs = np.bincount(one * n_classes + other, minlength=n_classes**2)

@@ -113,9 +113,5 @@ class FSTM(StreamedModel):
 
     def _inference(self) -> InferenceOptions:
         return InferenceOptions(
-            self.pairwise,
-            self.max_doc_updates,
-            self.doc_tol,
-            self.n_jobs,
-            self.device,
+            self.pairwise, self.max_doc_updates, self.doc_tol, self.n_jobs, self.device
         )

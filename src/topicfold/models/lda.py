@@ -61,12 +61,7 @@ class DirichletTopics(LearnedModel):
     topic_word_prior_: float = field(init=False)
 
     def left_to_right(
-        self,
-        X: Any,
-        *,
-        n_particles: int = 20,
-        n_sweeps: int = 1,
-        random_state: int = 0,
+        self, X: Any, *, n_particles: int = 20, n_sweeps: int = 1, random_state: int = 0
     ) -> NDArray[np.float64]:
         """Return the log-likelihood of each document, by left-to-right sampling.
 
@@ -206,7 +201,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
     _parameter_constraints = {  # noqa: RUF012
-        "doc_updates": [whole(0, MAX_UPDATES)],
+        "doc_updates": [whole(0, MAX_UPDATES)]
     }
     algorithm: Annotated[str, StrOptions(set(ALGORITHMS))] = "cvb0"
     doc_topic_prior: Annotated[Any, PRIOR, "array-like", None] = None

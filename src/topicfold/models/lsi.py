@@ -34,10 +34,7 @@ from topicfold.models.base import check_counts, save_fitted, told_empty
 
 
 class LSI(
-    DeclaredParameters,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    DeclaredParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Latent semantic indexing: documents and words in one space, for search.
 

@@ -241,11 +241,11 @@ class LaplacianPLSA(GraphPLSA):
 
     max_smoothings = 5  # more of them collapse all topics into one
     _earlier_parameters = {  # noqa: RUF012
-        "max_smoothings": "it is now 5; LaplacianTheta still has it",
+        "max_smoothings": "it is now 5; LaplacianTheta still has it"
     }
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _parameter_constraints = {  # noqa: RUF012
-        "max_smoothings": [whole(1, MAX_UPDATES)],
+        "max_smoothings": [whole(1, MAX_UPDATES)]
     }
     _part = LaplacianTheta
     _full_strength = 10.0

@@ -161,11 +161,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
         self._store_corpus(counts)
         rng = check_random_state(self.random_state)
         dual = MarginDual(
-            codes,
-            len(self.classes_),
-            self._size,
-            cost=self.cost,
-            loss=self.loss,
+            codes, len(self.classes_), self._size, cost=self.cost, loss=self.loss
         )
         learning = MedLdaLearning(
             self._engine(counts),

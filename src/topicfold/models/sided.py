@@ -19,11 +19,7 @@ from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import mixtures_with_sides
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
-from topicfold.models.base import (
-    LearnedModel,
-    already_warned,
-    warn_empty,
-)
+from topicfold.models.base import LearnedModel, already_warned, warn_empty
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.tables import side_tables
 from topicfold.sides.together import SideData, check_together

@@ -159,11 +159,7 @@ def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
         own = {name: text_to_save(how) for name, how in folder.languages.items()}
         meta["languages"] = own
     return save_estimator(
-        model,
-        path,
-        extra_arrays=arrays,
-        extra_strings=given,
-        extra_meta=meta,
+        model, path, extra_arrays=arrays, extra_strings=given, extra_meta=meta
     )
 
 

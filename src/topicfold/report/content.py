@@ -248,10 +248,7 @@ def _terms(data: TopicData, terms: TermIndex, notes: list[str]) -> dict[str, Any
 
 
 def _documents(
-    data: TopicData,
-    rows: NDArray[np.int64],
-    classes: Classes | None,
-    notes: list[str],
+    data: TopicData, rows: NDArray[np.int64], classes: Classes | None, notes: list[str]
 ) -> tuple[
     dict[str, Any] | None, NDArray[np.float64] | None, NDArray[np.float64] | None
 ]:

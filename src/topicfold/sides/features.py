@@ -86,11 +86,7 @@ def learn_effects(
         return -value, -(slope - precision * away).ravel()
 
     found = optimize.minimize(
-        loss,
-        start.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_iter},
+        loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
     )
     return np.asarray(found.x).reshape(start.shape)
 

@@ -267,11 +267,7 @@ class Response(DeclaredParameters, Side):
         return float(self.weight_ * fits.sum())
 
     def settle(
-        self,
-        theta: Array,
-        doc_topics: Array,
-        data: ResponseData,
-        context: SideContext,
+        self, theta: Array, doc_topics: Array, data: ResponseData, context: SideContext
     ) -> None:
         """Fit the coefficients that predict, on mixtures made of words alone.
 

@@ -456,10 +456,7 @@ def _word_ranges(step: PhiStep, engine: Engine) -> list[slice]:
 
 
 def step_back(
-    target: Any,
-    theta: Any,
-    accepts: Callable[[Any], bool],
-    max_halvings: int,
+    target: Any, theta: Any, accepts: Callable[[Any], bool], max_halvings: int
 ) -> tuple[Any, float]:
     """Return the first of target, half way to it, … that is accepted, or θ; and its
     share.

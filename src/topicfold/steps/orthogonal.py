@@ -15,11 +15,7 @@ from topicfold.core.jit import kernel, part
 from topicfold.core.parameters import AT_LEAST_ONE, NOT_NEGATIVE, DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, on_device, padded
-from topicfold.steps.base import (
-    PhiStep,
-    StepContext,
-    log_sum,
-)
+from topicfold.steps.base import PhiStep, StepContext, log_sum
 
 
 class OrthogonalPhi(DeclaredParameters, PhiStep):

@@ -30,12 +30,7 @@ from topicfold.engine.blocks.store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.protocol import (
-    DocumentPass,
-    OwnShare,
-    PassOptions,
-    RowFunction,
-)
+from topicfold.engine.protocol import DocumentPass, OwnShare, PassOptions, RowFunction
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2

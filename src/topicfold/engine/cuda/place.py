@@ -52,12 +52,7 @@ def make_cuda_engine(
     if isinstance(X, BlockCorpus):
         # One block at a time on the device, whatever the threads.
         return BlockedEngine(
-            X,
-            n_topics,
-            dtype=dtype,
-            threads=threads,
-            make_block=CudaBlock,
-            at_once=1,
+            X, n_topics, dtype=dtype, threads=threads, make_block=CudaBlock, at_once=1
         )
     dtype = np.dtype(dtype)
     if fits_now(X, n_topics, dtype):

@@ -23,11 +23,7 @@ from scipy import sparse
 from topicfold.corpus.block_corpus import BlockCorpus, Rows
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.blocks.executor import BlockArgs, Shared, Statistics, Visit
-from topicfold.engine.blocks.store import (
-    BlockStore,
-    StoredBlock,
-    save_block,
-)
+from topicfold.engine.blocks.store import BlockStore, StoredBlock, save_block
 from topicfold.engine.dask.local import local_client, require_dask
 from topicfold.engine.dask.tasks import (
     Sent,
