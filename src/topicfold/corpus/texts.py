@@ -137,7 +137,7 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
     **options
         ``text`` : str or sequence of str, optional
             Name of the column; several are joined, each on lines of its own. By default
-            "text", below "title" if there is such a column.
+            text, body, content, message, abstract or document, below a title.
         ``label``, ``id``, ``time`` : str, optional
             Names of the columns; by default columns of these names. A time may also be
             in a column date, datetime, timestamp, year, published or created_at.
