@@ -17,7 +17,7 @@ from typing import Any
 
 from commands import commands_page
 
-from topicfold.sides.together import places_table
+from topicfold.sides.together import REFUSED
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -45,6 +45,24 @@ MODULES = (
     "topicfold.persistence.model_folder",
     "topicfold.exceptions",
 )
+# The hooks of sides, and where they may run.
+HOOKS = {
+    "mixing": "mixtures of entities (authors)",
+    "evidence": "evidence (responses, links)",
+    "prior": "a prior of each document (features)",
+    "mask": "topics a document may use (labels)",
+    "counts": "more counts (languages, citations)",
+    "topics": "parts of topics (seed words)",
+}
+PLACES = {
+    "memory": "CPU",
+    "blocks": "blocks on disk, Dask",
+    "gpu": "GPU",
+    "streamed": "GPU, larger than its memory",
+    "theta_step": "beside a θ-step of PLSA (graph)",
+    "phi_step": "beside a φ-step of PLSA or LDA",
+    "resume": "taken up again by Resume",
+}
 # Modules of which only these are for users: what functions return, mostly.
 SHOWN = {
     "topicfold.models.classifier": (
@@ -92,6 +110,18 @@ def results() -> dict[str, str]:
             pages[f"{kind}/{file.stem}"] = _result_page(file)
         pages[f"{kind}/index"] = _results_index(title, kind, [f.stem for f in files])
     return pages
+
+
+def places_table() -> str:
+    """Return the table of what runs where, in Markdown."""
+    lines = [
+        "| hook | " + " | ".join(PLACES.values()) + " |",
+        "| --- |" + " --- |" * len(PLACES),
+    ]
+    for hook, what in HOOKS.items():
+        cells = ["no" if (hook, place) in REFUSED else "yes" for place in PLACES]
+        lines.append(f"| `{hook}`: {what} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def write_all(folder: Path) -> None:

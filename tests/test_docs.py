@@ -13,6 +13,7 @@ import shlex
 import sys
 import warnings
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
@@ -22,6 +23,8 @@ import topicfold
 from topicfold.cli.main import COMMANDS, app
 from topicfold.exceptions import UnsettledWarning
 from topicfold.registry import models
+from topicfold.sides.base import Hook
+from topicfold.sides.together import REFUSED
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = sorted(
@@ -158,6 +161,14 @@ def test_pages_of_results_are_the_files(generate):
             assert line.removeprefix("# ") in text
         assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
         assert file.stem in _entries(pages[f"{kind}/index"])
+
+
+def test_the_table_of_sides_has_every_hook_and_refusal(generate):
+    table = generate.places_table()
+    assert set(generate.HOOKS) == set(get_args(Hook))
+    assert all(f"`{hook}`" in table for hook in generate.HOOKS)
+    assert all(place in table for place in generate.PLACES.values())
+    assert table.count("| no ") == len(REFUSED)
 
 
 def test_every_page_has_its_picture_and_every_picture_its_page():
