@@ -4,9 +4,10 @@
     python -m fuzz.runner --seconds 60 --jobs 2          (from tests/; `make fuzz`)
     python -m fuzz.runner --targets c.npz --again 1234   one input again, with traceback
 
-A finding is a crash of the process, more than 10 s for one input, an error that is
-not topicfold's, or a misread: content that another reader of the same file, or what
-was written, contradicts. The exit status is 1 if there is any.
+A finding is a crash of the process, a hang, an error that is not topicfold's, or a
+misread: content that another reader of the same file, or what was written, contradicts.
+An input hangs if it takes more than 10 s of processor time, or a minute by the clock,
+which other programs on the machine may slow down. The exit status is 1 if there is any.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from topicfold.cli.messages import CommandError  # noqa: E402
 from topicfold.exceptions import TopicfoldError  # noqa: E402
 
 HANG_SECONDS = 10.0
+CLOCK_FACTOR = 6  # of these, a wait that takes no processor time
 MEMORY = 3 << 30
 BATCH = 200
 SIGNED = ("blocks", "state")  # content under a checksum: accepted means unchanged
@@ -195,7 +197,8 @@ class _Child:
     ) -> None:
         self.target, self.start, self.stop = target, start, stop
         self.end = end
-        self.shared = mmap.mmap(-1, 16)  # the input it is at, and since when
+        # The input it is at, and since when by the clock and in its processor time.
+        self.shared = mmap.mmap(-1, 24)
         self._mark(start)
         self.reader, writer = os.pipe()
         self.at = start
@@ -213,7 +216,17 @@ class _Child:
         os.set_blocking(self.reader, False)
 
     def _mark(self, seed: int) -> None:
-        self.shared[:] = struct.pack("<qd", seed, time.monotonic())
+        times = time.monotonic(), time.process_time()
+        self.shared[:] = struct.pack("<qdd", seed, *times)
+
+    def _hangs(self) -> bool:
+        _, since, processor = struct.unpack("<qdd", self.shared[:])
+        clock = time.monotonic() - since
+        if clock <= HANG_SECONDS:
+            return False
+        stat = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        spent = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+        return max(spent - processor, clock / CLOCK_FACTOR) > HANG_SECONDS
 
     def _work(self, writer: int, work: Path) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -244,8 +257,7 @@ class _Child:
             while chunk := os.read(self.reader, 1 << 16):
                 self.received += chunk
         if not done:
-            seed, since = struct.unpack("<qd", self.shared[:])
-            if time.monotonic() - since > HANG_SECONDS and not self.killed:
+            if not self.killed and self._hangs():
                 self.killed = True
                 os.kill(self.pid, signal.SIGKILL)
             return False

@@ -35,7 +35,7 @@ def test_spoiled_files_are_refused_or_read_as_others_read_them():
 
 
 def test_the_runner_finds_what_it_is_for(tmp_path):
-    # A reader that crashes, one that hangs, one with a foreign error, one that lies.
+    # A reader that crashes, one with a foreign error, two that hang, one that lies.
     code = """
 import ctypes, sys, time
 from pathlib import Path
@@ -56,9 +56,14 @@ targets = [
     target("sound", lambda path: "same", lambda path: "same"),
 ]
 found = runner.run_round(targets, most=2, jobs=2)
-runner.HANG_SECONDS = 1.0
-hanging = runner.run_round([target("hang", lambda path: time.sleep(3600))], most=2)
-found.problems += hanging.problems
+runner.HANG_SECONDS = 0.3
+def busy(path):
+    while True:
+        pass
+
+idle = lambda path: time.sleep(3600)
+hanging = [target("hang: busy", busy), target("hang: idle", idle)]
+found.problems += runner.run_round(hanging, most=2, jobs=2).problems
 print(sorted((p["target"], p["kind"], p["seed"]) for p in found.problems))
 print(found.inputs["sound"], found.compared["sound"])
 """
@@ -71,6 +76,8 @@ print(found.inputs["sound"], found.compared["sound"])
         env={**os.environ, "PYTHONPATH": path},
     )
     problems, counts = done.stdout.strip().splitlines()
-    kinds = ("crash", "foreign", "hang", "misread")
-    assert problems == str([(k, k, seed) for k in kinds for seed in (0, 1)])
+    names = ("crash", "foreign", "hang: busy", "hang: idle", "misread")
+    assert problems == str(
+        [(n, n.split(":")[0], seed) for n in names for seed in (0, 1)]
+    )
     assert counts == "2 2"
