@@ -40,12 +40,13 @@ from topicfold.sides.together import check_place
 from topicfold.steps.base import PhiStep
 
 # Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word
-# in a topic, within limits (benchmarks/results/lda_quality.md).
+# in a topic, within limits; the upper one falls with the root of the number of topics
+# (benchmarks/results/lda_quality.md).
 ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
 # Topics beyond which Σ_k α_k grows with the root of their number.
 FEW_TOPICS = 20
 ETA_SHARE = 0.1
-ETA_LIMITS = 0.002, 0.1
+ETA_LEAST, ETA_MOST, ETA_MOST_BY_ROOT = 0.002, 0.1, 0.2
 # α, η and the start of a stream, of which only the first batch is known.
 STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
 STREAM_INIT = {"cvb0": "random", "variational": "svd"}
@@ -117,8 +118,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         ``2 / sqrt(20 * n_components)``, and at most 0.2; in `partial_fit` 0.05 for
         CVB0 and 0.1 for variational Bayes.
     topic_word_prior : float or None, default=None
-        η. None is a tenth of the mean count of a word in a topic, between 0.002 and
-        0.1; in `partial_fit`, which does not know the corpus, 0.01.
+        η. None is a tenth of the mean count of a word in a topic, at least 0.002 and
+        at most ``0.2 / sqrt(n_components)`` or 0.1; in `partial_fit`, which does not
+        know the corpus, 0.01.
     learn_priors : bool or None, default=None
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
@@ -299,9 +301,12 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
             )
 
     def _eta_of(self, counts: Any) -> float:
-        tokens = float(counts.sum(dtype=np.float64))
-        eta = ETA_SHARE * tokens / (self._size * counts.shape[1])
-        return float(np.clip(eta, *ETA_LIMITS))
+        return self._default_eta(float(counts.sum(dtype=np.float64)), counts.shape[1])
+
+    def _default_eta(self, tokens: float, n_terms: int) -> float:
+        eta = ETA_SHARE * tokens / (self._size * n_terms)
+        most = min(ETA_MOST, ETA_MOST_BY_ROOT / self._size**0.5)
+        return min(max(eta, ETA_LEAST), most)
 
     def _alpha(self) -> Any:
         return self.doc_topic_prior_
@@ -388,10 +393,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
 
     def _default_priors(self) -> tuple[float, float]:
         """Return α and η for the corpus that was stored."""
-        cells = self._size * len(self.word_frequencies_)
-        eta = ETA_SHARE * float(self.doc_lengths_.sum()) / cells
         alpha = min(ALPHA_SUM / self._size, ALPHA_MOST)
-        return alpha, float(np.clip(eta, *ETA_LIMITS))
+        tokens = float(self.doc_lengths_.sum())
+        return alpha, self._default_eta(tokens, len(self.word_frequencies_))
 
     def _start_priors(self, alpha: Any, eta: float) -> None:
         alpha = alpha if self.doc_topic_prior is None else self.doc_topic_prior
