@@ -52,6 +52,49 @@ def test_an_archive_that_unpacks_to_absurdly_much_is_refused(sheet, monkeypatch)
         corpus.read_texts(file)
 
 
+@pytest.mark.parametrize("place", ["XFD1048576", "A1048576", "XFD1"])
+def test_cells_that_are_not_there_cost_nothing(tmp_path, place, monkeypatch):
+    book = openpyxl.Workbook()
+    cells = {"A1": "text", "A2": "red fox", "A3": "fish", "A1048576": "end", place: "x"}
+    for cell, value in cells.items():
+        book.active[cell] = value
+    book.save(tmp_path / "far.xlsx")
+    sheet = openpyxl.worksheet._read_only.ReadOnlyWorksheet
+    iter_rows = sheet.iter_rows
+
+    def counted(*args, **options):
+        n_cells = 0
+        for row in iter_rows(*args, **options):
+            n_cells += len(row)
+            assert n_cells < 50_000
+            yield row
+
+    monkeypatch.setattr(sheet, "iter_rows", counted)
+    texts = corpus.read_texts(tmp_path / "far.xlsx", text="text").texts
+    assert texts[:2] == ["red fox", "fish"]
+
+
+def test_a_row_of_any_number_is_not_waited_for(sheet):
+    file = sheet(lambda text: text.replace('r="2"', f'r="{10**15}"'))
+    with pytest.raises(DataError, match="has no documents"):
+        corpus.read_texts(file)
+
+
+def test_a_stated_size_is_not_believed(sheet):
+    for size in ("A1", "A1:XFD1048576"):
+        file = sheet(lambda text, s=size: text.replace('ref="A1:A2"', f'ref="{s}"'))
+        assert corpus.read_texts(file).texts == ["red fox"]
+
+
+def test_of_two_columns_of_a_name_that_nobody_asked_for_none_is_read(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["text", "label", "label", "id"])
+    book.active.append(["red fox", "land", "red", 1])
+    book.save(tmp_path / "t.xlsx")
+    found = corpus.read_texts(tmp_path / "t.xlsx")
+    assert (found.labels, found.ids) == (None, ["1"])
+
+
 @pytest.mark.parametrize("end", ["json", "jsonl"])
 def test_brackets_without_end_are_refused(tmp_path, end):
     file = tmp_path / f"deep.{end}"

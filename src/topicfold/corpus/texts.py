@@ -56,6 +56,8 @@ _USUAL = {
 # A title that comes before the text, if no column of text is named.
 _TITLE = "title"
 _EXTRA = "extra"
+# Rows of a sheet, as many as Excel has: a file may name any number.
+_MOST_ROWS = 1 << 20
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
 _ADVICE = {"jsonl": _WRITE % "line", "json": _WRITE % "object"}
 # The number of a line or row, and its fields by name.
@@ -624,9 +626,12 @@ def _sheet_records(source: _Source) -> Iterator[Record]:
             with source.path.open("rb") as raw:
                 check_unpacked(raw)
                 book = openpyxl.load_workbook(raw, read_only=True, data_only=True)
-                sheet = book.worksheets[0].iter_rows(values_only=True)
-                for number, row in enumerate(sheet, 1):
-                    if any(value is not None for value in row):
+                sheet = book.worksheets[0]
+                # Else each row, also one that is missing, is as wide as the widest.
+                sheet.reset_dimensions()
+                found = sheet.iter_rows(max_row=_MOST_ROWS, values_only=True)
+                for number, row in enumerate(found, 1):
+                    if row.count(None) < len(row):
                         yield number, row
         except DAMAGE as error:
             # openpyxl lets errors of zip and XML through as they are.
@@ -638,11 +643,12 @@ def _sheet_records(source: _Source) -> Iterator[Record]:
     with contextlib.closing(rows()) as named:
         _, first = next(named, (0, ()))
         header = ["" if name is None else str(name).strip() for name in first]
-        if header:
-            source.check_columns(header)
-        texts = source.columns(header).get("text", ())
+        columns = source.check_columns(header) if header else {}
+        texts = columns.get("text", ())
+        wanted = set(chain.from_iterable(columns.values()))
+        places = {name: place for place, name in enumerate(header) if name in wanted}
         for number, row in named:
-            record = dict(zip(header, row, strict=False))
+            record = {n: row[p] if p < len(row) else None for n, p in places.items()}
             for name in texts:  # a title of a number is a text all the same
                 if isinstance(record[name], int | float):
                     record[name] = str(record[name])
