@@ -60,6 +60,17 @@ def test_a_line_that_is_too_long_is_named_or_skipped(tmp_path, name, before, aft
 
 
 @pytest.mark.usefixtures("low_limit")
+@pytest.mark.parametrize("name", ["t.txt.gz", "t.csv.gz"])
+def test_a_line_that_is_too_long_is_not_unpacked_to_its_end(tmp_path, name):
+    # Cut off within the line: whoever unpacks further finds the damage.
+    line = np.random.default_rng(0).bytes(10**6).hex()
+    packed = gzip.compress(f"text\n{line}\n".encode())
+    (tmp_path / name).write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(DataError, match="line 2: longer than"):
+        read_texts(tmp_path / name)
+
+
+@pytest.mark.usefixtures("low_limit")
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_long_lines_of_wide_encodings(tmp_path, encoding):
     (tmp_path / "t.txt").write_text("fox\n" + "x" * (3 * LIMIT), encoding=encoding)

@@ -104,11 +104,12 @@ def open_bytes(path: Path, progress: Progress | None = None) -> Iterator[BinaryI
         raise DataError(f"{path} cannot be read: {detail}") from error
 
 
-def detect_encoding(path: Path) -> str:
+def detect_encoding(path: Path, *, past_long_lines: bool = True) -> str:
     """Return the encoding of a text file, from all of its bytes.
 
-    A warning names a guess other than UTF-8 or that of a byte order mark; a file that
-    is not text is an error.
+    Or from those up to a line that is too long, if the file is refused there anyway. A
+    warning names a guess other than UTF-8 or that of a byte order mark; a file that is
+    not text is an error.
     """
     if not path.is_file():  # a pipe can be read only once
         return UTF8
@@ -122,7 +123,8 @@ def detect_encoding(path: Path) -> str:
             return marked
         _check_is_text(chunk, path)
         while chunk:
-            chunk += stream.readline(LONGEST_LINE)
+            rest = stream.readline(LONGEST_LINE)
+            chunk += rest
             if b"\0" in chunk:
                 _check_is_text(chunk, path)
             if not chunk.isascii():
@@ -135,6 +137,9 @@ def detect_encoding(path: Path) -> str:
                     for line in ([chunk] if bad is None else chunk.split(b"\n"))
                 )
             number += chunk.count(b"\n")
+            too_long = len(rest) == LONGEST_LINE and not rest.endswith(b"\n")
+            if too_long and b"\r" not in rest and not past_long_lines:
+                break
             chunk = stream.read(CHUNK)
     if some_known or not first:
         return UTF8
@@ -169,7 +174,7 @@ def text_lines(
     path: Path, encoding: str | None, bad: BadLines, progress: Progress | None = None
 ) -> Iterator[tuple[int, str]]:
     r"""Yield number and text of every line; only \n, \r and \r\n end one."""
-    encoding = encoding or detect_encoding(path)
+    encoding = encoding or detect_encoding(path, past_long_lines=bad.skip)
     check_encoding(encoding)
     with open_bytes(path, progress) as stream:
         if "\n".encode(encoding) != b"\n" and encoding != "utf-8-sig":
@@ -212,7 +217,9 @@ def _wide_lines(
 
 
 def _raw_lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines without their ends; None instead of one that is too long."""
+    """Yield the lines without their ends; None instead of one that is too long, before
+    the rest of it is read.
+    """
     rest, skipping = b"", False
     while raw := stream.readline(LONGEST_LINE):
         if raw.endswith(b"\r"):  # is this the end of a line, or half of one?
@@ -221,13 +228,14 @@ def _raw_lines(stream: BinaryIO) -> Iterator[bytes | None]:
         raw = rest + raw.removesuffix(b"\n")
         parts = (raw.removesuffix(b"\r") if whole else raw).split(b"\r")
         rest = b"" if whole else parts.pop()
-        for part in parts:
-            yield None if skipping else part
-            skipping = False
+        yield from parts[skipping:]  # the end of a line that is told already aside
+        skipping = skipping and not parts
         if len(rest) >= LONGEST_LINE:
+            if not skipping:
+                yield None
             rest, skipping = b"", True
-    if rest or skipping:
-        yield None if skipping else rest
+    if rest and not skipping:
+        yield rest
 
 
 def check_encoding(encoding: str) -> None:
