@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labels and responses that are no plain lists: taken as they are meant, or refused."""
 
+import datetime
+import decimal
+
 import numpy as np
 import pytest
 
 from topicfold import LabeledLDA, MedLDA, SupervisedLDA
-from topicfold.core.labels import class_numbers
+from topicfold.core.labels import class_members, class_numbers
 from topicfold.exceptions import DataError
 from topicfold.sides.labels import read_labels
 
@@ -45,3 +48,28 @@ def test_one_number_is_not_a_list_of_labels(model):
 def test_several_labels_are_refused_where_one_is_needed():
     with pytest.raises(DataError, match="several labels in a document"):
         MedLDA(2, **FEW).fit(X, [["a", "b"], ["b"], ["a"], ["b"], ["a"], ["b"]])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
+        np.array(["2020", "2021"], "M8[Y]"),
+        [decimal.Decimal(1), decimal.Decimal(2)],
+        [10**30, 1],
+        [b"a", b"b"],
+        [object(), object()],
+        [np.inf, 1.0],
+    ],
+    ids=["date", "datetime64", "decimal", "huge", "bytes", "object", "inf"],
+)
+def test_what_is_no_name_and_no_number_is_refused_as_a_label(pair):
+    with pytest.raises(DataError, match=r"y has the label .*Give whole numbers or nam"):
+        class_numbers(np.tile(np.asarray(pair, dtype=object), 3), 6)
+
+
+def test_several_labels_are_told_from_one():
+    with pytest.raises(DataError, match=r"the shape \(6, 3\).* 1d array"):
+        class_numbers(np.zeros((6, 3)), 6)
+    with pytest.raises(DataError, match="y has several labels in a document"):
+        class_members([[1], [1, 2]] * 3, 6)

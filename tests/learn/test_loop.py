@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from topicfold import PLSA, TopicData
+from topicfold import PLSA, SupervisedLDA, TopicData, TwoPhase
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.cpu import CpuEngine
 from topicfold.exceptions import DataError, FitInterruptedWarning
@@ -27,6 +27,8 @@ from topicfold.learn.fstm import BlockedFstm, InferenceOptions
 from topicfold.learn.lda import Cvb0
 from topicfold.learn.loop import _has_settled
 from topicfold.learn.plsa import PlsaEM
+from topicfold.models.side_by_side import SideBySide
+from topicfold.models.supervised import choose_weight
 from topicfold.steps import PhiStep, ThetaStep
 
 
@@ -123,6 +125,30 @@ def test_second_ctrl_c_aborts():
 
     with pytest.raises(KeyboardInterrupt):
         run_em(Descent(), max_iter=5, tol=0, callbacks=[Twice(1)])
+
+
+def test_ctrl_c_aborts_a_fit_that_is_part_of_more(planted):
+    X, press = planted[0], [PressCtrlC(1)]
+    y = np.arange(X.shape[0]) % 2
+    with pytest.raises(KeyboardInterrupt):
+        TwoPhase(PLSA(2, callbacks=press, random_state=0)).fit(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        SideBySide(PLSA(2, callbacks=press, random_state=0), 2).fit(X)
+
+
+def test_ctrl_c_aborts_a_choice_of_weights(planted, monkeypatch):
+    X = planted[0]
+    fits = []
+
+    def interrupted(model, counts, **given):
+        fits.append(run_em(Descent(), max_iter=5, tol=0, callbacks=[PressCtrlC(1)]))
+
+    monkeypatch.setattr("topicfold.models.supervised.LDA.fit", interrupted)
+    model = SupervisedLDA(2, random_state=0)
+    model.sides_, model.weight_scores_ = [], []
+    with pytest.raises(KeyboardInterrupt):
+        choose_weight(model, X, {}, (0.1, 1.0), "losses")
+    assert fits == []
 
 
 def test_fit_in_a_thread(planted):

@@ -219,3 +219,27 @@ def test_orthogonality_does_not_drift_over_100_large_updates():
     kept, best = ((m.singular_values_**2).sum() for m in (model, fresh))
     dropped = model.total_squares_ - kept
     assert 0 < best - kept < 0.1 * dropped
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_ends_a_product_ends_the_decomposition(error, monkeypatch):
+    class Ending(svd.SparseRows):
+        def __matmul__(self, block):
+            if self.n_products > 5:
+                raise error
+            return super().__matmul__(block)
+
+    monkeypatch.setattr(svd, "SparseRows", Ending)
+    X = sparse.random(300, 200, 0.05, format="csr", random_state=0)
+    with pytest.raises(error):
+        svd.truncated_svd(X, 5)
+
+
+def test_ctrl_c_between_two_products_is_ctrl_c(monkeypatch):
+    def interrupted(*args, **options):
+        raise SystemError("a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr(svd, "svds", interrupted)
+    X = sparse.random(300, 200, 0.05, format="csr", random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        svd.truncated_svd(X, 5)

@@ -10,10 +10,14 @@ from topicfold import (
     LDA,
     LSI,
     PLSA,
+    FeatureLDA,
     GibbsLDA,
     LaplacianPLSA,
     MedLDA,
     OrthogonalPLSA,
+    RelationalLDA,
+    SupervisedLDA,
+    TwoPhase,
 )
 from topicfold.core.counts import LARGEST_COUNT, SMALLEST_COUNT
 from topicfold.exceptions import DataError
@@ -133,3 +137,35 @@ def test_a_start_of_huge_numbers_is_a_start():
     huge = PLSA(3, init=start / start.max() * 1.7e308, **FEW).fit(counts())
     plain = PLSA(3, init=start, **FEW).fit(counts())
     np.testing.assert_allclose(huge.components_, plain.components_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MedLDA(2, cost=1e300),
+        MedLDA(2, loss=5e-324),
+        FeatureLDA(2, variance=5e-324),
+        RelationalLDA(2, ridge=1e300),
+        SupervisedLDA(2, ridge=1e300),
+        TwoPhase(PLSA(2), n_rounds=2**31),
+    ],
+    ids=str,
+)
+def test_weights_whose_squares_are_no_numbers_are_refused(model):
+    side = {"features": y[:, None]} if isinstance(model, FeatureLDA) else {}
+    if isinstance(model, RelationalLDA):
+        side = {"links": np.array([[0, 1], [2, 3]])}
+    labels = () if side else (y,)
+    with pytest.raises(ValueError, match=f"parameter of {type(model).__name__} must"):
+        model.fit(counts(), *labels, **side)
+
+
+def test_more_blocks_or_neighbors_than_documents_cost_nothing():
+    X = counts().astype(int)
+    few = {"max_iter": 3, "random_state": 0}
+    many = GibbsLDA(2, n_blocks=2**40, **few).fit(X)
+    each = GibbsLDA(2, n_blocks=20, **few).fit(X)
+    np.testing.assert_array_equal(many.components_, each.components_)
+    near = TwoPhase(PLSA(2, **FEW), n_neighbors=2**40).fit(X, y)
+    all_others = TwoPhase(PLSA(2, **FEW), n_neighbors=20).fit(X, y)
+    np.testing.assert_array_equal(near.components_, all_others.components_)

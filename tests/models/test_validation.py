@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from topicfold import LDA, PLSA, LabeledLDA, MedLDA
+from topicfold import LDA, PLSA, LabeledLDA, MedLDA, MultimodalLDA
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
-from topicfold.models.base import check_counts
+from topicfold.models.base import LearnedModel, check_counts
+from topicfold.registry import models
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 1]])
 NARROW = [np.bool_, np.int8, np.uint8, np.uint16, np.int32, np.uint32, np.int64]
@@ -114,3 +115,29 @@ def test_a_model_is_fitted_by_one_thread_at_a_time(model):
         "Give each thread a model of its own: sklearn.base.clone(model)."
     ]
     model.set_params(callbacks=None).fit(COUNTS, [0, 1])
+
+
+LEARNED = {entry.load() for entry in models() if not entry.base}
+
+
+@pytest.mark.filterwarnings("ignore:.*fitted without")
+@pytest.mark.parametrize("name", ["max_iter", "random_state"])
+@pytest.mark.parametrize(
+    "model",
+    sorted((m for m in LEARNED if issubclass(m, LearnedModel)), key=str),
+    ids=lambda model: model.__name__,
+)
+def test_every_model_checks_its_parameters(model, name):
+    asked = model(**{name: "nonsense"})
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {model.__name__}"):
+        asked.fit(COUNTS, [0, 1])
+
+
+def test_matrices_by_name_are_no_matrix():
+    X = {"en": COUNTS, "de": COUNTS}
+    model = MultimodalLDA(2, max_iter=1, random_state=0).fit(X)
+    for take in (model.perplexity, model.score, PLSA(2).fit):
+        with pytest.raises(DataError, match="X is a dict, but one matrix"):
+            take(X)
+    with pytest.raises(DataError, match="X is None, but one matrix"):
+        PLSA(2).fit(None)

@@ -37,6 +37,11 @@ def class_numbers(
             f"{name} is a {type(y).__name__}, not a list of labels: it should be a 1d "
             "array. Give one label per document, -1 where it is unknown."
         )
+    if table.ndim > 2 or (table.ndim == 2 and table.shape[1] != 1):
+        raise DataError(
+            f"{name} has the shape {table.shape}, but it should be a 1d array. Give "
+            "one label per document, -1 where it is unknown."
+        )
     labels = (table if table.ndim == 1 else column_or_1d(table, warn=True)).tolist()
     if len(labels) != n_documents:
         raise DataError(
@@ -48,7 +53,8 @@ def class_numbers(
     known = [not _is_unknown(label, unknown) for label in labels]
     codes = np.full(n_documents, -1, dtype=np.int64)
     values: list[Any] = list(compress(labels, known))
-    if any(isinstance(value, list | tuple | set | dict) for value in values):
+    several = list | tuple | set | dict | np.ndarray
+    if any(isinstance(value, several) for value in values):
         raise DataError(
             f"{name} has several labels in a document, but one per document is needed. "
             "LabeledLDA takes several."
@@ -58,6 +64,13 @@ def class_numbers(
     if not values:
         return codes, np.arange(0)
     found = np.asarray(values)
+    wrong = found.dtype.kind not in "biufU"
+    if wrong or (found.dtype.kind == "f" and np.isinf(found).any()):
+        first = values[0] if wrong else np.inf
+        raise DataError(
+            f"{name} has the label {first!r} ({type(first).__name__}). Give whole "
+            "numbers or names; str(label) makes a name of anything."
+        )
     if found.dtype.kind == "f" and type_of_target(found) == "continuous":
         raise DataError(
             f"Unknown label type: {name} is continuous. Give a label per document, "
@@ -105,7 +118,10 @@ def class_members(
 ) -> tuple[NDArray[np.bool_], NDArray[np.generic]]:
     """Return members (D, C) and the classes of labels or an indicator matrix."""
     classes: NDArray[Any]
-    table = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    try:
+        table = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    except ValueError:  # lists of labels, of several lengths
+        table = np.asarray(y, dtype=object)
     if table.ndim == 2 and table.shape[1] > 1:
         members, classes = indicator_members(table, n_documents)
     else:

@@ -69,9 +69,10 @@ def class_neighbors(
 
     With `approximate`, classes (or the whole corpus) of at least 4096 documents are
     searched among three times as many candidates, near by the cosine of tf-idf, that
-    are found by their rare words. Returns (D, n_neighbors), nearest first, then -1
-    where there are no more.
+    are found by their rare words. Returns (D, n_neighbors), at most (D, D), nearest
+    first, then -1 where there are no more.
     """
+    n_neighbors = min(n_neighbors, X.shape[0])
     index = NeighborIndex(X, similarity="kl")
     found = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
     values = np.full((X.shape[0], n_neighbors), -np.inf)
@@ -268,8 +269,8 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     spread = float(np.log1p(X.data) @ weights[X.indices])
     if not spread > 0:
         raise DataError(
-            "no word tells of the class: every class has each word in the same share "
-            "of its documents. Check the labels, or use word_weights=None."
+            "no word separates the classes: each is equally common in all of them. "
+            "Check the labels; TwoPhase(word_weights=None) needs no such word."
         )
     return weights * (X.data.sum(dtype=np.float64) / spread)
 

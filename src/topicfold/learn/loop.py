@@ -8,7 +8,9 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from topicfold.learn.callbacks import Callback
 
 _logger = logging.getLogger("topicfold")
+_IS_PART = ContextVar("is_part", default=False)
 
 
 class Algorithm(Protocol):
@@ -90,7 +93,7 @@ def run_em(
 
     A callback that returns True ends the fit. Ctrl-C ends it after the iteration
     under way: the parameters reached stay, with a warning instead of a traceback. A
-    second Ctrl-C aborts at once.
+    second Ctrl-C aborts at once, and so does the first in `part_of_more`.
     """
     _check_callbacks(callbacks)
     state = IterationState(algorithm, max_iter)
@@ -151,6 +154,19 @@ def _check_callbacks(callbacks: Sequence[Callback]) -> None:
             )
 
 
+@contextmanager
+def part_of_more() -> Iterator[None]:
+    """Let Ctrl-C abort the fits in here and what they are parts of.
+
+    A part that ended early, with a warning, would only let the next one begin.
+    """
+    before = _IS_PART.set(True)
+    try:
+        yield
+    finally:
+        _IS_PART.reset(before)
+
+
 class _DeferredInterrupt:
     """Note the first Ctrl-C instead of raising it; let the second through.
 
@@ -162,7 +178,8 @@ class _DeferredInterrupt:
         self._previous: Any = None
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
+        main = threading.current_thread() is threading.main_thread()
+        if main and not _IS_PART.get():
             self._previous = signal.getsignal(signal.SIGINT)
             if callable(self._previous):
                 signal.signal(signal.SIGINT, self._note)

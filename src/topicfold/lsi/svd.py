@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -89,10 +90,19 @@ def _by_propack(
     """
     if min(rows.shape) <= 2 * rank + DENSE_ROWS:
         return None
+    failed: list[BaseException] = []  # Ctrl-C, no memory: PROPACK would go on
+
+    def product(matrix: SparseRows, vector: Doubles) -> Doubles:
+        try:
+            return np.zeros(matrix.shape[0]) if failed else matrix @ vector.reshape(-1)
+        except BaseException as error:  # raised below
+            failed.append(error)
+            return np.zeros(matrix.shape[0])
+
     matrix = LinearOperator(
         rows.shape,
-        matvec=lambda vector: rows @ vector.reshape(-1),
-        rmatvec=lambda vector: columns @ vector.reshape(-1),
+        matvec=partial(product, rows),
+        rmatvec=partial(product, columns),
         dtype=np.float64,
     )
     start = rng.standard_normal(rows.shape[0])
@@ -102,7 +112,12 @@ def _by_propack(
             matrix, rank, tol=tol, v0=start, random_state=0, **options
         )
     except LinAlgError:
-        return None
+        if not failed:
+            return None
+    except SystemError as error:  # Ctrl-C between two products
+        failed.append(_first_cause(error))
+    if failed:
+        raise failed[0]
     order = np.argsort(-values, kind="stable")
     order = order[significant(values[order] ** 2)]
     values, right = values[order], np.ascontiguousarray(right[order].T)
@@ -111,6 +126,12 @@ def _by_propack(
     left, lengths = normalised(rows @ right)
     sound = _straighten(left) and np.allclose(lengths, values)
     return (left, values, right) if sound else None
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while (before := error.__cause__ or error.__context__) is not None:
+        error = before
+    return error
 
 
 def _straighten(vectors: Doubles) -> bool:

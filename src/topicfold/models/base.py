@@ -707,6 +707,11 @@ def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
 
 def _refuse_other(X: Any) -> None:
     """Refuse texts, dates and masks, which are no counts or would pass for some."""
+    if X is None or isinstance(X, Mapping):
+        raise DataError(
+            f"X is {'None' if X is None else 'a ' + type(X).__name__}, but one matrix "
+            "of word counts is needed: expected a 2D array, documents × words."
+        )
     if np.ma.is_masked(X):
         raise DataError(
             "X has masked entries, which models cannot leave out. Fill them first: "

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.models.base import arrives_in_blocks, as_blocks
+from topicfold.models.base import arrives_in_blocks, as_blocks, one_at_a_time
 from topicfold.models.lda import SidedLDA
 from topicfold.sides.base import Side, is_text
 from topicfold.sides.matrices import OtherCounts
@@ -65,6 +66,8 @@ class MultimodalLDA(SidedLDA):
 
     weights: Annotated[Any, dict, list, tuple, None] = None
 
+    @one_at_a_time
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
         """Learn topics in every matrix and the mixtures of the documents.
 

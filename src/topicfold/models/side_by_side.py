@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
+from topicfold.learn.loop import part_of_more
 from topicfold.models.base import TopicModel, already_warned, check_counts
 from topicfold.models.manifold import GraphPLSA
 
@@ -76,7 +77,8 @@ class SideBySide(TopicModel):
         for name in ("_topics", "_theta"):
             self.__dict__.pop(name, None)
         self.models_: list[Any] = []
-        with already_warned(SpareTopicsWarning):  # features, not topics to be read
+        # Features, not topics to be read.
+        with already_warned(SpareTopicsWarning), part_of_more():
             for seed in self._seeds():
                 self.models_.append(self._start(seed).fit(X, y))
         for later in self.models_[1:]:  # the first one keeps the graph

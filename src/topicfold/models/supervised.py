@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.exceptions import DataError
+from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
 from topicfold.models.lda import LDA, SidedLDA
 from topicfold.models.sided import of_side
@@ -321,8 +322,9 @@ def choose_weight(
     found = {}
     for weight in (share * length for share in shares):
         side = clone(own).set_params(weight=weight, held_out=TRIAL_SHARE)
-        trial = LDA(**options | {"sides": [side, *others]}).fit(counts, **side_data)
-        side = trial.sides_[0]
+        trial = LDA(**options | {"sides": [side, *others]})
+        with part_of_more():
+            side = trial.fit(counts, **side_data).sides_[0]
         if hasattr(side, losses):
             found[weight] = getattr(side, losses)
             model.weight_scores_.append((weight, side.held_out_score_))

@@ -40,6 +40,7 @@ from topicfold.infer.two_phase import (
     word_regression,
 )
 from topicfold.learn.fstm import updated_topics
+from topicfold.learn.loop import part_of_more
 from topicfold.models.base import (
     TopicModel,
     already_warned,
@@ -167,7 +168,7 @@ class TwoPhase(TopicModel):
     own_weight: Annotated[float, SHARE] = 0.1
     promotion: Annotated[float, NOT_NEGATIVE] = 0.0
     threshold: Annotated[float, AT_LEAST_ONE] = 1.5
-    n_rounds: Annotated[int, whole(1)] = 3
+    n_rounds: Annotated[int, whole(1, 1000)] = 3
     word_weights: Annotated[str | None, StrOptions({"classes"})] = "classes"
     regression_weight: Annotated[float, SHARE] = 0.5
     neighbor_weight: Annotated[float, SHARE] = 0.5
@@ -309,7 +310,8 @@ class TwoPhase(TopicModel):
         """Return what all parts of cross-fitting start from: no labels are in it."""
         base = FSTM() if self.base is None else self.base
         if not self._weighs_words() or self.prefit:
-            return self._phase_one(counts)
+            with part_of_more():
+                return self._phase_one(counts)
         seed = check_random_state(base.random_state).randint(2**31 - 1)
         if isinstance(base.random_state, Integral):
             seed = base.random_state
@@ -331,7 +333,7 @@ class TwoPhase(TopicModel):
             self.word_weights_ = class_word_weights(counts, members)
             counts = weighted_words(counts, self.word_weights_)
         # The second phase moves the topics: one left empty before it is no news.
-        with already_warned(SpareTopicsWarning):
+        with already_warned(SpareTopicsWarning), part_of_more():
             if start is None:
                 self.base_ = self._phase_one(counts)
             elif hasattr(start, "components_"):
