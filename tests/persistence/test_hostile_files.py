@@ -2,6 +2,7 @@
 """What a file from a stranger must not do: run code, crash, or load nonsense."""
 
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from topicfold.persistence import (
 pytestmark = pytest.mark.usefixtures("dummy")
 
 
-def hostile(path, **changes):
+def hostile(path, strings=None, **changes):
     """Write a file with a node of one's own."""
     node = {
         "type": "estimator",
@@ -28,7 +29,10 @@ def hostile(path, **changes):
         "fitted": {},
     }
     meta = {"model": {**node, **changes}, "unsaved_parameters": [], "extra": {}}
-    return write_bundle(path, kind="estimator", meta=meta)
+    arrays = {"s": np.ones(1)} if strings else {}
+    return write_bundle(
+        path, kind="estimator", arrays=arrays, strings=strings, meta=meta
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,37 @@ def changed_model(path, model, *, params=None, arrays=None, fitted=None, without
         strings=bundle.strings,
         meta=bundle.meta,
     )
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_short_strings_beside_a_long_one_take_no_more_than_their_letters(
+    tmp_path, inline
+):
+    words = [*["x"] * 20_000, "y" * 20_000]
+    node = {"shape": [20_001], "object": False}
+    node |= {"items": words} if inline else {"key": "s"}
+    node["type"] = "objects" if inline else "strings"
+    file = hostile(tmp_path, {"s": words}, fitted={"words_": node})
+    tracemalloc.start()
+    try:
+        found = load_estimator(file).words_
+        assert tracemalloc.get_traced_memory()[1] < 100 * file.stat().st_size
+    finally:
+        tracemalloc.stop()
+    assert found.dtype == object
+    assert found.tolist() == words
+
+
+@pytest.mark.parametrize("kind", ["strings", "list", "tuple", "array"])
+def test_what_is_under_a_key_is_named_once(tmp_path, kind):
+    node = {"type": kind, "key": "s", "shape": [1], "object": True}
+    for n_times in (1, 2):
+        again = {"type": "list", "items": [node] * n_times}
+        file = hostile(tmp_path, {"s": ["x"]}, fitted={"words_": again})
+        if n_times == 1:
+            assert len(load_estimator(file).words_) == 1
+    with pytest.raises(ModelFileError, match=r"makes no sense \(KeyError\('s'\)\)"):
+        load_estimator(file)
 
 
 @pytest.fixture(scope="module")

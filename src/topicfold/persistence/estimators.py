@@ -56,6 +56,8 @@ _SPARSE = {
     )
 }
 _SPARSE_PARTS = ("data", "indices", "indptr")
+# An array of text has at most so many characters for each byte of it in the file.
+_MOST_PADDING = 16
 # Set by scikit-learn's set_output; private, and yet part of what a user configured.
 _PRIVATE_STATE = ("_sklearn_output_config",)
 _EXTRA = "extra/"
@@ -248,7 +250,7 @@ def read_estimator(
         return {name.removeprefix(_EXTRA): items[name] for name in extra}
 
     try:
-        reader = _Reader(bundle.arrays, bundle.strings, names)
+        reader = _Reader(dict(bundle.arrays), dict(bundle.strings), names)
         return SavedEstimator(
             model=reader.decode_estimator(bundle.meta["model"]),
             arrays=extras(bundle.arrays),
@@ -377,10 +379,14 @@ class _Writer:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Turns nodes back into values; a malformed one gives KeyError and the like."""
+    """Turns nodes back into values; a malformed one gives KeyError and the like.
 
-    arrays: Mapping[str, NDArray[Any]]
-    strings: Mapping[str, list[str]]
+    What is under a key is given out once: a small file could else name it a million
+    times.
+    """
+
+    arrays: dict[str, NDArray[Any]]
+    strings: dict[str, list[str]]
     trusted: frozenset[str]
 
     def decode(self, node: Any) -> Any:
@@ -394,11 +400,14 @@ class _Reader:
                     raise ValueError(f"no scalar of dtype {dtype}")
                 return dtype.type(node["value"])
             case "array":
-                return self.arrays[node["key"]]
-            case "strings" | "objects":
-                kind = object if node["object"] else str
-                flat: NDArray[Any] = np.array(self._items(node), dtype=kind)
-                return flat.reshape(tuple(node["shape"]))
+                return self.arrays.pop(node["key"])
+            case "strings":
+                words = self.strings.pop(node["key"])
+                kind = object if node["object"] or _is_ragged(words) else str
+                return np.array(words, dtype=kind).reshape(tuple(node["shape"]))
+            case "objects":
+                mixed: NDArray[Any] = np.array(node["items"], dtype=object)
+                return mixed.reshape(tuple(node["shape"]))
             case "sparse":
                 return self._decode_sparse(node)
             case "list" | "tuple" as kind:
@@ -412,7 +421,7 @@ class _Reader:
                 raise ValueError(f"unknown type {kind!r}")
 
     def _items(self, node: Mapping[str, Any]) -> list[Any]:
-        return node["items"] if "items" in node else self.strings[node["key"]]
+        return node["items"] if "items" in node else self.strings.pop(node["key"])
 
     def decode_estimator(self, node: Mapping[str, Any]) -> Any:
         """Return the object of an estimator's node, its content checked."""
@@ -546,6 +555,14 @@ def _is_state(attribute: str) -> bool:
     """Tell whether an instance attribute is saved as fitted state."""
     public = attribute.endswith("_") and not attribute.startswith("_")
     return public or attribute in _PRIVATE_STATE
+
+
+def _is_ragged(items: Sequence[str]) -> bool:
+    """Tell whether an array of text, all as long as the longest, would be far larger
+    than the text and its offsets in the file.
+    """
+    longest, total = max(map(len, items), default=0), sum(map(len, items))
+    return len(items) * longest > _MOST_PADDING * (total + 8 * len(items))
 
 
 def _join(*parts: str) -> str:
