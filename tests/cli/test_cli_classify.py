@@ -83,7 +83,7 @@ def test_few_labels_take_the_graph_model(cli, labelled, options, tmp_path):
     assert "LocallyConsistentPLSA, 4 topics of all documents, 3 starts" in result.stdout
     assert "a linear rule on " in result.stdout
     assert "100.0% of 6 documents" in result.stdout
-    assert "(95 % interval: 61.0% to 100.0%)" in result.stdout
+    assert "(95 % interval: 61.0% to 100.0%, if classes are" in result.stdout
     new = tmp_path / "new.txt"
     new.write_text(f"{LAND}\n{SEA}\n", encoding="utf-8")
     shown = cli("classify", tmp_path / "model", new).stdout
@@ -109,6 +109,16 @@ def test_python_and_command_line_have_one_default(cli, labelled, options, tmp_pa
     assert ours.components_.shape[0] == theirs.components_.shape[0]
     again = TopicClassifier().fit(X, labels).model_
     np.testing.assert_array_equal(ours.components_, again.components_)
+
+
+def test_empty_documents_are_told_once(cli, labelled, options, tmp_path):
+    train(cli, labelled, options, tmp_path / "model", "--no-check")
+    new = tmp_path / "new.csv"
+    new.write_text(f"text\n{SEA}\n7\n{LAND}\n8\n", encoding="utf-8")
+    result = cli("classify", tmp_path / "model", new, "--explain", "2", "--proba")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("no word") == 1
+    assert "2 of 4 documents" in result.stderr
 
 
 def test_output_file(cli, labelled, options, tmp_path):
@@ -226,5 +236,5 @@ def test_labels_that_no_word_tells(cli, check_error, tmp_path):
     rows = [{"text": f"{LAND} a{i}", "label": f"class {i % 2}"} for i in range(4)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     result = cli("classify", tmp_path / "model", file, "--train", "--max-df", "1.0")
-    check_error(result, "no word tells of the class")
+    check_error(result, "no word separates the classes")
     assert "--no-check" not in result.stderr

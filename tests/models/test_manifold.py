@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The graph models: graphs, labels, new documents, the planted manifold."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -306,3 +308,13 @@ def test_dtm_says_when_nothing_was_accepted(eight_topics, monkeypatch):
         model = DiscriminativePLSA(30, init="random", random_state=0).fit(eight_topics)
     assert not model.converged_
     assert model.accepted_history_[-5:] == [0.0] * 5
+
+
+def test_documents_of_one_word_are_numbers_all_the_way():
+    """Neighbours are all alike there, and Q2 has no largest value."""
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(np.eye(8, dtype=int)[rng.integers(0, 8, 60)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = DiscriminativePLSA(4, random_state=0).fit(X)
+    assert np.isfinite(model.doc_topics_).all()

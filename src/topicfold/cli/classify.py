@@ -136,7 +136,8 @@ def _fit_and_check(classifier: Any, counts: Any, labels: Any) -> None:
     show_fact(
         "Accuracy",
         f"{found.share:.1%} of {found.n_documents:,} documents classified without "
-        f"their labels (95 % interval: {found.low:.1%} to {found.high:.1%})",
+        f"their labels (95 % interval: {found.low:.1%} to {found.high:.1%}, if classes "
+        "are as frequent elsewhere as among these)",
     )
 
 
@@ -187,10 +188,7 @@ def _taught(classifier: Any) -> str:
     trust = getattr(starts[0], "weight_", None)
     if trust is None:
         return f"a linear rule on {classifier.choice_}"
-    return (
-        f"a linear rule on {classifier.choice_}; neighbours count {trust:.0%} of what "
-        "they would in a graph of full trust"
-    )
+    return f"a linear rule on {classifier.choice_}; similar documents count {trust:.0%}"
 
 
 def _checked_labels(labels: Sequence[str | None] | None) -> Any:
@@ -212,6 +210,7 @@ def _predict(
     folder: Path, source: str, options: inputs.TextOptions, asked: _Flags
 ) -> None:
     """Write the classes as CSV, with what else was asked for."""
+    from topicfold.models.base import already_warned
     from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
 
@@ -232,15 +231,18 @@ def _predict(
         )
     if asked.abstain:
         model.set_params(abstain=asked.abstain)
-    shares = model.predict_proba(counts).max(axis=1) if asked.proba else ()
-    for row, label in enumerate(model.predict(counts)):
-        cells = {"id": found.ids[row] if found.ids else str(row), what: label}
-        if asked.proba:
-            cells["probability"] = f"{shares[row]:.3f}"
-        if asked.explain:
-            reasons = model.explain(counts[[row]], n=asked.explain).words
-            cells["words"] = " ".join(_word(saved, reason.word) for reason in reasons)
-        rows.append(cells)
+    labels = model.predict(counts)
+    with already_warned():
+        shares = model.predict_proba(counts).max(axis=1) if asked.proba else ()
+        for row, label in enumerate(labels):
+            cells = {"id": found.ids[row] if found.ids else str(row), what: label}
+            if asked.proba:
+                cells["probability"] = f"{shares[row]:.3f}"
+            if asked.explain:
+                reasons = model.explain(counts[[row]], n=asked.explain).words
+                words = (_word(saved, reason.word) for reason in reasons)
+                cells["words"] = " ".join(words)
+            rows.append(cells)
     content = csv_table(rows)
     if asked.output == STDOUT:
         typer.echo(content, nl=False)

@@ -96,16 +96,16 @@ class Rows:
 
 # The first is taken where labels cannot tell; benchmarks/results/few_labels.md.
 RECIPES = (
-    Recipe("topics with half as much of latent directions, self-taught", 1.0, 0.5),
-    Recipe("topics with twice as much of latent directions, self-taught", 1.0, 2.0),
-    Recipe("topics and latent directions, without neighbours", 1.0, 1.0, False),
+    Recipe("topics, LSA at half weight, and its own surest guesses", 1.0, 0.5),
+    Recipe("topics, LSA at double weight, and its own surest guesses", 1.0, 2.0),
+    Recipe("topics and LSA, without neighbours", 1.0, 1.0, False),
 )
 # Where the words of neighbours agree less than this, the last is replaced by one whose
 # topics have no neighbours either; with fewer labels than this, rules that teach
 # themselves must agree with each other as much as this (kappa).
 LITTLE_TRUST, LABELS_THAT_TELL, STEADY = 0.6, 50, 0.75
 PLAIN = Recipe(
-    "topics of the words alone with half as much of latent directions",
+    "topics of the words alone and LSA at half weight",
     *(1.0, 0.5, False, True),
 )
 

@@ -190,13 +190,13 @@ def sweep_steps(lengths: Vector, degrees: Vector, pull: float) -> Vector:
 
 
 def separation(theta: Array, operator: GraphOperator) -> float:
-    """Return Q2; 0 where all documents are the same."""
+    """Return Q2, at most 1e12; 0 where all documents are the same."""
     total = theta.sum(axis=0, dtype=np.float64)
     squares = float(np.einsum("ik,ik->", theta, theta, dtype=np.float64))
     spread = len(theta) * squares - float(total @ total)
     if spread <= 1e-9 * len(theta) * squares:
         return 0.0
-    return spread / max(operator.edge_products(theta, theta), 1e-300)
+    return spread / max(operator.edge_products(theta, theta), 1e-12 * spread)
 
 
 def passing_documents(
