@@ -71,7 +71,7 @@ def test_lists_end_where_a_class_ends():
 def test_more_neighbours_than_documents_are_none():
     X = sparse.csr_matrix(np.array([[3.0, 1], [2, 1]]))
     found = class_neighbors(X, np.zeros((2, 1), dtype=bool), 4)
-    assert found.tolist() == [[1, -1, -1, -1], [0, -1, -1, -1]]
+    assert found.tolist() == [[1, -1], [0, -1]]
 
 
 def test_mixtures_and_their_mean_objective_are_the_references(monkeypatch):

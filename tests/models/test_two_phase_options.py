@@ -99,7 +99,7 @@ def test_words_that_tell_nothing_are_refused():
         TwoPhase(base(), word_weights="classes"),
         TopicClassifier(),
     ):
-        with pytest.raises(DataError, match="no word tells of the class"):
+        with pytest.raises(DataError, match="no word separates the classes"):
             model.fit(X, y)
 
 
