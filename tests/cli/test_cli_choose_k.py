@@ -26,6 +26,41 @@ def test_a_table_and_a_suggestion(cli, many, tmp_path):
     assert any(f"-k {best.split()[1]} -o model" in line for line in lines)
 
 
+def test_the_next_command_has_the_model(cli, many):
+    given = ("-k", "3,4", "--restarts", 1, "-m", "WNTM", "--seed", 1)
+    done = cli("choose-k", many, *given, *OPTIONS)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[-1].partition(" -m ")[2][:9] == "short -k "
+
+
+def test_the_smallest_number_may_still_be_too_large(cli, many):
+    done = cli("choose-k", many, "-k", "3,9", "--restarts", 1, *OPTIONS)
+    assert done.exit_code == 0, done.stderr
+    assert "Suggests 3 topics, the smallest of those tried; try fewer" in done.stdout
+    done = cli("choose-k", many, "-k", "3", "--restarts", 1, *OPTIONS, "-q")
+    assert done.stdout.splitlines()[-1] == "Suggests 3 topics"
+
+
+def test_short_texts_have_the_advice_of_fit(cli, tmp_path):
+    file = tmp_path / "short.txt"
+    kinds = ["red fox wood", "blue fish sea", "old tree leaf"]
+    file.write_text("\n".join(kinds[i % 3] for i in range(300)))
+    given = ("choose-k", file, "-k", "2,3", "--restarts", 1, *OPTIONS)
+    assert "--model short" in cli(*given).stdout
+    assert "--model short" not in cli(*given, "-m", "short").stdout
+
+
+def test_titles_of_columns_fit_into_a_terminal(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    file = tmp_path / "labels.csv"
+    rows = ["red fox wood,a", "blue fish sea,b"] * 20
+    file.write_text("\n".join(["text,label", *rows]))
+    done = cli("choose-k", file, "-k", "2,3", *OPTIONS)
+    assert done.exit_code == 0, done.stderr
+    assert "accuracy" in done.stdout
+    assert "…" not in done.stdout
+
+
 def test_numbers_follow_the_documents(cli, many):
     done = cli("choose-k", many, "--restarts", 1, "-m", "plsa", *OPTIONS, "-q")
     assert done.exit_code == 0, done.stderr

@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import show_corpus, show_fact, show_next, show_table, working
+from topicfold.cli.console import show_corpus, show_fact, show_table, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
-from topicfold.registry import model_names
+from topicfold.registry import find_model, model_names
 
 _CANDIDATES = (5, 10, 20, 40, 80, 160)
 _LEGEND = (
@@ -57,7 +57,7 @@ def choose_k(
     """
     from topicfold.choosing import select_n_components
     from topicfold.choosing.comparison import load_figure
-    from topicfold.cli.fit import make_model
+    from topicfold.cli.fit import _advise_short, make_model
 
     sizes = _numbers(given.topics) if given.topics else None
     common = {"random_state": given.seed, "n_jobs": given.jobs}
@@ -65,8 +65,10 @@ def choose_k(
     if given.plot is not None:
         load_figure()  # before the work
     corpus, _ = inputs.read_in_memory(source, options, quiet=given.quiet)
+    entry = find_model(given.model)
     if not given.quiet:
         show_corpus(corpus)
+        _advise_short(corpus, entry)
     most = corpus.n_documents // 5
     sizes = sizes or [size for size in _CANDIDATES if size <= most] or [2]
     inputs.check_topics(max(sizes), corpus.n_documents)
@@ -82,14 +84,25 @@ def choose_k(
             random_state=given.seed,
         )
     best = chosen.suggested()
-    show_table(chosen.cells(), _LEGEND, bold={"topics": str(best)})
+    bold = {"topics": str(best)}
+    show_table(chosen.cells(), _LEGEND, bold=bold, padding=(0, 1, 0, 0))
     if given.plot is not None:
         chosen.plot(given.plot)
         show_fact("Picture", str(given.plot))
-    show_fact("Suggests", f"{best} topics")
+    least = 2 < best == min(sizes) < max(sizes)
+    edge = ", the smallest of those tried; try fewer" if least else ""
+    show_fact("Suggests", f"{best} topics{edge}")
     if not given.quiet:
-        typed = "".join(f" {shlex.quote(word)}" for word in options.typed())
-        show_next(f"topicfold fit {{}}{typed} -k {best} -o model", Path(source))
+        show_fit(source, options, entry.name, best)
+
+
+def show_fit(
+    source: str, options: inputs.TextOptions, model: str, topics: int | None
+) -> None:
+    """Print the command that fits a model to the same documents."""
+    words = ["topicfold", "fit", source, *options.typed(), "-m", model]
+    size = [] if topics is None else ["-k", str(topics)]
+    show_fact("Next", shlex.join([*words, *size, "-o", "model"]))
 
 
 def _numbers(given: list[str]) -> list[int]:
