@@ -44,6 +44,10 @@ def score(model, accuracy=NAN, coherence=0.1, **more):
     )
 
 
+def said(scores, n_test):
+    return recommend(scores, n_test)[0]
+
+
 def test_compare_with_labels(corpus):
     seen = []
     found = compare(
@@ -59,6 +63,10 @@ def test_compare_with_labels(corpus):
     assert np.isnan(by_name["tf-idf"].coherence)
     assert found.n_test == 12
     assert found.recommendation.startswith("Take ")
+    assert found.taken in by_name
+    assert "12 test labels are too few" in found.recommendation
+    for s in found.scores:  # what pairs are compared by
+        assert (len(s.hits), s.hits.count("1")) == (12, round(12 * s.accuracy))
     table = found.to_markdown()
     assert "| LDA | 4 |" in table
     assert table.count("\n| ") == len(LABELLED_MODELS)
@@ -194,7 +202,7 @@ def test_failures_are_told(corpus, monkeypatch, caplog):
         ([score("tf-idf", 0.91, NAN), score("LDA", 0.9)], "Take LDA.*can be read"),
         (
             [score("tf-idf", 0.95, NAN), score("LDA", 0.6)],
-            "Take tf-idf if only accuracy",
+            r"Take tf-idf if only accuracy.*LDA \(0.600\) if you want to read",
         ),
         ([score("tf-idf", 0.95, NAN)], "Take tf-idf"),
     ],
@@ -202,20 +210,96 @@ def test_failures_are_told(corpus, monkeypatch, caplog):
 def test_recommendation_with_labels(scores, expected):
     import re
 
-    assert re.search(expected, recommend(scores, 100))
-    assert recommend(scores, 100).count(". ") == 0  # one sentence
+    assert re.search(expected, said(scores, 100))
 
 
 def test_recommendation_without_labels():
     a = score("LDA", perplexity=90.0, coherence=0.3, stability=0.9)
     b = score("PLSA", perplexity=80.0, coherence=0.2, stability=0.8)
-    text = recommend([a, b], None)
-    assert text.startswith("Take LDA")
-    assert "the best in coherence, diversity, stability" in text
-    assert "only one" in recommend([a], None)
+    assert recommend([a, b], None) == (
+        "Take LDA: it ranks best overall (mean rank 1.4; PLSA 1.6: too close to tell "
+        "apart). It leads in coherence and stability.",
+        "LDA",
+    )
+    assert said([a], None) == "Take LDA. No other model could be scored."
     bare = dataclasses.replace(a, perplexity=NAN, coherence=NAN, diversity=NAN)
     bare = dataclasses.replace(bare, stability=NAN)
-    assert "look at the topics" in recommend([bare, bare], None)
+    text, taken = recommend([bare, bare], None)
+    assert "none is defined for all models" in text
+    assert taken == ""
+
+
+def test_the_lead_is_that_of_the_whole_table():
+    """On headlines WNTM was "the best in diversity", which an unreadable model was."""
+    scores = [
+        score("LDA", coherence=-0.3, diversity=0.61, perplexity=636.0),
+        score("WNTM", coherence=-0.06, diversity=0.812, perplexity=683.0),
+        score("OTM", coherence=-0.537, diversity=0.992, perplexity=10_100.0),
+    ]
+    text = said(scores, None)
+    assert "WNTM: it ranks best of those that can be read (mean rank 1.3; LDA" in text
+    assert "It leads in coherence." in text
+    assert "Left out, since their topics cannot be read: OTM (coherence -0.54)." in text
+    less = [dataclasses.replace(s, perplexity=NAN) for s in scores[:1]] + scores[1:]
+    assert "best in coherence and diversity of those that can be read" in said(
+        less, None
+    )
+
+
+def test_a_wider_model_does_not_make_the_others_unreadable():
+    """On manual pages only OTM could "be read", where LDA was best in the rest."""
+    lda = score("LDA", coherence=0.119, diversity=0.406, perplexity=527.0, copies=0.0)
+    otm = score("OTM", coherence=0.09, diversity=0.956, perplexity=745.0, copies=0.0)
+    fstm = score("FSTM", coherence=0.087, diversity=0.294, perplexity=561.0, copies=3.0)
+    text, taken = recommend([lda, otm, fstm], None)
+    assert taken == "LDA"
+    assert text.endswith("cannot be read: FSTM (3 of 5 topics are copies of others).")
+
+
+def test_copies_do_not_rule_out_the_most_coherent_model():
+    best = score("PLSA", coherence=0.3, copies=1.0, perplexity=50.0)
+    text = said([score("OTM", copies=0.0), best], None)
+    assert text.startswith("Take PLSA")
+    assert "But 1 of 5 topics are copies of others." in text
+
+
+def test_few_labels_tell_nothing():
+    scores = [
+        score("tf-idf", 0.0, NAN, perplexity=NAN, diversity=NAN),
+        score("LSI", 0.375, NAN, perplexity=NAN, diversity=NAN),
+        score("LDA", 0.25, perplexity=50.0),
+        score("FSTM", 0.375),
+    ]
+    text, taken = recommend(scores, 8)
+    assert taken == "LDA"  # by ranks
+    assert "8 test labels are too few to tell models apart by accuracy." in text
+    assert "0.375" not in text
+    text, taken = recommend(scores[:2], 8)
+    assert taken == ""
+    assert "8 test labels are too few" in text
+    assert "too few" not in said(scores, 30)
+
+
+def test_accuracies_of_the_same_documents_are_compared_in_pairs():
+    """A small difference is none by chance if one model finds all the other does."""
+    lsi, lda = score("LSI", 0.422, NAN), score("LDA", 0.383)
+    assert "may be chance" in said([lsi, lda], 1000)
+    hits = {"hits": "1" * 422 + "0" * 578}, {"hits": "1" * 383 + "0" * 617}
+    pair = [dataclasses.replace(s, **h) for s, h in zip((lsi, lda), hits, strict=True)]
+    assert said(pair, 1000).startswith("Take LSI if only accuracy counts")
+    other = dataclasses.replace(lda, hits="0" * 617 + "1" * 383)
+    assert "the difference to LSI (0.422) may be chance" in said([pair[0], other], 1000)
+
+
+def test_a_model_with_much_clearer_topics_is_named():
+    """On headlines LDA^c was the one "to be read", with no word of WNTM."""
+    words = score("tf-idf", 0.636, NAN)
+    scores = [words, score("LDA^c", 0.586, -0.31), score("WNTM", 0.397, -0.13)]
+    text, taken = recommend(scores, 1000)
+    assert taken == "LDA^c"
+    assert "LDA^c's words may not belong together (coherence -0.31): read them" in text
+    assert "WNTM has clearer topics (coherence -0.13, accuracy 0.397)." in text
+    assert "clearer" not in said([words, score("LDA^c", 0.586, -0.2), scores[2]], 1000)
 
 
 def test_pictures(corpus, tmp_path, monkeypatch):
@@ -326,52 +410,57 @@ UNREADABLE = score("MedLDA", 0.95, -0.8, diversity=0.19, copies=3.0)
 
 def test_topics_of_loosely_related_words_are_not_called_readable():
     words = score("tf-idf", 0.72, NAN)
-    text = recommend([words, score("LDA", 0.7, coherence=-0.34, copies=0.0)], 100)
-    assert "in 5 topics of loosely related words (coherence -0.34: look first)" in text
+    text = said([words, score("LDA", 0.7, coherence=-0.34, copies=0.0)], 100)
+    assert "LDA's words may not belong together (coherence -0.34)" in text
     assert "can be read" not in text
-    tight = recommend([words, score("LDA", 0.7, coherence=0.1, copies=0.0)], 100)
+    tight = said([words, score("LDA", 0.7, coherence=0.1, copies=0.0)], 100)
     assert "in 5 topics that can be read" in tight
+    assert "may not belong" not in tight
 
 
 def test_unreadable_topics_are_never_recommended():
     others = [score("tf-idf", 0.7, NAN), score("LDA", 0.6, copies=0.0)]
-    text = recommend([UNREADABLE, *others], 1000)
+    text = said([UNREADABLE, *others], 1000)
     assert text.startswith("Take tf-idf if only accuracy counts (0.700 ± 0.029), LDA")
-    assert "more accurate, but with unreadable topics: MedLDA (0.950; " in text
-    assert "coherence -0.80, diversity 0.19, 3 of 5 topics are copies" in text
-    alone = recommend([UNREADABLE], 1000)
+    assert (
+        "Left out, since their topics cannot be read: MedLDA (coherence -0.80," in text
+    )
+    assert "3 of 5 topics are copies of others, accuracy 0.950)." in text
+    assert "the best of those that can be read" in said([UNREADABLE, others[1]], 1000)
+    assert "the best of the rest" in said([UNREADABLE, others[0]], 1000)
+    alone = said([UNREADABLE], 1000)
     assert alone.startswith("Take none of these, since their topics cannot be read")
     ranked = dataclasses.replace(UNREADABLE, accuracy=NAN, perplexity=1.0)
     readable = score("LDA", copies=0.0, perplexity=50.0)
-    assert recommend([ranked, readable], None).startswith("Take LDA")
+    assert said([ranked, readable], None).startswith("Take LDA")
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"coherence": -0.6},
-        {"coherence": -0.25},  # the other model has 0.1
-        {"diversity": 0.2},  # the other has 0.5
         {"copies": 1.0},
     ],
 )
 def test_each_measure_of_readability_counts(change):
     good = score("LDA", 0.6, copies=0.0)
     other = dataclasses.replace(score("OTM", 0.9, copies=0.0), **change)
-    assert recommend([good, other], 100).startswith("Take LDA")
+    assert said([good, other], 100).startswith("Take LDA")
     fine = score("OTM", 0.9, copies=0.0)
-    assert recommend([good, fine], 100).startswith("Take OTM")
+    assert said([good, fine], 100).startswith("Take OTM")
 
 
 def test_low_coherence_of_all_models_is_that_of_the_texts():
     pair = [score("LDA", 0.6, -0.2), score("PLSA", 0.7, -0.25)]
-    assert recommend(pair, 100).startswith("Take PLSA")
+    assert said(pair, 100).startswith("Take PLSA")
 
 
 def test_the_only_readable_model_is_taken_with_the_reason():
-    scores = [score("LDA", coherence=-0.27), score("WNTM", coherence=0.19)]
-    expected = "Take WNTM: only its topics can be read (LDA: coherence -0.27)."
-    assert recommend(scores, None) == expected
+    scores = [score("LDA", coherence=-0.57), score("WNTM", coherence=0.19)]
+    assert said(scores, None) == (
+        "Take WNTM: only its topics can be read. Left out, since their topics cannot "
+        "be read: LDA (coherence -0.57)."
+    )
 
 
 def test_short_texts_have_a_model_for_them():
@@ -396,9 +485,9 @@ def test_copies_are_counted():
 def test_a_close_decision_says_so():
     a = score("LDA", perplexity=90.0, coherence=0.3, stability=0.9)
     b = score("PLSA", perplexity=80.0, coherence=0.4, stability=0.8)
-    assert "too close to tell apart" in recommend([a, b], None)
+    assert "too close to tell apart" in said([a, b], None)
     clear = score("PLSA", perplexity=95.0, coherence=0.2, stability=0.8)
-    assert "too close" not in recommend([a, clear], None)
+    assert "too close" not in said([a, clear], None)
 
 
 def test_a_picture_of_another_kind_is_refused(tmp_path, corpus):
@@ -414,4 +503,17 @@ def test_results_without_any_diversity_are_judged_by_the_rest():
         score("PLSA", 0.8, diversity=NAN),
         score("tf-idf", 0.7, NAN, diversity=NAN),
     ]
-    assert recommend(found, 40).startswith("Take PLSA")
+    assert said(found, 40).startswith("Take PLSA")
+
+
+def test_factors_have_topics_to_score(corpus):
+    """NMF was left out: "it has no topics"."""
+    found = compare(corpus.counts, ["LDA", "nmf", "pca"], n_components=3)
+    assert [s.model for s in found.scores] == ["LDA", "NMF"]
+    nmf = found.scores[1]
+    assert np.isnan(nmf.perplexity)
+    assert 0 < nmf.coherence < 1
+    assert 0 < nmf.diversity <= 1
+    assert 0 < nmf.stability <= 1
+    assert found.left_out[0].startswith("PCA: it has no topics")
+    assert "in coherence, diversity and stability" in found.recommendation

@@ -45,7 +45,8 @@ def test_without_labels(cli, write_counts):
     assert result.exit_code == 0, result.output
     assert "stability" in result.stdout
     assert "accuracy" not in result.stdout
-    assert "best mean rank" in " ".join(result.stdout.split())
+    assert "it ranks best overall" in " ".join(result.stdout.split())
+    assert "Next" not in result.stdout
     assert result.stderr == ""
 
 
@@ -121,6 +122,28 @@ def test_a_model_that_fails_is_told(cli, folder, monkeypatch):
 )
 def test_models_have_their_names_of_fit_too(given, found):
     assert find_model(given, candidates()).shown == found
+
+
+def test_the_next_command_has_the_name_that_fit_knows(cli, tmp_path):
+    """The table says WNTM, which is short on the command line."""
+    file = tmp_path / "two words.csv"
+    kinds = ["red fox wood", "blue fish sea", "old tree leaf"]
+    rows = [f'"{kinds[i % 3]}",a{{b}}' for i in range(60)]
+    file.write_text("\n".join(["{title},kind", *rows]))
+    reading = ("--text", "{title}", "--max-df", "1.0")
+    result = cli("compare", file, "-m", "WNTM", *SMALL, *reading)
+    assert result.exit_code == 0, result.output
+    expected = f"topicfold fit '{file}' --text '{{title}}' --max-df 1.0 -m short -k 3"
+    assert result.stdout.splitlines()[-1] == f"Next     {expected} -o model"
+
+
+def test_what_fit_cannot_fit_is_no_next_command(cli, write_counts):
+    corpus = planted_corpus()
+    folder = write_counts(corpus.counts, corpus.vocabulary)
+    result = cli("compare", folder, "-m", "nmf", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert "Take NMF" in result.stdout
+    assert "Next" not in result.stdout
 
 
 def test_quiet_is_only_the_table(cli, folder):

@@ -8,7 +8,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from topicfold.choosing.evaluation import (
     check_sizes,
     data_fingerprint,
     draw_split,
+    has_topics,
     linear_svm,
     make_candidate,
     powered,
@@ -32,6 +33,7 @@ from topicfold.choosing.evaluation import (
     read_labels,
     settings_key,
     topic_scores,
+    topics_of,
     with_memory,
 )
 from topicfold.core.lazy import optional
@@ -56,9 +58,13 @@ _MOST_FOR_SVM = 4000
 _SHARED_WORDS = 0.5
 # What topics need so that a person can read them; see `_unreadable`.
 _LEAST_COHERENCE = -0.5
-_COHERENCE_BEHIND = 0.3
-_LEAST_SHARE_OF_DIVERSITY = 0.5
 _MOST_COPIES = 0.1
+# Below this coherence a reader is warned.
+_LOOSE = -0.1
+# A model with so much more coherence is named beside the one to take.
+_MUCH_COHERENCE = 0.15
+# Fewer test documents with labels do not tell models apart.
+_LEAST_LABELS = 30
 # Metric, and whether more is better.
 _RANKED = (
     ("perplexity", False),
@@ -88,6 +94,8 @@ class ModelScore:
     copies : float
         Number of topics that share most of their ten top words with an earlier topic;
         lower is better.
+    hits : str
+        For each test document with a label, 1 if the model found it, else 0.
     """
 
     model: str
@@ -100,6 +108,7 @@ class ModelScore:
     seconds: float
     memory_mb: float
     copies: float = float("nan")
+    hits: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -111,18 +120,22 @@ class Comparison:
     scores : tuple of ModelScore
         In the order they were run.
     recommendation : str
-        One sentence.
+        Which model to take and why, in a few sentences.
     left_out : tuple of str
         Models that did not fit into the time, failed, or have nothing to score, each
         with the reason.
     n_test : int
         Test documents.
+    taken : str
+        The recommended model, or the one to read where another is only more accurate;
+        "" if there is none.
     """
 
     scores: tuple[ModelScore, ...]
     recommendation: str
     left_out: tuple[str, ...]
     n_test: int
+    taken: str = ""
 
     def columns(self) -> list[str]:
         """Return the metrics that at least one model has."""
@@ -248,8 +261,9 @@ def compare(
     ----------
     corpus : Corpus or (X, y) or X
         The documents. With labels (at least two classes) accuracy decides among the
-        models whose topics can be read and those without topics; without labels, the
-        mean rank in perplexity, coherence, diversity and stability.
+        models whose topics can be read and those without topics; without labels, or
+        with fewer than 30 in the test part, the mean rank in perplexity, coherence,
+        diversity and stability.
     models : iterable of str, optional
         Names of models (see `topicfold.registry.models`), or ``"tf-idf"``, ``"PCA"``
         and ``"NMF"``; default: some quick and good ones, with WNTM where texts are
@@ -324,144 +338,207 @@ def compare(
             "topics or other models."
         )
     labelled = None if y is None else int((~train & (y >= 0)).sum())
-    sentence = recommend(scores, labelled)
-    return Comparison(tuple(scores), sentence, tuple(left_out), int((~train).sum()))
+    text, taken = recommend(scores, labelled)
+    n_test = int((~train).sum())
+    return Comparison(tuple(scores), text, tuple(left_out), n_test, taken)
 
 
-def measure(data: Any, run: Run) -> dict[str, float]:
+def measure(data: Any, run: Run) -> dict[str, Any]:
     """Fit one model (without labels twice), and score it in every way there is."""
     X, y, train = data
     candidate = find_model(run["model"], candidates())
     labels = None if y is None else y[train]
     model, seconds = _fit(candidate, X[train], labels, run, run["seed"])
-    scores = {"seconds": seconds}
-    if candidate.has_topics:
+    scores: dict[str, Any] = {"seconds": seconds}
+    if has_topics(candidate):
         scores |= topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
-        scores["copies"] = _copies(model.components_)
+        scores["copies"] = _copies(topics_of(model))
         if y is None:
             from topicfold.metrics import topic_stability
 
             again, _ = _fit(candidate, X[train], None, run, run["seed"] + 1)
-            runs = [model.components_, again.components_]
+            runs = [topics_of(model), topics_of(again)]
             scores["stability"] = topic_stability(runs)
     if y is not None:
-        scores["accuracy"] = _accuracy(candidate, model, X, y, train)
+        hits = _hits(candidate, model, X, y, train)
+        scores["accuracy"] = float(np.mean(hits))
+        scores["hits"] = "".join(str(int(hit)) for hit in hits)
     return scores
 
 
-def recommend(scores: Sequence[ModelScore], n_test: int | None) -> str:
-    """Say which model to take, in one sentence.
+def recommend(scores: Sequence[ModelScore], n_test: int | None) -> tuple[str, str]:
+    """Say which model to take and why; return the name of the model too.
 
-    A model whose topics cannot be read is never recommended. With labels accuracy
-    decides: a topic model that is no worse than the best by more than chance (two
-    standard errors of a share of the test documents) is preferred to features that
-    nobody can read. Without labels (`n_test` is None) the mean rank in all other
-    metrics decides.
+    A model whose topics cannot be read is not recommended. With labels (`n_test` test
+    documents have one) accuracy decides: a topic model whose distance to the best may
+    be chance is preferred to features that nobody can read. Without labels, or with too
+    few, the mean rank in all other metrics decides.
     """
-    reasons = {score.model: _unreadable(score, scores) for score in scores}
-    usable = [score for score in scores if not reasons[score.model]]
-    text = "; ".join(f"{model}: {why}" for model, why in reasons.items() if why)
+    few = n_test is not None and n_test < _LEAST_LABELS
+    if few:
+        scores = [replace(score, accuracy=np.nan) for score in scores]
+    reasons = [_unreadable(score, scores) for score in scores]
+    usable = [s for s, why in zip(scores, reasons, strict=True) if not why]
+    out = ", ".join(
+        f"{s.model} ({why}{_accuracy(s)})"
+        for s, why in zip(scores, reasons, strict=True)
+        if why
+    )
     if not usable:
-        return f"Take none of these, since their topics cannot be read ({text})."
+        return f"Take none of these, since their topics cannot be read: {out}.", ""
     known = [score for score in usable if not np.isnan(score.accuracy)]
-    if not (n_test and known):
-        if len(usable) == 1 and text:
-            return f"Take {usable[0].model}: only its topics can be read ({text})."
-        return _by_ranks(usable)
-    text, taken = _by_accuracy(known, n_test)
-    better = [
-        f"{s.model} ({s.accuracy:.3f}; {reasons[s.model]})"
-        for s in scores
-        if reasons[s.model] and s.accuracy > taken
-    ]
-    if better:
-        text += f"; more accurate, but with unreadable topics: {', '.join(better)}"
-    return f"{text}."
+    taken: ModelScore | None
+    if n_test and known:
+        text, taken = _by_accuracy(known, scores, n_test)
+    else:
+        text, taken = _by_ranks(usable, scores)
+    if few:
+        text += f" {n_test} test labels are too few to tell models apart by accuracy."
+    if taken is not None:
+        text += _cautions(taken, usable)
+    if out:
+        text += f" Left out, since their topics cannot be read: {out}."
+    return text, "" if taken is None else taken.model
 
 
 def _unreadable(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     """Return why the topics of a model cannot be read; "" if they can, or it has none.
 
-    Diversity and coherence are judged against the best model here, since few words,
-    many topics or short texts lower those of all models.
+    Copies are forgiven the model with the best coherence: `_cautions` tells of them.
     """
     if np.isnan(score.coherence):
         return ""
     reasons = []
-    best = max(s.coherence for s in scores if not np.isnan(s.coherence))
-    behind = score.coherence < min(0.0, best - _COHERENCE_BEHIND)
-    if behind or score.coherence < _LEAST_COHERENCE:
+    if score.coherence < _LEAST_COHERENCE:
         reasons.append(f"coherence {score.coherence:.2f}")
-    known = [s.diversity for s in scores if not np.isnan(s.diversity)]
-    widest = max(known, default=np.nan)  # a file of results may lack all of them
-    if score.diversity < _LEAST_SHARE_OF_DIVERSITY * widest:
-        reasons.append(f"diversity {score.diversity:.2f}")
-    if score.copies > _MOST_COPIES * (score.n_components or 1):
-        reasons.append(
-            f"{score.copies:.0f} of {score.n_components} topics are copies of others"
-        )
+    topical = (s for s in scores if not np.isnan(s.coherence))
+    if reasons or score is not max(topical, key=lambda s: (s.coherence, -s.copies)):
+        reasons += _copied(score)
     return ", ".join(reasons)
 
 
-def _by_accuracy(scores: Sequence[ModelScore], n_test: int) -> tuple[str, float]:
-    """Return the recommendation without its full stop, and the accuracy it takes."""
-    best = max(scores, key=lambda score: score.accuracy)
+def _copied(score: ModelScore) -> list[str]:
+    if not score.copies > _MOST_COPIES * (score.n_components or 1):
+        return []
+    return [f"{score.copies:.0f} of {score.n_components} topics are copies of others"]
+
+
+def _cautions(taken: ModelScore, usable: Sequence[ModelScore]) -> str:
+    """Say what a reader of the topics should know, and who has clearly better ones."""
+    text = "".join(f" But {reason}." for reason in _copied(taken))
+    if taken.coherence < _LOOSE:
+        text += (
+            f" {taken.model}'s words may not belong together (coherence "
+            f"{taken.coherence:.2f}): read them first."
+        )
+    topical = [score for score in usable if not np.isnan(score.coherence)]
+    clearest = max(topical, key=lambda s: s.coherence, default=taken)
+    if clearest.coherence - taken.coherence > _MUCH_COHERENCE:
+        text += (
+            f" {clearest.model} has clearer topics (coherence "
+            f"{clearest.coherence:.2f}{_accuracy(clearest)})."
+        )
+    return text
+
+
+def _accuracy(score: ModelScore) -> str:
+    return "" if np.isnan(score.accuracy) else f", accuracy {score.accuracy:.3f}"
+
+
+def _by_accuracy(
+    usable: Sequence[ModelScore], scores: Sequence[ModelScore], n_test: int
+) -> tuple[str, ModelScore]:
+    best = max(usable, key=lambda score: score.accuracy)
     share = np.sqrt(best.accuracy * (1 - best.accuracy) / n_test)
-    margin = 2 * np.sqrt(2) * share
     range_ = f"± {2 * share:.3f}"
-    readable = [s for s in scores if not np.isnan(s.coherence)]
-    words = next((s for s in scores if s.model == "tf-idf"), None)
+    readable = [s for s in usable if not np.isnan(s.coherence)]
+    words = next((s for s in usable if s.model == "tf-idf"), None)
     if best in readable or not readable:
+        where = "of those that can be read" if best in readable else "of the rest"
+        if not any(score.accuracy > best.accuracy for score in scores):
+            where = "here"
         text = (
-            f"Take {best.model}: accuracy {best.accuracy:.3f} {range_}, the best here"
+            f"Take {best.model}: accuracy {best.accuracy:.3f} {range_}, the best "
+            f"{where}"
         )
         if best in readable and words is not None:
             gain = best.accuracy - words.accuracy
-            clear = "" if gain > margin else ", a difference that may be chance"
-            text += f" ({gain:+.3f} to plain tf-idf{clear})"
-        return text, best.accuracy
+            chance = ", which may be chance" if _chance(best, words, n_test) else ""
+            text += f" ({gain:+.3f} to plain tf-idf{chance})"
+        return f"{text}.", best
     near = max(readable, key=lambda score: score.accuracy)
-    text = (
-        f"Take {best.model} if only accuracy counts ({best.accuracy:.3f} {range_}), "
-        f"{near.model} ({near.accuracy:.3f}) if the {near.n_components} dimensions are "
-        "to be read"
-    )
-    if best.accuracy - near.accuracy <= margin:
-        text = (
+    if _chance(best, near, n_test):
+        read = " that can be read" if near.coherence >= _LOOSE else ""
+        return (
             f"Take {near.model}: accuracy {near.accuracy:.3f} {range_} in "
-            f"{near.n_components} topics{_loose(near)}, no worse than {best.model} "
-            f"({best.accuracy:.3f}) by more than chance"
-        )
-    return text, near.accuracy
+            f"{near.n_components} topics{read}; the difference to {best.model} "
+            f"({best.accuracy:.3f}) may be chance."
+        ), near
+    return (
+        f"Take {best.model} if only accuracy counts ({best.accuracy:.3f} {range_}), "
+        f"{near.model} ({near.accuracy:.3f}) if you want to read the topics."
+    ), near
 
 
-def _loose(score: ModelScore) -> str:
-    """Say whether topics can be read, or how loosely their words hang together."""
-    if score.coherence >= 0:
-        return " that can be read"
-    return f" of loosely related words (coherence {score.coherence:.2f}: look first)"
+def _chance(a: ModelScore, b: ModelScore, n_test: int) -> bool:
+    """Whether the difference of two accuracies is within two standard errors.
+
+    Both are of the same documents, so only those that one model alone found count
+    (McNemar's test); where they are not known, as many as if hits were independent.
+    """
+    alone = a.accuracy * (1 - b.accuracy) + b.accuracy * (1 - a.accuracy)
+    if len(a.hits) == len(b.hits) == n_test:
+        alone = float(np.mean([x != y for x, y in zip(a.hits, b.hits, strict=True)]))
+    return bool(abs(a.accuracy - b.accuracy) <= 2 * np.sqrt(alone / n_test))
 
 
-def _by_ranks(scores: Sequence[ModelScore]) -> str:
-    if len(scores) == 1:
-        return f"Take {scores[0].model}: it is the only one to choose from."
-    found: dict[str, NDArray[np.float64]] = {}
-    for name, higher in _RANKED:
-        values = np.array([getattr(score, name) for score in scores])
+def _by_ranks(
+    usable: Sequence[ModelScore], scores: Sequence[ModelScore]
+) -> tuple[str, ModelScore | None]:
+    # All values as if more were better.
+    table = {
+        name: {s.model: getattr(s, name) * (1 if higher else -1) for s in scores}
+        for name, higher in _RANKED
+    }
+    table = {n: v for n, v in table.items() if not np.isnan(list(v.values())).all()}
+    ranked = [
+        s for s in usable if not all(np.isnan(v[s.model]) for v in table.values())
+    ]
+    found = {}
+    for name, known in table.items():
+        values = np.array([known[s.model] for s in ranked])
         if not np.isnan(values).any():
-            found[name] = ranks(values, higher=higher)
-    if not found:
-        return "No score is defined for all models: look at the topics themselves."
+            found[name] = ranks(values, higher=True)
+    if not ranked or not found:
+        return "No score tells them apart: none is defined for all models.", None
+    if len(scores) == 1:
+        return f"Take {ranked[0].model}. No other model could be scored.", ranked[0]
+    if len(ranked) == 1:
+        return f"Take {ranked[0].model}: only its topics can be read.", ranked[0]
     means = np.mean(list(found.values()), axis=0)
     first, second = np.argsort(means, kind="stable")[:2]
-    ahead = [name for name, values in found.items() if values[first] == values.min()]
-    lead = f", the best in {', '.join(ahead)}" if ahead else ""
-    close = ", too close to tell apart" if means[second] - means[first] < 0.5 else ""
-    return (
-        f"Take {scores[first].model}: best mean rank in {', '.join(found)}{lead} "
-        f"({means[first]:.1f}; next is {scores[second].model} with "
-        f"{means[second]:.1f}{close})."
+    best = ranked[first]
+    whole, readable = len(found) == len(table), len(usable) == len(scores)
+    where = " overall" if whole and readable else ""
+    where += "" if whole else f" in {_listed(found)}"
+    where += "" if readable else " of those that can be read"
+    close = ": too close to tell apart" if means[second] - means[first] < 0.5 else ""
+    text = (
+        f"Take {best.model}: it ranks best{where} (mean rank {means[first]:.1f}; "
+        f"{ranked[second].model} {means[second]:.1f}{close})."
     )
+    # Of all models in the table, whether they can be read or not.
+    ahead = [
+        name
+        for name in found
+        if sum(value >= table[name][best.model] for value in table[name].values()) == 1
+    ]
+    return text + (f" It leads in {_listed(ahead)}." if ahead else ""), best
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _scored(
@@ -472,7 +549,8 @@ def _scored(
     if not candidate.sized:
         run["n_components"] = None
     key = settings_key(run)
-    unknown = dict.fromkeys((*METRICS, "seconds", "memory_mb"), float("nan"))
+    unknown: Run = dict.fromkeys((*METRICS, "seconds", "memory_mb"), float("nan"))
+    unknown["hits"] = ""
     if store.scores.get(key, {}).keys() != unknown.keys():  # a file may say anything
         expected = _expected_seconds(data, run) if left > 0 else np.inf
         if expected > left:
@@ -503,21 +581,22 @@ def _fit(
     return model, time.perf_counter() - began
 
 
-def _accuracy(
+def _hits(
     candidate: ModelEntry,
     model: Any,
     X: Any,
     y: NDArray[np.int64],
     train: NDArray[np.bool_],
-) -> float:
+) -> NDArray[np.bool_]:
+    """Return which of the labelled test documents are classified rightly."""
     learn, test = train & (y >= 0), ~train & (y >= 0)
     if candidate.classifies:
-        return float(np.mean(model.predict(X[test]) == y[test]))
+        return np.asarray(model.predict(X[test]) == y[test])
     seen, new = (powered(candidate, model.transform(X[r]), 0.5) for r in (learn, test))
     few = np.random.default_rng(0).permutation(seen.shape[0])[:_MOST_FOR_SVM]
     classifier = linear_svm("cv", y[learn][few], COSTS[candidate.kind])
     classifier.fit(seen[few], y[learn][few])
-    return float(np.mean(classifier.predict(new) == y[test]))
+    return np.asarray(classifier.predict(new) == y[test])
 
 
 def _copies(topics: NDArray[np.floating]) -> float:
@@ -571,8 +650,8 @@ def _chosen(names: Any, X: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
             "two classes are needed). Leave it out."
         )
     reason = "it has no topics, and without labels nothing else can be scored"
-    left_out = [f"{c.shown}: {reason}" for c in chosen if not c.has_topics]
-    return [c for c in chosen if c.has_topics], left_out
+    left_out = [f"{c.shown}: {reason}" for c in chosen if not has_topics(c)]
+    return [c for c in chosen if has_topics(c)], left_out
 
 
 def _training_part(
@@ -618,5 +697,5 @@ def _expected_seconds(data: Any, run: Run) -> float:
     if not judged:
         return 0.0
     work = X[rows].nnz / max(1, X[few].nnz)
-    fits = 2 if y is None and candidate.has_topics else 1
+    fits = 2 if y is None and has_topics(candidate) else 1
     return float(seconds * work * fits)

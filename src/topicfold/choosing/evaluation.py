@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import check_counts
+from topicfold.core.counts import check_counts, normalize_rows
 from topicfold.core.labels import class_numbers
 from topicfold.corpus import Corpus
 from topicfold.exceptions import (
@@ -91,7 +91,7 @@ def topic_scores(
     """Return coherence on `train`, diversity, and perplexity on `test`; NaN if none."""
     from topicfold.metrics import npmi_coherence, topic_diversity
 
-    topics = np.asarray(model.components_)
+    topics = topics_of(model)
     n_terms = topics.shape[1]
     scores = {"coherence": np.nan, "perplexity": np.nan}
     if min(n_words, n_terms) > 1:
@@ -175,7 +175,10 @@ class ScoreFile:
         for line in content.splitlines():
             with contextlib.suppress(*nonsense, OverflowError, RecursionError):
                 row = json.loads(line)
-                scores = {name: float(value) for name, value in row["scores"].items()}
+                scores = {
+                    name: str(value) if name == "hits" else float(value)
+                    for name, value in row["scores"].items()
+                }
                 self.scores[row["settings"]] = scores
 
     def add(self, settings: str, scores: dict[str, Any]) -> None:
@@ -301,6 +304,18 @@ _BASELINES = (
 def candidates() -> tuple[ModelEntry, ...]:
     """Return all candidates: plain words, other features, the models."""
     return (*_BASELINES, *models())
+
+
+def has_topics(candidate: ModelEntry) -> bool:
+    """Whether there are words to read: NMF's features have them too."""
+    return candidate.has_topics or candidate.name == "nmf"
+
+
+def topics_of(model: Any) -> NDArray[np.floating]:
+    """Return the topics of a model; those of NMF are scaled to distributions."""
+    if hasattr(model, "components_"):
+        return np.asarray(model.components_)
+    return normalize_rows(model["nmf"].components_.copy())
 
 
 def make_candidate(

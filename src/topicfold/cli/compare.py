@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from topicfold.cli import flags, inputs
+from topicfold.cli.choose_k import show_fit
 from topicfold.cli.console import show_corpus, show_fact, show_table, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError, tell
 from topicfold.core.tables import printable
 from topicfold.exceptions import MissingDependencyError
-from topicfold.registry import model_names
+from topicfold.registry import model_names, models
 
 if TYPE_CHECKING:
     from topicfold.choosing.comparison import Comparison
@@ -107,6 +108,11 @@ def compare(
             tell("note", error)
     elif not quiet:
         show_fact("Plot", "none; --plot comparison.png draws one")
+    if not quiet:
+        names = {entry.shown: entry.name for entry in models()}
+        for score in found.scores:
+            if score.model == found.taken and score.model in names:
+                show_fit(source, options, names[score.model], score.n_components)
 
 
 def _show(found: Comparison) -> None:
