@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The Dask engine: the bits of the local blocks, whatever happens to workers."""
 
+import logging
 import os
 import signal
 import threading
@@ -186,6 +187,76 @@ def test_killed_workers_cost_time_only(client, blocks, name, n_workers):
     assert model.objective_history_ == expected.objective_history_
     np.testing.assert_array_equal(model.components_, expected.components_)
     np.testing.assert_array_equal(model.doc_topics_, expected.doc_topics_)
+
+
+class EndWorkers(Callback):
+    """End all workers after an iteration, so that nobody starts them again."""
+
+    def __init__(self, cluster, client):
+        self.cluster = cluster
+        self.client = client
+
+    def on_iteration(self, state):
+        if state.iteration == 2:
+            self.cluster.scale(0)
+            wait_for_workers(self.client, 0)
+
+
+class OnLog(logging.Handler):
+    """Do something when it is said that there are no workers."""
+
+    def __init__(self, do):
+        super().__init__()
+        self.do = do
+        self.said = 0
+
+    def emit(self, record):
+        if "has no workers" in record.getMessage():
+            self.said += 1
+            self.do()
+
+
+@pytest.fixture
+def ending(blocks):
+    """Fit on a cluster that loses all its workers; `do` what when it is said."""
+
+    def fit(do):
+        handler = OnLog(lambda: do(cluster))
+        logging.getLogger("topicfold").addHandler(handler)
+        try:
+            with (
+                local_cluster(2, processes=False) as cluster,
+                distributed.Client(cluster) as client,
+            ):
+                model = clone(MODELS["plsa"])
+                model.set_params(callbacks=[EndWorkers(cluster, client)])
+                model.fit(distribute(blocks))
+        finally:
+            logging.getLogger("topicfold").removeHandler(handler)
+            assert handler.said == 1
+        return model
+
+    return fit
+
+
+def test_workers_that_never_come_back_are_not_waited_for(ending, monkeypatch):
+    monkeypatch.setattr("topicfold.engine.dask.tasks.PATIENCE", 0.1)
+    with pytest.raises(DeviceError, match=r"Only 0/1 workers .*Resume\(folder\)"):
+        ending(lambda cluster: None)
+
+
+def test_a_fit_goes_on_when_workers_come_back(ending, blocks):
+    expected = clone(MODELS["plsa"]).fit(blocks)
+    model = ending(lambda cluster: cluster.scale(2))
+    assert model.objective_history_ == expected.objective_history_
+    np.testing.assert_array_equal(model.doc_topics_, expected.doc_topics_)
+
+
+def test_the_first_ctrl_c_ends_a_fit_without_workers(ending):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        ending(lambda cluster: os.kill(os.getpid(), signal.SIGINT))
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize(

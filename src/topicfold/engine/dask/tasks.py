@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
+import logging
 import secrets
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,10 +25,13 @@ from topicfold.engine.blocks.executor import FAN_IN, Statistics, add_statistics
 from topicfold.engine.blocks.store import share_block
 from topicfold.exceptions import DataError, DeviceError
 
-# Seconds to wait for the first worker of a cluster that has none.
+# Seconds to wait for the first worker of a cluster that has none, or has lost all.
 PATIENCE = 300
+# Seconds between two looks whether there are workers, while results are waited for.
+LOOK = 1.0
 GONE = ("CommClosedError", "ClosedClientError")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_logger = logging.getLogger("topicfold")
 
 
 @contextlib.contextmanager
@@ -69,7 +76,7 @@ def read_in_rows(
 ) -> list[Any]:
     """Read blocks on the workers: as much on each thread, blocks in a row on one."""
     if not client.nthreads():
-        client.wait_for_workers(1, timeout=PATIENCE)
+        wait_for_worker(client)
     places = workers_in_rows(client.nthreads(), sizes)
     name, blocks = f"read-{secrets.token_hex(8)}", []
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
@@ -108,9 +115,45 @@ def sum_on_workers(
 
 def gather(client: Any, futures: list[Any], direct: bool | None = None) -> list[Any]:
     """Fetch results in order: `direct` from workers, None by the scheduler, as the
-    client does.
+    client does, which by itself would wait for lost workers without end or word.
     """
-    return list(client.gather(futures, direct=direct))
+    fetching = client.gather(futures, direct=direct, asynchronous=True)
+    result = asyncio.run_coroutine_threadsafe(fetching, client.loop.asyncio_loop)
+    try:
+        while not wait([result], LOOK).done:
+            if not client.nthreads():
+                wait_for_worker(client)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            client.cancel(futures)  # nobody waits for them any more
+        raise
+    return list(result.result())
+
+
+def wait_for_worker(client: Any) -> None:
+    """Wait for a worker, and say so; TimeoutError if none comes."""
+    with _aborted_by_ctrl_c():
+        _logger.warning(
+            "the Dask cluster has no workers: waiting up to %g seconds for one, to go "
+            "on then; Ctrl-C ends the fit",
+            PATIENCE,
+        )
+        client.wait_for_workers(1, timeout=PATIENCE)
+
+
+@contextlib.contextmanager
+def _aborted_by_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C through at once: a fit notes the first for the end of a pass."""
+    noted = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or not callable(noted):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, noted)
 
 
 def call(
