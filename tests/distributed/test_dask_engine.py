@@ -13,6 +13,7 @@ from sklearn.base import clone
 from step_support import EntropyTheta
 
 from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA, TwoPhase
+from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.learn import Callback, Resume
 
@@ -301,6 +302,33 @@ def test_resume_on_the_cluster(client, blocks, tmp_path):
     model = clone(MODELS["plsa"]).set_params(callbacks=[resume]).fit(corpus)
     assert resume.resumed_at_ == 2
     np.testing.assert_array_equal(model.doc_topics_, expected.doc_topics_)
+
+
+@pytest.mark.parametrize("moves_to", ["cluster", "here"])
+def test_a_state_moves_between_the_cluster_and_local_blocks(
+    client, blocks, tmp_path, moves_to
+):
+    expected = clone(MODELS["plsa"]).fit(blocks)
+    resume = Resume(tmp_path / "state")
+    places = [blocks, distribute(blocks, storage=tmp_path / "storage")]
+    first, then = places if moves_to == "cluster" else places[::-1]
+    clone(MODELS["plsa"]).set_params(max_iter=2, callbacks=[resume]).fit(first)
+    model = clone(MODELS["plsa"]).set_params(callbacks=[resume]).fit(then)
+    assert resume.resumed_at_ == 2
+    np.testing.assert_array_equal(model.doc_topics_, expected.doc_topics_)
+
+
+def test_resume_refuses_another_corpus_of_the_same_sums(client, tmp_path):
+    def corpus(name, corner):
+        X = np.ones((20, 4))
+        X[:2, :2] = corner
+        blocks = BlockMatrix.write(tmp_path / name, sparse.csr_matrix(X), block_size=8)
+        return distribute(blocks, storage=tmp_path / "storage")
+
+    options = {"max_iter": 2, "random_state": 0, "callbacks": [Resume(tmp_path / "s")]}
+    PLSA(2, **options).fit(corpus("a", [[9, 1], [1, 9]]))
+    with pytest.raises(DataError, match="it was another corpus"):
+        PLSA(2, **options).fit(corpus("b", [[1, 9], [9, 1]]))
 
 
 ROWS = sparse.csr_matrix(np.ones((3, 4)))

@@ -11,7 +11,7 @@ from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.blocks.engine import BlockedEngine
 from topicfold.exceptions import DataError, ModelFileError
-from topicfold.learn import Resume
+from topicfold.learn import MetricTracker, Resume
 from topicfold.learn.resume import POINTER
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.persistence.bundle import checksum
@@ -82,6 +82,59 @@ def test_another_corpus_of_the_same_size_is_refused(tmp_path, counts, cls, in_bl
     other = corpus(counts[::-1].tocsr(), "c")
     with pytest.raises(DataError, match=r"another fit: it was another corpus\."):
         cls(3, **options).fit(other)
+
+
+def test_another_corpus_of_the_same_sums_is_refused(tmp_path, counts):
+    first, other = counts.toarray() + 1, counts.toarray() + 1
+    first[:2, :2], other[:2, :2] = [[9, 1], [1, 9]], [[1, 9], [9, 1]]
+    blocks = [
+        BlockMatrix.write(tmp_path / f"{i}", X, block_size=10)
+        for i, X in enumerate((first, other))
+    ]
+    for axis in (0, 1):
+        np.testing.assert_array_equal(*(b.sum(axis=axis) for b in blocks))
+    options = {"max_iter": 2, "random_state": 0, "callbacks": [Resume(tmp_path / "s")]}
+    PLSA(3, **options).fit(blocks[0])
+    with pytest.raises(DataError, match="it was another corpus"):
+        PLSA(3, **options).fit(blocks[1])
+
+
+def test_the_same_blocks_in_other_files_go_on(tmp_path, counts):
+    blocks = BlockMatrix.write(tmp_path / "blocks", counts, block_size=10)
+    fit(tmp_path / "state", blocks)
+    for number, block in enumerate(blocks):
+        block = sparse.csr_matrix(block)
+        block.indices = block.indices.astype(np.int64)
+        sparse.save_npz(tmp_path / f"{number}.npz", block)
+    files = [tmp_path / f"{number}.npz" for number in range(3)]
+    assert fit(tmp_path / "state", BlockMatrix.from_files(files))[1] == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "every", "message"),
+    [
+        (None, 1, "path=None is no folder"),
+        (3, 1, "path=3 is no folder"),
+        ("state", "a", "every='a' must be a whole number"),
+        ("state", 1.5, r"every=1\.5 must be a whole number"),
+        ("state", 0, "every=0 must be at least 1"),
+    ],
+)
+def test_what_is_no_folder_or_number_is_told(path, every, message):
+    with pytest.raises(DataError, match=message):
+        Resume(path, every=every)
+
+
+@pytest.mark.parametrize("name", ["file", "file/state"])
+def test_a_file_is_no_folder_of_a_state(tmp_path, counts, name):
+    (tmp_path / "file").write_text("mine")
+    seen = []
+    with pytest.raises(DataError, match=r"file.* cannot be the folder of a state: "):
+        PLSA(3, callbacks=[MetricTracker(seen.append), Resume(tmp_path / name)]).fit(
+            counts
+        )
+    assert not seen
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_what_does_not_change_an_iteration_may_change(tmp_path, counts):

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from topicfold._version import __version__
+from topicfold.engine.blocks.executor import prepare_blocks
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn.callbacks import Callback, check_every
 from topicfold.persistence.atomic import sync_folder, write_atomically
@@ -52,7 +53,7 @@ class Resume(Callback):
     Parameters
     ----------
     path : path-like
-        Folder of the state; made when the first state is saved.
+        Folder of the state; made when the fit starts.
     every : int, default=1
         Iterations between two saves. Mixtures on disk are linked, not copied, where
         the folder is on the same file system as the storage of the corpus; they are
@@ -78,6 +79,10 @@ class Resume(Callback):
     """
 
     def __init__(self, path: Any, *, every: int = 1) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise DataError(f"path={path!r} is no folder. Give the name of one.")
+        if not isinstance(every, int | np.integer):
+            raise DataError(f"every={every!r} must be a whole number of iterations.")
         self.path = Path(path)
         self.every = check_every(every)
         self._fit: dict[str, str] = {}
@@ -104,6 +109,13 @@ class Resume(Callback):
         }
         self._fit = {}
         started = dict(algorithm.state())  # raises where a state cannot be kept
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(
+                f"{self.path} cannot be the folder of a state: {error.strerror}. Give "
+                "a folder that you may write to, or the name of a new one."
+            ) from error
         folder = self._current()
         if folder is None:
             return
@@ -343,13 +355,23 @@ def _described(value: Any) -> str:
 
 
 def _corpus_digest(X: Any) -> str:
-    """Return the checksum of a matrix; of one in blocks, that of what it knows."""
+    """Return the checksum of a matrix, in blocks or not.
+
+    Of what is in the blocks, not of their files: a state may go on with the same blocks
+    in other files, or on a cluster.
+    """
     if sparse.issparse(X):
         parts = [X.indptr, X.indices, X.data]
     else:
-        frequencies = X.document_frequencies
-        parts = [X.block_rows, X.indptr, X.sum(axis=1), frequencies, X.term_totals]
+        blocks = prepare_blocks(X, threads=1).collect(_block_checksum)
+        parts = [X.block_rows, X.indptr, X.document_frequencies, blocks]
     crc = 0
     for part in parts:
         crc = checksum(np.asarray(part), crc)
     return f"{crc:08x}"
+
+
+def _block_checksum(block: sparse.csr_matrix) -> int:
+    """Return the checksum of columns and counts, whatever type the columns have."""
+    index = np.int32 if block.shape[1] < 2**31 else np.int64
+    return checksum(block.data, checksum(block.indices.astype(index, copy=False)))
