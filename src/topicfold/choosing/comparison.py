@@ -86,7 +86,8 @@ class ModelScore:
     accuracy : float
         On test documents; higher is better.
     perplexity : float
-        Of held-out words of test documents; lower is better.
+        Of held-out words of test documents; lower is better. NaN where the model was
+        learned from other counts: weighted words, or labelled documents alone.
     coherence, diversity, stability : float
         See `topicfold.metrics`; higher is better.
     seconds, memory_mb : float
@@ -352,6 +353,8 @@ def measure(data: Any, run: Run) -> dict[str, Any]:
     scores: dict[str, Any] = {"seconds": seconds}
     if has_topics(candidate):
         scores |= topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
+        if not _learned_all(model, X[train]):
+            scores["perplexity"] = np.nan
         scores["copies"] = _copies(topics_of(model))
         if y is None:
             from topicfold.metrics import topic_stability
@@ -504,13 +507,12 @@ def _by_ranks(
     ranked = [
         s for s in usable if not all(np.isnan(v[s.model]) for v in table.values())
     ]
+    if not ranked:
+        return "No score tells them apart: none is defined for any model.", None
     found = {}
-    for name, known in table.items():
+    for name, known in table.items():  # a score that a model does not have is the worst
         values = np.array([known[s.model] for s in ranked])
-        if not np.isnan(values).any():
-            found[name] = ranks(values, higher=True)
-    if not ranked or not found:
-        return "No score tells them apart: none is defined for all models.", None
+        found[name] = ranks(np.where(np.isnan(values), -1e99, values), higher=True)
     if len(scores) == 1:
         return f"Take {ranked[0].model}. No other model could be scored.", ranked[0]
     if len(ranked) == 1:
@@ -518,13 +520,11 @@ def _by_ranks(
     means = np.mean(list(found.values()), axis=0)
     first, second = np.argsort(means, kind="stable")[:2]
     best = ranked[first]
-    whole, readable = len(found) == len(table), len(usable) == len(scores)
-    where = " overall" if whole and readable else ""
-    where += "" if whole else f" in {_listed(found)}"
-    where += "" if readable else " of those that can be read"
+    readable = len(usable) == len(scores)
+    where = "overall" if readable else "of those that can be read"
     close = ": too close to tell apart" if means[second] - means[first] < 0.5 else ""
     text = (
-        f"Take {best.model}: it ranks best{where} (mean rank {means[first]:.1f}; "
+        f"Take {best.model}: it ranks best {where} (mean rank {means[first]:.1f}; "
         f"{ranked[second].model} {means[second]:.1f}{close})."
     )
     # Of all models in the table, whether they can be read or not.
@@ -597,6 +597,16 @@ def _hits(
     classifier = linear_svm("cv", y[learn][few], COSTS[candidate.kind])
     classifier.fit(seen[few], y[learn][few])
     return np.asarray(classifier.predict(new) == y[test])
+
+
+def _learned_all(model: Any, X: Any) -> bool:
+    """Whether a model was learned from these counts, so that perplexities compare.
+
+    TwoPhase weighs words, and MedLDA leaves out documents without a label.
+    """
+    learned = getattr(getattr(model, "base_", model), "word_frequencies_", None)
+    shares = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / X.sum()
+    return learned is not None and np.allclose(learned, shares, rtol=1e-3, atol=1e-9)
 
 
 def _copies(topics: NDArray[np.floating]) -> float:
