@@ -91,9 +91,7 @@ class Tokens:
         """Cut the documents into at most `n_blocks` blocks of about equal length."""
         return [
             self._block(first, last)
-            for first, last in balanced_ranges(
-                self.doc_ptr, min(n_blocks, self.n_documents)
-            )
+            for first, last in balanced_ranges(self.doc_ptr, n_blocks)
         ]
 
     def _block(self, first: int, last: int) -> Block:

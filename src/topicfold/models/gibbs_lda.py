@@ -126,7 +126,7 @@ class GibbsLDA(DirichletTopics):
     learn_priors: bool = True
     burn_in: Annotated[int | None, whole(0)] = None
     sample_every: Annotated[int, whole(1)] = 5
-    n_blocks: Annotated[int, whole(1)] = 8
+    n_blocks: Annotated[int, whole(1, 1_000_000)] = 8
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         from topicfold.gibbs.sampler import CollapsedGibbs
