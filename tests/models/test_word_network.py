@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Topics of short texts: what is counted, and that themes are found again."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
+from tests_support import draw_corpus
 
 from topicfold import LDA, WordNetworkLDA
 from topicfold.exceptions import DataError
@@ -133,3 +136,13 @@ def test_says_what_it_cannot_do(titles, monkeypatch):
     monkeypatch.setattr(module, "MOST_PAIRS", 1000)
     with pytest.raises(DataError, match="not short texts"):
         model.fit(titles[0])
+
+
+def test_texts_that_are_not_short_are_told():
+    X, _, _ = draw_corpus(120, 60, 3, seed=0, length=40)
+    with pytest.warns(UserWarning, match="about 40 words each.*Use LDA"):
+        WordNetworkLDA(3, max_iter=2, random_state=0).fit(X)
+    X, _, _ = draw_corpus(120, 60, 3, seed=0, length=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WordNetworkLDA(3, random_state=0).fit(X)

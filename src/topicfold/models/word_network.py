@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from topicfold.core.counts import SparseRows
+from topicfold.core.parameters import warn_caller
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
@@ -97,6 +98,13 @@ class WordNetworkLDA(LDA):
     _takes_blocks = False
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
+        words = counts.sum() / counts.shape[0]
+        if words >= SHORT_TEXT and counts.shape[0] >= JUDGED:
+            warn_caller(
+                f"These texts have about {words:.0f} words each. {type(self).__name__} "
+                f"is for texts of fewer than {SHORT_TEXT}: in longer ones its topics "
+                "follow phrases that recur. Use LDA."
+            )
         network = word_network(counts)
         self._pairs_per_word = float(network.sum(dtype=np.float64) / counts.nnz)
         super()._fit_counts(network, y)
