@@ -253,7 +253,7 @@ def test_what_is_no_callback_is_refused_before_the_work():
 
 @pytest.mark.parametrize("make", [EarlyStopping, Checkpoint, MetricTracker, Resume])
 def test_callbacks_work_every_iteration_or_less_often(make, tmp_path):
-    with pytest.raises(DataError, match="every=0 must be at least 1"):
+    with pytest.raises(DataError, match="every=0 must be a whole number"):
         make(str(tmp_path / "x"), every=0)
 
 

@@ -117,7 +117,7 @@ def test_the_same_blocks_in_other_files_go_on(tmp_path, counts):
         (3, 1, "path=3 is no folder"),
         ("state", "a", "every='a' must be a whole number"),
         ("state", 1.5, r"every=1\.5 must be a whole number"),
-        ("state", 0, "every=0 must be at least 1"),
+        ("state", 0, "every=0 must be a whole number"),
     ],
 )
 def test_what_is_no_folder_or_number_is_told(path, every, message):

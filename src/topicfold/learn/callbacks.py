@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from topicfold.exceptions import DataError
+from topicfold.core.parameters import whole_number
 
 if TYPE_CHECKING:
     from topicfold.learn.loop import IterationState
 
 _logger = logging.getLogger("topicfold")
-
-
-def check_every(every: int) -> int:
-    """Return the number of iterations between two calls, which is at least 1."""
-    if every < 1:
-        raise DataError(f"every={every} must be at least 1 iteration.")
-    return every
 
 
 class Callback:
@@ -150,7 +143,7 @@ class EarlyStopping(Callback):
         random_state: int = 0,
     ) -> None:
         self.X = X
-        self.every = check_every(every)
+        self.every = whole_number(every, "every")
         self.patience = patience
         self.min_gain = min_gain
         self.random_state = random_state
@@ -204,7 +197,7 @@ class Checkpoint(Callback):
 
     def __init__(self, path: Any, *, every: int = 10, vocabulary: Any = None) -> None:
         self.path = Path(path)
-        self.every = check_every(every)
+        self.every = whole_number(every, "every")
         self.vocabulary = vocabulary
         self._saved_at = -1
 
@@ -271,7 +264,7 @@ class MetricTracker(Callback):
         self, metric: Callable[[IterationState], Any], *, every: int = 1
     ) -> None:
         self.metric = metric
-        self.every = check_every(every)
+        self.every = whole_number(every, "every")
 
     def on_start(self, state: IterationState) -> None:
         """Forget the last fit."""

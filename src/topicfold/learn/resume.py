@@ -22,9 +22,10 @@ import numpy as np
 from scipy import sparse
 
 from topicfold._version import __version__
+from topicfold.core.parameters import whole_number
 from topicfold.engine.blocks.executor import prepare_blocks
 from topicfold.exceptions import DataError, ModelFileError
-from topicfold.learn.callbacks import Callback, check_every
+from topicfold.learn.callbacks import Callback
 from topicfold.persistence.atomic import sync_folder, write_atomically
 from topicfold.persistence.bundle import Bundle, checksum, read_bundle, write_bundle
 
@@ -81,10 +82,8 @@ class Resume(Callback):
     def __init__(self, path: Any, *, every: int = 1) -> None:
         if not isinstance(path, str | os.PathLike):
             raise DataError(f"path={path!r} is no folder. Give the name of one.")
-        if not isinstance(every, int | np.integer):
-            raise DataError(f"every={every!r} must be a whole number of iterations.")
         self.path = Path(path)
-        self.every = check_every(every)
+        self.every = whole_number(every, "every")
         self._fit: dict[str, str] = {}
 
     def on_fit(self, model: Any, X: Any) -> None:
