@@ -70,7 +70,12 @@ def test_models_fit_it(file, tmp_path):
             "id '1'",
         ),
         ('{"text": "red fox"}\n', {"min_df": -1}, "min_df=-1"),
-        ('{"text": "red fox"}\n', {"min_df": 1}, "max_df=0.5 means fewer"),
+        ('{"text": "red fox"}\n', {}, "One document is too few"),
+        (
+            '{"text": "red fox"}\n',
+            {"min_df": 1, "max_df": 0.5},
+            "max_df=0.5 means fewer",
+        ),
         ('{"text": "7"}\n', {}, "no words to count"),
         ("", {}, "no documents"),
     ],

@@ -94,7 +94,10 @@ def test_stop_words_of_languages_by_name(monkeypatch):
     with pytest.raises(DataError, match=r"Did you mean 'german'\? Give one of arabic"):
         vectorize(texts, stop_words="germann")
     monkeypatch.setitem(sys.modules, "stop_words", None)
-    with pytest.raises(MissingDependencyError, match=r"topicfold\[languages\]"):
+    with pytest.raises(
+        MissingDependencyError,
+        match=r"pip install stop-words \(or 'topicfold\[languages",
+    ):
         vectorize(texts, stop_words="german")
 
 
@@ -112,8 +115,10 @@ def test_given_vocabulary_and_word_pairs():
         ("one string", "one string"),
         ([], "empty"),
         (["fine", None], r"texts\[1\] is of type NoneType"),
-        (["a 1", "2"], "no words"),
-        (["fox", "owl"], "Lower min_df"),
+        (["a 1", "2"], "no words to count in 2 texts: .* only numbers, single"),
+        (["fox", "owl"], r"Lower min_df \(now 2\)"),
+        (["fox"], "One document is too few: .* or min_df=1, max_df=1.0"),
+        (["red fox"] * 60, r"All 2 words are in more than 30 .* Raise max_df \(now 0"),
     ],
 )
 def test_what_cannot_be_counted(texts, message):
@@ -320,10 +325,73 @@ def test_pieces_of_contractions_are_stop_words():
 def test_left_out_html_is_told_of(caplog):
     texts = ["<b>red</b> fox", "red &amp; blue", "red fox", "blue fox"] * 3
     vectorize(texts, min_df=1, max_df=1.0)
-    assert "left out of 6 of 12 texts" in caplog.text
+    said = "Removed HTML, links and mail headers from 6 of 12 texts"
+    assert said in caplog.text
     caplog.clear()
-    vectorize(["red fox; blue"] * 40 + ["red <i>fox</i>"], min_df=1, max_df=1.0)
+    texts = [f"red fox; blue w{n}" for n in range(40)]
+    vectorize([*texts, "red <i>fox</i>"], min_df=1, max_df=1.0)
     assert caplog.text == ""
+
+
+GERMAN = [
+    "der Fuchs und die Maus auf dem Feld",
+    "das ist nicht ein Fuchs, die Maus ist klein",
+    "eine Maus mit der Katze von nebenan zu Hause",
+]
+
+
+@pytest.mark.parametrize("phrases", [False, True])
+def test_texts_in_another_language_are_told_of(caplog, phrases):
+    vectorize(GERMAN, phrases=phrases)
+    assert "look German (der, die, und …): stop_words='german' leaves" in caplog.text
+    caplog.clear()
+    vectorize(GERMAN, stop_words=None)
+    vectorize(GERMAN, stop_words=["der", "die", "das"])
+    english = ["the die is cast in the des moines van", "el nino and la nina con men"]
+    vectorize(english, min_df=1)
+    assert "look" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        (
+            "French",
+            "le chat et la souris dans les champs, une maison pour le chien que",
+        ),
+        ("Spanish", "el gato con los perros en las casas que una mujer compra para"),
+        ("Italian", "il gatto non è un cane che la donna di Roma della casa del re"),
+        ("Portuguese", "não para uma casa com os gatos da rua do lado em que se vive"),
+        ("Dutch", "de kat van het huis met een hond dat niet voor de deur op wacht"),
+        ("Russian", "не на что по из для от дома кот"),
+        ("Swedish", "och att katten är inte för ett hus på landet från eller till"),
+        ("Polish", "kot nie jest to że się na dom do jak lub dla psa"),
+    ],
+)
+def test_function_words_of_languages(caplog, language, text):
+    vectorize([text, text])
+    assert f"look {language} (" in caplog.text
+
+
+def test_few_texts_keep_their_frequent_words(caplog):
+    texts = ["red fox den", "red fox sea", "red owl sea", "red elk"]
+    assert vectorize(texts)[1] == ["fox", "red", "sea"]
+    assert "Only 4 texts: words in more than half of them are counted" in caplog.text
+    assert "3 of 6 different words are in fewer than 2 of them" in caplog.text
+    assert "red" not in vectorize(texts, max_df=0.5)[1]
+    many = [f"{text} w{n}" for n, text in enumerate(texts * 5)]
+    caplog.clear()
+    assert vectorize(many)[1] == vectorize(many, max_df=0.5)[1]
+    assert "red" not in vectorize(many)[1]
+    assert "Only" not in caplog.text
+
+
+def test_copies_are_told_of(caplog):
+    texts = [f"red fox w{n}" for n in range(90)]
+    vectorize([*texts, *texts[:10], "", "", ""], max_df=1.0)
+    assert caplog.text == ""
+    vectorize([*texts, *texts[:12]], max_df=1.0)
+    assert "12 of 102 texts are copies of others" in caplog.text
 
 
 @pytest.mark.parametrize("n", [1, 2], ids=["words", "pairs"])

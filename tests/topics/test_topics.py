@@ -91,8 +91,8 @@ def test_pairs_of_gensim():
     [
         (["fox", None], "document 1 is missing"),
         (["fox", 3], "document 1 is a int"),
-        ([], "there are no documents"),
-        ({"a": 1}, "there are no documents in a dict"),
+        ([], "The list is empty. Give a list of texts"),
+        ({"a": 1}, "Documents cannot be of type dict"),
         ("a whole text", "Texts are given as a list"),
         ("a whole text\n" * 99, "Texts are given as a list"),
         ("word " * 999, "Texts are given as a list"),

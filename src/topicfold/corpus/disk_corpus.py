@@ -145,7 +145,7 @@ def _stream_counts(
     scratch: Path,
     *,
     min_df: int | float = 2,
-    max_df: int | float = 0.5,
+    max_df: int | float | None = None,
     max_features: int | None = None,
     dtype: DTypeLike = np.float32,
     **cutting: Any,

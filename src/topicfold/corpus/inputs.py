@@ -72,9 +72,13 @@ def as_documents(
     plain = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
     items = list(X) if plain else None
     if not items:
+        name = type(X).__name__
+        problem = f"Documents cannot be of type {name}."
+        if plain:
+            problem = f"The {name} is empty."
         raise DataError(
-            f"there are no documents in a {type(X).__name__} like this. Give a list of "
-            "texts, a data frame, a matrix of counts or the name of a file."
+            f"{problem} Give a list of texts, a data frame, a matrix of counts or the "
+            "name of a file."
         )
     return _of_items(items, vocabulary)
 

@@ -18,16 +18,22 @@ from __future__ import annotations
 
 import difflib
 import html
+import logging
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, islice
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from topicfold.core.lazy import optional
 from topicfold.exceptions import DataError, DataWarning
+
+_logger = logging.getLogger("topicfold")
 
 # How to cut: a name, or a function from a text to its words.
 Tokens = str | Callable[[str], Iterable[str]]
@@ -86,6 +92,23 @@ _CUTTERS = {
     "Thai or Lao": "pythainlp.word_tokenize",
     "Burmese or Khmer": "pyidaungsu.tokenize or khmernltk.word_tokenize",
 }
+ENGLISH = ("english", "en")
+# Words that texts of a language are full of, and that are not English stop words.
+_FUNCTION_WORDS = {
+    "german": "der die das und ist nicht ein eine mit von zu auf",
+    "french": "le la les des et est une dans pour que par sur",
+    "spanish": "el los las que en una por para se del como su",
+    "italian": "il di che la non una del sono della le si dei",
+    "portuguese": "que não para uma um com os da na em se ou",
+    "dutch": "het een van niet dat met voor op zijn te wordt als",
+    "russian": "не на что по из для от как это или если при",
+    "swedish": "och att är för inte till på ett från eller av det",
+    "polish": "nie się na jest że jak lub dla przez od po są",
+}
+# So many of them must be among so many of the most frequent words. English corpora have
+# at most one there, related languages such as Catalan up to six.
+_LEAST_FUNCTION_WORDS = 7
+_MOST_FREQUENT = 50
 # How many words are looked at, and the mean length above which they are phrases.
 _LOOKED_AT = 2000
 _LONGEST_WORD = 4.5
@@ -275,7 +298,7 @@ def _of_language(name: str) -> list[str]:
     With them go the pieces of contractions, such as "don" and "ve".
     """
     language = name.strip().lower()
-    if language in ("english", "en"):
+    if language in ENGLISH:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return [*ENGLISH_STOP_WORDS, *_CONTRACTED]
@@ -283,7 +306,7 @@ def _of_language(name: str) -> list[str]:
         "stop_words",
         f"stop_words={name!r}: languages other than English need the package "
         "stop-words",
-        "'topicfold[languages]'",
+        "stop-words (or 'topicfold[languages]')",
         "or give a list of words",
     )
     languages = package.LANGUAGE_MAPPING
@@ -357,3 +380,23 @@ def warn_unspaced(words: Iterable[str]) -> None:
                 DataWarning,
                 stacklevel=4,
             )
+
+
+def advise_language(words: Sequence[str], frequencies: NDArray[np.int64]) -> None:
+    """Say which stop words would suit, if the frequent words are of another language.
+
+    `frequencies` has the number of texts that have a word.
+    """
+    order = np.argsort(-frequencies, kind="stable")[:_MOST_FREQUENT]
+    frequent = [words[number] for number in order]
+    for language, common in _FUNCTION_WORDS.items():
+        found = [word for word in frequent if word in common.split()]
+        if len(found) >= _LEAST_FUNCTION_WORDS:
+            _logger.warning(
+                "These texts look %s (%s …): stop_words='%s' leaves out its common "
+                "words",
+                language.capitalize(),
+                ", ".join(found[:3]),
+                language,
+            )
+            return

@@ -23,7 +23,9 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import Tally
 from topicfold.corpus.tokens import (
+    ENGLISH,
     Tokens,
+    advise_language,
     clean,
     clean_runs,
     reader,
@@ -48,8 +50,14 @@ TEXT_OPTIONS = {
 # Longer runs of words are no terms: a number that was not meant, or a hostile file.
 LONGEST_RUN = 100
 _CUTTING = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
-# A smaller share of texts with HTML or links is not worth a word.
+# A smaller share of texts with HTML or links, or of copies, is not worth a word.
 CLEANED_SHARE = 0.05
+COPIED_SHARE = 0.1
+# Different texts that are remembered to find copies.
+_MOST_REMEMBERED = 1_000_000
+# Where `max_df` is not given; fewer texts than FEW keep all their frequent words.
+MAX_DF = 0.5
+FEW = 20
 _logger = logging.getLogger("topicfold")
 # Left out unless others, or None, are given; on the command line too.
 STOP_WORDS = "english"
@@ -67,7 +75,7 @@ def vectorize(
     texts: Iterable[str],
     *,
     min_df: int | float = 2,
-    max_df: int | float = 0.5,
+    max_df: int | float | None = None,
     max_features: int | None = None,
     stop_words: str | Iterable[str] | None = STOP_WORDS,
     ngram_range: Sequence[int] = (1, 1),
@@ -80,16 +88,19 @@ def vectorize(
     """Count the words of texts.
 
     The options mean what they mean in scikit-learn's ``CountVectorizer``; the words
-    are those of `words_of`: HTML, links and headers of mails are left out. Texts
+    are those of `words_of`: HTML, links and mail headers are left out. Texts
     are read once and not kept.
 
     Parameters
     ----------
     texts : iterable of str
         One string per document; an empty one gives an empty row.
-    min_df, max_df : int or float, default=2 and 0.5
-        Keep words that occur in at least `min_df` and at most `max_df` documents; a
-        float is a share of the documents.
+    min_df : int or float, default=2
+        Keep words that occur in at least so many documents; a float is a share of the
+        documents.
+    max_df : int or float, optional
+        Keep words that occur in at most so many documents, or such a share of them.
+        Default: 0.5, and 1.0 for fewer than 20 documents.
     max_features : int, optional
         Keep at most this many words, the most frequent ones.
     stop_words : str, iterable of str or None, default="english"
@@ -204,7 +215,7 @@ def _with_phrases(
     found = (phrases.BETWEEN.join(row) for row in phrases.segmented(lists, known))
     return found, {
         "tokens": partial(str.split, sep=phrases.BETWEEN),
-        "stop_words": None,
+        "stop_words": cutting.get("stop_words"),
     }
 
 
@@ -300,6 +311,9 @@ class WordCounter:
         vocabulary: Sequence[str] | None = None,
     ) -> None:
         self._shortest, self._longest = _checked_range(ngram_range)
+        self._english = (
+            isinstance(stop_words, str) and stop_words.strip().lower() in ENGLISH
+        )
         self._cut, read = reader(tokens, stop_words, stem)
         known = None if vocabulary is None else _numbered(vocabulary)
         self._n_known = 0 if known is None else len(known)
@@ -317,7 +331,8 @@ class WordCounter:
         else:
             self._words = _Words(read)
             self._numbers = _Numbers(str, known)
-        self.n_words = self.n_unknown = self.n_cleaned = 0
+        self.n_words = self.n_unknown = self.n_cleaned = self.n_copies = 0
+        self._seen: set[int] | None = set() if known is None else None
         self._tally = Tally()
 
     @property
@@ -341,6 +356,8 @@ class WordCounter:
 
     def count(self, texts: Sequence[str]) -> Any:
         """Return the counts of some texts; columns are numbers of words so far."""
+        if self._seen is not None:
+            self._look_for_copies(texts, self._seen)
         if self._cut is clean_runs:
             cleaned = [clean(text) for text in texts]
             self.n_cleaned += sum(map(ne, texts, cleaned))
@@ -382,25 +399,42 @@ class WordCounter:
             raise DataError(_NO_TEXTS)
         if not words:
             raise DataError(
-                f"no words to count in {n} text{'s' if n != 1 else ''}: there are "
-                "none, or only single letters and stop words. Shorten stop_words, or "
-                "check that these are the texts you meant."
+                f"no words to count in {n} text{'s' if n != 1 else ''}: the texts are "
+                "empty, or hold only numbers, single letters or stop words. Shorten "
+                "stop_words, or check that these are the texts you meant."
             )
         warn_unspaced(words)
         frequencies = tally.frequencies[: len(words)]
+        if self._english:
+            advise_language(words, frequencies)
+        if self.n_copies > COPIED_SHARE * n:
+            _logger.warning(
+                "%s of %s texts are copies of others, which can make a topic of "
+                "them; leave out the copies if you do not need them",
+                f"{self.n_copies:,}",
+                f"{n:,}",
+            )
         order = sorted(bounds.kept(frequencies, n), key=words.__getitem__)
         if bounds.max_features is not None and len(order) > bounds.max_features:
             best = np.argsort(-tally.totals[order], kind="stable")
             order = [order[i] for i in np.sort(best[: bounds.max_features])]
         if self.n_cleaned >= max(CLEANED_SHARE * n, 2):
             _logger.warning(
-                "HTML, links and headers of mails were left out of %s of %s texts",
+                "Removed HTML, links and mail headers from %s of %s texts",
                 f"{self.n_cleaned:,}",
                 f"{n:,}",
             )
         places = np.full(len(words), -1, dtype=np.int32)
         places[order] = np.arange(len(order))
         return places, [words[number] for number in order]
+
+    def _look_for_copies(self, texts: Iterable[str], seen: set[int]) -> None:
+        for text in texts:
+            mark = hash(text)
+            if mark in seen:
+                self.n_copies += bool(text.strip())
+            elif len(seen) < _MOST_REMEMBERED:
+                seen.add(mark)
 
     def _terms(self, pieces: Iterable[str]) -> list[str]:
         """Return the runs of words that are terms."""
@@ -417,11 +451,12 @@ class Bounds:
     """Which words stay: by documents that have them, and how many at most."""
 
     min_df: int | float
-    max_df: int | float
+    max_df: int | float | None
     max_features: int | None
 
     def __post_init__(self) -> None:
-        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
+        max_df = MAX_DF if self.max_df is None else self.max_df
+        for name, value in (("min_df", self.min_df), ("max_df", max_df)):
             whole = _is_whole(value) and value >= (1 if name == "max_df" else 0)
             share = isinstance(value, float | np.floating) and 0.0 <= value <= 1.0
             if not (whole or share):
@@ -435,24 +470,55 @@ class Bounds:
 
     def kept(self, frequencies: NDArray[np.int64], n: int) -> list[int]:
         """Return the words that stay of those in so many of `n` documents."""
+        max_df = self.max_df
+        if max_df is None:
+            max_df = MAX_DF if n >= FEW else 1.0
         low, high = (
-            bound if _is_whole(bound) else bound * n
-            for bound in (self.min_df, self.max_df)
+            bound if _is_whole(bound) else bound * n for bound in (self.min_df, max_df)
         )
+        if n == 1 and low > 1:
+            raise DataError(
+                f"One document is too few: words must be in {low:g} documents. Give "
+                "more documents, or min_df=1, max_df=1.0."
+            )
         if high < low:
             raise DataError(
-                f"max_df={self.max_df} means fewer of the {n} documents than "
+                f"max_df={max_df} means fewer of the {n} documents than "
                 f"min_df={self.min_df}. Lower min_df or raise max_df."
             )
         found = np.flatnonzero((frequencies >= low) & (frequencies <= high))
         if not len(found):
+            if frequencies.min() > high:
+                raise DataError(
+                    f"All {len(frequencies)} words are in more than {int(high)} of the "
+                    f"{n} texts (are the texts the same?). Raise max_df (now {max_df})."
+                )
             raise DataError(
-                f"of {len(frequencies)} different words in {n} texts none occurs in at "
-                f"least {low:g} and at most {high:g} of them, so no words are left to "
-                f"count. Lower min_df (now {self.min_df}) or raise max_df (now "
-                f"{self.max_df})."
+                f"None of {len(frequencies)} different words is in at least {low:g} "
+                f"and at most {high:g} of the {n} texts. Lower min_df (now "
+                f"{self.min_df}) or raise max_df (now {max_df})."
             )
+        if n < FEW:
+            self._explain(frequencies, n, low)
         return found.tolist()
+
+    def _explain(self, frequencies: NDArray[np.int64], n: int, low: float) -> None:
+        """Say what the bounds do with few texts."""
+        notes = []
+        if self.max_df is None and frequencies.max() > MAX_DF * n:
+            notes.append(
+                f"words in more than half of them are counted too (max_df={MAX_DF} "
+                "leaves them out)"
+            )
+        n_rare = np.count_nonzero(frequencies < low)
+        if n_rare:
+            notes.append(
+                f"{n_rare} of {len(frequencies)} different words are in fewer than "
+                f"{low:g} of them and are left out (min_df=1 counts all)"
+            )
+        if notes:
+            few = f"{n} text{'s' if n != 1 else ''}"
+            _logger.warning("Only %s: %s", few, "; ".join(notes))
 
 
 def chosen_columns(block: Any, places: NDArray[np.int32], dtype: DTypeLike) -> Any:
