@@ -184,7 +184,7 @@ def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
         (("--tol", "-1"), ("--tol",)),
         (("--max-iter", "0"), ("--max-iter",)),
         (("--min-df", "few"), ("--min-df", "'few'")),
-        (("--min-df", "7"), ("min_df",)),
+        (("--min-df", "7"), ("--min-df 7. Lower --min-df or raise --max-df",)),
         (("--stop-words", "klingon"), ("'klingon'", "english")),
         (("--encoding", "utf-16"), ("utf-16",)),
         (("--no-such-option",), ("--no-such-option",)),
@@ -273,11 +273,51 @@ def test_short_texts_are_told_of_their_model(cli, tmp_path):
     lines.write_text("\n".join(words * 25) + "\n")
     options = ("-k", 2, "--max-iter", 3, "--no-report")
     said = cli("fit", lines, "-o", tmp_path / "lda", *options).stdout
-    assert "short (about 3 counted words each)" in said
-    assert "--model short" in said
+    assert "have about 3 counted words each" in said
+    assert "For short texts, --model short usually gives better topics." in said
     short = cli("fit", lines, "-o", tmp_path / "short", "-m", "short", *options)
     assert "Advice" not in short.stdout
     long = tmp_path / "long.txt"
     long.write_text("\n".join(" ".join(words[k % 2 :: 2] * 20) for k in range(100)))
     said = cli("fit", long, "-o", tmp_path / "long", *options).stdout
     assert "Advice" not in said
+    # Words that are alone tell no model which of them belong together.
+    lines.write_text("fox\nsea\n" * 50)
+    said = cli("fit", lines, "-o", tmp_path / "one", *options).stdout
+    assert "Advice" not in said
+
+
+def test_few_documents_get_fewer_topics(cli, check_error, texts, tmp_path):
+    """The default of 50 was refused, as more than there are documents."""
+    few = tmp_path / "few.txt"
+    few.write_text("red fox\nblue sea\ndeep sea\nred den\nold fox\n" * 6)
+    fit = ("fit", few, "--max-iter", 2, "--no-report", "--force", "-o", tmp_path / "m")
+    result = cli(*fit)
+    assert "Topics   10, as there are few documents" in result.stdout
+    assert len(topicfold.load(tmp_path / "m").components_) == 10
+    few.write_text("\n".join(f"red fox number{n // 2}" for n in range(500)))
+    result = cli(*fit)
+    assert "Topics  " not in result.stdout
+    assert "LDA, 50 topics" in result.stdout
+    check_error(cli("fit", texts, "-k", 50, "-o", tmp_path / "n"), "50 topics are more")
+
+
+def test_the_sweeps_of_a_sampler_are_the_plan(cli, texts, small, tmp_path):
+    result = cli("fit", texts, "-m", "gibbs", "-o", tmp_path / "m", *small)
+    line = next(x for x in result.stdout.splitlines() if x.startswith("Model"))
+    assert "3 sweeps in" in line
+    assert "most allowed" not in line
+
+
+def test_advice_on_words_names_the_flags(cli, check_error, tmp_path):
+    lines = tmp_path / "texts.txt"
+    fit = ("fit", lines, "-k", 1, "--max-iter", 2, "--no-report", "-o", tmp_path / "m")
+    lines.write_text("the red fox\n")
+    check_error(cli(*fit), "One document is too few", "or --min-df 1, --max-df 1.0")
+    lines.write_text("the red fox\n" * 60)
+    said = cli(*fit).stderr
+    assert "59 of 60 texts are copies of others" in said
+    assert "All 2 words are in more than 30 of the 60 texts" in said
+    assert "Raise --max-df (now 0.5)." in said
+    lines.write_text("der Fuchs und die Maus\n das ist nicht ein Meer von Land\n" * 2)
+    assert "look German (der, und, die …): --stop-words 'german'" in cli(*fit).stderr

@@ -29,7 +29,11 @@ class _Flags(Flags):
     output: Path = flag("Folder for the model.", ..., "--output -o", metavar="DIR")
     model: str = flag(f"One of: {model_names()}; see above.", "lda", "--model -m")
     topics: int | None = flag(
-        "Topics to learn.", None, "--topics -k", min=1, show_default="50"
+        "Topics to learn.",
+        None,
+        "--topics -k",
+        min=1,
+        show_default="50, fewer for fewer than 500 documents",
     )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -158,6 +162,9 @@ def fit(
         _advise_short(corpus, entry)
     if wanted["seeds"] is not None:
         explain_seeds(wanted["seeds"], corpus)
+    if given.topics is None and entry.sized and entry.has_topics:
+        least = len(wanted["seeds"] or ())
+        _fit_size(estimator, corpus.n_documents, least, quiet=quiet)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
@@ -278,16 +285,30 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
         raise CommandError("The model seeded needs --seeds, a file of seed words.")
 
 
+def _fit_size(model: Any, n_documents: int, least: int, *, quiet: bool) -> None:
+    """Take fewer topics than usual for few documents: at least ten, as `compare`."""
+    few = min(max(10, n_documents // 10), max(1, n_documents // 2))
+    size = max(few, least)
+    if size < DEFAULT_TOPICS:
+        getattr(model, "base", model).set_params(n_components=size)
+        if not quiet:
+            text = f"{size}, as there are few documents; --topics for another number"
+            show_fact("Topics", text)
+
+
 def _advise_short(corpus: Any, entry: Any) -> None:
-    """Say which model suits texts of few words, if LDA was asked for."""
+    """Say which model suits texts of few words, if LDA was asked for.
+
+    Where texts have one word, no model can tell which words occur together.
+    """
     from topicfold.models.word_network import words_if_short
 
     words = words_if_short(corpus.counts) if entry.name == "lda" else None
-    if words is not None:
+    if words is not None and words >= 2:
         show_fact(
             "Advice",
-            f"these texts are short (about {words:.0f} counted words each); --model "
-            "short mostly finds better topics in such texts",
+            f"These texts have about {words:.0f} counted words each. For short texts, "
+            "--model short usually gives better topics.",
         )
 
 
@@ -337,13 +358,15 @@ def fit_model(
     summary = (
         f"{type(model).__name__}{besides}, {counted(len(model.components_), 'topic')}: "
     )
+    samples = hasattr(model, "n_samples_")  # so many sweeps are the plan
     if getattr(model, "n_iter_", None) is not None:
-        summary += f"{counted(model.n_iter_, 'iteration')} in "
+        done = counted(model.n_iter_, "sweep" if samples else "iteration")
+        summary += f"{done} in "
     return FitReport(
         summary=f"{summary}{seconds:.1f} s",
         seconds=seconds,
         interrupted=interrupted,
-        ended=interrupted or bool(getattr(model, "converged_", True)),
+        ended=interrupted or samples or bool(getattr(model, "converged_", True)),
     )
 
 
