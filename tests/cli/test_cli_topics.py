@@ -40,8 +40,13 @@ def test_table(cli, model):
     assert "\x1b" not in result.stdout
     saved = load_model_folder(model).topic_data()
     for words in saved.top_terms(3):
-        assert " ".join(words) in result.stdout
+        assert ", ".join(words) in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_phrases_can_be_told_from_words(data):
+    named = dataclasses.replace(data, vocabulary=["new york", "red", "fox", "sea"])
+    assert "new york, " in render(topic_table(topic_rows(named)), 80)
 
 
 def test_csv_and_json_agree(cli, model):
@@ -49,7 +54,7 @@ def test_csv_and_json_agree(cli, model):
     table = list(csv.DictReader(io.StringIO(cli("topics", model, "-f", "csv").stdout)))
     records = json.loads(cli("topics", model, "-f", "json").stdout)
     assert [int(row["topic"]) for row in table] == [r["topic"] for r in records]
-    assert [row["words"].split() for row in table] == [r["words"] for r in records]
+    assert [row["words"].split(", ") for row in table] == [r["words"] for r in records]
     sizes = data.topic_sizes()
     assert list(np.argsort(-sizes)) == [r["topic"] for r in records]
     for record in records:

@@ -44,7 +44,7 @@ def topics(
 
     Topics keep the model's own numbers. The column "tokens" is the share of all words
     of the training documents that belong to a topic. If documents have labels, "main
-    class" is the class that most of these words come from.
+    class" is the class that has the largest share of these words, with that share.
 
     [bold]Examples[/bold]
       topicfold topics reviews-model -n 15
@@ -78,7 +78,7 @@ def topics(
     rows = topic_rows(data, n_words=words, relevance=given.relevance, coherence=scores)
     rows = _with_languages(rows, saved.model, words)
     if given.format is Format.csv:
-        typer.echo(csv_table(topic_records(rows, join=" ".join)), nl=False)
+        typer.echo(csv_table(topic_records(rows, join=", ".join)), nl=False)
     elif given.format is Format.json:
         typer.echo(topics_as_json(rows), nl=False)
     else:
@@ -132,9 +132,9 @@ def topic_table(
         ("share", "tokens", "{:.1%}".format, right),
         ("coherence", "NPMI", "{:.2f}".format, right),
         ("name", "name", lambda name: name or "", {"style": "bold", **fold}),
-        ("words", first, " ".join, {"ratio": 1, **fold}),
+        ("words", first, ", ".join, {"ratio": 1, **fold}),
         *(
-            (name, name.removeprefix("words "), " ".join, {"ratio": 1, **fold})
+            (name, name.removeprefix("words "), ", ".join, {"ratio": 1, **fold})
             for name in rows[0]
             if name.startswith("words ")
         ),
