@@ -157,7 +157,7 @@ def test_errors(cli, check_error, lsi, model, tmp_path):
     check_error(cli("search", lsi), "exactly one of QUERY")
     check_error(cli("search", lsi, "car", "--topic", 1), "got 2")
     check_error(cli("search", lsi, ""), "the query is empty")
-    check_error(cli("search", lsi, "zebra"), "knows none", "'zebra'")
+    check_error(cli("search", lsi, "zebra"), "does not know 'zebra'", "Try other words")
     check_error(cli("search", lsi, "--like", "d99"), "'d99'")
     check_error(cli("search", lsi, "--topic", 5), "no topic 5")
     wordless = tmp_path / "wordless"

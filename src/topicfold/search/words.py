@@ -17,7 +17,8 @@ from topicfold.core.counts import check_counts, smooth_idf
 from topicfold.core.tables import Html
 from topicfold.core.typing import Doubles
 from topicfold.corpus import words_of
-from topicfold.corpus.vectorizing import vectorize_known
+from topicfold.corpus.tokens import stop_word_list
+from topicfold.corpus.vectorizing import STOP_WORDS, vectorize_known
 from topicfold.exceptions import DataError
 from topicfold.search.ranking import Hits
 
@@ -54,7 +55,7 @@ def count_text(
             f"the query {text!r} has no words: a word has at least two letters."
         )
     if not counts.nnz:
-        raise DataError(_unknown(words, columns))
+        raise DataError(_unknown(words, columns, cutting or {}))
     return sparse.csr_matrix(counts, dtype=np.float32)
 
 
@@ -83,24 +84,26 @@ def find_word(word: str, columns: Mapping[str, int]) -> int:
     for spelling in (word, *words_of(word)[:1]):
         if spelling in columns:
             return columns[spelling]
-    raise DataError(f"the word {word!r} is not known.{_hint([word], columns)}")
+    raise DataError(_unknown([word], columns, {}))
 
 
-def _unknown(words: Sequence[str], columns: Mapping[str, int]) -> str:
-    different = list(dict.fromkeys(words))
-    named = ", ".join(repr(word) for word in different[:_MOST_NAMED])
-    more = ", …" if len(different) > _MOST_NAMED else ""
-    return (
-        f"the model knows none of the words of the query ({named}{more})."
-        f"{_hint(different[:_MOST_NAMED], columns)}"
-    )
-
-
-def _hint(words: Sequence[str], columns: Mapping[str, int]) -> str:
-    near = [m for word in words for m in difflib.get_close_matches(word, columns, n=1)]
-    if not near:
-        return " Use words of the model's vocabulary."
-    return f" Did you mean {', '.join(repr(word) for word in near)}?"
+def _unknown(
+    words: Sequence[str], columns: Mapping[str, int], cutting: Mapping[str, Any]
+) -> str:
+    """Return why none of the words can be searched for, and what may be meant."""
+    left_out = {*stop_word_list(cutting.get("stop_words", STOP_WORDS))}
+    unknown = [word for word in dict.fromkeys(words) if word not in left_out]
+    first = (unknown or list(dict.fromkeys(words)))[:_MOST_NAMED]
+    named = ", ".join(repr(word) for word in first)
+    if not unknown:
+        are = "are stop words" if len(first) > 1 else "is a stop word"
+        return f"{named} {are}, which the model leaves out. Search for other words."
+    near = [m for word in first for m in difflib.get_close_matches(word, columns, n=1)]
+    hint = "Try other words (topicfold topics DIR lists some)."
+    if near:
+        hint = f"Did you mean {', '.join(repr(word) for word in near)}?"
+    more = ", …" if len(unknown) > _MOST_NAMED else ""
+    return f"The model does not know {named}{more}. {hint}"
 
 
 class LexicalScores:
