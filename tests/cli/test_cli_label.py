@@ -53,7 +53,7 @@ def test_answers_are_saved_at_once_and_taken_up_again(cli, mails, answers, tmp_p
     result = cli("label", mails, file, "--classes", "land, sea", *OPTIONS)
     assert result.exit_code == 0, result.stderr
     assert [row["label"] for row in read(file)] == ["land", "sky", "sky"]
-    assert "1 land  2 sea  +name, s, q" in asked[0]
+    assert "1 land  2 sea\nClass number, +new class, s = skip, q = quit: " in asked[0]
     assert "3 of 30, 3 new" in result.stdout
     assert result.stdout.count("Give the number of a class") == 2  # for ² and 9
     first = {row["id"] for row in read(file)}
@@ -80,7 +80,7 @@ def test_classes_may_be_repeated(cli, mails, answers, tmp_path):
     given = ("--classes", "land", "--classes", "sea, sky")
     result = cli("label", mails, tmp_path / "labels.csv", *given, *OPTIONS)
     assert result.exit_code == 0, result.stderr
-    assert "1 land  2 sea  3 sky  +name, s, q" in asked[0]
+    assert "1 land  2 sea  3 sky\nClass number, +new class" in asked[0]
 
 
 def test_a_classifier_learns_from_the_answers(cli, check_error, mails, tmp_path):

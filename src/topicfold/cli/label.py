@@ -186,9 +186,10 @@ def _show(corpus: Corpus, document: int, number: int, total: int) -> None:
 def _ask(names: list[str]) -> str | None:
     """Return a class, "" to skip or None to end; a new class is added to the names."""
     choices = "  ".join(f"{place} {name}" for place, name in enumerate(names, 1))
+    prompt = "Class number, +new class, s = skip, q = quit: "
     while True:
         try:
-            text = input(f"{printable(choices)}  +name, s, q: ".lstrip()).strip()
+            text = input(f"{printable(choices)}\n{prompt}".lstrip()).strip()
         except EOFError:
             return None
         if text in ("s", "q"):

@@ -113,8 +113,7 @@ class _CompileNotice(event.Listener):
         if not self.said and str(module).startswith("topicfold"):
             _CompileNotice.said = True
             _logger.warning(
-                "compiling the kernels that are needed here: some seconds, once per "
-                "machine (later runs read them from numba's cache on disk)"
+                "Compiling; this takes a few seconds the first time a command needs it."
             )
 
     def on_end(self, event: Any) -> None:
