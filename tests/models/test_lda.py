@@ -334,12 +334,11 @@ def test_default_priors_follow_the_corpus(planted):
     model = LDA(5, max_iter=2, random_state=0).fit(X)
     np.testing.assert_allclose(model.doc_topic_prior_, 0.2)
     count = X.sum() / X.shape[1]  # of a word
-    expected = min(0.1 * count / 5, 0.2 / np.sqrt(5))
-    assert model.topic_word_prior_ == pytest.approx(expected)
-    long = LDA(5, max_iter=2, random_state=0).fit(100 * X)
-    assert long.topic_word_prior_ == pytest.approx(0.2 / np.sqrt(5))
-    two = LDA(2, max_iter=2, random_state=0).fit(100 * X)
-    assert two.topic_word_prior_ == pytest.approx(0.1)
+    assert model.topic_word_prior_ == pytest.approx(min(0.1 * count / 5, 0.1))
+    long = LDA(25, max_iter=2, random_state=0).fit(100 * X)
+    assert long.topic_word_prior_ == pytest.approx(0.3 / 5)
+    short = LDA(25, max_iter=2, random_state=0).fit(X)
+    assert short.topic_word_prior_ == pytest.approx(0.1 * count / 25)
     many = LDA(50, max_iter=2, random_state=0).fit(X)
     np.testing.assert_allclose(many.doc_topic_prior_, 2 / np.sqrt(20 * 50))
     given = LDA(

@@ -46,7 +46,7 @@ ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
 # Topics beyond which Σ_k α_k grows with the root of their number.
 FEW_TOPICS = 20
 ETA_SHARE = 0.1
-ETA_LEAST, ETA_MOST, ETA_MOST_BY_ROOT = 0.002, 0.1, 0.2
+ETA_LEAST, ETA_MOST, ETA_MOST_BY_ROOT = 0.002, 0.1, 0.3
 # α, η and the start of a stream, of which only the first batch is known.
 STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
 STREAM_INIT = {"cvb0": "random", "variational": "svd"}
@@ -119,7 +119,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         CVB0 and 0.1 for variational Bayes.
     topic_word_prior : float or None, default=None
         η. None is a tenth of the mean count of a word in a topic, at least 0.002 and
-        at most ``0.2 / sqrt(n_components)`` or 0.1; in `partial_fit`, which does not
+        at most ``0.3 / sqrt(n_components)`` or 0.1; in `partial_fit`, which does not
         know the corpus, 0.01.
     learn_priors : bool or None, default=None
         Learn priors every five iterations (online: a little with every batch,
