@@ -337,8 +337,8 @@ def test_default_priors_follow_the_corpus(planted):
     assert model.topic_word_prior_ == pytest.approx(min(0.1 * count / 5, 0.1))
     long = LDA(25, max_iter=2, random_state=0).fit(100 * X)
     assert long.topic_word_prior_ == pytest.approx(0.3 / 5)
-    short = LDA(25, max_iter=2, random_state=0).fit(X)
-    assert short.topic_word_prior_ == pytest.approx(0.1 * count / 25)
+    short = LDA(25, max_iter=2, random_state=0).fit(X * (5 / count))
+    assert short.topic_word_prior_ == pytest.approx(0.1 * 5 / 25)
     many = LDA(50, max_iter=2, random_state=0).fit(X)
     np.testing.assert_allclose(many.doc_topic_prior_, 2 / np.sqrt(20 * 50))
     given = LDA(
