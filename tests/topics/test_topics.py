@@ -147,7 +147,7 @@ def test_it_shows_itself(topics):
 
 def test_says_in_its_title_that_another_model_suits_short_texts():
     many = [*TEXTS] * 20
-    advice = 'texts are short, model="short" mostly finds better topics'
+    advice = 'texts are short, model="short" usually gives better topics'
     assert advice in repr(Topics(2, min_df=1).fit(many)).splitlines()[0]
     assert advice not in repr(Topics(2, "short", min_df=1).fit(many))
     longer = [" ".join([text] * 9) for text in many]
@@ -422,3 +422,13 @@ def test_an_array_that_is_no_matrix_and_no_documents():
 def test_no_documents_are_asked_for(topics, n):
     with pytest.raises(DataError, match="1 or more"):
         topics.documents(0, n)
+
+
+def test_few_texts_need_no_options(tmp_path):
+    texts = ["red fox in the snow", "red fox at sea", "blue sea and snow"]
+    topics = Topics().fit(texts)
+    assert topics.data_.n_topics == 1
+    assert set(topics.data_.vocabulary) == {"red", "fox", "sea", "snow"}
+    topics.save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(texts), topics.transform(texts))

@@ -69,7 +69,7 @@ class TextOptions(Flags):
     max_df: str | None = _words(
         "Keep words in at most this many documents, or this share of them.",
         metavar="N",
-        show_default="0.5; docs: 0.3",
+        show_default="0.5, below 20 documents 1.0; docs: 0.3",
     )
     max_features: int | None = _words(
         "Keep this many of the most frequent words.", min=1

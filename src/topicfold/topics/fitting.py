@@ -40,7 +40,7 @@ def make_model(
         )
     if isinstance(model, str):
         made, supervised = _named(model)
-        n_topics = n_topics or _DEFAULT_TOPICS
+        n_topics = n_topics or min(_DEFAULT_TOPICS, max(1, n_documents // 2))
     else:
         made = clone(model)
         own = [entry for entry in models() if isinstance(made, entry.load())]

@@ -55,7 +55,8 @@ class Topics(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_topics : int or None, default=None
-        Number of topics; None is 20, or that of the estimator given as `model`.
+        Number of topics; None is 20, at most half the documents, or that of the
+        estimator given as `model`.
     model : str or estimator, default="lda"
         A name of :func:`topicfold.registry.models`, such as "lda", "ltm" or "fstm", or
         an estimator with parameters of your own, which is copied.
@@ -92,7 +93,7 @@ class Topics(TransformerMixin, BaseEstimator):
         *,
         stop_words: str | Iterable[str] | None = STOP_WORDS,
         min_df: int | float = 2,
-        max_df: int | float = 0.5,
+        max_df: int | float | None = None,
         max_features: int | None = None,
         ngram_range: Sequence[int] = (1, 1),
         stem: str | None = None,
@@ -456,7 +457,7 @@ class Topics(TransformerMixin, BaseEstimator):
         kind = type(saved.model).__name__
         title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
-            title += '; texts are short, model="short" mostly finds better topics'
+            title += '; texts are short, model="short" usually gives better topics'
         return title
 
     def __getattr__(self, name: str) -> Any:
