@@ -57,7 +57,7 @@ def choose_k(
     """
     from topicfold.choosing import select_n_components
     from topicfold.choosing.comparison import load_figure
-    from topicfold.cli.fit import _advise_short, make_model
+    from topicfold.cli.fit import advise_short, make_model
 
     sizes = _numbers(given.topics) if given.topics else None
     common = {"random_state": given.seed, "n_jobs": given.jobs}
@@ -68,7 +68,7 @@ def choose_k(
     entry = find_model(given.model)
     if not given.quiet:
         show_corpus(corpus)
-        _advise_short(corpus, entry)
+        advise_short(corpus, entry)
     most = corpus.n_documents // 5
     sizes = sizes or [size for size in _CANDIDATES if size <= most] or [2]
     inputs.check_topics(max(sizes), corpus.n_documents)

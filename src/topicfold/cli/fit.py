@@ -159,7 +159,7 @@ def fit(
     corpus, text = inputs.read_corpus(source, options, extra=columns, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
-        _advise_short(corpus, entry)
+        advise_short(corpus, entry)
     if wanted["seeds"] is not None:
         explain_seeds(wanted["seeds"], corpus)
     if given.topics is None and entry.sized and entry.has_topics:
@@ -296,7 +296,7 @@ def _fit_size(model: Any, n_documents: int, least: int, *, quiet: bool) -> None:
             show_fact("Topics", text)
 
 
-def _advise_short(corpus: Any, entry: Any) -> None:
+def advise_short(corpus: Any, entry: Any) -> None:
     """Say which model suits texts of few words, if LDA was asked for.
 
     Where texts have one word, no model can tell which words occur together.
