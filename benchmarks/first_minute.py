@@ -72,7 +72,7 @@ X = sparse.csr_matrix(rng.poisson(0.05 + 0.1 * np.eye(4)[y] @ rng.random((4, 800
 """
 REPORT = """
 took = time.process_time() - began
-compiling = sum("compiling" in line for line in said)
+compiling = sum("Compiling" in line for line in said)
 print(json.dumps({"import": imported, "seconds": took, "said": compiling,
                   "kernels": seconds}))
 """
