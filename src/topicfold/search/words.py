@@ -99,7 +99,7 @@ def _unknown(
         are = "are stop words" if len(first) > 1 else "is a stop word"
         return f"{named} {are}, which the model leaves out. Search for other words."
     near = [m for word in first for m in difflib.get_close_matches(word, columns, n=1)]
-    hint = "Try other words (topicfold topics DIR lists some)."
+    hint = "Try other words, such as those of its topics."
     if near:
         hint = f"Did you mean {', '.join(repr(word) for word in near)}?"
     more = ", …" if len(unknown) > _MOST_NAMED else ""
