@@ -188,7 +188,10 @@ def _taught(classifier: Any) -> str:
     trust = getattr(starts[0], "weight_", None)
     if trust is None:
         return f"a linear rule on {classifier.choice_}"
-    return f"a linear rule on {classifier.choice_}; similar documents count {trust:.0%}"
+    return (
+        f"a linear rule on {classifier.choice_}; similar documents at {trust:.0%} of "
+        "their usual weight"
+    )
 
 
 def _checked_labels(labels: Sequence[str | None] | None) -> Any:

@@ -28,7 +28,7 @@ from topicfold.exceptions import DataError, DataWarning, MissingAttributeError
 
 # Ranges of parameters.
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-POSITIVE = Interval(Real, 1e-12, 1e12, closed="both")  # its square is a number
+POSITIVE = Interval(Real, 1e-12, 1e12, closed="both")  # squares stay finite
 AT_LEAST_ONE = Interval(Real, 1, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="both")
 POSITIVE_SHARE = Interval(Real, 0, 1, closed="right")

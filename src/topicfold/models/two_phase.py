@@ -310,8 +310,7 @@ class TwoPhase(TopicModel):
         """Return what all parts of cross-fitting start from: no labels are in it."""
         base = FSTM() if self.base is None else self.base
         if not self._weighs_words() or self.prefit:
-            with part_of_more():
-                return self._phase_one(counts)
+            return self._phase_one(counts)
         seed = check_random_state(base.random_state).randint(2**31 - 1)
         if isinstance(base.random_state, Integral):
             seed = base.random_state
@@ -333,13 +332,14 @@ class TwoPhase(TopicModel):
             self.word_weights_ = class_word_weights(counts, members)
             counts = weighted_words(counts, self.word_weights_)
         # The second phase moves the topics: one left empty before it is no news.
-        with already_warned(SpareTopicsWarning), part_of_more():
+        with already_warned(SpareTopicsWarning):
             if start is None:
                 self.base_ = self._phase_one(counts)
             elif hasattr(start, "components_"):
                 self.base_ = copy.deepcopy(start)
             else:
-                self.base_ = clone(start).fit(counts)
+                with part_of_more():
+                    self.base_ = clone(start).fit(counts)
             if seen is not None:
                 counts, members = counts[seen], members[seen]
                 theta = self.base_.doc_topics_[seen]
@@ -371,7 +371,8 @@ class TwoPhase(TopicModel):
             base = copy.deepcopy(self.base)
             self._set_documents(base, X, plain_mixtures(base, X))
             return base
-        return (FSTM() if self.base is None else clone(self.base)).fit(X)
+        with part_of_more():
+            return (FSTM() if self.base is None else clone(self.base)).fit(X)
 
     @staticmethod
     def _set_documents(base: Any, X: sparse.csr_matrix, theta: Array) -> None:

@@ -98,8 +98,8 @@ class WordNetworkLDA(LDA):
     _takes_blocks = False
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
-        words = counts.sum() / counts.shape[0]
-        if words >= SHORT_TEXT and counts.shape[0] >= JUDGED:
+        if counts.shape[0] >= JUDGED and words_if_short(counts) is None:
+            words = counts.sum() / counts.shape[0]
             warn_caller(
                 f"These texts have about {words:.0f} words each. {type(self).__name__} "
                 f"is for texts of fewer than {SHORT_TEXT}: in longer ones its topics "
