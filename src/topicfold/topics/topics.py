@@ -17,7 +17,16 @@ from topicfold.core.tables import Table, html_table, text_table
 from topicfold.core.typing import Array
 from topicfold.corpus.inputs import Documents, as_documents
 from topicfold.corpus.vectorizing import STOP_WORDS, cutting_options, vectorize
-from topicfold.editing import drop_topics, merge_topics, rename_topics, split_topic
+from topicfold.editing import (
+    apply_edits,
+    drop_topics,
+    edit_log,
+    edits_of,
+    merge_topics,
+    rename_topics,
+    renumber_topics,
+    split_topic,
+)
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import (
     ModelFolder,
@@ -323,7 +332,10 @@ class Topics(TransformerMixin, BaseEstimator):
             Those of :func:`topicfold.report.write_report`.
         """
         other = None if against is None else _record_of(against)
-        options = {"counts": self._saved().counts, "against": other} | options
+        options = {
+            "counts": self.renumber()._saved().counts,
+            "against": other,
+        } | options
         return write_report(self._record(), path, **options)
 
     def explore(self, height: int = 700, **options: Any) -> Any:
@@ -334,7 +346,8 @@ class Topics(TransformerMixin, BaseEstimator):
         """
         from topicfold.plotting import Page
 
-        options = {"counts": self._saved().counts, "size_limit": 3_000_000} | options
+        counts = self.renumber()._saved().counts
+        options = {"counts": counts, "size_limit": 3_000_000} | options
         return Page(report_html(self._record(), **options), height)
 
     def map(self, height: int = 700, **options: Any) -> Any:
@@ -353,7 +366,12 @@ class Topics(TransformerMixin, BaseEstimator):
         other : Topics, TopicData or path
             Another model, best of the same documents.
         """
-        return Table(match_models(self._record(), _record_of(other)).records())
+        data, record = self._record(), _record_of(other)
+        table = Table(match_models(data, record).records())
+        for row in table:
+            for name, side in (("topic", data), ("other", record)):
+                row[name] = None if row[name] is None else side.numbers[row[name]]
+        return table
 
     # Editing
 
@@ -364,24 +382,53 @@ class Topics(TransformerMixin, BaseEstimator):
         return self._edited(rename_topics(self._saved().model, names))
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
-        """Make one topic of several; topics after the others move up."""
+        """Make one topic of several; it has the smallest of their numbers."""
         if isinstance(topics, int | np.integer):
             raise DataError("topics to merge are given as a list, such as [1, 4].")
         return self._edited(merge_topics(self._saved().model, topics, name=name))
 
     def drop(self, topics: Sequence[int] | int) -> Self:
-        """Remove topics; topics after them move up."""
+        """Remove topics; the others keep their numbers."""
         chosen = [topics] if isinstance(topics, int | np.integer) else topics
         return self._edited(drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
-        """Refit inside a topic; the parts after the first come last."""
+        """Refit inside a topic; parts after the first get the next free numbers."""
         counts = self._saved().counts
         if counts is None:
             raise DataError("a split needs the documents, and the model kept none.")
         return self._edited(
             split_topic(self._saved().model, topic, counts, n_topics=n_topics)
         )
+
+    def renumber(self) -> Self:
+        """Number topics 0, 1, 2, … again, in the order of the rows of ``data_.topics``.
+
+        Topics keep their numbers through any chain of edits. `save`, `report`,
+        `explore` and `map` renumber them, so that files, pages and this object agree.
+        """
+        model = self._saved().model
+        changed = renumber_topics(model)
+        return self if changed is model else self._edited(changed)
+
+    def edit_log(self) -> dict[str, Any]:
+        """Return what was done to the topics, for `apply_edits`; JSON can hold it.
+
+        It is saved with the model. ``topicfold info --log`` writes the same.
+        """
+        return edit_log(self._saved().model)
+
+    def apply_edits(self, log: Mapping[str, Any]) -> Self:
+        """Do again what was done to the topics of the same model.
+
+        Parameters
+        ----------
+        log : mapping
+            What `edit_log` returned, or what the report exported.
+        """
+        saved = self._saved()
+        edits = edits_of(log, saved.model)
+        return self._edited(apply_edits(saved.model, edits, X=saved.counts))
 
     # Keeping
 
@@ -396,7 +443,7 @@ class Topics(TransformerMixin, BaseEstimator):
             Whether texts and counts are saved; without them there is no search by
             words, no `update` and no `split` after loading.
         """
-        saved = self._saved()
+        saved = self.renumber()._saved()
         saved = dataclasses.replace(saved, text=text_to_save(saved.text))
         if not documents:
             saved = dataclasses.replace(saved, texts=None, counts=None)
@@ -430,9 +477,7 @@ class Topics(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the columns of `transform`."""
-        return np.array(
-            [f"topic{k}" for k in range(len(self._record().topics))], object
-        )
+        return np.array([f"topic{number}" for number in self._record().numbers], object)
 
     # Showing
 
