@@ -37,7 +37,8 @@ from topicfold.persistence.model_folder import (
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
-from topicfold.topics.fitting import label_texts, make_model, time_texts, updated
+from topicfold.topics.fitting import label_texts, make_model, time_texts
+from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
 from topicfold.topics.views import (
     class_table,
@@ -84,6 +85,9 @@ class Topics(TransformerMixin, BaseEstimator):
         The fitted model.
     data_ : TopicData
         Topics, mixtures and documents, for :mod:`topicfold.metrics` and others.
+    update_ : Update
+        After `update`: which topics drifted (``update_.topics``), which documents moved
+        (``update_.moved``), and which were left out (``update_.known``).
 
     Examples
     --------
@@ -206,23 +210,36 @@ class Topics(TransformerMixin, BaseEstimator):
             self._saved().model.transform(self._known_counts(as_documents(X)))
         )
 
-    def update(self, X: Any, y: Any = None, **columns: Any) -> Self:
-        """Take in more documents; topics keep their numbers and names.
+    def update(
+        self, X: Any, y: Any = None, *, refit: bool = False, **columns: Any
+    ) -> Self:
+        """Take in more documents; topics keep their numbers, names and edits.
 
-        The topics go on learning from the old and the new documents, from where they
-        are, and they learn the new words that a fit on all documents would count. A
-        model that cannot start from given topics, or that learned from more than
-        words (classes, authors, links, …), keeps its topics and words, and only the
-        documents are added.
+        Documents that are already there keep their mixtures. The topics learn from the
+        new documents, new words included, and weigh them against all that they learned
+        before, so that few documents move a topic little. A model that learned from
+        more than words (classes, authors, links, …) keeps its topics, and the documents
+        are only added. What changed is in ``update_``.
 
         Parameters
         ----------
         X : documents
-            In any form that `fit` takes.
+            In any form that `fit` takes. Those whose ids are already there are left
+            out.
         y : array-like, optional
             Their labels.
+        refit : bool, default=False
+            Learn all documents again, starting from the topics as they are. Topics and
+            mixtures move then, and edits may be undone.
         **columns
             Columns of a data frame or file, as in `fit`.
+
+        Examples
+        --------
+        >>> texts = ["red fox in a wood", "a fox, a wood", "blue sea", "fish, blue sea"]
+        >>> topics = Topics(2, min_df=1).fit(texts).update(["a fox"])
+        >>> topics.update_.n_added, len(topics.update_.moved)
+        (1, 0)
         """
         old, new = self._saved(), as_documents(X, columns=columns)
         if old.counts is None:
@@ -233,7 +250,8 @@ class Topics(TransformerMixin, BaseEstimator):
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents))
         added = self._known_counts(new)
-        return self._keep(updated(old, new, added, self._cutting()))
+        self.update_ = updated(old, new, added, self._cutting(), refit=refit)
+        return self._keep(self.update_.folder)
 
     # Looking
 
