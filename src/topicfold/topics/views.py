@@ -65,7 +65,9 @@ def find_documents(
         lexical=None if saved.counts is None else "bm25",
         n_jobs=-1,
     )
-    index.add(saved.counts, vectors=data.doc_topics, ids=saved.doc_ids)
+    index.add(
+        saved.counts, vectors=data.doc_topics, ids=saved.doc_ids, texts=saved.texts
+    )
     default = 0.0 if saved.counts is None else DEFAULT_MIX
     hits = index.query(query, n=n, mix=default if mix is None else mix)
     return hits if saved.texts is None else with_texts(hits, saved.texts, query)
