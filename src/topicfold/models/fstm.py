@@ -105,7 +105,7 @@ class FSTM(StreamedModel):
         topics = self._word_major(counts.dtype)
         return frank_wolfe(counts, topics, **self._inference()._asdict())
 
-    def _mixtures(self, X: Any) -> Array:
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
         return dense_mixtures(X, self._word_major(X.dtype), self._inference())
 
     def _word_major(self, dtype: Any) -> Array:

@@ -177,7 +177,7 @@ class GibbsLDA(DirichletTopics):
         check_whole(counts, type(self).__name__, _INSTEAD)
         return counts
 
-    def _mixtures(self, X: Any) -> Array:
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
         return gibbs_mixtures(
             X,
             self.components_,
