@@ -488,9 +488,6 @@ class LearnedModel(TopicModel):
         Tokens of the training documents.
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "max_doc_updates": [whole(1, MAX_UPDATES)]
-    }
     n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
         default=10, kw_only=False
     )

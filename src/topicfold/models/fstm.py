@@ -73,9 +73,6 @@ class FSTM(StreamedModel):
     """
 
     max_doc_updates = 1000  # `doc_tol` ends almost all documents before
-    _earlier_parameters = {  # noqa: RUF012
-        "max_doc_updates": "it is now 1000; doc_tol ends a document's inference"
-    }
     max_iter: int = 100
     tol: float = 1e-4
     pairwise: bool = True

@@ -68,9 +68,6 @@ class PLSA(SidedModel, StreamedModel):
     """
 
     max_doc_updates = 500  # `doc_tol` ends almost all documents before
-    _earlier_parameters = {  # noqa: RUF012
-        "max_doc_updates": "it is now 500; doc_tol ends the updates of a document"
-    }
     theta_step: Annotated[ThetaStep | None, ThetaStep] = None
     phi_step: Annotated[PhiStep | None, PhiStep] = None
     init: Any = "neighbors"
