@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, SupervisedLDA, TopicClassifier, TwoPhase
+from topicfold import LDA, PLSA, SupervisedLDA, TopicClassifier, TwoPhase
 from topicfold.exceptions import MissingAttributeError, ModelFileError
 from topicfold.persistence import (
     load_estimator,
