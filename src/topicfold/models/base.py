@@ -663,6 +663,8 @@ def check_counts(
     if sparse.issparse(X):
         # Before any compiled code walks along its arrays.
         check_structure(X, "X", threads)
+        if X.dtype.kind in "biu":  # before entries are added up in a narrow type
+            X = X.astype(np.float32)
     else:
         typed = any(hasattr(X, name) for name in ("dtype", "columns"))
         if hasattr(X, "__array__") and not typed:
