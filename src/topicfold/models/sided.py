@@ -186,15 +186,17 @@ class SidedModel(LearnedModel):
         context = self._side_context(
             counts, n_topics=asked, word_totals=totals, fitting=True, rng=rng
         )
-        data = []
-        for side in self.sides_:
+        data: list[Any] = [None] * len(self.sides_)
+        for place in _counts_first(self.sides_):
+            side = self.sides_[place]
             given = None if side.keyword is None else side_data.get(side.keyword)
             if given is None and side.keyword is not None and side.required:
                 raise DataError(
                     f"{type(side).__name__} needs its data: fit(X, {side.keyword}=...)."
                 )
-            data.append(side.check(given, context))
-            needed = side.n_topics(data[-1], context)
+            data[place] = side.check(given, context)
+            _lengthen(context, side, data[place])
+            needed = side.n_topics(data[place], context)
             if needed is not None and self._asked not in (None, needed):
                 raise DataError(
                     f"{type(side).__name__} makes {needed} topics, but n_components is "
@@ -269,7 +271,11 @@ class SidedModel(LearnedModel):
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
-        data = [side.check(given[str(side.keyword)], context) for side in used]
+        data: list[Any] = [None] * len(used)
+        for place in _counts_first(used):
+            side = used[place]
+            data[place] = side.check(given[str(side.keyword)], context)
+            _lengthen(context, side, data[place])
         known = SideData(used, data, context)
         parts, topics = [X], [self.components_]
         for side, own in known.of("counts"):
@@ -295,6 +301,18 @@ class SidedModel(LearnedModel):
                         param=side.keyword, alias=later
                     )
         return request
+
+
+def _counts_first(sides: Sequence[Side]) -> list[int]:
+    """Return the places of sides: other counts first, which make documents longer."""
+    return sorted(range(len(sides)), key=lambda place: sides[place].hook != "counts")
+
+
+def _lengthen(context: SideContext, side: Side, data: Any) -> None:
+    """Add the tokens that a side brings to the lengths of the documents."""
+    if side.hook == "counts":
+        own = side.counts(data, context).sum(axis=1, dtype=np.float64)
+        context.lengths = context.lengths + np.asarray(own).ravel()
 
 
 def _columns_of(side: Side, data: Any, context: SideContext, X: Any) -> Any:

@@ -67,7 +67,9 @@ class SideContext:
     n_documents, n_topics, n_terms : int
         Documents, topics, and columns of X.
     lengths : ndarray of shape (n_documents,)
-        Tokens of the documents.
+        Tokens of the documents: those of X and, times their weights, of other counts,
+        so that expected counts N_dk sum to them. Sides that bring counts are checked
+        before the others, and see X's alone.
     words : list of str or None
         Names of the columns of X, if they are known.
     word_totals : ndarray of shape (n_terms,) or None
