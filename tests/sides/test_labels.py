@@ -279,3 +279,23 @@ def test_the_most_topics_can_be_had(monkeypatch, corpus):
     assert LabeledLDA(max_iter=1, tol=0).fit(X, labels=labels).n_topics_ == 5
     with pytest.raises(DataError, match="5 are the most"):
         LabeledLDA(n_background=2, max_iter=1).fit(X, labels=labels)
+
+
+@pytest.mark.parametrize("seeds_first", [False, True])
+def test_seeds_are_those_of_the_label_of_their_name(corpus, seeds_first):
+    X, labels, _, _, own = corpus
+    few = [names if d % 10 == 0 else None for d, names in enumerate(labels)]
+    words = np.flatnonzero(own[2] > 0.05).tolist()  # of the third label, cow
+    sides = [Labels(), Seeds({"cow": words})]
+    model = LDA(5, sides=sides[::-1] if seeds_first else sides, **FEW)
+    model.fit(X, labels=few)
+    assert model.topic_names_ == [*NAMES, "background"]
+    assert model.components_[:, words].sum(axis=1).argmax() == 2
+    table = next(t for t in model.topic_data().sides if t.name == "seed words")
+    assert [len(own) for own in table.terms] == [0, 0, 8, 0, 0]
+
+
+def test_seeds_of_no_label_are_refused(corpus):
+    X, labels, *_ = corpus
+    with pytest.raises(DataError, match=r"words for 'emu', but .* 'ant', 'bee'"):
+        LDA(5, sides=[Labels(), Seeds({"emu": [0]})]).fit(X, labels=labels)

@@ -187,7 +187,7 @@ class SidedModel(LearnedModel):
             counts, n_topics=asked, word_totals=totals, fitting=True, rng=rng
         )
         data: list[Any] = [None] * len(self.sides_)
-        for place in _counts_first(self.sides_):
+        for place in _in_order(self.sides_):
             side = self.sides_[place]
             given = None if side.keyword is None else side_data.get(side.keyword)
             if given is None and side.keyword is not None and side.required:
@@ -203,6 +203,8 @@ class SidedModel(LearnedModel):
                     f"{self._asked}. Give n_components={needed}."
                 )
             context.n_topics = context.n_topics if needed is None else needed
+            if side.hook == "mask":
+                context.topic_names = getattr(side, "topic_names_", None)
         if self._asked is None:
             self.n_topics_ = context.n_topics
         return SideData(self.sides_, data, context)
@@ -272,7 +274,7 @@ class SidedModel(LearnedModel):
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
         data: list[Any] = [None] * len(used)
-        for place in _counts_first(used):
+        for place in _in_order(used):
             side = used[place]
             data[place] = side.check(given[str(side.keyword)], context)
             _lengthen(context, side, data[place])
@@ -303,9 +305,13 @@ class SidedModel(LearnedModel):
         return request
 
 
-def _counts_first(sides: Sequence[Side]) -> list[int]:
-    """Return the places of sides: other counts first, which make documents longer."""
-    return sorted(range(len(sides)), key=lambda place: sides[place].hook != "counts")
+def _in_order(sides: Sequence[Side]) -> list[int]:
+    """Return the places of sides in the order in which they are checked.
+
+    Other counts make documents longer, and a mask may name the topics: both first.
+    """
+    first = {"counts": 0, "mask": 1}
+    return sorted(range(len(sides)), key=lambda place: first.get(sides[place].hook, 2))
 
 
 def _lengthen(context: SideContext, side: Side, data: Any) -> None:

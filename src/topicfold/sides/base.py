@@ -72,6 +72,8 @@ class SideContext:
         before the others, and see X's alone.
     words : list of str or None
         Names of the columns of X, if they are known.
+    topic_names : list of str or None
+        Names that a mask has given to the topics; None without it.
     word_totals : ndarray of shape (n_terms,) or None
         Training counts of the words; None in `transform`.
     alpha : ndarray of shape (n_topics,)
@@ -93,6 +95,7 @@ class SideContext:
     n_terms: int
     lengths: Vector
     words: list[str] | None = None
+    topic_names: list[str] | None = None
     word_totals: Vector | None = None
     alpha: Vector = field(default_factory=lambda: np.zeros(0))
     eta: float = 0.0
