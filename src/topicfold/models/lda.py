@@ -267,7 +267,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()
-        named: list[list[str]] = [
+        named: list[Any] = [
             s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")
         ]
         if named:
