@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`transform` of the training documents gives their mixtures, or it is known why not."""
+"""`transform` of training documents gives their mixtures, or it is known why not."""
 
 import numpy as np
 import pytest
