@@ -141,6 +141,8 @@ class Topics(TransformerMixin, BaseEstimator):
         label: str | None = None,
         time: str | None = None,
         id: str | None = None,
+        sheet: str | int | None = None,
+        layer: str | None = None,
         vocabulary: Any = None,
     ) -> Self:
         """Learn topics from documents.
@@ -148,17 +150,23 @@ class Topics(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : iterable of str, data frame, path, lists of words, pairs or matrix
-            Texts; a data frame or the name of a file, with the columns below; lists of
-            words; gensim's pairs of word and count; or a matrix of counts.
+            Texts; a data frame (of pandas, Polars or Arrow) or the name of a file, with
+            the columns below; lists of words; gensim's pairs of word and count; a
+            matrix of counts; or an AnnData object.
         y : array-like of shape (n_documents,), optional
             Labels, None or "" where unknown. Models that need them learn from them, the
             others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+        sheet : str or int, optional
+            Sheet of an Excel file, by its title or its number, from 1.
+        layer : str, optional
+            Layer of an AnnData object; see :func:`topicfold.corpus.from_anndata`.
         vocabulary : sequence of str, optional
             Words of the columns, if X holds counts.
         """
         columns = {"text": text, "label": label, "time": time, "id": id}
+        columns |= {"sheet": sheet, "layer": layer}  # type: ignore[dict-item]
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
