@@ -277,8 +277,11 @@ class TopicModel(
 
         return weighted_words(X, weights)
 
-    def _mixtures(self, X: Any) -> Array:
-        """Return the mixtures of documents as seen: the one way of inference."""
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
+        """Return the mixtures of documents as seen: the one way of inference.
+
+        `known` has what else is known of them, by keyword.
+        """
         options = self._fold_in_options()
         topics = options.pop("topic_weights", self.components_)
         return fold_in(X, topics, dtype=X.dtype, **options)
@@ -485,9 +488,6 @@ class LearnedModel(TopicModel):
         Tokens of the training documents.
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "max_doc_updates": [whole(1, MAX_UPDATES)]
-    }
     n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
         default=10, kw_only=False
     )
@@ -663,6 +663,8 @@ def check_counts(
     if sparse.issparse(X):
         # Before any compiled code walks along its arrays.
         check_structure(X, "X", threads)
+        if X.dtype.kind in "biu":  # before entries are added up in a narrow type
+            X = X.astype(np.float32)
     else:
         typed = any(hasattr(X, name) for name in ("dtype", "columns"))
         if hasattr(X, "__array__") and not typed:

@@ -496,8 +496,8 @@ class TopicClassifier(
 
     @property
     def _recipe(self) -> Recipe:
-        scales = getattr(self, "scales_", [1.0, 0.0])  # of version 0.2
-        return Recipe(getattr(self, "choice_", "topics"), *scales)
+        topics, directions = self.scales_
+        return Recipe(self.choice_, topics, directions)
 
     def _directions(self, X: sparse.csr_matrix, given: Array | None) -> Array | None:
         """Return unit rows of latent directions, beside those of the embeddings."""

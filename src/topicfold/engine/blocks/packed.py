@@ -61,6 +61,7 @@ def _apply_ufunc(
     rows: slice,
     lengths: Any,
     arrays: list[Array],
+    data: Any,
     name: str,
     values: tuple[Any, ...],
     places: tuple[bool, ...],

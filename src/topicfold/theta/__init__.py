@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the mixtures of documents are parametrised."""
