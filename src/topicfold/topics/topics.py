@@ -44,6 +44,7 @@ from topicfold.topics.views import (
     class_table,
     document_table,
     find_documents,
+    known_columns,
     mixture_frame,
     time_table,
     word_table,
@@ -332,6 +333,31 @@ class Topics(TransformerMixin, BaseEstimator):
             found = label_texts(labels, n_documents)
             self._keep(dataclasses.replace(self._saved(), labels=found))
         return class_table(self.data_)
+
+    def effects(self, formula: str, data: Any = None, **options: Any) -> Any:
+        """Estimate effects of covariates on the shares of topics, with intervals.
+
+        Parameters
+        ----------
+        formula : str
+            Covariates, such as ``"~ treatment + s(date) | city"``; see
+            :func:`topicfold.effects.estimate_effect`.
+        data : data frame or mapping of columns, optional
+            A row per document; default: the columns ``label`` and ``time`` that `fit`
+            was given.
+        **options
+            Those of `estimate_effect`.
+
+        Returns
+        -------
+        topicfold.effects.Effects
+            It shows itself as a table; ``.plot()`` draws it.
+        """
+        from topicfold.effects import estimate_effect
+
+        if data is None:
+            data = known_columns(self._with_documents())
+        return estimate_effect(self, formula, data, **options)
 
     def plot(self, kind: str = "words", path: Any = None, **options: Any) -> Any:
         """Draw a figure of matplotlib, and save it to `path` if given.
