@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, SupervisedLDA, TopicClassifier, TwoPhase
+from topicfold import LDA, PLSA, SupervisedLDA, TopicClassifier, TwoPhase
 from topicfold.exceptions import MissingAttributeError, ModelFileError
 from topicfold.persistence import (
     load_estimator,
@@ -245,9 +245,6 @@ def counts():
 @pytest.mark.parametrize(
     ("model", "params"),
     [
-        (GibbsLDA(2, max_iter=2), {"doc_samples": 2**62}),
-        (GibbsLDA(2, max_iter=2), {"doc_burn_in": 2**62}),
-        (LDA(2, max_iter=2), {"max_doc_updates": 2**62}),
         (PLSA(2, max_iter=2), {"doc_tol": -1.0}),
         (PLSA(2, max_iter=2), {"device": "tpu"}),
         (PLSA(2, max_iter=2), {"n_components": 3}),

@@ -170,8 +170,7 @@ def report_fit(
 def save_and_report(
     saved: ModelFolder,
     folder: Path,
-    fact: tuple[str, str],
-    *,
+    *facts: tuple[str, str],
     corpus: Any = None,
     report: bool = True,
     next_command: str = "topicfold topics {}",
@@ -188,7 +187,8 @@ def save_and_report(
         return
     if replaced and not place.is_file():
         show_fact("Removed", f"{place}, of the model that was replaced")
-    show_fact(*fact)
+    for fact in facts:
+        show_fact(*fact)
     show_fact("Saved", str(folder))
     if page is not None:
         show_fact("Report", str(page))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.corpus.files import format_of, read
 from topicfold.corpus.texts import TEXT_FORMATS, Texts, frame_texts, read_texts
 from topicfold.exceptions import DataError
@@ -120,7 +121,7 @@ def _of_counts(X: Any, vocabulary: Any) -> Documents:
             f"an array of shape {np.shape(X)} is not a matrix of counts. Give one row "
             "per document, one column per word."
         )
-    counts = sparse.csr_matrix(X)
+    counts = check_counts(X, "the matrix of counts")
     words = [f"w{column}" for column in range(counts.shape[1])]
     if vocabulary is not None:
         words = _words(vocabulary)

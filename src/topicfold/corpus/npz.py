@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import check_structure, checked_csr
+from topicfold.core.counts import as_csr, check_structure, checked_csr
 from topicfold.exceptions import DataError
 
 # What NumPy, SciPy and zipfile raise on damaged files.
@@ -75,7 +75,7 @@ def load_counts(path: Path) -> sparse.csr_matrix:
                 matrix = sparse.load_npz(raw)
             check_size(matrix.shape, matrix.nnz, str(path))
             check_structure(matrix, str(path))
-            csr = matrix.tocsr()
+            csr = as_csr(matrix)
             parts = [csr.data, csr.indices, csr.indptr, csr.shape]
     except DataError:
         raise

@@ -49,7 +49,7 @@ from topicfold.exceptions import DeviceError
 
 Link = Literal["identity", "digamma", "collapsed"]
 # Called with the rows' numbers, the documents' lengths, plain rows of each input, the
-# rows' data (or None) and what is shared; of a module, for other processes must find it.
+# rows' data (or None) and what is shared; of a module: other processes must find it.
 RowFunction = Callable[..., Any]
 Statistics = tuple[Any, ...]
 # Rows of an array in memory that are visited at a time: bounds what a step allocates.

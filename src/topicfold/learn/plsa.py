@@ -177,7 +177,8 @@ class PlsaEM:
     def restore(self, state: dict[str, Any]) -> float:
         """Go on from a `state`; returns the objective there."""
         self.packed_topics = self.engine.pack_topics(state["topics"])
-        self.theta, self._on_simplex = state["documents"], False
+        self.theta = state["documents"]
+        self._on_simplex = type(self.theta_step).update is not ThetaStep.update
         for name in carried(self.theta_step, "theta_step"):
             setattr(self.theta_step, name.rpartition(" ")[2], state[name])
         return self.start()

@@ -19,7 +19,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from numbers import Integral, Number, Real
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -80,8 +79,6 @@ _NUMBERS = (
 )
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
-# Nothing is known of documents but their words.
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
@@ -280,8 +277,11 @@ class TopicModel(
 
         return weighted_words(X, weights)
 
-    def _mixtures(self, X: Any, side_data: Mapping[str, Any] = EMPTY) -> Array:
-        """Return the mixtures of documents as seen: the one way of inference."""
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
+        """Return the mixtures of documents as seen: the one way of inference.
+
+        `known` has what else is known of them, by keyword.
+        """
         options = self._fold_in_options()
         topics = options.pop("topic_weights", self.components_)
         return fold_in(X, topics, dtype=X.dtype, **options)
@@ -489,9 +489,6 @@ class LearnedModel(TopicModel):
         Tokens of the training documents.
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "max_doc_updates": [whole(1, MAX_UPDATES)]
-    }
     n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
         default=10, kw_only=False
     )
@@ -667,6 +664,8 @@ def check_counts(
     if sparse.issparse(X):
         # Before any compiled code walks along its arrays.
         check_structure(X, "X", threads)
+        if X.dtype.kind in "biu":  # before entries are added up in a narrow type
+            X = X.astype(np.float32)
     else:
         typed = any(hasattr(X, name) for name in ("dtype", "columns"))
         if hasattr(X, "__array__") and not typed:

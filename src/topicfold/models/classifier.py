@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.parameters import DeclaredParameters, FittedAttributes
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.trust import graph_trust
 from topicfold.models.base import TopicModel, already_warned, check_counts, save_fitted
 from topicfold.models.explaining import (
@@ -243,7 +243,7 @@ class TopicClassifier(
         X, codes = self._read(X, y)
         given = self._embedded(embeddings, X.shape[0], reset=True)
         features: Any
-        with already_warned():
+        with already_warned(DataWarning):  # inner models see numbers of classes
             if isinstance(self.model_, SideBySide) and self.classifier is None:
                 features, values, found = self._fit_few(X, codes, given, cv)
             else:
@@ -440,8 +440,8 @@ class TopicClassifier(
 
     @property
     def _recipe(self) -> Recipe:
-        scales = getattr(self, "scales_", [1.0, 0.0])  # of version 0.2
-        return Recipe(getattr(self, "choice_", "topics"), *scales)
+        topics, directions = self.scales_
+        return Recipe(self.choice_, topics, directions)
 
     def _directions(self, X: sparse.csr_matrix, given: Array | None) -> Array | None:
         """Return unit rows of latent directions, beside those of the embeddings."""

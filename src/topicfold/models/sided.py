@@ -186,21 +186,25 @@ class SidedModel(LearnedModel):
         context = self._side_context(
             counts, n_topics=asked, word_totals=totals, fitting=True, rng=rng
         )
-        data = []
-        for side in self.sides_:
+        data: list[Any] = [None] * len(self.sides_)
+        for place in _in_order(self.sides_):
+            side = self.sides_[place]
             given = None if side.keyword is None else side_data.get(side.keyword)
             if given is None and side.keyword is not None and side.required:
                 raise DataError(
                     f"{type(side).__name__} needs its data: fit(X, {side.keyword}=...)."
                 )
-            data.append(side.check(given, context))
-            needed = side.n_topics(data[-1], context)
+            data[place] = side.check(given, context)
+            _lengthen(context, side, data[place])
+            needed = side.n_topics(data[place], context)
             if needed is not None and self._asked not in (None, needed):
                 raise DataError(
                     f"{type(side).__name__} makes {needed} topics, but n_components is "
                     f"{self._asked}. Give n_components={needed}."
                 )
             context.n_topics = context.n_topics if needed is None else needed
+            if side.hook == "mask":
+                context.topic_names = getattr(side, "topic_names_", None)
         if self._asked is None:
             self.n_topics_ = context.n_topics
         return SideData(self.sides_, data, context)
@@ -269,7 +273,11 @@ class SidedModel(LearnedModel):
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
-        data = [side.check(given[str(side.keyword)], context) for side in used]
+        data: list[Any] = [None] * len(used)
+        for place in _in_order(used):
+            side = used[place]
+            data[place] = side.check(given[str(side.keyword)], context)
+            _lengthen(context, side, data[place])
         known = SideData(used, data, context)
         parts, topics = [X], [self.components_]
         for side, own in known.of("counts"):
@@ -314,6 +322,22 @@ class SidedModel(LearnedModel):
                 later = method == "fit" or keyword not in hidden
                 getattr(request, method).add_request(param=keyword, alias=later)
         return request
+
+
+def _in_order(sides: Sequence[Side]) -> list[int]:
+    """Return the places of sides in the order in which they are checked.
+
+    Other counts make documents longer, and a mask may name the topics: both first.
+    """
+    first = {"counts": 0, "mask": 1}
+    return sorted(range(len(sides)), key=lambda place: first.get(sides[place].hook, 2))
+
+
+def _lengthen(context: SideContext, side: Side, data: Any) -> None:
+    """Add the tokens that a side brings to the lengths of the documents."""
+    if side.hook == "counts":
+        own = side.counts(data, context).sum(axis=1, dtype=np.float64)
+        context.lengths = context.lengths + np.asarray(own).ravel()
 
 
 def _columns_of(side: Side, data: Any, context: SideContext, X: Any) -> Any:

@@ -318,7 +318,7 @@ def choose_weight(
         "verbose": False,
     }
     own, *others = model._all_sides()
-    length = float(np.asarray(counts.sum(axis=1)).mean())
+    length = _mean_length(model, counts, side_data)
     found = {}
     for weight in (share * length for share in shares):
         side = clone(own).set_params(weight=weight, held_out=TRIAL_SHARE)
@@ -329,6 +329,18 @@ def choose_weight(
             found[weight] = getattr(side, losses)
             model.weight_scores_.append((weight, side.held_out_score_))
     model.sides_[0].set_params(weight=smallest_good(found) if found else None)
+
+
+def _mean_length(model: Any, counts: Any, side_data: Mapping[str, Any]) -> float:
+    """Return the mean number of tokens of a document, other counts included."""
+    total = float(counts.sum())
+    context = model._side_context(counts, n_topics=0)
+    for side in map(clone, model._all_sides()):
+        given = side_data.get(side.keyword)
+        if side.hook == "counts" and given is not None:
+            own = side.counts(side.check(given, context), context)
+            total += float(own.sum())
+    return total / counts.shape[0]
 
 
 def smallest_good(losses: dict[float, NDArray[np.float64]]) -> float:

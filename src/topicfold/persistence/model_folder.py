@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from scipy import sparse
 
+from topicfold.core.numbering import renumbered
 from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.atomic import is_temporary, remove_leftovers
@@ -132,8 +133,8 @@ def save_model_folder(model: Any, path: str | os.PathLike[str], **known: Any) ->
 
 
 def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
-    """Save a `ModelFolder`."""
-    model, counts = folder.model, folder.counts
+    """Save a `ModelFolder`; the numbers of its topics are those of the rows."""
+    model, counts = renumbered(folder.model), folder.counts
     given: dict[str, Any] = {
         name: getattr(folder, name) for name in ("vocabulary", *_PER_DOCUMENT)
     }

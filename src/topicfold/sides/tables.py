@@ -51,9 +51,8 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
     elif hasattr(side, "coef_"):
         yield _coefficients(side, name)
     elif hasattr(side, "seed_words_"):
-        found = side.seed_words_.values()
+        found = [side.seed_words_.get(name, ()) for name in side.topic_names_]
         words = [tuple(vocabulary[word] for word in own) for own in found]
-        words += [()] * (n_topics - len(words))
         yield SideTable(name="seed words", kind="terms", terms=tuple(words))
     elif hasattr(side, "top_words"):
         yield SideTable(name=name, kind="terms", terms=side.top_words())

@@ -392,8 +392,8 @@ def update_documents(
     if not _needs_all(step):
         shared = _sent(step, context, on_simplex)
         out = None if learns(step) else counts
-        rows = counts, theta
-        return engine.map_rows(_new_rows, rows, shared, out, context.data), True
+        both = counts, theta
+        return engine.map_rows(_new_rows, both, shared, out, context.data), True
     used = slice(0, engine.n_topics)
     own = counts[:, used]
     rows = step.update(own, _shares(theta[:, used], on_simplex), context)

@@ -20,20 +20,20 @@ from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 def word_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the words of a topic with their probabilities, best first."""
-    data.name(topic)  # refuses a topic that is not there
-    ids = data.top_term_ids(n, NAME_RELEVANCE)[topic]
+    row = data.row(topic)
+    ids = data.top_term_ids(n, NAME_RELEVANCE)[row]
     return Table(
-        {"word": data.vocabulary[i], "probability": float(data.topics[topic, i])}
+        {"word": data.vocabulary[i], "probability": float(data.topics[row, i])}
         for i in ids.tolist()
     )
 
 
 def document_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the documents that have most of a topic, with their shares."""
-    data.name(topic)
+    place = data.row(topic)
     whole_number(n, "n")
-    shares = np.asarray(data.doc_topics)[:, topic]
-    marks = data.top_terms(10, NAME_RELEVANCE)[topic]
+    shares = np.asarray(data.doc_topics)[:, place]
+    marks = data.top_terms(10, NAME_RELEVANCE)[place]
     table = Table()
     for row in np.argsort(-shares, kind="stable")[:n].tolist():
         entry: dict[str, Any] = {
@@ -112,4 +112,5 @@ def mixture_frame(data: TopicData) -> Any:
 
 def _by_name(data: TopicData, shares: Any) -> dict[str, float]:
     """Return shares by the numbers and names of the topics."""
-    return {f"{k}: {data.name(k)}": float(share) for k, share in enumerate(shares)}
+    rows = zip(data.numbers, shares, strict=True)
+    return {f"{n}: {data.name(k)}": float(x) for k, (n, x) in enumerate(rows)}
