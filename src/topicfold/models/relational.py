@@ -34,7 +34,7 @@ class RelationalLDA(SidedLDA):
         w, how many words a link is worth. None chooses among 0.01, 0.03, 0.1 and 0.3
         times the mean length of a document, by how well fits of 30 passes to the others
         rank the links of a fifth of the documents: the smallest within a standard error
-        of the best. This takes about as long as two more fits. 0 is LDA followed by a
+        of the best. Each of the four takes as long as 30 passes. 0 is LDA followed by a
         regression.
 
     Attributes

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import as_csr
 from topicfold.core.parameters import whole_number
 from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
@@ -626,7 +627,7 @@ class DocumentStore:
         return names
 
     def _new_counts(self, counts: Any, new: int) -> sparse.csr_matrix:
-        part = sparse.csr_matrix(counts, dtype=np.float32)
+        part = as_csr(counts).astype(np.float32)
         if part.shape != (new, self.n_terms):
             raise DataError(
                 f"X has shape {part.shape}, but ({new}, {self.n_terms}) is needed."

@@ -99,6 +99,21 @@ def class_table(data: TopicData) -> Table:
     return Table({"class": name} | _by_name(data, shares) for name, shares in rows)
 
 
+def known_columns(data: TopicData) -> dict[str, Any]:
+    """Return what is known of the documents: their labels and times."""
+    columns: dict[str, Any] = {}
+    if data.labels is not None:
+        columns["label"] = list(data.labels)
+    if data.times is not None:
+        columns["time"] = np.asarray(data.times)
+    if not columns:
+        raise DataError(
+            "the documents have neither labels nor times. Give data= with a row per "
+            "document."
+        )
+    return columns
+
+
 def mixture_frame(data: TopicData) -> Any:
     """Return a pandas data frame: a row per document, a column per topic."""
     names = list(_by_name(data, np.zeros(data.n_topics)))
