@@ -19,6 +19,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from numbers import Integral, Number, Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -79,6 +80,8 @@ _NUMBERS = (
 )
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
+# Nothing is known of documents but their words.
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
@@ -277,7 +280,7 @@ class TopicModel(
 
         return weighted_words(X, weights)
 
-    def _mixtures(self, X: Any, known: Any = None) -> Array:
+    def _mixtures(self, X: Any, known: Mapping[str, Any] = EMPTY) -> Array:
         """Return the mixtures of documents as seen: the one way of inference.
 
         `known` has what else is known of them, by keyword.
