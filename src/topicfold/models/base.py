@@ -379,6 +379,8 @@ class TopicModel(
             expected["doc_topics_"] = (n_documents, n_topics)
             expected["doc_lengths_"] = (n_documents,)
         problems: list[str] = []
+        if hasattr(self, "sides_") and not hasattr(self, "_fit_with_sides"):
+            problems.append(f"sides_ are not for {type(self).__name__}")
         for name, shape in expected.items():
             if not hasattr(self, name):
                 continue

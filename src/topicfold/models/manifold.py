@@ -126,6 +126,28 @@ class GraphPLSA(PLSA):
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose graph is not one of its documents."""
+        super()._check_loaded()
+        if not hasattr(self, "doc_topics_"):
+            return
+        n_documents = len(self.doc_topics_)
+        expected = {
+            "graph_": (n_documents, n_documents),
+            "training_counts_": (n_documents, self.n_features_in_),
+        }
+        for name, shape in expected.items():
+            matrix: Any = getattr(self, name, None)
+            if hasattr(self, name) and not (
+                sparse.issparse(matrix)
+                and matrix.shape == shape
+                and matrix.data.min(initial=0) >= 0
+            ):
+                raise ValueError(f"{name} is not a matrix of shape {shape}, all >= 0")
+        strength = getattr(self, f"{self._adapted}_", 1.0)
+        if not isinstance(strength, float) or not strength >= 0:
+            raise ValueError(f"{self._adapted}_ is {strength!r}, not a strength")
+
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
         if self.transform_neighbors:
             self.training_counts_ = X.copy()
