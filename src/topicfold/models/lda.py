@@ -269,10 +269,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         algorithm.keep_results()
         named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
         if named:
-            fewest = min(list(names).count("") for names in named)
-            self.topic_names_ = next(
-                list(names) for names in named[::-1] if list(names).count("") == fewest
-            )
+            self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         for side, _ in sides.of("prior"):
