@@ -238,6 +238,7 @@ class TopicModel(
             for name, value in self.get_params(deep=False).items()
             if value is None or isinstance(value, bool | int | float | str)
         }
+        settings |= _values_used(self, settings)
         if hasattr(self, "group_names_"):
             settings["language"] = self.group_names_[0]
         if getattr(self, "edits_", None):
@@ -628,6 +629,23 @@ def not_streamed(reason: str) -> Any:
         raise AttributeError(f"{name} has no partial_fit: {reason}. Use fit.")
 
     return property(refuse, doc=f"Not defined: {reason}.")
+
+
+def _values_used(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what `fit` took for parameters that were left to it, or learned."""
+    used: dict[str, Any] = {}
+    for name, value in settings.items():
+        found = np.asarray(getattr(model, f"{name}_", None))
+        if found.dtype.kind not in "iuf" or found.ndim > 1 or not found.size:
+            continue
+        low, high = found.min().item(), found.max().item()
+        one = bool(np.isclose(low, high))
+        if value is None:
+            used[name] = low if one else f"{low:.3g} to {high:.3g}, one per topic"
+        elif isinstance(value, float) and not np.allclose(found, value):
+            learned = f"{low:.3g}" if one else f"{low:.3g} to {high:.3g}"
+            used[name] = f"{value:g} at the start, {learned} learned"
+    return used
 
 
 def save_fitted(model: Any, path: Any, corpus: Any, known: dict[str, Any]) -> None:
