@@ -39,10 +39,12 @@ def part_of(name):
 
 
 def draw(y, how, size, seed):
-    """Return rows to label: `size` of each class, or as many in all."""
+    """Return rows to label: `size` of each class, or as many in all, of two classes."""
     rng = np.random.default_rng(seed)
-    if how == "proportional":
-        return rng.choice(len(y), size * (y.max() + 1), replace=False)
+    while how == "proportional":
+        rows = rng.choice(len(y), size * (y.max() + 1), replace=False)
+        if len(np.unique(y[rows])) > 1:
+            return rows
     classes = [np.flatnonzero(y == c) for c in range(y.max() + 1)]
     return np.concatenate([rng.choice(rows, size, replace=False) for rows in classes])
 
