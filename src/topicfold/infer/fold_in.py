@@ -8,7 +8,7 @@ convention for all models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -236,13 +236,15 @@ def document_completion(
     background: NDArray[np.floating] | None = None,
     random_state: int = 0,
     infer: Callable[[sparse.csr_matrix], NDArray[np.floating]] | None = None,
+    parts: Sequence[tuple[Any, Array]] | None = None,
 ) -> float:
     """Fold in one half of each document's tokens, score the other half.
 
     One hundredth of a word's probability comes from `background` (the mean topic
     when not given), so that a word no topic knows does not make it infinite. `infer`
     returns the mixtures of documents; plain `fold_in` does without it. 1 is perfect,
-    the number of words is uniform guessing.
+    the number of words is uniform guessing. Where documents do not all have the same
+    topics, `parts` are rows of documents with theirs.
     """
     # The package of corpora is large, and only this function needs it.
     from topicfold.corpus.splits import complete_split
@@ -254,9 +256,17 @@ def document_completion(
         background = topics.mean(axis=0, dtype=np.float64)
     # A little of the uniform distribution, for words the background lacks too.
     background = (1 - 1e-3) * background / background.sum() + 1e-3 / len(background)
-    return completion_perplexity(
-        theta, topics, held_out, background=background, smoothing=SMOOTHING
-    )
+    mixed: dict[str, Any] = {"background": background, "smoothing": SMOOTHING}
+    if parts is None:
+        return completion_perplexity(theta, topics, held_out, **mixed)
+    total, tokens = 0.0, 0.0
+    for rows, own in parts:
+        words = held_out[rows]
+        n = float(words.sum())
+        if n > 0:
+            score = completion_perplexity(theta[rows], own, words, **mixed)
+            total, tokens = total + n * np.log(score), tokens + n
+    return float(np.exp(total / max(tokens, 1.0)))
 
 
 # How often evidence is weighed again, each time after one update of the documents: it

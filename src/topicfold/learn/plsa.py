@@ -39,6 +39,9 @@ class PlsaEM:
     `data` what the θ-step's `check` returned.
     """
 
+    #: Passes over which the change of the objective is taken; see `run_em`.
+    settles_over = 1
+
     def __init__(
         self,
         engine: Engine,

@@ -81,7 +81,7 @@ _NUMBERS = (
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
 # The names that `learn.initial` knows.
-STARTS = {"clusters", "documents", "neighbors", "random", "svd"}
+STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
 # The threads that fit models now, by the models' identities.
 _FITTING: dict[int, int] = {}
@@ -516,13 +516,14 @@ class LearnedModel(TopicModel):
     ----------
     n_components : int, default=10
         Number of topics.
-    init : {"clusters", "documents", "neighbors", "random", "svd"} or array (K, V)
+    init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
         Start of the topics; "neighbors" for PLSA and MedLDA, "documents" for others.
         "clusters": clusters of documents by their first singular vectors, with a fifth
         of the corpus mixed in; "documents": half a few random documents, half the
         corpus; "neighbors": half a document with those most like it, half the corpus;
-        "random": word frequencies times random factors; "svd": the positive parts of
-        singular vectors; an array: the topics themselves.
+        "random": word frequencies times random factors; "spectral": anchor words, the
+        same for any seed; "svd": the positive parts of singular vectors; an array
+        (K, V): the topics themselves.
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-5

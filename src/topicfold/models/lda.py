@@ -267,11 +267,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()
-        named: list[Any] = [
-            s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")
-        ]
+        named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
         if named:
-            self.topic_names_ = list(min(reversed(named), key=lambda n: n.count("")))
+            self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         for side, _ in sides.of("prior"):
@@ -298,9 +296,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         return self._default_eta(float(counts.sum(dtype=np.float64)), counts.shape[1])
 
     def _default_eta(self, tokens: float, n_terms: int) -> float:
-        eta = ETA_SHARE * tokens / (self._size * n_terms)
-        most = min(ETA_MOST, ETA_MOST_BY_ROOT / self._size**0.5)
-        return min(max(eta, ETA_LEAST), most)
+        return default_topic_word_prior(tokens, n_terms, self._size)
 
     def _alpha(self) -> Any:
         return self.doc_topic_prior_
@@ -479,6 +475,13 @@ def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64
             f"{PRIOR.right:g}."
         )
     return np.broadcast_to(prior, (n_components,)).copy()
+
+
+def default_topic_word_prior(tokens: float, n_terms: int, n_topics: int) -> float:
+    """Return η: a share of the mean count of a word in a topic, within limits."""
+    eta = ETA_SHARE * tokens / (n_topics * n_terms)
+    most = min(ETA_MOST, ETA_MOST_BY_ROOT / n_topics**0.5)
+    return min(max(eta, ETA_LEAST), most)
 
 
 def expected_log_weights(

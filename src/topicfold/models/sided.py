@@ -20,6 +20,7 @@ from topicfold.infer.fold_in import mixtures_with_sides
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
 from topicfold.models.base import LearnedModel, already_warned, warn_empty
+from topicfold.models.side_requests import add_setters, with_sides
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.tables import side_tables
 from topicfold.sides.together import SideData, check_together
@@ -317,13 +318,11 @@ class SidedModel(LearnedModel):
 
     def _get_metadata_request(self) -> Any:
         """Ask scikit-learn's routing for the data of the sides, in every method."""
-        request = super()._get_metadata_request()
-        hidden = self._predicted()
-        for keyword in self._keywords(self._all_sides()):
-            for method in ("fit", "transform", "score"):
-                later = method == "fit" or keyword not in hidden
-                getattr(request, method).add_request(param=keyword, alias=later)
-        return request
+        return with_sides(self, super()._get_metadata_request())
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        add_setters(cls)
 
 
 def _in_order(sides: Sequence[Side]) -> list[int]:

@@ -103,16 +103,18 @@ def _direction(gradient, theta, n, precision, scratch):
 
 
 @kernel
-def mode_rows(start, stop, counts, theta, mean, precision, n_steps, tol, out):
+def mode_rows(start, stop, counts, theta, design, gamma, precision, limits, out):
     """Write mixtures at the modes of documents, some Newton steps from `theta`.
 
-    A document's value never falls. Equals ``modes``.
+    The means are ``μ = design @ gamma``; `limits` are the most steps, and the change of
+    η that ends them. A document's value never falls. Equals ``modes``.
     """
+    n_steps, tol = limits
     n_topics = counts.shape[1]
     n_free = n_topics - 1
     shares = np.empty(n_topics)
     rows = np.empty((5, n_free + 64))
-    own = np.empty((6, n_free + 64))
+    own = np.empty((7, n_free + 64))
     scratch = rows[:, :n_free]
     eta = own[0, :n_free]
     difference = own[1, :n_free]
@@ -120,15 +122,22 @@ def mode_rows(start, stop, counts, theta, mean, precision, n_steps, tol, out):
     gradient = own[3, :n_free]
     tried = own[4, :n_free]
     expected = own[5, :n_free]
+    mean = own[6, :n_free]
     for d in range(start, stop):
         n = 0.0
         for k in range(n_topics):
             n += counts[d, k]
         last = np.log(max(np.float64(theta[d, n_free]), LEAST))
         for k in range(n_free):
+            mean[k] = 0.0
+        for j in range(gamma.shape[0]):
+            x = design[d, j]
+            for k in range(n_free):
+                mean[k] += x * gamma[j, k]
+        for k in range(n_free):
             expected[k] = counts[d, k]
             eta[k] = np.log(max(np.float64(theta[d, k]), LEAST)) - last
-            difference[k] = eta[k] - mean[d, k]
+            difference[k] = eta[k] - mean[k]
         _times(precision, difference, weighted)
         value = _dot(expected, eta) - 0.5 * _dot(difference, weighted)
         value -= n * _shares(eta, shares)
@@ -145,7 +154,7 @@ def mode_rows(start, stop, counts, theta, mean, precision, n_steps, tol, out):
             for _ in range(HALVINGS):
                 for k in range(n_free):
                     tried[k] = eta[k] + step * direction[k]
-                    difference[k] = tried[k] - mean[d, k]
+                    difference[k] = tried[k] - mean[k]
                 _times(precision, difference, weighted)
                 new = _dot(expected, tried) - 0.5 * _dot(difference, weighted)
                 new -= n * _shares(tried, shares)
@@ -166,11 +175,14 @@ def mode_rows(start, stop, counts, theta, mean, precision, n_steps, tol, out):
 
 
 @part
-def _curvature(words, counts, topics, theta, precision, p, out):
-    """Write H of one document, its lower half, at mixtures `theta`."""
+def _curvature(words, counts, topics, theta, plain, precision, p, out):
+    """Write H of one document, its lower half, at mixtures `theta`.
+
+    `plain` are the tokens whose topics count as known; those of `words` do not.
+    """
     n_topics = theta.shape[0]
     n_free = n_topics - 1
-    n = 0.0
+    n = plain
     for i in range(words.shape[0]):
         n += counts[i]
     for i in range(n_free):
@@ -194,7 +206,7 @@ def _curvature(words, counts, topics, theta, precision, p, out):
 
 @part
 def _factor(matrix):
-    """Turn the lower half of a matrix into its Cholesky factor; tell whether it has one."""
+    """Turn the lower half of a matrix into its Cholesky factor, if it has one."""
     size = matrix.shape[0]
     for i in range(size):
         row = matrix[i]
@@ -215,22 +227,17 @@ def _factor(matrix):
 
 
 @part
-def _factored(words, counts, topics, theta, precision, p, out):
-    """Write the Cholesky factor of H; that without words' topics where it has none.
+def _factored(words, counts, topics, theta, plain, precision, p, out):
+    """Write the Cholesky factor of H; of that with known topics where it has none.
 
-    Away from a mode H need not be positive; Σ⁻¹ + n (diag θ − θθᵀ) always is.
+    Away from a mode H need not be positive; with the topics of tokens known it is.
     """
-    _curvature(words, counts, topics, theta, precision, p, out)
+    _curvature(words, counts, topics, theta, plain, precision, p, out)
     if _factor(out):
         return
-    _curvature(words[:0], counts, topics, theta, precision, p, out)
-    n = 0.0
     for i in range(words.shape[0]):
-        n += counts[i]
-    for i in range(out.shape[0]):
-        for j in range(i + 1):
-            out[i, j] -= n * theta[i] * theta[j]
-        out[i, i] += n * theta[i]
+        plain += counts[i]
+    _curvature(words[:0], counts, topics, theta, plain, precision, p, out)
     _factor(out)
 
 
@@ -239,22 +246,23 @@ def _invert(factor, out):
     """Write the inverse of a lower triangular factor, transposed: rows are columns."""
     size = factor.shape[0]
     for i in range(size):
+        row = factor[i]
         for j in range(i):
-            row = factor[i]
             own = out[j]
             total = 0.0
             for k in range(j, i):
                 total += row[k] * own[k]
-            own[i] = -total / factor[i, i]
-        out[i, i] = 1.0 / factor[i, i]
+            own[i] = -total / row[i]
+        out[i, i] = 1.0 / row[i]
 
 
 @kernel
-def covariance_sums(start, stop, X, topics, theta, precision, out):
-    """Add to `out` the Laplace covariances of documents; return ``Σ −½ log|H|``.
+def covariance_sums(X, plain, topics, theta, precision, out):
+    """Add the Laplace covariances of documents to the lower half of `out`.
 
-    X is (indptr, indices, counts); `topics` (V, K). Documents without words are passed
-    over. Equals ``covariances``.
+    X is (indptr, indices, counts) of words, `plain` tokens of each document whose
+    topics count as known, `topics` (V, K). Returns ``Σ −½ log|H|``, and the traces of
+    ``H − Σ⁻¹`` and of ``n (diag θ − θθᵀ)``. Equals ``covariances``.
     """
     indptr, indices, data = X
     n_topics = theta.shape[1]
@@ -264,30 +272,38 @@ def covariance_sums(start, stop, X, topics, theta, precision, out):
     factor = np.empty((n_free, n_free))
     inverse = np.zeros((n_free, n_free))
     value = 0.0
-    for d in range(start, stop):
-        lo = indptr[d]
-        hi = indptr[d + 1]
-        if lo == hi:
-            continue
+    known = 0.0
+    full = 0.0
+    for d in range(theta.shape[0]):
+        words = indices[indptr[d] : indptr[d + 1]]
+        counts = data[indptr[d] : indptr[d + 1]]
         for k in range(n_topics):
             shares[k] = theta[d, k]
-        _factored(indices[lo:hi], data[lo:hi], topics, shares, precision, p, factor)
+        n = plain[d]
+        for i in range(words.shape[0]):
+            n += counts[i]
+        _factored(words, counts, topics, shares, plain[d], precision, p, factor)
+        for i in range(n_free):
+            own = 0.0
+            for k in range(i + 1):
+                own += factor[i, k] * factor[i, k]
+            known += own - precision[i, i]
+            full += n * shares[i] * (1.0 - shares[i])
+            value -= np.log(factor[i, i])
         _invert(factor, inverse)
         for i in range(n_free):
-            value -= np.log(factor[i, i])
-        for i in range(n_free):
+            one = inverse[i]
             for j in range(i + 1):
-                one = inverse[i]
                 other = inverse[j]
                 total = 0.0
                 for k in range(i, n_free):
                     total += one[k] * other[k]
                 out[i, j] += total
-    return value
+    return value, known, full
 
 
 @kernel
-def draw_rows(start, stop, X, topics, theta, precision, normal, out):
+def draw_rows(start, stop, X, plain, topics, theta, precision, normal, out):
     """Write draws (draws, documents, K) of mixtures from the Laplace posteriors.
 
     `normal` (draws, documents, K − 1) are standard normal. Equals ``draws``.
@@ -301,20 +317,20 @@ def draw_rows(start, stop, X, topics, theta, precision, normal, out):
     eta = np.empty(n_free)
     moved = np.empty(n_free)
     for d in range(start, stop):
-        lo = indptr[d]
-        hi = indptr[d + 1]
+        words = indices[indptr[d] : indptr[d + 1]]
+        counts = data[indptr[d] : indptr[d + 1]]
         for k in range(n_topics):
             shares[k] = max(np.float64(theta[d, k]), LEAST)
         for k in range(n_free):
             eta[k] = np.log(shares[k]) - np.log(shares[n_free])
-        _factored(indices[lo:hi], data[lo:hi], topics, shares, precision, p, factor)
+        _factored(words, counts, topics, shares, plain[d], precision, p, factor)
         for i in range(normal.shape[0]):
             # Lᵀ x = z from the last row up: x has the covariance H⁻¹ = L⁻ᵀ L⁻¹.
             for k in range(n_free):
                 moved[k] = normal[i, d, k]
             for k in range(n_free - 1, -1, -1):
-                moved[k] /= factor[k, k]
-                own = moved[k]
+                own = moved[k] / factor[k, k]
+                moved[k] = own
                 for j in range(k):
                     moved[j] -= factor[k, j] * own
             for k in range(n_free):
