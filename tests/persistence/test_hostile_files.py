@@ -389,7 +389,7 @@ def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
     model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
     assert model.accuracy_ is not None
     changed_model(tmp_path, model, without=["share_right_"])
-    with pytest.raises(MissingAttributeError, match="has no n_right_"):
+    with pytest.raises(MissingAttributeError, match="has no share_right_"):
         _ = load_estimator(tmp_path).accuracy_
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         _ = model.colour
