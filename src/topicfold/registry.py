@@ -148,6 +148,14 @@ _BUILT_IN = (
         "DMR",
     ),
     _own(
+        "correlated", "correlated:CorrelatedLDA", "LDA with topics that go together",
+        "CTM",
+    ),
+    _own(
+        "structural", "correlated:StructuralLDA",
+        "LDA with covariates of topics and of their words", "STM",
+    ),
+    _own(
         "labeled", "labeled_lda:LabeledLDA", "LDA with a topic for each label", "LLDA",
         "plda", labels="must", sized=False,
     ),

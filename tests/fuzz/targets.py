@@ -592,7 +592,7 @@ TARGETS = {
         Target(
             "edits.json",
             _write_rows(
-                json.dumps({"format": "topicfold-edits", "version": 1, "edits": EDITS})
+                json.dumps({"format": "topicfold-edits", "version": 2, "edits": EDITS})
             ),
             (m.spoil_json_text, m.spoil_text),
             handed_in.use_edits,

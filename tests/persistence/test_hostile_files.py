@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, SupervisedLDA, TopicClassifier, TwoPhase
+from topicfold import LDA, PLSA, SupervisedLDA, TopicClassifier, TwoPhase
 from topicfold.exceptions import MissingAttributeError, ModelFileError
 from topicfold.persistence import (
     load_estimator,
@@ -245,9 +245,6 @@ def counts():
 @pytest.mark.parametrize(
     ("model", "params"),
     [
-        (GibbsLDA(2, max_iter=2), {"doc_samples": 2**62}),
-        (GibbsLDA(2, max_iter=2), {"doc_burn_in": 2**62}),
-        (LDA(2, max_iter=2), {"max_doc_updates": 2**62}),
         (PLSA(2, max_iter=2), {"doc_tol": -1.0}),
         (PLSA(2, max_iter=2), {"device": "tpu"}),
         (PLSA(2, max_iter=2), {"n_components": 3}),
@@ -376,7 +373,7 @@ def test_parts_of_two_phases_that_are_none_are_refused(tmp_path, counts, name, m
 def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
     model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
     assert model.accuracy_ is not None
-    changed_model(tmp_path, model, without=["n_right_"])
+    changed_model(tmp_path, model, without=["share_right_"])
     with pytest.raises(MissingAttributeError, match="has no n_right_"):
         _ = load_estimator(tmp_path).accuracy_
     with pytest.raises(AttributeError, match="no attribute 'colour'"):

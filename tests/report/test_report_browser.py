@@ -15,7 +15,7 @@ import pytest
 from tests_browser import figures_are_drawn, until
 
 from topicfold import PLSA, TopicData
-from topicfold.editing import apply_edits
+from topicfold.editing import apply_edits, edits_of
 from topicfold.report import write_report
 from topicfold.sides import SideTable
 
@@ -276,7 +276,8 @@ def test_rename_is_shown_everywhere_kept_and_saved(open_report, small, file):
     assert name == "topicfold-edits.json"
     assert json.loads(content) == {
         "format": "topicfold-edits",
-        "version": 1,
+        "version": 2,
+        "topics": 4,
         "edits": [{"action": "rename", "topic": 3, "name": "The <b>sky</b>"}],
     }
     page.locator("#undo").click()
@@ -300,12 +301,12 @@ def test_merged_and_dropped_topics_are_shown_undone_and_saved(open_report, small
     go(page, "#doc=2")
     assert page.locator(".mixture li").count() <= 2
     _, content = saved(page, page.locator("#save-edits").click)
-    edits = json.loads(content)["edits"]
+    model = PLSA(4, random_state=0, max_iter=2).fit(np.eye(33)[:8] + 1)
+    edits = edits_of(json.loads(content), model)
     assert edits == [
         {"action": "merge", "topics": [1, 3], "name": "ocean"},
         {"action": "drop", "topics": [2]},
     ]
-    model = PLSA(4, random_state=0, max_iter=2).fit(np.eye(33)[:8] + 1)
     assert len(apply_edits(model, edits).components_) == 2
     page.keyboard.press("u")
     until(page, "document.getElementById('n-edits').textContent === '1 edit'")

@@ -5,13 +5,18 @@ Experimental: the columns of a comparison may change, and with them its files.
 """
 
 from topicfold.choosing.comparison import Comparison, ModelScore, compare
+from topicfold.choosing.fits import Consensus, Fits, OneFit, fit_many
 from topicfold.choosing.selection import Selection, SelectionRecord, select_n_components
 
 __all__ = [
     "Comparison",
+    "Consensus",
+    "Fits",
     "ModelScore",
+    "OneFit",
     "Selection",
     "SelectionRecord",
     "compare",
+    "fit_many",
     "select_n_components",
 ]

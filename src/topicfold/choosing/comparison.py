@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -251,7 +250,6 @@ def compare(
     n_jobs: int | None = None,
     results: Any = None,
     on_progress: Progress | None = None,
-    seed: int | None = None,
 ) -> Comparison:
     """Fit several models on a corpus and say which to take.
 
@@ -283,8 +281,6 @@ def compare(
         File in which each model's scores are kept as they come.
     on_progress : callable, optional
         Called with (model, models done, models in all, seconds of the model).
-    seed : int, optional
-        Old name of `random_state`.
 
     Examples
     --------
@@ -297,14 +293,6 @@ def compare(
     ['PLSA', 'LDA']
     """
     began = time.monotonic()
-    if seed is not None:
-        warnings.warn(
-            "compare(seed=) is now random_state=; the old name will be removed in "
-            "version 0.3.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        random_state = seed
     if not time_budget > 0:
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
     name, X, y = _read(corpus)

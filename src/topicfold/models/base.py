@@ -80,7 +80,7 @@ _NUMBERS = (
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
 # The names that `learn.initial` knows.
-STARTS = {"clusters", "documents", "neighbors", "random", "svd"}
+STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
 # The threads that fit models now, by the models' identities.
 _FITTING: dict[int, int] = {}
@@ -277,8 +277,11 @@ class TopicModel(
 
         return weighted_words(X, weights)
 
-    def _mixtures(self, X: Any) -> Array:
-        """Return the mixtures of documents as seen: the one way of inference."""
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
+        """Return the mixtures of documents as seen: the one way of inference.
+
+        `known` has what else is known of them, by keyword.
+        """
         options = self._fold_in_options()
         topics = options.pop("topic_weights", self.components_)
         return fold_in(X, topics, dtype=X.dtype, **options)
@@ -442,13 +445,14 @@ class LearnedModel(TopicModel):
     ----------
     n_components : int, default=10
         Number of topics.
-    init : {"clusters", "documents", "neighbors", "random", "svd"} or array (K, V)
+    init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
         Start of the topics; "neighbors" for PLSA and MedLDA, "documents" for others.
         "clusters": clusters of documents by their first singular vectors, with a fifth
         of the corpus mixed in; "documents": half a few random documents, half the
         corpus; "neighbors": half a document with those most like it, half the corpus;
-        "random": word frequencies times random factors; "svd": the positive parts of
-        singular vectors; an array: the topics themselves.
+        "random": word frequencies times random factors; "spectral": anchor words, the
+        same for any seed; "svd": the positive parts of singular vectors; an array
+        (K, V): the topics themselves.
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -485,9 +489,6 @@ class LearnedModel(TopicModel):
         Tokens of the training documents.
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "max_doc_updates": [whole(1, MAX_UPDATES)]
-    }
     n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
         default=10, kw_only=False
     )
@@ -663,6 +664,8 @@ def check_counts(
     if sparse.issparse(X):
         # Before any compiled code walks along its arrays.
         check_structure(X, "X", threads)
+        if X.dtype.kind in "biu":  # before entries are added up in a narrow type
+            X = X.astype(np.float32)
     else:
         typed = any(hasattr(X, name) for name in ("dtype", "columns"))
         if hasattr(X, "__array__") and not typed:

@@ -336,11 +336,6 @@ class LSI(
         n_terms, rank = self.term_base_.shape
         if n_terms != self.n_features_in_ or self.term_weights_.shape != (n_terms,):
             raise ValueError(f"term_base_ has {n_terms} rows for other terms")
-        turn = self.__dict__.pop("rotation_", None)  # version 0.1: V is base @ rotation
-        if turn is not None:
-            if turn.shape != (rank, rank):
-                raise ValueError(f"rotation_ has shape {turn.shape}")
-            self.term_base_ = self.term_base_ @ turn
         if self.singular_values_.ndim != 1 or rank > len(self.singular_values_):
             raise ValueError("singular_values_ do not fit term_base_")
         documents = getattr(self, "doc_topics_", None)

@@ -9,18 +9,17 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.labels import encode_labels
-from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE, whole
+from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
 from topicfold.graph.build import NeighborGraph
 from topicfold.graph.trust import graph_trust
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import MAX_UPDATES, STREAM, not_streamed
+from topicfold.models.base import STREAM, not_streamed
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import DirichletPhi, PhiStep, ThetaStep
 from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
@@ -28,13 +27,6 @@ from topicfold.steps.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
 
 Vector = NDArray[np.float64]
 DEFAULT_ETA = 1.05
-# Parameters of version 0.1, and what NeighborGraph calls them.
-_NEIGHBOR_OPTIONS = {
-    "n_neighbors": "n_neighbors",
-    "similarity": "metric",
-    "edge_weights": "edge_weights",
-    "sublinear_tf": "sublinear_tf",
-}
 
 
 class GraphPLSA(PLSA):
@@ -62,18 +54,7 @@ class GraphPLSA(PLSA):
         The symmetric graph.
     """
 
-    _unsaved_parameters = (*PLSA._unsaved_parameters, "similarity")
-    _earlier_parameters = {  # noqa: RUF012
-        old: f"give graph=NeighborGraph({new}=...)"
-        for old, new in _NEIGHBOR_OPTIONS.items()
-    }
-    _parameter_constraints = {  # noqa: RUF012
-        **{
-            old: NeighborGraph._parameter_constraints[new]
-            for old, new in _NEIGHBOR_OPTIONS.items()
-        },
-        "graph": "no_validation",
-    }
+    _parameter_constraints = {"graph": "no_validation"}  # noqa: RUF012
     sides = None
     _without = ("theta_step", "sides", *STREAM)
     partial_fit = not_streamed("its graph is one of the whole corpus")
@@ -142,31 +123,8 @@ class GraphPLSA(PLSA):
         self._neighbors()._validate_params()
 
     def _neighbors(self) -> NeighborGraph:
-        """How neighbours are found, with the options of version 0.1 that were given."""
-        graph = self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
-        given = {
-            new: vars(self)[old]
-            for old, new in _NEIGHBOR_OPTIONS.items()
-            if old in vars(self)
-        }
-        return clone(graph).set_params(**given) if given else graph
-
-    @classmethod
-    def _current_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        parameters = super()._current_parameters(parameters)
-        given = {
-            new: parameters.pop(old)
-            for old, new in _NEIGHBOR_OPTIONS.items()
-            if parameters.get(old) is not None
-        }
-        usual = NeighborGraph().get_params()
-        if {**usual, **given} != usual:
-            if parameters.get("graph") is None:
-                parameters["graph"] = NeighborGraph(**given)
-            else:  # they counted beside a graph too, for labels and new documents
-                back = {new: old for old, new in _NEIGHBOR_OPTIONS.items()}
-                parameters |= {back[new]: value for new, value in given.items()}
-        return parameters
+        """How neighbours are found."""
+        return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
         if self.transform_neighbors:
@@ -240,13 +198,7 @@ class LaplacianPLSA(GraphPLSA):
     """
 
     max_smoothings = 5  # more of them collapse all topics into one
-    _earlier_parameters = {  # noqa: RUF012
-        "max_smoothings": "it is now 5; LaplacianTheta still has it"
-    }
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
-    _parameter_constraints = {  # noqa: RUF012
-        "max_smoothings": [whole(1, MAX_UPDATES)]
-    }
     _part = LaplacianTheta
     _full_strength = 10.0
     weight: Annotated[float | None, NOT_NEGATIVE] = None

@@ -126,7 +126,7 @@ class SideBySide(TopicModel):
         """Return mixtures of checked documents, drawn to training documents."""
         return self.stacked([m.fold_in_along(X, edges) for m in self.models_])
 
-    def _mixtures(self, X: Any) -> Array:
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
         return self.stacked([TopicModel._mixtures(m, X) for m in self.models_])
 
     @staticmethod

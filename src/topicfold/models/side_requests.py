@@ -13,8 +13,6 @@ from typing import Any
 
 from sklearn import get_config
 
-from topicfold.sides.base import Side
-
 # Methods that take the data of sides, where a model has them.
 METHODS = ("fit", "transform", "score", "predict", "predict_proba")
 
@@ -24,14 +22,13 @@ def with_sides(model: Any, request: Any) -> Any:
 
     What is to be predicted is asked for in `fit` alone. What the user has set stays.
     """
-    for side in model._all_sides():
-        if not isinstance(side, Side) or side.keyword is None:
-            continue
+    hidden = model._predicted()
+    for keyword in model._keywords(model._all_sides()):
         for method in METHODS:
             own = getattr(request, method)
-            if own.requests.get(side.keyword) is None and hasattr(model, method):
-                wanted = method == "fit" or side.known_later
-                own.add_request(param=side.keyword, alias=wanted)
+            if own.requests.get(keyword) is None and hasattr(model, method):
+                wanted = method == "fit" or keyword not in hidden
+                own.add_request(param=keyword, alias=wanted)
     # A pipeline hands its own None on, and refuses a score that has no such name.
     request.score.add_request(param="sample_weight", alias=None)
     return request

@@ -54,7 +54,7 @@ class SidedModel(LearnedModel):
         self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]
     ) -> None:
         check_together(sides)
-        _check_keywords(self, sides, side_data)
+        self._check_keywords(sides, side_data)
         elsewhere = any(side.hook == "counts" for side in sides)
         with already_warned() if elsewhere else nullcontext():
             counts = self._start_fit(X)
@@ -77,8 +77,8 @@ class SidedModel(LearnedModel):
             The data of the sides, each by its keyword.
         """
         self.fit(X, y, **side_data)
-        later = {side.keyword for side in self._all_sides() if side.known_later}
-        known = {name: value for name, value in side_data.items() if name in later}
+        hidden = self._predicted()
+        known = {name: v for name, v in side_data.items() if name not in hidden}
         return self.transform(X, **known)
 
     def transform(self, X: Any, **side_data: Any) -> Array:
@@ -252,8 +252,8 @@ class SidedModel(LearnedModel):
         settling = [(s, data) for s, data in pairs if type(s).settle is not Side.settle]
         if not settling:
             return
-        later = {side.keyword for side in sides.sides if side.known_later}
-        known = {name: value for name, value in side_data.items() if name in later}
+        hidden = self._predicted()
+        known = {name: v for name, v in side_data.items() if name not in hidden}
         theta = self._sided_mixtures(counts, known)
         for side, data in settling:
             side.settle(theta, self.doc_topics_, data, sides.context)
@@ -266,11 +266,11 @@ class SidedModel(LearnedModel):
 
     def _sided_mixtures(self, X: Any, side_data: Mapping[str, Any]) -> Array:
         sides = getattr(self, "sides_", [])
-        _check_keywords(self, sides, side_data)
+        self._check_keywords(sides, side_data)
         given = {name: value for name, value in side_data.items() if value is not None}
         used = [side for side in sides if side.keyword in given]
         if not used:
-            return self._mixtures(X)
+            return self._mixtures(X, given)
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
@@ -288,6 +288,27 @@ class SidedModel(LearnedModel):
             X = _side_by_side(parts)
         options = LearnedModel._fold_in_options(self)
         return mixtures_with_sides(X, np.hstack(topics), known, **options)
+
+    def _keywords(self, sides: Sequence[Any]) -> list[str]:
+        """Return the keywords of what may be known of documents."""
+        own = [side.keyword for side in sides if isinstance(side, Side)]
+        return [keyword for keyword in own if keyword is not None]
+
+    def _predicted(self) -> set[str | None]:
+        """Return the keywords of what is not known of new documents."""
+        sides = [side for side in self._all_sides() if isinstance(side, Side)]
+        return {side.keyword for side in sides if not side.known_later}
+
+    def _check_keywords(self, sides: Sequence[Any], given: Mapping[str, Any]) -> None:
+        """Refuse data that no part of the model takes."""
+        known = self._keywords(sides)
+        wrong = [name for name in given if name not in known]
+        if wrong:
+            takes = f"It takes {', '.join(known)}" if known else "It has no sides"
+            raise TypeError(
+                f"{type(self).__name__} got the data {wrong[0]!r}, which none of its "
+                f"sides takes. {takes}; sides=[...] adds more."
+            )
 
     def _alpha(self) -> Any:
         """Return α of documents of which nothing is known."""
@@ -336,17 +357,3 @@ def _side_by_side(parts: Sequence[Any]) -> Any:
     for part in others:
         joined = joined.join(part)
     return joined
-
-
-def _check_keywords(
-    model: Any, sides: Sequence[Side], given: Mapping[str, Any]
-) -> None:
-    """Refuse data that no side of the model takes."""
-    known = [side.keyword for side in sides if side.keyword is not None]
-    wrong = [name for name in given if name not in known]
-    if wrong:
-        takes = f"It takes {', '.join(known)}" if known else "It has no sides"
-        raise TypeError(
-            f"{type(model).__name__} got the data {wrong[0]!r}, which none of its "
-            f"sides takes. {takes}; sides=[...] adds more."
-        )

@@ -428,10 +428,8 @@ class _Reader:
         cls = resolve_class(node["class"], self.trusted)
         params = {name: self.decode(item) for name, item in node["params"].items()}
         state = {name: self.decode(item) for name, item in node["fitted"].items()}
-        # An estimator knows what became of the parameters of earlier versions.
-        make = cls._of_saved if hasattr(cls, "_of_saved") else lambda p: cls(**p)
         try:
-            model = make(params)
+            model = cls(**params)
         except TypeError as error:
             raise ModelFileError(
                 f"{cls.__name__} does not take the saved parameters {sorted(params)} "

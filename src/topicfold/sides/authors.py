@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
 
-from topicfold.core.counts import canonical, check_structure
+from topicfold.core.counts import as_csr, canonical, check_structure
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
@@ -83,7 +83,7 @@ class Authors(Side):
             check_structure(data, "authors")
         numbers = isinstance(data, np.ndarray) and data.dtype.kind in "biuf"
         if sparse.issparse(data) or (numbers and data.ndim == 2):
-            return self._checked_matrix(sparse.csr_matrix(data), context)
+            return self._checked_matrix(as_csr(data), context)
         lists = self._lists(data, context)
         if context.fitting:
             if not any(lists):
