@@ -412,7 +412,7 @@ def test_numbers_that_give_no_probabilities_are_refused(tmp_path, counts, fitted
 
 
 def test_a_response_is_explained_by_the_kind_that_was_learned(counts):
-    model = SupervisedLDA(2, kind="classes", max_iter=2, random_state=0)
+    model = SupervisedLDA(2, kind="classes", weight=2.0, max_iter=2, random_state=0)
     model.fit(counts, np.arange(20) % 2)
     classes = [effect.label for effect in model.topic_effects()]
     assert set(classes) == {0, 1}
