@@ -9,9 +9,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-<<<<<<< HEAD
-from topicfold import LDA, PLSA, SupervisedLDA, TopicClassifier, TwoPhase
-=======
 from topicfold import (
     LDA,
     LSI,
@@ -23,7 +20,6 @@ from topicfold import (
     TopicClassifier,
     TwoPhase,
 )
->>>>>>> resume
 from topicfold.exceptions import MissingAttributeError, ModelFileError
 from topicfold.persistence import (
     load_estimator,

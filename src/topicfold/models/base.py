@@ -19,12 +19,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from numbers import Integral, Number, Real
 from pathlib import Path
-<<<<<<< HEAD
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Self
-=======
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
->>>>>>> classify
 
 import numpy as np
 from scipy import sparse

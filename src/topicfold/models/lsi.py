@@ -341,16 +341,7 @@ class LSI(
         n_terms, rank = self.term_base_.shape
         if n_terms != self.n_features_in_ or self.term_weights_.shape != (n_terms,):
             raise ValueError(f"term_base_ has {n_terms} rows for other terms")
-<<<<<<< HEAD
-        if self.singular_values_.ndim != 1 or rank > len(self.singular_values_):
-=======
-        turn = self.__dict__.pop("rotation_", None)  # version 0.1: V is base @ rotation
-        if turn is not None:
-            if np.shape(turn) != (rank, rank):
-                raise ValueError(f"rotation_ has shape {np.shape(turn)}")
-            self.term_base_ = self.term_base_ @ turn
         if rank > len(self.singular_values_) or not (self._old_values() > 0).all():
->>>>>>> resume
             raise ValueError("singular_values_ do not fit term_base_")
         if np.abs(self.term_base_.T @ self.term_base_ - np.eye(rank)).max() > 0.1:
             raise ValueError("the columns of term_base_ are not orthonormal")
