@@ -40,6 +40,7 @@ from topicfold.topic_data import NAME_RELEVANCE, TopicData
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
+from topicfold.topics.known import add_sides, columns_in, known_data, model_for
 from topicfold.topics.views import (
     class_table,
     document_table,
@@ -146,6 +147,7 @@ class Topics(TransformerMixin, BaseEstimator):
         sheet: str | int | None = None,
         layer: str | None = None,
         vocabulary: Any = None,
+        **known: Any,
     ) -> Self:
         """Learn topics from documents.
 
@@ -166,15 +168,22 @@ class Topics(TransformerMixin, BaseEstimator):
             Layer of an AnnData object; see :func:`topicfold.corpus.from_anndata`.
         vocabulary : sequence of str, optional
             Words of the columns, if X holds counts.
+        **known
+            What else is known of the documents: authors, response, features, labels,
+            links, prevalence, content. A column of a data frame or file by its name, a
+            list of names for features and prevalence; or the values, as the model's
+            `fit` takes them. Several names in one cell are separated by ";". With the
+            default model, the first of these chooses the model, as on the command line.
         """
-        columns = {"text": text, "label": label, "time": time, "id": id}
-        columns |= {"sheet": sheet, "layer": layer}  # type: ignore[dict-item]
+        columns: dict[str, Any] = {"text": text, "label": label, "time": time, "id": id}
+        columns |= {"sheet": sheet, "layer": layer, "extra": columns_in(known) or None}
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
+        data = known_data(known, found.extra)
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
         counts, words, options = self._count(found)
         estimator, supervised = prepare_model(
-            self.model,
+            model_for(known) if self.model == "lda" else self.model,
             self.n_topics,
             counts,
             random_state=self.random_state,
@@ -182,15 +191,18 @@ class Topics(TransformerMixin, BaseEstimator):
             vocabulary=words,  # of models whose seed words are columns
         )
         labels = found.labels
-        if supervised:
+        if data:
+            add_sides(estimator, data)
+            estimator.fit(counts, **data)
+        elif supervised:
             if labels is None or len({*labels} - {""}) < 2:
                 raise DataError(
                     f"the model {type(estimator).__name__} learns from labels, and "
                     "there are none of two classes. Give them as fit(texts, labels), "
                     "or name their column with label=."
                 )
-            known = np.array([label or None for label in labels], dtype=object)
-            estimator.fit(counts, known)
+            classes = np.array([label or None for label in labels], dtype=object)
+            estimator.fit(counts, classes)
         else:
             estimator.fit(counts)
         return self._keep(
@@ -207,7 +219,7 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         )
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, **known: Any) -> Array:
         """Return the mixtures of topics of new documents, rows that sum to 1.
 
         Parameters
@@ -215,9 +227,14 @@ class Topics(TransformerMixin, BaseEstimator):
         X : documents
             In any form that `fit` takes; words that the model does not know are left
             out.
+        **known
+            What else is known of them, as in `fit`.
         """
+        columns = {"extra": columns_in(known) or None}
+        found = as_documents(X, columns=columns)
+        data = known_data(known, found.extra)
         return np.asarray(
-            self._saved().model.transform(self._known_counts(as_documents(X)))
+            self._saved().model.transform(self._known_counts(found), **data)
         )
 
     def update(
