@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from topicfold.core.parameters import few_topics
 from topicfold.corpus.inputs import Documents
 from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
@@ -50,7 +51,7 @@ def make_model(
     if size is not None and size > n_documents:
         raise DataError(
             f"{size:,} topics are more than the {n_documents:,} documents. Give fewer, "
-            f"such as Topics({min(20, max(1, n_documents // 10))})."
+            f"such as Topics({few_topics(n_documents)})."
         )
     for name, value in usual.items():
         if _get(made, name) is None:
@@ -127,6 +128,7 @@ def _with_new_words(
 ) -> tuple[ModelFolder, Any]:
     """Return the counts of old and new documents with columns for new words."""
     options = {**(old.text or {}), **cutting}
+    options.pop("left_out", None)  # it is no option, but what was found
     by_name = ":" in str(options.get("tokens"))  # a function that nobody gave again
     if not old.texts or not old.vocabulary or options.get("phrases") or by_name:
         return old, added
