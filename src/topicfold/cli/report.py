@@ -170,16 +170,26 @@ def report_fit(
 def save_and_report(
     saved: ModelFolder,
     folder: Path,
-    fact: tuple[str, str],
-    *,
+    *facts: tuple[str, str],
     corpus: Any = None,
     report: bool = True,
     next_command: str = "topicfold topics {}",
     quiet: bool = False,
 ) -> None:
     """Save a model, write its report, and print what was done and what comes next."""
-    from topicfold.persistence.model_folder import report_file, save_folder
+    from topicfold.persistence.model_folder import (
+        place_to_save,
+        report_file,
+        save_folder,
+    )
 
+    asked, folder = folder, place_to_save(folder)
+    if folder != asked:
+        tell(
+            "warning",
+            f"another command has saved a model in {asked} in the meantime, so this "
+            f"one is in {folder}",
+        )
     place = report_file(folder)
     replaced = place.is_file()
     save_folder(saved, folder)
@@ -188,7 +198,8 @@ def save_and_report(
         return
     if replaced and not place.is_file():
         show_fact("Removed", f"{place}, of the model that was replaced")
-    show_fact(*fact)
+    for fact in facts:
+        show_fact(*fact)
     show_fact("Saved", str(folder))
     if page is not None:
         show_fact("Report", str(page))

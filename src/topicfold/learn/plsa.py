@@ -21,6 +21,7 @@ from topicfold.steps.base import (
     StepContext,
     ThetaStep,
     documents_value,
+    learn_from_documents,
     prepare_step,
     step_back,
     topics_value,
@@ -34,8 +35,12 @@ class PlsaEM:
 
     The document pass that evaluates an iteration is the first half of the next
     one's E-step, so an iteration costs one document pass and one word pass. Topics
-    start at `phi` (K, V), mixtures start uniform; `graph` is for θ-steps that need one.
+    start at `phi` (K, V), mixtures start uniform; `graph` is for θ-steps that need one,
+    `data` what the θ-step's `check` returned.
     """
+
+    #: Passes over which the change of the objective is taken; see `run_em`.
+    settles_over = 1
 
     def __init__(
         self,
@@ -44,6 +49,7 @@ class PlsaEM:
         theta_step: ThetaStep,
         phi_step: PhiStep,
         graph: Any = None,
+        data: Any = None,
     ) -> None:
         self.engine = engine
         self.theta_step = theta_step
@@ -59,6 +65,7 @@ class PlsaEM:
         #: How far each iteration of a safeguarded step went, 1 being all the way.
         self.shares: list[float] = []
         self.theta_context = StepContext.of(engine, self.packed_topics, graph)
+        self.theta_context.data = data
         self.phi_context = StepContext.of(engine, self.packed_topics)
         prepare_step(theta_step, self.theta_context)
         prepare_step(phi_step, self.phi_context)
@@ -94,6 +101,9 @@ class PlsaEM:
             self.theta_step, counts, old, self.theta_context, self._on_simplex
         )
         self.theta_context.evaluate = None  # it holds the old mixtures
+        learn_from_documents(
+            self.theta_step, counts, theta, self.theta_context, on_simplex
+        )
         if self.theta_step.safeguarded and on_simplex:
             return self._go_safely(theta, topics, counts)
         # From here on the new parameters count, also if a pass is interrupted.
@@ -158,12 +168,19 @@ class PlsaEM:
         """Return what `restore` needs to go on from here."""
         check_resumable(self.theta_step)
         topics = self.engine.unpack_topics(self.packed_topics)
-        return {"topics": topics, "documents": self.theta}
+        return {
+            "topics": topics,
+            "documents": self.theta,
+            **carried(self.theta_step, "theta_step"),
+        }
 
     def restore(self, state: dict[str, Any]) -> float:
         """Go on from a `state`; returns the objective there."""
         self.packed_topics = self.engine.pack_topics(state["topics"])
-        self.theta, self._on_simplex = state["documents"], False
+        self.theta = state["documents"]
+        self._on_simplex = type(self.theta_step).update is not ThetaStep.update
+        for name in carried(self.theta_step, "theta_step"):
+            setattr(self.theta_step, name.rpartition(" ")[2], state[name])
         return self.start()
 
     def free_scratch(self) -> None:
@@ -178,6 +195,15 @@ class PlsaEM:
     def doc_topics(self) -> Array:
         """Mixtures (D, K)."""
         return self.engine.mixtures(self.theta)
+
+
+def carried(step: ThetaStep, name: str) -> dict[str, Any]:
+    """Return the numbers that a step has learned, by names of a state."""
+    return {
+        f"side {name} {attribute}": value
+        for attribute, value in step._learned().items()
+        if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
+    }
 
 
 def check_resumable(step: ThetaStep) -> None:

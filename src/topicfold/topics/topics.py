@@ -23,7 +23,16 @@ from topicfold.corpus.vectorizing import (
     cutting_options,
     vectorize,
 )
-from topicfold.editing import drop_topics, merge_topics, rename_topics, split_topic
+from topicfold.editing import (
+    apply_edits,
+    drop_topics,
+    edit_log,
+    edits_of,
+    merge_topics,
+    rename_topics,
+    renumber_topics,
+    split_topic,
+)
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import (
     ModelFolder,
@@ -34,12 +43,14 @@ from topicfold.persistence.model_folder import (
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
-from topicfold.topics.fitting import label_texts, make_model, time_texts, updated
+from topicfold.topics.fitting import label_texts, prepare_model, time_texts
+from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
 from topicfold.topics.views import (
     class_table,
     document_table,
     find_documents,
+    known_columns,
     mixture_frame,
     time_table,
     word_table,
@@ -61,8 +72,9 @@ class Topics(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_topics : int or None, default=None
-        Number of topics; None is 20, at most half the documents, or that of the
-        estimator given as `model`.
+        Number of topics; None is that of the estimator given as `model`, or else as
+        many as two fits of a sample agree on
+        (:func:`topicfold.choosing.suggest_size`).
     model : str or estimator, default="lda"
         A name of :func:`topicfold.registry.models`, such as "lda", "ltm" or "fstm", or
         an estimator with parameters of your own, which is copied.
@@ -81,6 +93,9 @@ class Topics(TransformerMixin, BaseEstimator):
         The fitted model.
     data_ : TopicData
         Topics, mixtures and documents, for :mod:`topicfold.metrics` and others.
+    update_ : Update
+        After `update`: which topics drifted (``update_.topics``), which documents moved
+        (``update_.moved``), and which were left out (``update_.known``).
 
     Examples
     --------
@@ -164,10 +179,10 @@ class Topics(TransformerMixin, BaseEstimator):
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
         counts, words, options = self._count(found)
-        estimator, supervised = make_model(
+        estimator, supervised = prepare_model(
             self.model,
             self.n_topics,
-            counts.shape[0],
+            counts,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             vocabulary=words,  # of models whose seed words are columns
@@ -211,23 +226,36 @@ class Topics(TransformerMixin, BaseEstimator):
             self._saved().model.transform(self._known_counts(as_documents(X)))
         )
 
-    def update(self, X: Any, y: Any = None, **columns: Any) -> Self:
-        """Take in more documents; topics keep their numbers and names.
+    def update(
+        self, X: Any, y: Any = None, *, refit: bool = False, **columns: Any
+    ) -> Self:
+        """Take in more documents; topics keep their numbers, names and edits.
 
-        The topics go on learning from the old and the new documents, from where they
-        are, and they learn the new words that a fit on all documents would count. A
-        model that cannot start from given topics, or that learned from more than
-        words (classes, authors, links, …), keeps its topics and words, and only the
-        documents are added.
+        Documents that are already there keep their mixtures. The topics learn from the
+        new documents, new words included, and weigh them against all that they learned
+        before, so that few documents move a topic little. A model that learned from
+        more than words (classes, authors, links, …) keeps its topics, and the documents
+        are only added. What changed is in ``update_``.
 
         Parameters
         ----------
         X : documents
-            In any form that `fit` takes.
+            In any form that `fit` takes. Those whose ids are already there are left
+            out.
         y : array-like, optional
             Their labels.
+        refit : bool, default=False
+            Learn all documents again, starting from the topics as they are. Topics and
+            mixtures move then, and edits may be undone.
         **columns
             Columns of a data frame or file, as in `fit`.
+
+        Examples
+        --------
+        >>> texts = ["red fox in a wood", "a fox, a wood", "blue sea", "fish, blue sea"]
+        >>> topics = Topics(2, min_df=1).fit(texts).update(["a fox"])
+        >>> topics.update_.n_added, len(topics.update_.moved)
+        (1, 0)
         """
         old, new = self._saved(), as_documents(X, columns=columns)
         if old.counts is None:
@@ -238,7 +266,8 @@ class Topics(TransformerMixin, BaseEstimator):
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents))
         added = self._known_counts(new)
-        return self._keep(updated(old, new, added, self._cutting()))
+        self.update_ = updated(old, new, added, self._cutting(), refit=refit)
+        return self._keep(self.update_.folder)
 
     # Looking
 
@@ -312,6 +341,31 @@ class Topics(TransformerMixin, BaseEstimator):
             self._keep(dataclasses.replace(self._saved(), labels=found))
         return class_table(self.data_)
 
+    def effects(self, formula: str, data: Any = None, **options: Any) -> Any:
+        """Estimate effects of covariates on the shares of topics, with intervals.
+
+        Parameters
+        ----------
+        formula : str
+            Covariates, such as ``"~ treatment + s(date) | city"``; see
+            :func:`topicfold.effects.estimate_effect`.
+        data : data frame or mapping of columns, optional
+            A row per document; default: the columns ``label`` and ``time`` that `fit`
+            was given.
+        **options
+            Those of `estimate_effect`.
+
+        Returns
+        -------
+        topicfold.effects.Effects
+            It shows itself as a table; ``.plot()`` draws it.
+        """
+        from topicfold.effects import estimate_effect
+
+        if data is None:
+            data = known_columns(self._with_documents())
+        return estimate_effect(self, formula, data, **options)
+
     def plot(self, kind: str = "words", path: Any = None, **options: Any) -> Any:
         """Draw a figure of matplotlib, and save it to `path` if given.
 
@@ -337,7 +391,10 @@ class Topics(TransformerMixin, BaseEstimator):
             Those of :func:`topicfold.report.write_report`.
         """
         other = None if against is None else _record_of(against)
-        options = {"counts": self._saved().counts, "against": other} | options
+        options = {
+            "counts": self.renumber()._saved().counts,
+            "against": other,
+        } | options
         return write_report(self._record(), path, **options)
 
     def explore(self, height: int = 700, **options: Any) -> Any:
@@ -348,7 +405,8 @@ class Topics(TransformerMixin, BaseEstimator):
         """
         from topicfold.plotting import Page
 
-        options = {"counts": self._saved().counts, "size_limit": 3_000_000} | options
+        counts = self.renumber()._saved().counts
+        options = {"counts": counts, "size_limit": 3_000_000} | options
         return Page(report_html(self._record(), **options), height)
 
     def map(self, height: int = 700, **options: Any) -> Any:
@@ -367,7 +425,12 @@ class Topics(TransformerMixin, BaseEstimator):
         other : Topics, TopicData or path
             Another model, best of the same documents.
         """
-        return Table(match_models(self._record(), _record_of(other)).records())
+        data, record = self._record(), _record_of(other)
+        table = Table(match_models(data, record).records())
+        for row in table:
+            for name, side in (("topic", data), ("other", record)):
+                row[name] = None if row[name] is None else side.numbers[row[name]]
+        return table
 
     # Editing
 
@@ -378,24 +441,53 @@ class Topics(TransformerMixin, BaseEstimator):
         return self._edited(rename_topics(self._saved().model, names))
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
-        """Make one topic of several; topics after the others move up."""
+        """Make one topic of several; it has the smallest of their numbers."""
         if isinstance(topics, int | np.integer):
             raise DataError("topics to merge are given as a list, such as [1, 4].")
         return self._edited(merge_topics(self._saved().model, topics, name=name))
 
     def drop(self, topics: Sequence[int] | int) -> Self:
-        """Remove topics; topics after them move up."""
+        """Remove topics; the others keep their numbers."""
         chosen = [topics] if isinstance(topics, int | np.integer) else topics
         return self._edited(drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
-        """Refit inside a topic; the parts after the first come last."""
+        """Refit inside a topic; parts after the first get the next free numbers."""
         counts = self._saved().counts
         if counts is None:
             raise DataError("a split needs the documents, and the model kept none.")
         return self._edited(
             split_topic(self._saved().model, topic, counts, n_topics=n_topics)
         )
+
+    def renumber(self) -> Self:
+        """Number topics 0, 1, 2, … again, in the order of the rows of ``data_.topics``.
+
+        Topics keep their numbers through any chain of edits. `save`, `report`,
+        `explore` and `map` renumber them, so that files, pages and this object agree.
+        """
+        model = self._saved().model
+        changed = renumber_topics(model)
+        return self if changed is model else self._edited(changed)
+
+    def edit_log(self) -> dict[str, Any]:
+        """Return what was done to the topics, for `apply_edits`; JSON can hold it.
+
+        It is saved with the model. ``topicfold info --log`` writes the same.
+        """
+        return edit_log(self._saved().model)
+
+    def apply_edits(self, log: Mapping[str, Any]) -> Self:
+        """Do again what was done to the topics of the same model.
+
+        Parameters
+        ----------
+        log : mapping
+            What `edit_log` returned, or what the report exported.
+        """
+        saved = self._saved()
+        edits = edits_of(log, saved.model)
+        return self._edited(apply_edits(saved.model, edits, X=saved.counts))
 
     # Keeping
 
@@ -410,7 +502,7 @@ class Topics(TransformerMixin, BaseEstimator):
             Whether texts and counts are saved; without them there is no search by
             words, no `update` and no `split` after loading.
         """
-        saved = self._saved()
+        saved = self.renumber()._saved()
         saved = dataclasses.replace(saved, text=text_to_save(saved.text))
         if not documents:
             saved = dataclasses.replace(saved, texts=None, counts=None)
@@ -444,9 +536,7 @@ class Topics(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the columns of `transform`."""
-        return np.array(
-            [f"topic{k}" for k in range(len(self._record().topics))], object
-        )
+        return np.array([f"topic{number}" for number in self._record().numbers], object)
 
     # Showing
 

@@ -20,20 +20,20 @@ from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 def word_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the words of a topic with their probabilities, best first."""
-    data.name(topic)  # refuses a topic that is not there
-    ids = data.top_term_ids(n, NAME_RELEVANCE)[topic]
+    row = data.row(topic)
+    ids = data.top_term_ids(n, NAME_RELEVANCE)[row]
     return Table(
-        {"word": data.vocabulary[i], "probability": float(data.topics[topic, i])}
+        {"word": data.vocabulary[i], "probability": float(data.topics[row, i])}
         for i in ids.tolist()
     )
 
 
 def document_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the documents that have most of a topic, with their shares."""
-    data.name(topic)
+    place = data.row(topic)
     whole_number(n, "n")
-    shares = np.asarray(data.doc_topics)[:, topic]
-    marks = data.top_terms(10, NAME_RELEVANCE)[topic]
+    shares = np.asarray(data.doc_topics)[:, place]
+    marks = data.top_terms(10, NAME_RELEVANCE)[place]
     table = Table()
     for row in np.argsort(-shares, kind="stable")[:n].tolist():
         entry: dict[str, Any] = {
@@ -65,7 +65,9 @@ def find_documents(
         lexical=None if saved.counts is None else "bm25",
         n_jobs=-1,
     )
-    index.add(saved.counts, vectors=data.doc_topics, ids=saved.doc_ids)
+    index.add(
+        saved.counts, vectors=data.doc_topics, ids=saved.doc_ids, texts=saved.texts
+    )
     default = 0.0 if saved.counts is None else DEFAULT_MIX
     hits = index.query(query, n=n, mix=default if mix is None else mix)
     return hits if saved.texts is None else with_texts(hits, saved.texts, query)
@@ -97,6 +99,21 @@ def class_table(data: TopicData) -> Table:
     return Table({"class": name} | _by_name(data, shares) for name, shares in rows)
 
 
+def known_columns(data: TopicData) -> dict[str, Any]:
+    """Return what is known of the documents: their labels and times."""
+    columns: dict[str, Any] = {}
+    if data.labels is not None:
+        columns["label"] = list(data.labels)
+    if data.times is not None:
+        columns["time"] = np.asarray(data.times)
+    if not columns:
+        raise DataError(
+            "the documents have neither labels nor times. Give data= with a row per "
+            "document."
+        )
+    return columns
+
+
 def mixture_frame(data: TopicData) -> Any:
     """Return a pandas data frame: a row per document, a column per topic."""
     names = list(_by_name(data, np.zeros(data.n_topics)))
@@ -112,4 +129,5 @@ def mixture_frame(data: TopicData) -> Any:
 
 def _by_name(data: TopicData, shares: Any) -> dict[str, float]:
     """Return shares by the numbers and names of the topics."""
-    return {f"{k}: {data.name(k)}": float(share) for k, share in enumerate(shares)}
+    rows = zip(data.numbers, shares, strict=True)
+    return {f"{n}: {data.name(k)}": float(x) for k, (n, x) in enumerate(rows)}
