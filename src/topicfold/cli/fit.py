@@ -18,7 +18,7 @@ from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
-from topicfold.cli.sides import SideOptions, count_languages, explain_seeds
+from topicfold.cli.sides import SideOptions, count_languages
 from topicfold.registry import ModelEntry, find_model, model_names
 
 _fit = functools.partial(flag, rich_help_panel="Fit")
@@ -159,12 +159,13 @@ def fit(
     estimator = make_model(entry.name, common | wanted)
     check_saveable(estimator)
     columns = sides.columns()
-    corpus, text = inputs.read_corpus(source, options, extra=columns, quiet=quiet)
+    keep = [word for own in (wanted["seeds"] or {}).values() for word in own]
+    corpus, text = inputs.read_corpus(
+        source, options, extra=columns, keep=keep, quiet=quiet
+    )
     if not quiet:
         show_corpus(corpus)
         advise_short(corpus, entry)
-    if wanted["seeds"] is not None:
-        explain_seeds(wanted["seeds"], corpus)
     if given.topics is None and entry.sized and entry.has_topics:
         least = len(wanted["seeds"] or ())
         _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)

@@ -10,7 +10,7 @@ from typing import Any
 
 from topicfold.cli.flags import Flags, flag
 from topicfold.cli.inputs import count_known, stop_words_of, with_function
-from topicfold.cli.messages import CommandError, tell
+from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
 from topicfold.topics.known import (
     BETWEEN,
@@ -166,7 +166,8 @@ def count_languages(
     for name, words in wanted.items():
         if name == first:
             raise CommandError(f"--language {name}: that is the column of --text.")
-        own = {key: value for key, value in (text or {}).items() if key != "stem"}
+        not_own = ("stem", "keep", "left_out")
+        own = {key: value for key, value in (text or {}).items() if key not in not_own}
         try:
             own["stop_words"] = stop_words_of(words or "none", own.get("tokens"))
             found[name] = Corpus.from_texts(extra[name], **with_function(own))
@@ -213,28 +214,6 @@ def known_languages(
         name: count_known(texts[name], own[name], cutting.get(name), options, name)
         for name in sides.languages()
     }
-
-
-def explain_seeds(seeds: Mapping[str, list[str]], corpus: Any) -> None:
-    """Say of seed words that the texts have, but not the vocabulary, why."""
-    words = {word for own in seeds.values() for word in own} - {*corpus.vocabulary}
-    texts = getattr(corpus, "texts", None)
-    if not words or not texts:
-        return
-    from topicfold.corpus import words_of
-
-    held = dict.fromkeys(sorted(words), 0)
-    for text in texts:
-        for word in words.intersection(words_of(text)):
-            held[word] += 1
-    told = [f"{word!r} is in {n:,} of {len(texts):,}" for word, n in held.items() if n]
-    if told:
-        tell(
-            "note",
-            f"of the seed words that are left out, {', '.join(told)} documents. "
-            "--max-df 1.0 keeps frequent words, --min-df 1 rare ones, --stop-words "
-            "none all others.",
-        )
 
 
 def _first_text(values: Sequence[str]) -> str:

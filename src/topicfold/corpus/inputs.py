@@ -17,6 +17,7 @@ from scipy import sparse
 
 from topicfold.core.counts import check_counts
 from topicfold.corpus.anndata import from_anndata, is_anndata
+from topicfold.corpus.columns import is_missing, kind_of
 from topicfold.corpus.files import format_of, read
 from topicfold.corpus.frames import as_frame
 from topicfold.corpus.texts import TEXT_FORMATS, Texts, frame_texts, read_texts
@@ -168,8 +169,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     good = str if isinstance(items[0], str) else list | tuple | np.ndarray
     wrong = next((n for n, x in enumerate(items) if not isinstance(x, good)), None)
     if wrong is not None:
-        kind = type(items[wrong]).__name__
-        what = "missing" if items[wrong] is None or kind == "float" else f"a {kind}"
+        found = items[wrong]
+        what = "missing" if is_missing(found) else kind_of(found)
         raise DataError(
             f'document {wrong} is {what}. Give a string for every document, "" for an '
             "empty one."
@@ -183,8 +184,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     if isinstance(first, int | float | np.number):
         return _of_counts(np.asarray(items), vocabulary)
     raise DataError(
-        f"the documents hold {type(first).__name__}s. Give texts, lists of words, or a "
-        "matrix of counts."
+        f"the documents hold what is {kind_of(first)}. Give texts, lists of words, or "
+        "a matrix of counts."
     )
 
 

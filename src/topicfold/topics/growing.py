@@ -129,6 +129,7 @@ def _with_new_words(
 ) -> tuple[ModelFolder, Any]:
     """Return the counts of old and new documents with columns for new words."""
     options = {**(old.text or {}), **cutting}
+    options.pop("left_out", None)  # it is no option, but what was found
     by_name = ":" in str(options.get("tokens"))  # a function that nobody gave again
     if not old.texts or not old.vocabulary or options.get("phrases") or by_name:
         return old, added

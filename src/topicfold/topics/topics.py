@@ -16,7 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.core.typing import Array
 from topicfold.corpus.inputs import Documents, as_documents
-from topicfold.corpus.vectorizing import STOP_WORDS, cutting_options, vectorize
+from topicfold.corpus.record import class_words
+from topicfold.corpus.vectorizing import (
+    STOP_WORDS,
+    count_words,
+    cutting_options,
+    vectorize,
+)
 from topicfold.editing import (
     apply_edits,
     drop_topics,
@@ -611,8 +617,12 @@ class Topics(TransformerMixin, BaseEstimator):
             return found.counts, found.vocabulary or [], made
         options = {name: getattr(self, name) for name in _COUNTING}
         options |= found.text or {}
-        counts, words = vectorize(found.texts or [], **options)
-        return counts, words, options
+        seeds = getattr(self.model, "seeds", None) or {}
+        if seeds:
+            options["keep"] = [word for own in seeds.values() for word in own]
+        keep = [*options.get("keep", ()), *class_words(found.labels)]
+        counted = count_words(found.texts or [], **options | {"keep": keep})
+        return counted.counts, counted.vocabulary, options | counted.found
 
     def _cutting(self) -> dict[str, Any]:
         """Return how new texts are cut: as those of the fit."""
