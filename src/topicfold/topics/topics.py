@@ -524,7 +524,11 @@ class Topics(TransformerMixin, BaseEstimator):
         return topics._keep(saved)
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame: a row per document, a column per topic."""
+        """Return a pandas data frame: a row per document, a column per topic.
+
+        Before the topics are columns for what is known: id, text, time, label and the
+        number of the main topic, the largest of the mixture.
+        """
         return mixture_frame(self._with_documents())
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
