@@ -387,11 +387,18 @@ class Topics(TransformerMixin, BaseEstimator):
         """Draw a figure of matplotlib, and save it to `path` if given.
 
         `kind` is "words", "map", "time", "classes" or "similarity"; `options` are
-        those of the function in :mod:`topicfold.plotting`.
+        those of the function in :mod:`topicfold.plotting`. Colours, order and the map
+        are those of the report. The figure's ``data`` is a table of what it shows.
         """
         from topicfold.plotting import plot
 
         return plot(self._record(), kind, path, **options)
+
+    def figures(self, folder: Any) -> list[Path]:
+        """Write every figure as SVG and PDF with its data as CSV; return the files."""
+        from topicfold.plotting import save_figures
+
+        return save_figures(self._record(), folder)
 
     def report(
         self, path: Any = "report.html", *, against: Any = None, **options: Any
@@ -548,7 +555,11 @@ class Topics(TransformerMixin, BaseEstimator):
         return topics._keep(saved)
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame: a row per document, a column per topic."""
+        """Return a pandas data frame: a row per document, a column per topic.
+
+        Before the topics are columns for what is known: id, text, time, label and the
+        number of the main topic, the largest of the mixture.
+        """
         return mixture_frame(self._with_documents())
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
