@@ -34,6 +34,7 @@ class Documents(NamedTuple):
     times: list[str] | None = None
     text: Mapping[str, Any] | None = None
     name: str = ""
+    embeddings: Any = None
 
     @property
     def n_documents(self) -> int:
