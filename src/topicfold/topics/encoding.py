@@ -26,7 +26,7 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
     >>> encode(Lengths(), ["", "abc"]).round(2).tolist()
     [[0.0, 1.0], [0.949999988079071, 0.3199999928474426]]
     """
-    if not callable(getattr(encoder, "encode", None)):
+    if isinstance(encoder, str) or not callable(getattr(encoder, "encode", None)):
         raise DataError(
             f"the encoder is a {type(encoder).__name__}, which has no encode(texts). "
             "Give an object that has, such as a SentenceTransformer; nothing is "
