@@ -272,8 +272,13 @@ class Effects:
             "notes": list(self.notes),
         }
 
+    def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
+        """Return the table and its notes as text; see `rows`."""
+        table = text_table(self.rows(level=level, adjust=adjust), width=140)
+        return "\n".join((self._title(), table, *self._remarks(adjust)))
+
     def __repr__(self) -> str:
-        return "\n".join((self._title(), text_table(self.rows()), *self._remarks()))
+        return self.text()
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -369,15 +374,19 @@ class Effects:
         n = len(self.design.matrix)
         return f"Effects on topic shares, {self.design.formula}, {n:,} documents"
 
-    def _remarks(self) -> list[str]:
+    def _remarks(self, adjust: str | None = None) -> list[str]:
         remarks = list(self.notes)
-        if self.pooled.n_draws > 1:
-            by_chance = 0.05 * self.n_tests
-            remarks.append(
-                f"{self.n_tests:,} tests, not adjusted: without any effect about "
-                f"{by_chance:.1f} would have p < 0.05. rows(adjust='fdr') adjusts."
-            )
-        return remarks
+        if self.pooled.n_draws < 2:
+            return remarks
+        tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
+        if adjust is not None:
+            return [*remarks, f"p-values are adjusted for {tests} ({adjust})."]
+        by_chance = 0.05 * self.n_tests
+        return [
+            *remarks,
+            f"{tests}, not adjusted: without any effect about {by_chance:.1f} would "
+            "have p < 0.05; adjust='fdr' or 'holm' adjusts them.",
+        ]
 
 
 def _p_value(estimate: float, error: float, free: float) -> float:

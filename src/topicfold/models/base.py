@@ -19,6 +19,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from numbers import Integral, Number, Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -80,6 +81,8 @@ _NUMBERS = (
 )
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
+# Nothing is known of documents but their words.
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
@@ -263,6 +266,7 @@ class TopicModel(
             for name, value in self.get_params(deep=False).items()
             if value is None or isinstance(value, bool | int | float | str)
         }
+        settings |= _values_used(self, settings)
         if hasattr(self, "group_names_"):
             settings["language"] = self.group_names_[0]
         if getattr(self, "edits_", None):
@@ -339,7 +343,7 @@ class TopicModel(
 
         return weighted_words(X, weights)
 
-    def _mixtures(self, X: Any, known: Any = None) -> Array:
+    def _mixtures(self, X: Any, known: Mapping[str, Any] = EMPTY) -> Array:
         """Return the mixtures of documents as seen: the one way of inference.
 
         `known` has what else is known of them, by keyword.
@@ -442,6 +446,8 @@ class TopicModel(
             expected["doc_topics_"] = (n_documents, n_topics)
             expected["doc_lengths_"] = (n_documents,)
         problems: list[str] = []
+        if hasattr(self, "sides_") and not hasattr(self, "_fit_with_sides"):
+            problems.append(f"sides_ are not for {type(self).__name__}")
         for name, shape in expected.items():
             if not hasattr(self, name):
                 continue
@@ -738,6 +744,23 @@ def not_streamed(reason: str) -> Any:
         raise AttributeError(f"{name} has no partial_fit: {reason}. Use fit.")
 
     return property(refuse, doc=f"Not defined: {reason}.")
+
+
+def _values_used(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what `fit` took for parameters that were left to it, or learned."""
+    used: dict[str, Any] = {}
+    for name, value in settings.items():
+        found = np.asarray(getattr(model, f"{name}_", None))
+        if found.dtype.kind not in "iuf" or found.ndim > 1 or not found.size:
+            continue
+        low, high = found.min().item(), found.max().item()
+        one = bool(np.isclose(low, high))
+        if value is None:
+            used[name] = low if one else f"{low:.3g} to {high:.3g}, one per topic"
+        elif isinstance(value, float) and not np.allclose(found, value):
+            learned = f"{low:.3g}" if one else f"{low:.3g} to {high:.3g}"
+            used[name] = f"{value:g} at the start, {learned} learned"
+    return used
 
 
 def save_fitted(model: Any, path: Any, corpus: Any, known: dict[str, Any]) -> None:

@@ -146,6 +146,34 @@ class GraphPLSA(PLSA):
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose graph is not one of its documents."""
+        super()._check_loaded()
+        if not hasattr(self, "doc_topics_"):
+            return
+        n_documents = len(self.doc_topics_)
+        expected = {
+            "graph_": (n_documents, n_documents),
+            "training_counts_": (n_documents, self.n_features_in_),
+        }
+        for name, shape in expected.items():
+            matrix: Any = getattr(self, name, None)
+            if hasattr(self, name) and not (
+                sparse.issparse(matrix)
+                and matrix.shape == shape
+                and matrix.data.min(initial=0) >= 0
+            ):
+                raise ValueError(f"{name} is not a matrix of shape {shape}, all >= 0")
+        strength = getattr(self, f"{self._adapted}_", 1.0)
+        if not isinstance(strength, float) or not strength >= 0:
+            raise ValueError(f"{self._adapted}_ is {strength!r}, not a strength")
+        rows = getattr(self, "embeddings_", None)
+        if rows is None:
+            return
+        if not isinstance(rows, np.ndarray) or len(rows) > n_documents:
+            raise ValueError("embeddings_ has more rows than there are documents")
+        check_embeddings(rows, len(rows))
+
     def _embedded(self, counts: Any, embeddings: Any) -> Any:
         """Keep the embeddings, which say who is near; the counts stay as they are."""
         if self.graph is not None and not isinstance(self.graph, NeighborGraph):
@@ -177,16 +205,6 @@ class GraphPLSA(PLSA):
         elif getattr(self, name) is not None:
             setattr(self, f"{name}_", float(getattr(self, name)))
         return self.graph_
-
-    def _check_loaded(self) -> None:
-        """Refuse saved embeddings that are not those of the documents."""
-        super()._check_loaded()
-        rows = getattr(self, "embeddings_", None)
-        if rows is None:
-            return
-        if not isinstance(rows, np.ndarray) or len(rows) > len(self.doc_topics_):
-            raise ValueError("embeddings_ has more rows than there are documents")
-        check_embeddings(rows, len(rows))
 
     def _theta_step(self) -> ThetaStep:
         """Return the step; the parameter that adapts was given, or found in `fit`."""

@@ -38,7 +38,7 @@ from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_name
-from topicfold.topics.fitting import label_texts, make_model, time_texts
+from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
 from topicfold.topics.views import (
@@ -67,8 +67,9 @@ class Topics(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_topics : int or None, default=None
-        Number of topics; None is 20, at most half the documents, or that of the
-        estimator given as `model`.
+        Number of topics; None is that of the estimator given as `model`, or else as
+        many as two fits of a sample agree on
+        (:func:`topicfold.choosing.suggest_size`).
     model : str or estimator, default="lda"
         A name of :func:`topicfold.registry.models`, such as "lda", "ltm" or "fstm", or
         an estimator with parameters of your own, which is copied.
@@ -182,10 +183,10 @@ class Topics(TransformerMixin, BaseEstimator):
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
         counts, words, options = self._count(found)
-        estimator, supervised = make_model(
+        estimator, supervised = prepare_model(
             self.model,
             self.n_topics,
-            counts.shape[0],
+            counts,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             vocabulary=words,  # of models whose seed words are columns
