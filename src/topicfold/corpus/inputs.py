@@ -36,6 +36,7 @@ class Documents(NamedTuple):
     text: Mapping[str, Any] | None = None
     name: str = ""
     extra: Mapping[str, list[str]] | None = None
+    embeddings: Any = None
 
     @property
     def n_documents(self) -> int:

@@ -43,6 +43,7 @@ from topicfold.persistence.model_folder import (
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
+from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_name
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
@@ -81,6 +82,10 @@ class Topics(TransformerMixin, BaseEstimator):
         an estimator with parameters of your own, which is copied.
     stop_words, min_df, max_df, max_features, ngram_range, stem, tokens, phrases
         How texts become counts; see :func:`topicfold.corpus.vectorize`.
+    encoder : object or None, default=None
+        What makes vectors of texts, by a method ``encode(texts)``: a
+        SentenceTransformer, a model2vec model, … Documents near by their vectors then
+        share topics, in `fit` and later. It is not saved; give it to `load` again.
     random_state : int, default=0
         Seed; an estimator's own seed takes precedence.
     n_jobs : int, default=-1
@@ -121,6 +126,7 @@ class Topics(TransformerMixin, BaseEstimator):
         stem: str | None = None,
         tokens: Any = "words",
         phrases: bool = False,
+        encoder: Any = None,
         random_state: int = 0,
         n_jobs: int | None = -1,
         **habits: Any,
@@ -136,6 +142,7 @@ class Topics(TransformerMixin, BaseEstimator):
         self.stem = stem
         self.tokens = tokens
         self.phrases = phrases
+        self.encoder = encoder
         self.random_state = given.get("random_state", random_state)
         self.n_jobs = given.get("n_jobs", n_jobs)
 
@@ -153,6 +160,7 @@ class Topics(TransformerMixin, BaseEstimator):
         sheet: str | int | None = None,
         layer: str | None = None,
         vocabulary: Any = None,
+        embeddings: Any = None,
         **known: Any,
     ) -> Self:
         """Learn topics from documents.
@@ -174,6 +182,8 @@ class Topics(TransformerMixin, BaseEstimator):
             Layer of an AnnData object; see :func:`topicfold.corpus.from_anndata`.
         vocabulary : sequence of str, optional
             Words of the columns, if X holds counts.
+        embeddings : array-like of shape (n_documents, n_dimensions), optional
+            Vectors of the documents; default: those of the `encoder`, if there is one.
         **known
             What else is known of the documents: authors, response, features, labels,
             links, prevalence, content. A column of a data frame or file by its name, a
@@ -199,7 +209,7 @@ class Topics(TransformerMixin, BaseEstimator):
         labels = found.labels
         if data:
             add_sides(estimator, data)
-            estimator.fit(counts, **data)
+            self._fit_model(estimator, found, embeddings, counts, **data)
         elif supervised:
             if labels is None or len({*labels} - {""}) < 2:
                 raise DataError(
@@ -208,9 +218,9 @@ class Topics(TransformerMixin, BaseEstimator):
                     "or name their column with label=."
                 )
             classes = np.array([label or None for label in labels], dtype=object)
-            estimator.fit(counts, classes)
+            self._fit_model(estimator, found, embeddings, counts, classes)
         else:
-            estimator.fit(counts)
+            self._fit_model(estimator, found, embeddings, counts)
         return self._keep(
             ModelFolder(
                 model=estimator,
@@ -225,7 +235,7 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         )
 
-    def transform(self, X: Any, **known: Any) -> Array:
+    def transform(self, X: Any, *, embeddings: Any = None, **known: Any) -> Array:
         """Return the mixtures of topics of new documents, rows that sum to 1.
 
         Parameters
@@ -233,26 +243,34 @@ class Topics(TransformerMixin, BaseEstimator):
         X : documents
             In any form that `fit` takes; words that the model does not know are left
             out.
+        embeddings : array-like of shape (n_documents, n_dimensions), optional
+            Their vectors; default: those of the `encoder`, if there is one.
         **known
             What else is known of them, as in `fit`.
         """
-        columns = {"extra": columns_in(known) or None}
-        found = as_documents(X, columns=columns)
+        found = as_documents(X, columns={"extra": columns_in(known) or None})
+        model, vectors = self._saved().model, self._vectors(found, embeddings)
         data = known_data(known, found.extra)
-        return np.asarray(
-            self._saved().model.transform(self._known_counts(found), **data)
-        )
+        if vectors is not None:
+            data["embeddings"] = vectors
+        return np.asarray(model.transform(self._known_counts(found), **data))
 
     def update(
-        self, X: Any, y: Any = None, *, refit: bool = False, **columns: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        refit: bool = False,
+        embeddings: Any = None,
+        **columns: Any,
     ) -> Self:
         """Take in more documents; topics keep their numbers, names and edits.
 
         Documents that are already there keep their mixtures. The topics learn from the
         new documents, new words included, and weigh them against all that they learned
         before, so that few documents move a topic little. A model that learned from
-        more than words (classes, authors, links, …) keeps its topics, and the documents
-        are only added. What changed is in ``update_``.
+        more than words (classes, authors, links, embeddings, …) keeps its topics, and
+        the documents are only added. What changed is in ``update_``.
 
         Parameters
         ----------
@@ -264,6 +282,8 @@ class Topics(TransformerMixin, BaseEstimator):
         refit : bool, default=False
             Learn all documents again, starting from the topics as they are. Topics and
             mixtures move then, and edits may be undone.
+        embeddings : array-like of shape (n_documents, n_dimensions), optional
+            Their vectors, as in `transform`.
         **columns
             Columns of a data frame or file, as in `fit`.
 
@@ -282,6 +302,7 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents))
+        new = new._replace(embeddings=self._vectors(new, embeddings))
         added = self._known_counts(new)
         self.update_ = updated(old, new, added, self._cutting(), refit=refit)
         return self._keep(self.update_.folder)
@@ -328,7 +349,9 @@ class Topics(TransformerMixin, BaseEstimator):
             Names, scores, titles and passages; it shows itself as a table.
         """
         data = self._with_documents()
-        return find_documents(self.fitted_, data, query, n, mix, self._cutting())
+        return find_documents(
+            self.fitted_, data, query, n, mix, self._cutting(), self.encoder
+        )
 
     def over_time(self, times: Any = None) -> Table:
         """Return the share of every topic in every period.
@@ -533,7 +556,13 @@ class Topics(TransformerMixin, BaseEstimator):
         return save_folder(saved, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, tokens: Any = "words") -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        tokens: Any = "words",
+        encoder: Any = None,
+    ) -> Self:
         """Load what `save`, ``model.save`` or the command line saved.
 
         Parameters
@@ -543,6 +572,8 @@ class Topics(TransformerMixin, BaseEstimator):
         tokens : callable, optional
             The function that cut the texts, if it was one: a file never says which
             function to call.
+        encoder : object, optional
+            The encoder of the fit, for vectors of new texts.
         """
         saved = load_model_folder(path)
         if not hasattr(saved.model, "topic_data"):
@@ -552,6 +583,7 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         topics = cls(len(saved.model.components_), model=clone(saved.model))
         topics.tokens = tokens
+        topics.encoder = encoder
         return topics._keep(saved)
 
     def to_frame(self) -> Any:
@@ -620,6 +652,28 @@ class Topics(TransformerMixin, BaseEstimator):
         if self._record().doc_topics is None:
             raise DataError("the model learned from a stream and keeps no documents.")
         return self.data_
+
+    def _fit_model(
+        self, model: Any, found: Documents, given: Any, *data: Any, **known: Any
+    ) -> None:
+        """Fit, with the vectors of the documents if there are some."""
+        vectors = self._vectors(found, given, fitting=True)
+        if vectors is None:
+            model.fit(*data, **known)
+            return
+        check_takes_embeddings(model)
+        model.fit(*data, embeddings=vectors, **known)
+        if given is None:
+            model.encoder_ = encoder_name(self.encoder)
+
+    def _vectors(self, found: Documents, given: Any, *, fitting: bool = False) -> Any:
+        """Return the vectors of documents: given, encoded, or None."""
+        if given is not None or self.encoder is None:
+            return given
+        model = None if fitting else self._saved().model
+        if fitting or hasattr(model, "sharing_") or hasattr(model, "embeddings_"):
+            return encode(self.encoder, found.texts)
+        return None
 
     def _count(self, found: Documents) -> tuple[Any, list[str], dict[str, Any] | None]:
         """Return counts, words and the options that made them."""
