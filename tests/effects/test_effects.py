@@ -100,6 +100,32 @@ def test_shares_of_all_topics_add_up(found):
     assert sum(row["share"] for row in shares) == pytest.approx(1)
 
 
+def test_kinds_of_columns(found):
+    theta, data = found["theta"], found["data"]
+    kinds = pd.CategoricalDtype(["right", "none", "left"])
+    odd = data.assign(
+        side=data["side"].astype(kinds),
+        yes=data["x"] == 1,
+        whole=data["city"].astype("Int64"),
+        **{"odd name": data["age"]},
+    )
+    effects = estimate_effect(theta, "~ side + C(group) + whole + `odd name`", odd)
+    assert [contrast.label for contrast in effects.contrasts] == [
+        *("side: left - right", "group: b - a", "group: c - a"),
+        *("whole: +1", "odd name: +1"),
+    ]
+    plain = estimate_effect(theta, "~ side + group + city + age", data)
+    own = {row["effect"]: row["estimate"] for row in effects.rows()[:5]}
+    other = {row["effect"]: row["estimate"] for row in plain.rows()[:5]}
+    assert own["side: left - right"] == pytest.approx(-other["side: right - left"])
+    assert own["odd name: +1"] == pytest.approx(other["age: +1"])
+    assert own["whole: +1"] == pytest.approx(other["city: +1"])
+    (first, *_) = estimate_effect(theta, "~ yes", odd).rows()
+    assert first["effect"] == "yes: True - False"
+    numbers = estimate_effect(theta, "~ C(city % 3)", data)
+    assert numbers.design.matrix.shape[1] == 3
+
+
 def test_sums_and_differences(found):
     single = effects_of(found)
     several = effects_of(found, topics=["0 + 1", "0 - 1", 2])
