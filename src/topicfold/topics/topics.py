@@ -424,7 +424,12 @@ class Topics(TransformerMixin, BaseEstimator):
         return save_figures(self._record(), folder)
 
     def report(
-        self, path: Any = "report.html", *, against: Any = None, **options: Any
+        self,
+        path: Any = "report.html",
+        *,
+        against: Any = None,
+        effects: Any = None,
+        **options: Any,
     ) -> Path:
         """Write the report, one HTML file that opens offline.
 
@@ -434,15 +439,19 @@ class Topics(TransformerMixin, BaseEstimator):
             The file.
         against : Topics, TopicData or path, optional
             Another model, to be shown side by side with this one; see `compare`.
+        effects : Effects, optional
+            What `effects` returned, to be shown with intervals.
         **options
             Those of :func:`topicfold.report.write_report`.
         """
         other = None if against is None else _record_of(against)
-        options = {
-            "counts": self.renumber()._saved().counts,
-            "against": other,
-        } | options
-        return write_report(self._record(), path, **options)
+        counts = self.renumber()._saved().counts
+        options = {"counts": counts, "against": other} | options
+        data = self._record()
+        if effects is not None:
+            sides = (*data.sides, effects.side_table())
+            data = dataclasses.replace(data, sides=sides)
+        return write_report(data, path, **options)
 
     def explore(self, height: int = 700, **options: Any) -> Any:
         """Show the report in the output cell of a notebook; offline.
