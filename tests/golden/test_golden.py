@@ -21,7 +21,9 @@ from topicfold.search import TopicIndex
 OLD = Path(__file__).parent / "v0_1"
 # Fits that changed on purpose after version 0.1.0, and why; their arrays are in NEW.
 NEW = Path(__file__).parent / "v0_2"
-CHANGED = {"lda-cvb0": "a token is assigned by counts without its own"}
+CHANGED = {
+    "lda-cvb0": "counts without a token's own assign it; passes are extrapolated"
+}
 # Sums are made in another order on other machines; a few iterations carry it on.
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-6}
 # A new document stops when its mixture changes by at most 1e-4, perhaps one update
