@@ -89,7 +89,8 @@ def run_em(
 
     An algorithm whose objective need not rise has `settles_over`, the number of
     iterations over which the mean change is taken. One that stands still although it
-    has not converged says why in `stuck`.
+    has not converged says why in `stuck`; one with more than its objective that must
+    settle has `moving`.
 
     A callback that returns True ends the fit. Ctrl-C ends it after the iteration
     under way: the parameters reached stay, with a warning instead of a traceback. A
@@ -111,6 +112,7 @@ def run_em(
                 state.seconds = time.perf_counter() - began
                 wants_stop = [callback.on_iteration(state) for callback in callbacks]
                 converged = _has_settled(state.history, tol, window)
+                converged = converged and not getattr(algorithm, "moving", False)
                 if converged or any(wants_stop):
                     break
         finally:
