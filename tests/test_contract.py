@@ -221,6 +221,7 @@ def expected_failed_checks(estimator):
 
 @pytest.mark.filterwarnings("ignore::topicfold.exceptions.EmptyDocumentWarning")
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
+@pytest.mark.filterwarnings("ignore:SupervisedLDA found no topics that predict")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failed_checks)
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():

@@ -26,8 +26,10 @@ def test_masked_labels_are_unknown():
 
 def test_masked_responses_are_unknown():
     values = np.array([1.0, 2.0, 50.0, 3.0, 4.0, 60.0])
-    hidden = SupervisedLDA(2, **FEW).fit(X, np.ma.masked_greater(values, 9))
-    unknown = SupervisedLDA(2, **FEW).fit(X, np.where(values > 9, np.nan, values))
+    hidden = SupervisedLDA(2, weight=1.0, **FEW).fit(X, np.ma.masked_greater(values, 9))
+    unknown = SupervisedLDA(2, weight=1.0, **FEW).fit(
+        X, np.where(values > 9, np.nan, values)
+    )
     np.testing.assert_array_equal(hidden.predict(X), unknown.predict(X))
 
 

@@ -517,7 +517,7 @@ def test_json_columns_of_different_lengths_are_an_error(tmp_path):
 
 
 def test_a_damaged_sheet_is_told_and_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("topicfold.corpus.npz._ALWAYS_FINE", 10**6)
+    monkeypatch.setattr("topicfold.corpus.lines.ALWAYS_FINE", 10**6)
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["text"])

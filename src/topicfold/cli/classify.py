@@ -136,8 +136,8 @@ def _fit_and_check(classifier: Any, counts: Any, labels: Any) -> None:
     show_fact(
         "Accuracy",
         f"{found.share:.1%} of {found.n_documents:,} documents classified without "
-        f"their labels (95 % interval: {found.low:.1%} to {found.high:.1%}, if classes "
-        "are as frequent elsewhere as among these)",
+        f"their labels (95 % interval: {found.low:.1%} to {found.high:.1%}; classes "
+        "count as frequent as they were found among all documents)",
     )
 
 

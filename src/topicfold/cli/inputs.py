@@ -45,8 +45,8 @@ class TextOptions(Flags):
         show_default="what its name shows",
     )
     text: list[str] | None = _raw(
-        "Column with the text, or its number if the file has no names; repeat it to "
-        "join columns.",
+        "Column with the text, or its number if the file has no names; points lead "
+        "into JSON (body.text); repeat it to join columns.",
         metavar="COLUMN",
         show_default="text, body, content …, below title if there is one",
     )
@@ -54,6 +54,11 @@ class TextOptions(Flags):
     id: str | None = _column("the name of a document", "id, if there is one")
     time: str | None = _column(
         "its date or time", "time, date, year …, if there is one"
+    )
+    sheet: str | None = _raw(
+        "Sheet of an .xlsx file: its title, or its number from 1.",
+        metavar="SHEET",
+        show_default="the first",
     )
     encoding: str | None = _raw(
         "Encoding of text files, such as latin-1.", show_default="detected"
@@ -104,7 +109,10 @@ class TextOptions(Flags):
 
     def reading(self) -> dict[str, Any]:
         """Return the options of `topicfold.corpus.read_texts` that were given."""
-        names = ("text", "label", "id", "time", "encoding", "skip_bad_lines")
+        names = (
+            *("text", "label", "id", "time"),
+            *("sheet", "encoding", "skip_bad_lines"),
+        )
         return {name: value for name in names if (value := getattr(self, name))}
 
     def frequency_bounds(self) -> dict[str, Any]:

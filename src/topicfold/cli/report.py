@@ -177,8 +177,19 @@ def save_and_report(
     quiet: bool = False,
 ) -> None:
     """Save a model, write its report, and print what was done and what comes next."""
-    from topicfold.persistence.model_folder import report_file, save_folder
+    from topicfold.persistence.model_folder import (
+        place_to_save,
+        report_file,
+        save_folder,
+    )
 
+    asked, folder = folder, place_to_save(folder)
+    if folder != asked:
+        tell(
+            "warning",
+            f"another command has saved a model in {asked} in the meantime, so this "
+            f"one is in {folder}",
+        )
     place = report_file(folder)
     replaced = place.is_file()
     save_folder(saved, folder)

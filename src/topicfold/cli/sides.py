@@ -15,7 +15,7 @@ from topicfold.exceptions import DataError
 
 _side = functools.partial(flag, rich_help_panel="What else is known")
 _column = functools.partial(_side, metavar="COLUMN")
-# How a column holds several names.
+# How a column holds several names, as a text of `topicfold.sides.Authors` does.
 _BETWEEN = ";"
 # The model whose business a side is, the first one that was asked for.
 _MODELS = {
@@ -47,7 +47,7 @@ class SideOptions(Flags):
         "Column with a feature that says which topics to expect; may be repeated."
     )
     label_topics: bool = _side(
-        "One topic per label, and one that all documents share.", False
+        "One topic per label, and one that all documents share if it helps.", False
     )
     links: Path | None = _side(
         "File of links: two document numbers per line, from 0.", metavar="FILE"

@@ -118,6 +118,10 @@ class Engine(Protocol):
 
     #: Whether packed documents have only the topics that a document may use.
     packs_allowed: ClassVar[bool] = False
+    #: Whether all documents are in one array, as parts with a graph need them.
+    in_one_place: ClassVar[bool] = True
+    #: Whether documents may have an `OwnShare`, as evidence, priors and masks need it.
+    takes_own_rows: ClassVar[bool] = True
 
     n_documents: int
     n_terms: int

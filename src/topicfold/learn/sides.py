@@ -81,7 +81,7 @@ class SidedLda(Cvb0):
         collapsed: bool = True,
         learn_priors: bool = False,
     ) -> None:
-        if hasattr(engine, "n_blocks") and hasattr(engine, "_port"):
+        if not engine.takes_own_rows:
             check_place(sides.sides, "streamed")
         self.sides = sides
         self.groups = groups

@@ -71,13 +71,14 @@ class AuthorTopics(SidedLDA):
         Parameters
         ----------
         authors : sequence of (str, sequence of str, None) or sparse matrix, optional
-            The authors of each document, or their weights (documents × authors). A
+            The authors of each document, in a list or as one text with ";" between
+            them, or their weights (documents × authors). A
             document without any has a mixture of its own; so have all of them
             without `authors`, and a warning says so.
         """
         return super().fit(X, y, authors=authors, **side_data)
 
-    def similar_authors(self, name: str, n: int = 10) -> list[tuple[str, float]]:
+    def similar_authors(self, name: str | int, n: int = 10) -> list[tuple[str, float]]:
         """Return the authors whose mixtures are most like an author's.
 
         Parameters

@@ -267,11 +267,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()
-        named: list[Any] = [
-            s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")
-        ]
+        named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
         if named:
-            self.topic_names_ = list(min(reversed(named), key=lambda n: n.count("")))
+            self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         for side, _ in sides.of("prior"):

@@ -20,6 +20,7 @@ from topicfold.infer.fold_in import mixtures_with_sides
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
 from topicfold.models.base import LearnedModel, already_warned, warn_empty
+from topicfold.models.side_requests import add_setters, with_sides
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.tables import side_tables
 from topicfold.sides.together import SideData, check_together
@@ -80,11 +81,13 @@ class SidedModel(LearnedModel):
         known = {name: v for name, v in side_data.items() if name not in hidden}
         return self.transform(X, **known)
 
-    def transform(self, X: Any, **side_data: Any) -> Array:
+    def transform(self, X: Any, *, embeddings: Any = None, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
 
         Parameters
         ----------
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, if `fit` had them.
         **side_data
             What is known of these documents, by the keywords of `fit`; a side without
             data plays no part.
@@ -101,7 +104,7 @@ class SidedModel(LearnedModel):
             for side in getattr(self, "sides_", ())
         )
         with already_warned() if elsewhere else nullcontext():
-            X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
+            X = self._new_counts(X, embeddings)
         return self._sided_mixtures(self._seen(X), side_data)
 
     def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
@@ -315,13 +318,11 @@ class SidedModel(LearnedModel):
 
     def _get_metadata_request(self) -> Any:
         """Ask scikit-learn's routing for the data of the sides, in every method."""
-        request = super()._get_metadata_request()
-        hidden = self._predicted()
-        for keyword in self._keywords(self._all_sides()):
-            for method in ("fit", "transform", "score"):
-                later = method == "fit" or keyword not in hidden
-                getattr(request, method).add_request(param=keyword, alias=later)
-        return request
+        return with_sides(self, super()._get_metadata_request())
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        add_setters(cls)
 
 
 def _in_order(sides: Sequence[Side]) -> list[int]:

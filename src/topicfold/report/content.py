@@ -396,7 +396,7 @@ def _fit(data: TopicData) -> dict[str, Any]:
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return "none" if value is None else json.dumps(value, ensure_ascii=False)
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _short(value: Any, digits: int = 5) -> float:

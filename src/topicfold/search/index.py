@@ -37,6 +37,12 @@ from topicfold.search.ranking import (
     stored_form,
     term_vectors,
 )
+from topicfold.search.unknown import (
+    BeyondWords,
+    left_out_note,
+    occurrences,
+    unknown_words,
+)
 from topicfold.search.words import (
     LEXICAL,
     LexicalScores,
@@ -130,7 +136,12 @@ class TopicIndex:
         )
 
     def add(
-        self, X: Any = None, *, vectors: Any = None, ids: Sequence[str] | None = None
+        self,
+        X: Any = None,
+        *,
+        vectors: Any = None,
+        ids: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
     ) -> Self:
         """Add documents; the model is not changed.
 
@@ -143,6 +154,9 @@ class TopicIndex:
             Together with X: these vectors, and X for the scores by words.
         ids : sequence of str, optional
             Names of the documents, all different; default: their rows in the index.
+        texts : sequence of str, optional
+            Texts of the documents, kept for words of queries that the model does not
+            know: too frequent or too rare ones were left out of its counts.
         """
         if X is None and vectors is None:
             raise DataError("there is nothing to add. Give X or vectors.")
@@ -153,7 +167,11 @@ class TopicIndex:
         latent = self.model.transform(X) if vectors is None else vectors
         latent = self.documents.check_vectors(latent)
         self.documents.append(
-            stored_form(latent, self.measure), np.abs(latent).sum(axis=0), ids, X
+            stored_form(latent, self.measure),
+            np.abs(latent).sum(axis=0),
+            ids,
+            X,
+            texts,
         )
         self._words = None
         return self
@@ -161,7 +179,7 @@ class TopicIndex:
     def add_texts(
         self, texts: Iterable[str], *, ids: Sequence[str] | None = None
     ) -> Self:
-        """Add documents given as texts; unknown words are left out.
+        """Add documents given as texts, which are kept; see `add`.
 
         Parameters
         ----------
@@ -172,9 +190,9 @@ class TopicIndex:
         """
         from topicfold.corpus import vectorize
 
-        words = self._needed_vocabulary()
+        words, texts = self._needed_vocabulary(), list(texts)
         counts, _ = vectorize(texts, vocabulary=words, **cutting_options(self.text))
-        return self.add(counts, ids=ids)
+        return self.add(counts, ids=ids, texts=texts)
 
     def query(
         self,
@@ -242,15 +260,14 @@ class TopicIndex:
             raise DataError(
                 f"give exactly one of {', '.join(kinds)}; got {given or 'none'}."
             )
-        latent, counts = self._resolve(given[0], kinds[given[0]], mix > 0)
+        latent, counts, more = self._resolve(given[0], kinds[given[0]], mix > 0)
         skip = documents.find(document) if document is not None else -1
         factor, constant = query_form(latent, self.measure)
         threads = n_threads(self.n_jobs)
         if mix > 0:
             by_meaning = exact_scores(documents.vectors, factor, threads=threads)
-            if self._words is None:
-                self._words = LexicalScores(documents.counts, str(self.lexical))
-            scores = mixed(by_meaning + constant, self._words.score(counts), mix)
+            by_words = self._word_scores(counts, more.counts)
+            scores = mixed(by_meaning + constant, by_words, mix)
             if skip >= 0:
                 scores[skip] = -np.inf
             rows = best_places(scores, min(n, len(scores) - (skip >= 0)))
@@ -265,7 +282,7 @@ class TopicIndex:
                 threads=threads,
             )
             scores = scores + constant
-        return Hits(rows, scores, documents.names(rows))
+        return Hits(rows, scores, documents.names(rows), note=more.note)
 
     def similar_terms(self, word: str, n: int = 10) -> Hits:
         """Return the terms nearest to a term, by the same measure as documents.
@@ -311,6 +328,7 @@ class TopicIndex:
         if documents.keeps_counts and len(documents):
             arrays |= pack_counts(documents.counts, "index_counts")
         strings = {"vocabulary": self.vocabulary, "index_ids": documents.ids}
+        strings["index_texts"] = documents.texts
         return save_estimator(
             self.model,
             path,
@@ -374,9 +392,64 @@ class TopicIndex:
             return
         counts = unpack_counts(saved.arrays, "index_counts", self.n_terms)
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        self.documents.append(vectors, mass, saved.strings.get("index_ids"), counts)
+        ids, texts = (saved.strings.get(f"index_{name}") for name in ("ids", "texts"))
+        self.documents.append(vectors, mass, ids, counts, texts)
+
+    def _word_scores(
+        self, counts: sparse.csr_matrix | None, more: sparse.csr_matrix | None
+    ) -> Doubles:
+        """Return the documents' scores by words; `more` counts words beyond X."""
+        documents, kind = self.documents, str(self.lexical)
+        if more is not None:
+            both = sparse.csr_matrix(sparse.hstack([documents.counts, more]))
+            ones = np.ones((1, more.shape[1]), np.float32)
+            query = sparse.csr_matrix(sparse.hstack([counts, ones]))
+            return LexicalScores(both, kind).score(query)
+        if self._words is None:
+            self._words = LexicalScores(documents.counts, kind)
+        return self._words.score(counts)
+
+    def _beyond(self, text: str) -> BeyondWords:
+        """Return what the documents' texts have of words that the model lacks."""
+        cutting = cutting_options(self.text)
+        unknown = unknown_words(text, self._columns, cutting)
+        if not unknown:
+            return BeyondWords()
+        there: list[str] = []
+        counts = None
+        if self.documents.texts is not None:
+            there, counts = occurrences(self.documents.texts, unknown, cutting)
+        rest = [word for word in unknown if word not in there]
+        note = left_out_note(rest, there, self._columns)
+        return BeyondWords(note, counts if there else None)
 
     def _resolve(
+        self, kind: str, value: Any, with_words: bool
+    ) -> tuple[Doubles, sparse.csr_matrix | None, BeyondWords]:
+        """Return the latent vector of a query, its words, and those of texts alone."""
+        more = BeyondWords()
+        if kind in ("query", "word") and isinstance(value, str):
+            self._needed_vocabulary()
+            more = self._beyond(value)
+            if more.counts is not None and not self._knows(value):
+                # The mean of the documents that have the words.
+                times = np.asarray(more.counts.sum(axis=1)).ravel()
+                rows = np.flatnonzero(times)
+                stored = self.documents.vectors[rows]
+                latent = np.array([latent_form(row, self.measure) for row in stored])
+                empty = sparse.csr_matrix((1, self.n_terms), dtype=np.float32)
+                return np.average(latent, axis=0, weights=times[rows]), empty, more
+        return *self._known(kind, value, with_words), more
+
+    def _knows(self, text: str) -> bool:
+        """Tell whether the model has a word of a text."""
+        try:
+            count_text(text, self._columns, cutting_options(self.text))
+        except DataError:
+            return False
+        return True
+
+    def _known(
         self, kind: str, value: Any, with_words: bool
     ) -> tuple[Doubles, sparse.csr_matrix | None]:
         """Return the latent vector of a query, and its words if they are needed."""
@@ -450,6 +523,7 @@ class DocumentStore:
         self.longest = 0.0  # length of the longest vector
         self._vectors = np.empty((0, n_components), np.float32)
         self._size = 0
+        self.texts: list[str] | None = None  # kept only if those of all are known
         self._parts: list[sparse.csr_matrix] = []
         self._rows: dict[str, int] = {}
 
@@ -474,10 +548,13 @@ class DocumentStore:
         mass: Doubles,
         ids: Sequence[str] | None,
         counts: Any,
+        texts: Sequence[str] | None = None,
     ) -> None:
         """Add documents; nothing is changed if they do not fit."""
         size = self._size + len(vectors)
         names = self._new_names(ids, len(vectors))
+        if texts is not None and len(texts) != len(vectors):
+            raise DataError(f"texts has {len(texts)} for {len(vectors)} documents.")
         if self.keeps_counts:
             self._parts.append(self._new_counts(counts, len(vectors)))
         if size > len(self._vectors):
@@ -489,6 +566,10 @@ class DocumentStore:
         if names is not None:
             self._rows |= {name: self._size + i for i, name in enumerate(names)}
             self.ids = (self.ids or []) + names
+        if texts is None or (self._size and self.texts is None):
+            self.texts = None
+        else:
+            self.texts = [*(self.texts or ()), *texts]
         self._size = size
         self.longest = max(self.longest, longest_row(vectors))
         self.mass = self.mass + mass

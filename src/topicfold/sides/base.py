@@ -145,12 +145,12 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def check_rows(what: str, n_rows: int, n_documents: int) -> None:
-    """Refuse data that have not a row for each document."""
+def check_rows(what: str, n_rows: int, n_documents: int, advice: str = "") -> None:
+    """Refuse data that have not a row for each document; `advice` is said, too."""
     if n_rows != n_documents:
         raise DataError(
             f"{what} has {n_rows} rows, but X has {n_documents} documents. Give one "
-            "row for each document, in the order of X."
+            f"row for each document, in the order of X.{advice}"
         )
 
 

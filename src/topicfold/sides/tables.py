@@ -37,14 +37,13 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
             pairs=getattr(side, "members_", None),
         )
     elif hasattr(side, "effects_") and hasattr(side, "feature_names_"):
-        # The first row is the intercept: how common topics are, not an effect.
-        errors = getattr(side, "errors_", None)
+        rows, values, errors = side.effects()  # in the user's units
         yield SideTable(
             name=name,
             kind="effects",
-            rows=side.feature_names_[1:],
-            values=side.effects_[1:],
-            errors=None if errors is None else errors[1:],
+            rows=rows,
+            values=values,
+            errors=errors,
             note="Change of the log of what is expected of a topic, per unit of the "
             "feature: 0.7 doubles it.",
         )

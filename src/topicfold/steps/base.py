@@ -351,8 +351,8 @@ def log_sum(topics: Array, context: StepContext) -> float:
 def prepare_step(step: Step, context: StepContext) -> None:
     """Check a step's parameters and let it make its state, or refuse it."""
     step._validate_params()
-    in_blocks = hasattr(context.corpus, "n_blocks")
-    if isinstance(step, ThetaStep) and _needs_all(step) and in_blocks:
+    together = context.corpus.in_one_place
+    if isinstance(step, ThetaStep) and _needs_all(step) and not together:
         raise DataError(
             f"{type(step).__name__} needs all documents in one place, but the corpus "
             "is visited in blocks: fit it as one matrix in memory, or on a device "

@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from topicfold.choosing.size import suggest_size
 from topicfold.exceptions import DataError
-from topicfold.registry import find_model, models
+from topicfold.registry import find_model, make_model, models
 
-_DEFAULT_TOPICS = 20
+_logger = logging.getLogger("topicfold")
 
 
-def make_model(
-    model: Any, n_topics: int | None, n_documents: int, **usual: Any
+def prepare_model(
+    model: Any, n_topics: int | None, X: Any, **usual: Any
 ) -> tuple[Any, bool]:
     """Return an unfitted model, `usual` set where it says nothing; whether it needs
     labels.
+
+    Without a number of topics, `suggest_size` looks at the counts X.
     """
+    n_documents = X.shape[0]
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):
         raise DataError(
@@ -31,8 +36,11 @@ def make_model(
             "estimator, such as LDA(max_iter=50)."
         )
     if isinstance(model, str):
-        made, supervised = _named(model)
-        n_topics = n_topics or min(_DEFAULT_TOPICS, max(1, n_documents // 2))
+        made, supervised, sized = _named(model)
+        if n_topics is None and sized:
+            found = suggest_size(X, random_state=0, n_jobs=usual.get("n_jobs"))
+            n_topics = found.n_topics
+            _logger.info("%d topics: %s", n_topics, found.reason)
     else:
         made = clone(model)
         own = [entry for entry in models() if isinstance(made, entry.load())]
@@ -50,15 +58,14 @@ def make_model(
     return made, supervised
 
 
-def _named(name: str) -> tuple[Any, bool]:
+def _named(name: str) -> tuple[Any, bool, bool]:
     entry = find_model(name)
     if not entry.has_topics:
         raise DataError(
             f"{entry.shown} has no topics to show. Use topicfold.{entry.class_name} "
             "itself, or another model."
         )
-    made = (entry.load_base() or entry.load())(**entry.options)
-    return entry.load()(made) if entry.base else made, entry.labels == "must"
+    return make_model(name, {}), entry.labels == "must", entry.sized
 
 
 def _get(model: Any, name: str) -> Any:

@@ -37,13 +37,14 @@ from topicfold.persistence.model_folder import (
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
-from topicfold.topics.fitting import label_texts, make_model, time_texts
+from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
 from topicfold.topics.views import (
     class_table,
     document_table,
     find_documents,
+    known_columns,
     mixture_frame,
     time_table,
     word_table,
@@ -65,8 +66,9 @@ class Topics(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_topics : int or None, default=None
-        Number of topics; None is 20, at most half the documents, or that of the
-        estimator given as `model`.
+        Number of topics; None is that of the estimator given as `model`, or else as
+        many as two fits of a sample agree on
+        (:func:`topicfold.choosing.suggest_size`).
     model : str or estimator, default="lda"
         A name of :func:`topicfold.registry.models`, such as "lda", "ltm" or "fstm", or
         an estimator with parameters of your own, which is copied.
@@ -141,6 +143,8 @@ class Topics(TransformerMixin, BaseEstimator):
         label: str | None = None,
         time: str | None = None,
         id: str | None = None,
+        sheet: str | int | None = None,
+        layer: str | None = None,
         vocabulary: Any = None,
     ) -> Self:
         """Learn topics from documents.
@@ -148,25 +152,31 @@ class Topics(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : iterable of str, data frame, path, lists of words, pairs or matrix
-            Texts; a data frame or the name of a file, with the columns below; lists of
-            words; gensim's pairs of word and count; or a matrix of counts.
+            Texts; a data frame (of pandas, Polars or Arrow) or the name of a file, with
+            the columns below; lists of words; gensim's pairs of word and count; a
+            matrix of counts; or an AnnData object.
         y : array-like of shape (n_documents,), optional
             Labels, None or "" where unknown. Models that need them learn from them, the
             others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+        sheet : str or int, optional
+            Sheet of an Excel file, by its title or its number, from 1.
+        layer : str, optional
+            Layer of an AnnData object; see :func:`topicfold.corpus.from_anndata`.
         vocabulary : sequence of str, optional
             Words of the columns, if X holds counts.
         """
         columns = {"text": text, "label": label, "time": time, "id": id}
+        columns |= {"sheet": sheet, "layer": layer}  # type: ignore[dict-item]
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
         counts, words, options = self._count(found)
-        estimator, supervised = make_model(
+        estimator, supervised = prepare_model(
             self.model,
             self.n_topics,
-            counts.shape[0],
+            counts,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             vocabulary=words,  # of models whose seed words are columns
@@ -324,6 +334,31 @@ class Topics(TransformerMixin, BaseEstimator):
             found = label_texts(labels, n_documents)
             self._keep(dataclasses.replace(self._saved(), labels=found))
         return class_table(self.data_)
+
+    def effects(self, formula: str, data: Any = None, **options: Any) -> Any:
+        """Estimate effects of covariates on the shares of topics, with intervals.
+
+        Parameters
+        ----------
+        formula : str
+            Covariates, such as ``"~ treatment + s(date) | city"``; see
+            :func:`topicfold.effects.estimate_effect`.
+        data : data frame or mapping of columns, optional
+            A row per document; default: the columns ``label`` and ``time`` that `fit`
+            was given.
+        **options
+            Those of `estimate_effect`.
+
+        Returns
+        -------
+        topicfold.effects.Effects
+            It shows itself as a table; ``.plot()`` draws it.
+        """
+        from topicfold.effects import estimate_effect
+
+        if data is None:
+            data = known_columns(self._with_documents())
+        return estimate_effect(self, formula, data, **options)
 
     def plot(self, kind: str = "words", path: Any = None, **options: Any) -> Any:
         """Draw a figure of matplotlib, and save it to `path` if given.

@@ -65,7 +65,9 @@ def find_documents(
         lexical=None if saved.counts is None else "bm25",
         n_jobs=-1,
     )
-    index.add(saved.counts, vectors=data.doc_topics, ids=saved.doc_ids)
+    index.add(
+        saved.counts, vectors=data.doc_topics, ids=saved.doc_ids, texts=saved.texts
+    )
     default = 0.0 if saved.counts is None else DEFAULT_MIX
     hits = index.query(query, n=n, mix=default if mix is None else mix)
     return hits if saved.texts is None else with_texts(hits, saved.texts, query)
@@ -95,6 +97,21 @@ def class_table(data: TopicData) -> Table:
         )
     rows = zip(*data.class_topics(), strict=True)
     return Table({"class": name} | _by_name(data, shares) for name, shares in rows)
+
+
+def known_columns(data: TopicData) -> dict[str, Any]:
+    """Return what is known of the documents: their labels and times."""
+    columns: dict[str, Any] = {}
+    if data.labels is not None:
+        columns["label"] = list(data.labels)
+    if data.times is not None:
+        columns["time"] = np.asarray(data.times)
+    if not columns:
+        raise DataError(
+            "the documents have neither labels nor times. Give data= with a row per "
+            "document."
+        )
+    return columns
 
 
 def mixture_frame(data: TopicData) -> Any:

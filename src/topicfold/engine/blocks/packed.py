@@ -84,6 +84,7 @@ class BlocksEngine(Engine):
     `_topics`, set by sub-classes.
     """
 
+    in_one_place = False
     _topics: Engine
 
     def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:

@@ -264,6 +264,8 @@ class StreamedEngine(BlocksEngine):
     order.
     """
 
+    takes_own_rows = False
+
     def __init__(self, X: sparse.csr_matrix, port: Any, plan: Plan) -> None:
         self.n_documents, self.n_terms = X.shape
         self._port = port
