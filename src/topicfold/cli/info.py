@@ -57,8 +57,11 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     settings = (f"{k}={v}" for k, v in facts["settings"].items() if v is not None)
     show_fact("Settings", one_line(", ".join(settings)))
     if facts["text"] is not None:
-        options = ", ".join(f"{k}={v}" for k, v in facts["text"].items())
-        show_fact("Text", options or "defaults")
+        own = {k: v for k, v in facts["text"].items() if k != "left_out"}
+        show_fact("Text", ", ".join(f"{k}={v}" for k, v in own.items()) or "defaults")
+        left_out = facts["text"].get("left_out")
+        if left_out is not None:
+            show_fact("Left out", _left_out_line(left_out))
     for edit in facts["edits"]:
         rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
         show_fact("Edit", ": ".join(filter(None, [edit["action"], ", ".join(rest)])))
@@ -108,6 +111,16 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "bytes": bundle_file(folder).stat().st_size,
         "version": saved.topicfold_version,
     }
+
+
+def _left_out_line(found: dict[str, Any]) -> str:
+    """Return which frequent words were left out, and how much of all words they are."""
+    most, number = found["most"], found["words"]
+    more = ", …" if number > len(most) else ""
+    return (
+        f"{counted(number, 'frequent word')}, {found['share']:.0%} of all words: "
+        f"{', '.join(most)}{more}"
+    )
 
 
 def _corpus_line(facts: dict[str, Any]) -> str:

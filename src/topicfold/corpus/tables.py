@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from topicfold.core.lazy import optional
-from topicfold.corpus.columns import Record, Source, inner_names
+from topicfold.corpus.columns import Record, Source, inner_names, kind_of
 from topicfold.corpus.lines import LONGEST_LINE, TOO_LONG, BadLines, open_whole
 from topicfold.corpus.npz import DAMAGE, check_unpacked
 from topicfold.exceptions import DataError
@@ -36,7 +36,7 @@ def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Re
         else:
             bad.report(
                 number,
-                f"a {type(record).__name__} instead of an object. Write "
+                f"{kind_of(record)} instead of an object. Write "
                 '{"text": "..."} in every line.',
             )
 
