@@ -45,6 +45,7 @@ class _Flags(Flags):
         "--report/--no-report",
         show_default="where the model has topics",
     )
+    embeddings: str | None = flags.EMBEDDINGS
     keep_documents: bool = flag(
         "Save texts and counts in DIR too, for search, report and update.",
         True,
@@ -129,6 +130,7 @@ def fit(
       topicfold fit reviews.txt --seeds seeds.txt -k 30 -o guided-model
       topicfold fit papers.csv --authors author --response citations -o model
       topicfold fit laws.csv --text en --language de=german -o laws-model
+      topicfold fit reviews.txt --embeddings vectors.npy -o reviews-model
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -139,6 +141,7 @@ def fit(
     from topicfold.cli.report import save_and_report
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
+    from topicfold.topics.encoding import check_takes_embeddings
 
     quiet, seeds = given.quiet, model_flags.seeds
     check_output_folder(given.output, replace=given.force)
@@ -173,8 +176,16 @@ def fit(
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
+    vectors: dict[str, Any] = {}
+    if given.embeddings is not None:
+        check_takes_embeddings(estimator)
+        vectors["embeddings"] = handed_in.read_embeddings(
+            given.embeddings, source, corpus.n_documents
+        )
     done = _learn(
-        estimator, corpus, entry, model_flags.use_labels, sides, spoken, quiet=quiet
+        *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
+        vectors=vectors,
+        quiet=quiet,
     )
     saved = inputs.fitted_folder(
         estimator, corpus, text, languages=cutting, documents=given.keep_documents
@@ -218,6 +229,7 @@ def _learn(
     sides: SideOptions,
     languages: Mapping[str, Any],
     *,
+    vectors: Mapping[str, Any],
     quiet: bool,
 ) -> FitReport:
     """Fit a model to the words, labels, sides and languages (or none) of a corpus."""
@@ -236,7 +248,7 @@ def _learn(
         _join_classes(estimator, corpus.counts, y)
     if sides.given():
         sides.take(estimator, known)
-    done = fit_model(estimator, X, y, known, quiet=quiet)
+    done = fit_model(estimator, X, y, {**known, **vectors}, quiet=quiet)
     if y is not None and hasattr(estimator, "classes_"):
         names, numbers = corpus.encoded_labels()[1], estimator.classes_
         estimator.classes_ = np.array(names)[np.asarray(numbers, dtype=int)]

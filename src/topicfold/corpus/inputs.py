@@ -35,6 +35,8 @@ class Documents(NamedTuple):
     times: list[str] | None = None
     text: Mapping[str, Any] | None = None
     name: str = ""
+    extra: Mapping[str, list[str]] | None = None
+    embeddings: Any = None
 
     @property
     def n_documents(self) -> int:
@@ -49,8 +51,8 @@ def as_documents(
 
     A string is the name of a file or folder. `vocabulary` has the words of the columns
     of a matrix, or of the numbers of gensim's pairs; `columns` those of a file or data
-    frame, as in `read_texts`: text, label, id, time; of an Excel file also its sheet,
-    of AnnData the layer.
+    frame, as in `read_texts`: text, label, id, time, and others to keep (extra); of an
+    Excel file also its sheet, of AnnData the layer.
 
     Examples
     --------
@@ -109,6 +111,11 @@ def as_documents(
 
 def _refused(named: Mapping[str, Any], found: Any) -> Any:
     """Refuse columns where there are none."""
+    if "extra" in named:
+        raise DataError(
+            f"{named['extra'][0]!r} names a column, but the documents are not a file "
+            "or data frame. Give the values themselves, one per document."
+        )
     if named:
         raise DataError(
             f"{', '.join(named)} names a column, but the documents are not a file or "
@@ -135,7 +142,8 @@ def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
 
 
 def _of_texts(found: Texts) -> Documents:
-    return Documents(found.texts, labels=found.labels, ids=found.ids, times=found.times)
+    known = Documents(found.texts, labels=found.labels, ids=found.ids)
+    return known._replace(times=found.times, extra=found.extra)
 
 
 def _of_counts(X: Any, vocabulary: Any) -> Documents:

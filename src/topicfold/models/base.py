@@ -121,9 +121,11 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
             "them, fit(X, embeddings=...), or leave them out."
         )
     if embeddings is None and fitted:
+        encoder = getattr(model, "encoder_", None)
+        made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
-            f"This {type(model).__name__} was fitted with embeddings and is asked "
-            "about documents without: their mixtures come from their words alone. Give "
+            f"This {type(model).__name__} was fitted with embeddings{made} and is "
+            "asked about documents without: their mixtures come from their words alone. Give "
             "embeddings= for mixtures like those of the training documents.",
             DataWarning,
             stacklevel=level_of_caller(),
