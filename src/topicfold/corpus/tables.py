@@ -45,9 +45,12 @@ def _all_named(source: Source, records: Iterable[Record]) -> Iterator[Record]:
     """Yield objects; at the end, a field that was named and that none has is told."""
     seen: dict[str, None] = {}
     for number, record in records:
-        if len(seen) < 1000:
+        if not seen:
             seen.update(dict.fromkeys(inner_names(record)))
-        yield number, source.with_inner(record)
+        whole = source.with_inner(record)
+        if len(seen) < 1000:
+            seen.update(dict.fromkeys(whole))
+        yield number, whole
     for field, names in source.stated.items():
         for name in names:
             if seen and name not in seen:

@@ -118,7 +118,7 @@ _MOST_FREQUENT = 50
 _ENGLISH_WORDS = "the of and to is that for with was it are this"
 # So many texts are looked at, and the beginning of each. The language is certain if so
 # many of the texts that show a language, and such a share of all, show this one.
-LOOKED_AT_TEXTS = 2000
+LOOKED_AT_TEXTS = 500
 _BEGINNING = 2000
 _CERTAIN = 0.9
 _SHOWN = 0.3

@@ -235,10 +235,13 @@ def with_language(
         return texts, cutting
     language = "english"
     if not callable(cutting.get("tokens")):
-        rest = iter(texts)
-        first = list(islice(rest, LOOKED_AT_TEXTS))
-        language = language_of([text for text in first if isinstance(text, str)])
-        texts = chain(first, rest)
+        if isinstance(texts, Sequence):
+            some = texts[:: max(1, len(texts) // LOOKED_AT_TEXTS)]
+        else:  # it can be read only once
+            rest = iter(texts)
+            some = list(islice(rest, LOOKED_AT_TEXTS))
+            texts = chain(some, rest)
+        language = language_of([text for text in some if isinstance(text, str)])
     return texts, {**cutting, "stop_words": language}
 
 
@@ -585,6 +588,8 @@ class Bounds:
                     f"{name}={value!r} is neither a number of documents (a whole "
                     "number) nor a share of them (between 0.0 and 1.0)."
                 )
+        if not all(isinstance(word, str) for word in self.keep):
+            raise DataError("keep holds something that is not a string. Give words.")
         most = self.max_features
         if most is not None and not (_is_whole(most) and most >= 1):
             raise DataError(f"max_features={most!r} is not a whole number above 0.")
