@@ -21,7 +21,7 @@ LAYERS = [
     {"steps", "sides"},
     {"learn", "infer"},
     {"models"},
-    {"choosing", "report", "search", "plotting", "topics", "cli"},
+    {"choosing", "effects", "report", "search", "plotting", "topics", "cli"},
 ]
 # (importer, imported): known, and to go.
 KNOWN_EXCEPTIONS: set[tuple[str, str]] = set()

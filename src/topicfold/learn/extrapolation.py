@@ -135,7 +135,9 @@ def beyond_rows(
     return before
 
 
-def _beyond_block(rows: slice, lengths: Any, arrays: list[Array], beta: float) -> Array:
+def _beyond_block(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, beta: float
+) -> Array:
     if on_device(arrays[0]):
         return _on_device(arrays[0], arrays[1], beta, True)
     now, before = (_whole(array) for array in arrays)

@@ -369,23 +369,23 @@ class Cvb0(PosteriorMode):
         if self.extrapolation is None or self._pass is None:
             return 0.0
         documents = self.parameters, self._pass.counts
-        total = self.engine.sum_rows(_moved_rows, documents, (self.alpha,))
-        return total / max(self.engine.n_documents, 1)
+        (total,) = self.engine.gather_rows(_moved_rows, documents, (self.alpha,))
+        return float(total) / max(self.engine.n_documents, 1)
 
     def _objective(self, loglik: float) -> float:
         return loglik
 
 
 def _moved_rows(
-    rows: slice, lengths: Any, arrays: list[Array], alpha: NDArray[np.float64]
-) -> float:
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, alpha: Any
+) -> tuple[float]:
     """Return ``½ Σ_dk |θ_dk − θ'_dk|`` of mixtures before and after a pass."""
     before, counts = arrays
     xp = array_module(before)
     after = counts + xp.asarray(alpha.astype(counts.dtype))
     after /= after.sum(axis=1, keepdims=True)
     after -= before / before.sum(axis=1, keepdims=True)
-    return float(xp.abs(after).sum(dtype=np.float64)) / 2
+    return (float(xp.abs(after).sum(dtype=np.float64)) / 2,)
 
 
 class Variational(_LdaEM):

@@ -93,7 +93,8 @@ def run_em(
     iterations over which the mean change is taken. One whose mixtures may move where
     the objective hardly does has `moved`, the mean share of a mixture that an iteration
     moves: it goes on until this is at most `MOVED_PER_TOL` times `tol`. One that stands
-    still although it has not converged says why in `stuck`.
+    still although it has not converged says why in `stuck`; one with more than its
+    objective that must settle has `moving`.
 
     A callback that returns True ends the fit. Ctrl-C ends it after the iteration
     under way: the parameters reached stay, with a warning instead of a traceback. A
@@ -118,6 +119,7 @@ def run_em(
                     not hasattr(algorithm, "moved")
                     or algorithm.moved() <= MOVED_PER_TOL * tol
                 )
+                converged = converged and not getattr(algorithm, "moving", False)
                 if converged or any(wants_stop):
                     break
         finally:

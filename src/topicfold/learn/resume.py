@@ -245,12 +245,12 @@ def _checked_history(values: Any, iteration: int) -> list[float]:
 def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a state that have the form of those at the start."""
     values: dict[str, Any] = {**bundle.meta["values"], **bundle.arrays}
-    missing = sorted(started.keys() - values.keys() - set(_DOCUMENTS))
+    # The form of documents is that of their engine: `_load_documents` checks them.
+    checked = {name: now for name, now in started.items() if name not in _DOCUMENTS}
+    missing = sorted(checked.keys() - values.keys())
     if missing:
         raise ValueError(f"it has no {', '.join(missing)}")
-    for name, now in started.items():
-        if name in _DOCUMENTS:
-            continue
+    for name, now in checked.items():
         if isinstance(now, np.ndarray):
             signed = name.startswith("side ")
             _check_array(name, values[name], now.shape, now.dtype, signed=signed)
@@ -301,6 +301,8 @@ def _load_documents(
     """Return packed documents: those of the bundle, or files beside it."""
     key, started = asked
     if not hasattr(started, "link_to"):
+        if "documents" not in values:
+            raise ValueError("it has no documents")
         shape = (engine.n_documents, engine.n_topics)
         _check_array(key, values[key], shape, engine.dtype)
         return engine.pack_documents(values[key])

@@ -32,7 +32,6 @@ from topicfold.learn.priors import (
 from topicfold.learn.sides import SidedLda
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import (
-    MAX_UPDATES,
     PRIOR,
     STARTS,
     LearnedModel,
@@ -206,14 +205,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
 
     doc_updates = 2  # extra ones per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
-    _earlier_parameters = {  # noqa: RUF012
-        "doc_updates": "it is now 2 for variational Bayes, and CVB0 needs none",
-        "max_doc_updates": "it is now 200; doc_tol ends the updates of a document",
-    }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
-    _parameter_constraints = {  # noqa: RUF012
-        "doc_updates": [whole(0, MAX_UPDATES)]
-    }
     algorithm: Annotated[str, StrOptions(set(ALGORITHMS))] = "cvb0"
     doc_topic_prior: Annotated[Any, PRIOR, "array-like", None] = None
     topic_word_prior: Annotated[float | None, PRIOR] = None
@@ -289,7 +281,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         algorithm.keep_results()
         named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
         if named:
-            self.topic_names_ = list(max(reversed(named), key=any))
+            self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         for side, _ in sides.of("prior"):
@@ -316,9 +308,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         return self._default_eta(float(counts.sum(dtype=np.float64)), counts.shape[1])
 
     def _default_eta(self, tokens: float, n_terms: int) -> float:
-        eta = ETA_SHARE * tokens / (self._size * n_terms)
-        most = min(ETA_MOST, ETA_MOST_BY_ROOT / self._size**0.5)
-        return min(max(eta, ETA_LEAST), most)
+        return default_topic_word_prior(tokens, n_terms, self._size)
 
     def _alpha(self) -> Any:
         return self.doc_topic_prior_
@@ -419,12 +409,6 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     def _check_combination(self) -> None:
         if self.batch_size is not None:
             self._check_learned_priors("a batch_size")
-        plain = self._whole_cvb0() and self.phi_step is None
-        if plain and self.doc_updates != LDA.doc_updates:
-            raise DataError(
-                "doc_updates has no meaning for algorithm='cvb0', which updates every "
-                "document once per pass; leave it out."
-            )
         if self.phi_step is not None and not self._whole_cvb0():
             raise DataError(
                 "phi_step works with algorithm='cvb0' and batch_size=None only: the "
@@ -503,6 +487,13 @@ def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64
             f"{PRIOR.right:g}."
         )
     return np.broadcast_to(prior, (n_components,)).copy()
+
+
+def default_topic_word_prior(tokens: float, n_terms: int, n_topics: int) -> float:
+    """Return η: a share of the mean count of a word in a topic, within limits."""
+    eta = ETA_SHARE * tokens / (n_topics * n_terms)
+    most = min(ETA_MOST, ETA_MOST_BY_ROOT / n_topics**0.5)
+    return min(max(eta, ETA_LEAST), most)
 
 
 def expected_log_weights(

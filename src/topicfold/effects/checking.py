@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two checks of an effect: topics from other documents, and shuffled covariates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from topicfold.core.parameters import whole_number
+from topicfold.core.tables import Table
+from topicfold.core.threads import one_blas_thread
+from topicfold.effects.design import Design, make_design
+from topicfold.effects.draws import known_documents, mixture_draws, settled_topics
+from topicfold.effects.estimate import design_of, effects_of, find_source
+from topicfold.effects.outcomes import make_outcomes
+from topicfold.effects.regression import check_covariance
+from topicfold.effects.result import Effects
+from topicfold.exceptions import DataError
+
+Floats = NDArray[np.float64]
+
+
+def split_sample(
+    model: Any,
+    formula: str,
+    data: Any,
+    X: Any,
+    *,
+    share: float = 0.5,
+    topics: Any = None,
+    n_draws: int = 25,
+    cluster: Any = None,
+    weights: Any = None,
+    robust: bool | str = True,
+    random_state: int = 0,
+    n_jobs: int | None = -1,
+) -> Effects:
+    """Find topics in one part of the documents and estimate effects in the other.
+
+    Topics that were chosen after a look at the effects, or fitted to the same
+    documents, are outcomes that the covariates helped to make. Here no document has a
+    part in both. Documents of a cluster stay together.
+
+    Parameters
+    ----------
+    model : estimator
+        A model; it is copied, and the copy fitted.
+    formula, data, X, topics, n_draws, cluster, weights, robust, random_state, n_jobs
+        As in :func:`estimate_effect`; topics are numbers, since their names are not
+        known before.
+    share : float, default=0.5
+        Part of the documents in which topics are found.
+
+    Returns
+    -------
+    Effects
+        Of the other documents; `model_` is the fitted copy, and `split_` says which
+        documents its topics are from.
+
+    References
+    ----------
+    N. Egami, C. Fong, J. Grimmer, M. Roberts, B. Stewart (2022). How to make causal
+    inferences using texts. Science Advances 8.
+    """
+    whole_number(n_draws, "n_draws", 2)
+    whole_number(random_state, "random_state", 0)
+    if not 0 < share < 1:
+        raise DataError(f"share is {share!r}. Give a number between 0 and 1.")
+    counts = sparse.csr_matrix(X)
+    fitted = clone(model)
+    # The whole design first: what is wrong with it should not cost a fit.
+    known = {"cluster": cluster, "weights": weights}
+    whole = make_design(formula, data, counts.shape[0], **known)
+    finding = _finding(whole, counts.shape[0], share, random_state)
+    fitted.fit(counts[np.flatnonzero(finding)])
+    source, names, _ = find_source(fitted, counts, "fixed")
+    found = source.of(np.flatnonzero(finding))
+    source.topics = settled_topics(found, random_state, n_jobs)
+    design = make_design(
+        formula,
+        data,
+        counts.shape[0],
+        with_words=known_documents(source),
+        among=~finding,
+        **known,
+    )
+    effects = effects_of(
+        source,
+        make_outcomes(topics, names),
+        design,
+        method="fixed",
+        n_draws=n_draws,
+        covariance=check_covariance(robust),
+        seed=random_state,
+        n_jobs=n_jobs,
+    )
+    n_found = int(finding.sum())
+    effects.notes = (
+        f"Topics are from {n_found:,} documents, effects from {len(design.rows):,} "
+        "others.",
+        *effects.notes,
+    )
+    effects.model_, effects.split_ = fitted, finding
+    return effects
+
+
+def _finding(
+    design: Design, n_documents: int, share: float, seed: int
+) -> NDArray[np.bool_]:
+    """Return which documents topics are found in, clusters as a whole."""
+    rng = np.random.default_rng(seed)
+    if design.clusters is None:
+        chosen = rng.permutation(n_documents) < share * n_documents
+    else:
+        n_clusters = int(design.clusters.max()) + 1
+        of_cluster = rng.permutation(n_clusters) < share * n_clusters
+        chosen = np.ones(n_documents, dtype=bool)  # without a cluster: no effect
+        chosen[design.rows] = of_cluster[design.clusters]
+    if chosen.all() or not chosen.any():
+        raise DataError(
+            f"share={share} leaves one part of the {n_documents:,} documents empty."
+        )
+    return np.asarray(chosen)
+
+
+def permutation_test(
+    model: Any,
+    formula: str,
+    data: Any,
+    covariate: str,
+    *,
+    X: Any = None,
+    topics: Any = None,
+    n_permutations: int = 999,
+    n_draws: int = 25,
+    cluster: Any = None,
+    weights: Any = None,
+    random_state: int = 0,
+    n_jobs: int | None = -1,
+) -> Table:
+    """Test whether a covariate and the topics belong together, by shuffling.
+
+    Mixtures are drawn without the covariate, with all others of the formula. What the
+    others leave of the mean mixtures is shuffled between documents (Freedman and
+    Lane); of clusters, signs are flipped instead. A p-value says how often the shuffled
+    documents show as strong a link as the real ones.
+
+    Parameters
+    ----------
+    model, formula, data, X, topics, n_draws, cluster, weights, random_state, n_jobs
+        As in :func:`estimate_effect`.
+    covariate : str
+        The column to test; terms with it are tested together.
+    n_permutations : int, default=999
+        How often to shuffle.
+
+    Returns
+    -------
+    Table
+        F, p, and p adjusted for the number of outcomes (by the largest F of each
+        shuffle), a row per outcome.
+    """
+    whole_number(n_permutations, "n_permutations", 1)
+    whole_number(n_draws, "n_draws", 1)
+    whole_number(random_state, "random_state", 0)
+    source, names, given = find_source(model, X, "joint")
+    if given is not None:
+        raise DataError("a permutation test needs a model and counts.")
+    design = design_of(source, None, formula, data, cluster=cluster, weights=weights)
+    design.covariate(covariate)
+    tested = design.tested_columns(covariate)
+    others = np.setdiff1d(np.arange(design.matrix.shape[1]), tested)
+    outcomes = make_outcomes(topics, names)
+    draws = mixture_draws(
+        source.of(design.rows),
+        design.matrix[:, others],
+        "joint",
+        n_draws=n_draws,
+        seed=random_state,
+        n_jobs=n_jobs,
+    )
+    theta = sum(draws) / n_draws
+    shares = np.asarray(theta) @ np.stack([o.weights for o in outcomes], axis=1)
+    rng = np.random.default_rng(random_state)
+    real, shuffled = _shuffled(design, others, shares, n_permutations, rng)
+    largest = shuffled.max(axis=1)
+    return Table(
+        {
+            "topic": outcome.name,
+            "words": outcome.words,
+            "covariate": covariate,
+            "F": float(f),
+            "p": float((1 + np.sum(own >= f)) / (1 + n_permutations)),
+            "p adjusted": float((1 + np.sum(largest >= f)) / (1 + n_permutations)),
+        }
+        for outcome, f, own in zip(outcomes, real, shuffled.T, strict=True)
+    )
+
+
+def _shuffled(
+    design: Design,
+    others: NDArray[np.int64],
+    shares: Floats,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Return F of each outcome, and of each shuffle and outcome."""
+    own = np.ones(len(shares)) if design.weights is None else design.weights
+    root = np.sqrt(own)[:, None]
+    n, p = design.matrix.shape
+    with one_blas_thread():
+        full = np.linalg.qr(design.matrix * root)[0]
+        reduced = np.linalg.qr(design.matrix[:, others] * root)[0]
+        values = shares * root
+        rest = values - reduced @ (reduced.T @ values)
+
+        def f(left: Floats) -> Floats:
+            # The reduced model explains nothing of what is left but by shuffling.
+            left = left - reduced @ (reduced.T @ left)
+            explained = ((full.T @ left) ** 2).sum(axis=0)
+            total = (left**2).sum(axis=0)
+            return explained / (p - len(others)) / ((total - explained) / (n - p))
+
+        found = np.empty((n_permutations, shares.shape[1]))
+        for row in found:
+            if design.clusters is None:
+                row[:] = f(rest[rng.permutation(n)])
+            else:
+                signs = rng.choice((-1.0, 1.0), int(design.clusters.max()) + 1)
+                row[:] = f(rest * signs[design.clusters][:, None])
+        return f(rest), found

@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A formula and a table of covariates as the design of a regression.
+
+`formulaic` reads the formula; here columns are checked, rows with missing values left
+out and counted, dates made numbers, and what stops a regression said by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.core.lazy import optional
+from topicfold.core.tables import load_pandas
+from topicfold.core.times import parse_times
+from topicfold.exceptions import DataError
+
+Floats = NDArray[np.float64]
+SPLINE_COLUMNS = 5  # of s(x)
+# Functions of formulas whose argument is a number or a date.
+_OF_NUMBERS = ("s(", "bs(", "cr(", "cs(", "cc(", "poly(", "center(", "scale(")
+_INSTALL = "'topicfold[effects]'"
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """A column that the formula uses.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : {"levels", "number", "date"}
+        "levels" are categories and numbers with two values.
+    levels : tuple
+        Values of the levels, the reference first.
+    """
+
+    name: str
+    kind: Literal["levels", "number", "date"]
+    levels: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Design:
+    """Rows of a regression, and how rows for other values are made.
+
+    Attributes
+    ----------
+    matrix : array of shape (D, p)
+        The design, of full rank, with an intercept.
+    names : tuple of str
+        Of its columns.
+    terms : dict
+        Columns of each term of the formula, the intercept aside.
+    covariates : tuple of Covariate
+        Columns of the table that the formula uses.
+    rows : array of int
+        Rows of the table that are used: those without missing values.
+    clusters : array of int or None
+        The cluster of each row used.
+    weights : array or None
+        The weight of each row used.
+    notes : tuple of str
+        What was done with the table, to be said with the results.
+    """
+
+    formula: str
+    matrix: Floats
+    names: tuple[str, ...]
+    terms: dict[str, NDArray[np.int64]]
+    covariates: tuple[Covariate, ...]
+    rows: NDArray[np.int64]
+    clusters: NDArray[np.int64] | None
+    weights: Floats | None
+    notes: tuple[str, ...]
+    _spec: Any = field(repr=False)
+    _frame: Any = field(repr=False)
+
+    def covariate(self, name: str) -> Covariate:
+        """Return a covariate by name."""
+        for covariate in self.covariates:
+            if covariate.name == name:
+                return covariate
+        known = [covariate.name for covariate in self.covariates]
+        raise DataError(
+            f"the formula has no covariate {name!r}{_near(name, known)}. It has "
+            f"{', '.join(known)}."
+        )
+
+    def mean_row(self, name: str, value: Any) -> Floats:
+        """Return the mean row of the design if all documents had this value."""
+        values = self._frame.assign(**{name: value})
+        with np.errstate(all="ignore"):
+            rows = self._spec.get_model_matrix(values, context=_context())
+        matrix = np.asarray(rows, dtype=np.float64)
+        return np.asarray(np.average(matrix, axis=0, weights=self.weights))
+
+    def values(self, name: str) -> Floats:
+        """Return the numbers of a covariate in the rows used."""
+        return np.asarray(self._frame[name], dtype=np.float64)
+
+    def tested_columns(self, name: str) -> NDArray[np.int64]:
+        """Return the columns of all terms that a covariate is in."""
+        found = [
+            columns
+            for term, columns in self.terms.items()
+            if name in _variables_of(self._spec, term)
+        ]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+
+def make_design(
+    formula: str,
+    data: Any,
+    n_documents: int,
+    *,
+    cluster: Any = None,
+    weights: Any = None,
+    with_words: NDArray[np.bool_] | None = None,
+    among: NDArray[np.bool_] | None = None,
+) -> Design:
+    """Return the design of a formula such as ``"~ party + s(date) | speaker"``.
+
+    Parameters
+    ----------
+    formula : str
+        Covariates after ``~``; a column after ``|`` groups documents that are not
+        independent.
+    data : data frame or mapping of columns
+        A row per document.
+    n_documents : int
+        Documents that there are.
+    cluster, weights : str, array-like or None
+        A column or values.
+    with_words : array of bool or None
+        Documents that have known words; the others are left out, and said to be.
+    among : array of bool or None
+        Documents to look at only.
+    """
+    terms, grouped = _parse(formula)
+    if grouped and cluster is not None:
+        raise DataError("cluster is given twice: after | and as cluster=. Leave one.")
+    frame = _frame(data, n_documents)
+    used = _variables(terms, frame)
+    frame, dates = _with_numbers(frame, used, terms)
+    clusters = _column(frame, grouped or cluster, "cluster", n_documents)
+    weighing = _column(frame, weights, "weights", n_documents)
+    known = np.array(frame[used].notna().all(axis=1), dtype=bool)
+    for values in (clusters, weighing):
+        if values is not None:
+            known &= ~load_pandas().isna(values)
+    looked_at = np.ones(n_documents, dtype=bool) if among is None else among
+    worded = looked_at if with_words is None else with_words
+    notes = _dropped(frame, used, known, worded, looked_at)
+    known &= looked_at & worded
+    rows = np.flatnonzero(known)
+    frame = frame.iloc[rows].reset_index(drop=True)[used]
+    for name in used:
+        if hasattr(frame[name], "cat"):  # levels that no document has
+            frame[name] = frame[name].cat.remove_unused_categories()
+    matrix = _model_matrix(terms, frame)
+    spec = matrix.model_spec
+    columns = {
+        str(term): np.arange(place.start, place.stop)
+        for term, place in spec.term_slices.items()
+        if str(term) != "1"
+    }
+    design = Design(
+        formula=f"~ {terms}",
+        matrix=np.asarray(matrix, dtype=np.float64),
+        names=tuple(map(str, matrix.columns)),
+        terms=columns,
+        covariates=tuple(
+            _covariate(name, frame[name], spec, name in dates) for name in used
+        ),
+        rows=rows,
+        clusters=None if clusters is None else _codes(clusters[rows]),
+        weights=None if weighing is None else _weights(weighing[rows]),
+        notes=notes,
+        _spec=spec,
+        _frame=frame,
+    )
+    _check(design)
+    return design
+
+
+def _parse(formula: Any) -> tuple[str, str | None]:
+    """Return the covariates and the cluster's column of a formula."""
+    if not isinstance(formula, str) or not formula.strip():
+        raise DataError(
+            f"the formula is {formula!r}. Give a text such as '~ treatment + s(date)'."
+        )
+    left, mark, right = formula.partition("~")
+    terms = right if mark else left
+    if mark and left.strip():
+        raise DataError(
+            f"the formula has {left.strip()!r} before ~. Shares of topics are what is "
+            "explained: choose them with topics=, and begin the formula with ~."
+        )
+    depth, cut = 0, None
+    for place, letter in enumerate(terms):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "|" and depth == 0:
+            cut = place
+            break
+    if cut is None:
+        return terms.strip(), None
+    cluster = terms[cut + 1 :].strip().strip("`")
+    if not cluster or "|" in cluster:
+        raise DataError(
+            f"the formula {formula!r} needs one column after |, which groups documents."
+        )
+    return terms[:cut].strip(), cluster
+
+
+def _frame(data: Any, n_documents: int) -> Any:
+    pandas = load_pandas()
+    if isinstance(data, pandas.DataFrame):
+        frame = data.reset_index(drop=True)
+    elif isinstance(data, Mapping) or (
+        isinstance(data, list) and data and isinstance(data[0], Mapping)
+    ):
+        try:
+            frame = pandas.DataFrame(data)
+        except ValueError as error:
+            raise DataError(
+                f"the columns of the data do not fit together: {error}."
+            ) from error
+    else:
+        raise DataError(
+            f"data is a {type(data).__name__}. Give a data frame or a mapping of "
+            "columns, with a row per document."
+        )
+    if len(frame) != n_documents:
+        raise DataError(
+            f"data has {len(frame):,} rows, and there are {n_documents:,} documents. "
+            "Give a row per document, in their order."
+        )
+    twice = [str(name) for name in frame.columns[frame.columns.duplicated()]]
+    if twice:
+        raise DataError(f"data has the column {twice[0]!r} twice. Rename one.")
+    return frame.rename(columns=str)
+
+
+def _variables(terms: str, frame: Any) -> list[str]:
+    """Return the columns that a formula uses, in its order; refuse unknown ones."""
+    formulaic = load_formulaic()
+    try:
+        parsed = formulaic.Formula(terms)
+        named = {str(name) for name in parsed.required_variables}
+    except formulaic.errors.FormulaicError as error:
+        reason = " ".join(_plain(str(error)).split())
+        raise DataError(f"the formula '~ {terms}' cannot be read: {reason}") from error
+    if not hasattr(parsed, "__iter__") or hasattr(parsed, "lhs"):
+        raise DataError(f"the formula '~ {terms}' must have one part.")
+    functions = {*formulaic.transforms.TRANSFORMS, "s"} - {*frame.columns}
+    unknown = sorted(named - functions - {*frame.columns})
+    if unknown:
+        known = [str(name) for name in frame.columns]
+        raise DataError(
+            f"data has no column {unknown[0]!r}{_near(unknown[0], known)}. It has "
+            f"{_listed(known)}."
+        )
+    used = sorted(named & {*frame.columns}, key=lambda name: terms.find(name))
+    if not used:
+        raise DataError(f"the formula '~ {terms}' has no covariate. Name a column.")
+    return used
+
+
+def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str]]:
+    """Return the table with dates as days, and which columns are dates."""
+    pandas = load_pandas()
+    changed: dict[str, Any] = {}
+    dates = set()
+    for name in used:
+        column = frame[name]
+        if pandas.api.types.is_datetime64_any_dtype(column):
+            if getattr(column.dt, "tz", None) is not None:
+                column = column.dt.tz_localize(None)
+            changed[name] = _days(np.asarray(column, dtype="datetime64[s]"))
+            dates.add(name)
+        elif pandas.api.types.is_bool_dtype(column) and column.notna().all():
+            changed[name] = np.where(column, "True", "False")
+        elif not pandas.api.types.is_numeric_dtype(column) and any(
+            f"{function}{name}" in terms.replace(" ", "") for function in _OF_NUMBERS
+        ):
+            changed[name], is_date = _numbers_of(name, column)
+            dates |= {name} if is_date else set()
+        elif not pandas.api.types.is_numeric_dtype(column) and column.dtype == object:
+            changed[name] = column.where(column.isna(), column.astype(str))
+    return frame.assign(**changed), dates
+
+
+def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
+    """Return a column of texts as numbers, and whether they are the days of dates."""
+    texts = ["" if value is None or value != value else str(value) for value in column]
+    values = parse_times(texts)
+    if values is None:
+        shown = next((text for text in texts if text.strip()), "")
+        raise DataError(
+            f"the column {name!r} is taken as a number or date, and it is neither "
+            f"everywhere (such as {shown!r}). Dates are such as 2001-05-03."
+        )
+    if values.dtype.kind == "M":
+        return _days(values), True
+    return values, False
+
+
+def _days(values: NDArray[Any]) -> Floats:
+    """Return dates as days since 1970."""
+    days = values.astype("datetime64[s]").astype(np.float64) / 86400.0
+    return np.where(np.isnat(values), np.nan, days)
+
+
+def _column(frame: Any, given: Any, what: str, n: int) -> NDArray[Any] | None:
+    """Return a column by its name, or the values given."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given not in frame.columns:
+            known = [str(name) for name in frame.columns]
+            raise DataError(
+                f"data has no column {given!r} for {what}{_near(given, known)}. It has "
+                f"{_listed(known)}."
+            )
+        return np.asarray(frame[given])
+    values = np.asarray(given)
+    if values.shape != (n,):
+        raise DataError(
+            f"{what} has the shape {values.shape}. Give the name of a column, or one "
+            f"value for each of the {n:,} documents."
+        )
+    return values
+
+
+def _codes(values: NDArray[Any]) -> NDArray[np.int64]:
+    found, codes = np.unique(values.astype(str), return_inverse=True)
+    if len(found) < 2:
+        raise DataError(
+            "all documents are in one cluster, so nothing tells how much clusters "
+            "differ. Leave the cluster out, or give another column."
+        )
+    return codes.astype(np.int64)
+
+
+def _weights(values: NDArray[Any]) -> Floats:
+    try:
+        weights = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError("weights must be numbers.") from error
+    if not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise DataError(
+            "weights must be positive and finite. Leave documents without weight out."
+        )
+    return weights / weights.mean()
+
+
+def _dropped(
+    frame: Any,
+    used: list[str],
+    known: NDArray[np.bool_],
+    worded: NDArray[np.bool_],
+    looked_at: NDArray[np.bool_],
+) -> tuple[str, ...]:
+    """Say how many documents are left out, and why."""
+    notes = []
+    total = int(looked_at.sum())
+    missing = int((looked_at & ~known).sum())
+    if missing:
+        where = [name for name in used if frame[name].isna().any()]
+        named = f" ({_listed(where)})" if where else ""
+        are = "is" if missing == 1 else "are"
+        notes.append(
+            f"{missing:,} of {total:,} documents {are} left out: a value is "
+            f"missing{named}."
+        )
+    empty = int((looked_at & known & ~worded).sum())
+    if empty:
+        one = "1 document has no known word and is"
+        many = f"{empty:,} documents have no known word and are"
+        notes.append(f"{one if empty == 1 else many} left out.")
+    if missing + empty == total:
+        raise DataError(f"no document is left. {' '.join(notes)}")
+    return tuple(notes)
+
+
+def _model_matrix(terms: str, frame: Any) -> Any:
+    formulaic = load_formulaic()
+    try:
+        return formulaic.model_matrix(
+            f"~ {terms}", frame, context=_context(), na_action="raise"
+        )
+    except DataError:
+        raise
+    except Exception as error:  # formulas call functions, which raise anything
+        if isinstance(error.__cause__, DataError):
+            raise error.__cause__ from error
+        reason = " ".join(_plain(str(error)).split())
+        raise DataError(f"the formula '~ {terms}' does not work: {reason}") from error
+
+
+def _covariate(name: str, column: Any, spec: Any, date: bool) -> Covariate:
+    pandas = load_pandas()
+    if hasattr(column, "cat"):
+        return Covariate(name, "levels", tuple(column.cat.categories))
+    if not pandas.api.types.is_numeric_dtype(column):
+        return Covariate(name, "levels", tuple(sorted(column.unique())))
+    values = np.unique(np.asarray(column, dtype=np.float64))
+    categories = [
+        state[1].get("categories")
+        for factor, state in spec.encoder_state.items()
+        if str(factor).replace(" ", "").startswith((f"C({name})", f"C({name},"))
+    ]
+    if len(values) == 2 or any(categories):
+        return Covariate(name, "levels", tuple(np.unique(column).tolist()))
+    return Covariate(name, "date" if date else "number")
+
+
+def _check(design: Design) -> None:
+    """Refuse a design without intercept, of too few documents or not of full rank."""
+    matrix, names = design.matrix, design.names
+    n, p = matrix.shape
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0].tolist()
+        raise DataError(
+            f"the covariate {names[column]!r} is not finite in row "
+            f"{int(design.rows[row])} of the data. Correct it."
+        )
+    if "Intercept" not in names:
+        raise DataError(
+            "the formula has no intercept. Leave out the 0 or -1: shares do not start "
+            "at zero."
+        )
+    flat = [names[j] for j in range(1, p) if np.ptp(matrix[:, j]) == 0]
+    if flat:
+        raise DataError(
+            f"the covariate {flat[0]!r} has one value in all {n:,} documents, so it "
+            "has no effect to estimate. Leave it out."
+        )
+    if n <= p:
+        raise DataError(
+            f"there are {n:,} documents and {p} coefficients. Give fewer covariates "
+            "or levels: a regression needs more documents than coefficients."
+        )
+    scaled = matrix / np.linalg.norm(matrix, axis=0)
+    rest = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
+    follow = [names[j] for j in np.flatnonzero(rest < 1e-8)]
+    if follow:
+        raise DataError(
+            f"the covariates {_listed(follow)} follow from those before them "
+            "(collinear), so their effects cannot be told apart. Leave them out."
+        )
+    _check_single(design, scaled)
+
+
+def _check_single(design: Design, scaled: Floats) -> None:
+    """Refuse documents that alone decide a coefficient: it would have no error."""
+    left, _, _ = np.linalg.svd(scaled, full_matrices=False)
+    alone = np.flatnonzero((left**2).sum(axis=1) > 1 - 1e-9)
+    if len(alone):
+        row = design.matrix[alone[0]]
+        others = np.abs(np.delete(design.matrix, alone[0], axis=0)).max(axis=0)
+        names = [n for n, x, o in zip(design.names, row, others, strict=True) if x != o]
+        what = f" ({_listed(names)})" if names else ""
+        raise DataError(
+            f"the document in row {int(design.rows[alone[0]])} of the data is the only "
+            f"one of its kind{what}: its effect would have no error. Leave it out, or "
+            "merge its level with another."
+        )
+
+
+@cache
+def _context() -> Mapping[str, Any]:
+    """Return the functions that formulas may call beside those of formulaic."""
+    load_formulaic()
+    splines = optional("formulaic.transforms.cubic_spline", "splines", _INSTALL)
+    states = optional("formulaic.utils.stateful_transforms", "splines", _INSTALL)
+
+    @states.stateful_transform
+    def s(x: Any, df: int = SPLINE_COLUMNS, _state: Any = None) -> Any:
+        """A natural cubic spline with `df` columns, knots at quantiles."""
+        if not _state:
+            distinct = len(np.unique(x))
+            if distinct < 3:
+                raise DataError(
+                    f"s() has a covariate of {distinct} values. A spline needs three "
+                    "or more; leave s() away."
+                )
+            df = min(df, distinct - 1)
+        return splines.natural_cubic_spline(
+            np.asarray(x, dtype=np.float64),
+            df=df,
+            constraints="center",
+            _state=_state,
+        )
+
+    return {"s": s}
+
+
+def load_formulaic() -> Any:
+    """Return formulaic, or say how to install it."""
+    module = optional("formulaic", "effects need formulaic", _INSTALL)
+    optional("formulaic.errors", "effects need formulaic", _INSTALL)
+    return module
+
+
+def _variables_of(spec: Any, term: str) -> set[str]:
+    for known, names in spec.term_variables.items():
+        if str(known) == term:
+            return {str(name) for name in names}
+    return set()
+
+
+def _plain(text: str) -> str:
+    """Return the text of an error without the marks of a terminal."""
+    import re
+
+    return re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]|\[[0-9;]*m", "", text)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+
+
+def _listed(names: Iterable[str], most: int = 8) -> str:
+    shown = [str(name) for name in names]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more

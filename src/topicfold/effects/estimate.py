@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Effects of covariates on topic shares, for any model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.core.parameters import whole_number
+from topicfold.effects.design import Design, make_design
+from topicfold.effects.draws import (
+    METHODS,
+    Source,
+    checked_counts,
+    known_documents,
+    mixture_draws,
+)
+from topicfold.effects.outcomes import Outcome, make_outcomes
+from topicfold.effects.regression import LeastSquares, check_covariance, pool
+from topicfold.effects.result import Effects
+from topicfold.exceptions import DataError
+
+Floats = NDArray[np.float64]
+# Half the sum of differences of a topic's words beyond which it is not the same topic.
+MOST_DRIFT = 0.5
+FEW_CLUSTERS = 20
+
+
+def estimate_effect(
+    model: Any,
+    formula: str,
+    data: Any,
+    *,
+    X: Any = None,
+    topics: Any = None,
+    method: str = "joint",
+    n_draws: int = 25,
+    cluster: Any = None,
+    weights: Any = None,
+    robust: bool | str = True,
+    random_state: int = 0,
+    n_jobs: int | None = -1,
+) -> Effects:
+    """Estimate effects of covariates on the shares of topics, with intervals.
+
+    Shares of topics are regressed on the covariates, once for every draw of the
+    mixtures, and the draws are pooled by Rubin's rules. Draws come from a sampler whose
+    prior knows the covariates, and which draws mixtures and topics together: so effects
+    are neither pulled to zero nor exaggerated, and intervals contain the uncertainty of
+    mixtures and topics.
+
+    Parameters
+    ----------
+    model : Topics, fitted model, TopicData or array
+        Topics, or a model with `X`. An array (D, K) of mixtures is a point estimate:
+        its effects have no intervals. An array (S, D, K) has draws of yours.
+    formula : str
+        Covariates, such as ``"~ party * year"`` or ``"~ treatment + s(date) | city"``:
+        ``s(x)`` is a natural spline, ``C(x)`` takes numbers as categories, ``a * b``
+        is with the interaction, and ``| city`` groups documents that are not
+        independent.
+    data : data frame, mapping of columns or list of mappings
+        A row per document. Rows with a missing covariate are left out and counted.
+    X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
+        Whole counts of the documents, in the columns of the model; `Topics` has them.
+    topics : int, str, list, mapping or None, default=None
+        None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
+        difference; a mapping names them: ``{"economy": [1, 4]}``.
+    method : {"joint", "fixed", "bootstrap", "posterior"}, default="joint"
+        "joint" draws mixtures and topics given the covariates, starting at the fit.
+        "fixed" keeps the topics as they are, for topics found on other documents.
+        "bootstrap" refits the model for every draw, on documents drawn with
+        replacement, starting at the fit. "posterior" draws from the model's own
+        posterior, which does not know the covariates: effects are attenuated where
+        texts are short.
+    n_draws : int, default=25
+        Draws of the mixtures.
+    cluster, weights : str or array-like, optional
+        A column, or a value per document.
+    robust : bool or {"HC1", "HC3"}, default=True
+        Standard errors that allow unequal variances (True is HC3). With clusters they
+        are cluster-robust in any case.
+    random_state : int, default=0
+        Seed.
+    n_jobs : int, default=-1
+        Threads; the result is the same for any number.
+
+    Returns
+    -------
+    Effects
+        Tables, figures and sentences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicfold import LDA
+    >>> from topicfold.effects import estimate_effect
+    >>> rng = np.random.default_rng(0)
+    >>> side = np.repeat(["left", "right"], 50)
+    >>> share = np.where(side == "left", 0.8, 0.3)[:, None]
+    >>> X = rng.poisson(5 * np.hstack([share, share, 1 - share, 1 - share]))
+    >>> model = LDA(n_components=2, random_state=0).fit(X)
+    >>> effects = estimate_effect(model, "~ side", {"side": side}, X=X)
+    >>> [row["effect"] for row in effects.rows()]
+    ['side: right - left', 'side: right - left']
+    >>> abs(effects.rows()[0]["estimate"]) > 0.3
+    True
+    """
+    whole_number(n_draws, "n_draws", 2)
+    whole_number(random_state, "random_state", 0)
+    if method not in METHODS:
+        raise DataError(f"method is {method!r}. Give one of {', '.join(METHODS)}.")
+    source, names, given = find_source(model, X, method)
+    return effects_of(
+        source,
+        make_outcomes(topics, names),
+        design_of(source, given, formula, data, cluster=cluster, weights=weights),
+        given,
+        method=method,
+        n_draws=n_draws,
+        covariance=check_covariance(robust),
+        seed=random_state,
+        n_jobs=n_jobs,
+    )
+
+
+def effects_of(
+    source: Source,
+    outcomes: list[Outcome],
+    design: Design,
+    given: Floats | None = None,
+    *,
+    method: str,
+    n_draws: int,
+    covariance: str,
+    seed: int,
+    n_jobs: int | None,
+) -> Effects:
+    """Draw mixtures, regress every draw and pool the regressions."""
+    combine = np.stack([outcome.weights for outcome in outcomes], axis=1)
+    least = LeastSquares(
+        design.matrix,
+        weights=design.weights,
+        covariance=covariance,
+        clusters=design.clusters,
+    )
+    chosen = source.of(design.rows)
+    draws: Iterator[Any] = (
+        mixture_draws(
+            chosen, design.matrix, method, n_draws=n_draws, seed=seed, n_jobs=n_jobs
+        )
+        if given is None
+        else iter(given[:, design.rows])
+    )
+    pooled = pool((least.fit(theta @ combine) for theta in draws), least.free)
+    notes = (
+        *design.notes,
+        *_notes(pooled.n_draws, given, method, covariance, least),
+        *_drifted(chosen),
+    )
+    return Effects(replace(design, notes=notes), outcomes, pooled)
+
+
+def design_of(
+    source: Source, given: Floats | None, formula: str, data: Any, **options: Any
+) -> Design:
+    """Return the design of the documents that have words."""
+    return make_design(
+        formula,
+        data,
+        _n_documents(source, given),
+        with_words=None if source.counts is None else known_documents(source),
+        **options,
+    )
+
+
+def find_source(
+    model: Any, X: Any, method: str
+) -> tuple[Source, list[str], Floats | None]:
+    """Return what draws are made of, the names of the topics, and draws given."""
+    if isinstance(model, np.ndarray):
+        given = np.asarray(model, dtype=np.float64)
+        given = given[None] if given.ndim == 2 else given
+        if given.ndim != 3 or given.shape[2] < 2:
+            raise DataError(
+                f"the mixtures have the shape {np.shape(model)}. Give (documents, "
+                "topics), or (draws, documents, topics)."
+            )
+        if not np.isfinite(given).all():
+            raise DataError("the mixtures have NaN or infinity.")
+        return Source(), [f"topic {k}" for k in range(given.shape[2])], given
+    saved = getattr(model, "fitted_", None)
+    if saved is not None and hasattr(model, "data_"):  # Topics
+        record, model, counts = model.data_, saved.model, saved.counts
+        if X is not None:
+            raise DataError(
+                "Topics have their documents; X is for models. For other documents "
+                "give topics.model_ and X."
+            )
+    else:
+        counts = None
+        record = model.topic_data() if hasattr(model, "topic_data") else model
+    phi = getattr(record, "topics", None)
+    if phi is None or not hasattr(record, "name"):
+        raise DataError(
+            f"a {type(model).__name__} has no topics that are distributions over "
+            "words. Give a fitted topic model, Topics or an array of mixtures."
+        )
+    phi = np.asarray(phi)
+    if len(phi) < 2:
+        raise DataError("the model has one topic, whose share is always 1.")
+    names = [record.name(k) for k in range(len(phi))]
+    source = Source(model, phi, None, X is not None)
+    if X is not None or counts is not None:
+        found = counts if X is None else X
+        source.counts = checked_counts(model, found, phi.shape[1])
+    elif method != "posterior":
+        raise DataError(
+            f"method={method!r} needs the counts of the documents. Give "
+            "estimate_effect(..., X=counts), or Topics that kept their documents."
+        )
+    return source, names, None
+
+
+def _n_documents(source: Source, given: Floats | None) -> int:
+    if given is not None:
+        return int(given.shape[1])
+    if source.counts is not None:
+        return int(source.counts.shape[0])
+    theta = getattr(source.model, "doc_topics_", None)
+    if theta is None:
+        raise DataError("the model keeps no documents. Give their counts as X=.")
+    return len(theta)
+
+
+def _notes(
+    n_draws: int,
+    given: Floats | None,
+    method: str,
+    covariance: str,
+    least: LeastSquares,
+) -> Iterator[str]:
+    if n_draws < 2:
+        yield (
+            "The mixtures are point estimates without draws, so there are no "
+            "intervals. Give a model and its counts to get them."
+        )
+        return
+    origin = {
+        "joint": "drawn with the topics, given the covariates",
+        "fixed": "drawn given the topics and the covariates",
+        "bootstrap": "drawn with topics refitted on bootstrap samples",
+        "posterior": "drawn from the model's posterior, which does not know the "
+        "covariates: effects may be attenuated",
+    }
+    what = "given" if given is not None else origin[method]
+    yield f"{n_draws} draws of the mixtures, {what}."
+    if least.clusters is None:
+        kind = "classical" if covariance == "classical" else f"robust ({covariance})"
+        yield f"Standard errors are {kind}."
+        return
+    yield f"Standard errors are robust to {least.n_clusters:,} clusters."
+    if least.n_clusters < FEW_CLUSTERS:
+        yield (f"{least.n_clusters} clusters are few: intervals are likely too narrow.")
+
+
+def _drifted(source: Source) -> Iterator[str]:
+    """Say which topics of the draws have other words than those of the fit."""
+    if source.drift is None:
+        return
+    far = np.flatnonzero(source.drift > MOST_DRIFT)
+    if len(far):
+        listed = ", ".join(map(str, far[:10]))
+        topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
+        yield (
+            f"{topics} other words in the draws than in the fit, because the documents "
+            "do not hold the words together: the effect is not that of the fitted "
+            "topic. Use fewer topics, or method='fixed'."
+        )

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of effects with matplotlib: points with intervals, and curves of shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from topicfold.choosing.comparison import load_figure
+from topicfold.exceptions import DataError
+
+if TYPE_CHECKING:
+    from topicfold.effects.result import Effects
+
+COLOR, MUTED = "#2a6f97", "#8a8f98"
+KINDS = ("effects", "shares")
+LONGEST = 44  # characters of a topic's name
+
+
+def draw(
+    effects: Effects, covariate: str | None, kind: str | None, **options: Any
+) -> Any:
+    """Draw one of the figures by its name."""
+    known = effects.design.covariates
+    chosen = known[0] if covariate is None else effects.design.covariate(covariate)
+    if kind is None:
+        curved = chosen.kind != "levels" and not effects.is_line(chosen)
+        kind = "shares" if curved else "effects"
+    if kind not in KINDS:
+        raise DataError(f"there is no figure {kind!r}. Give one of {', '.join(KINDS)}.")
+    figures = {"effects": effect_points, "shares": expected_shares}
+    return figures[kind](effects, chosen.name, **options)
+
+
+def effect_points(effects: Effects, covariate: str, *, level: float = 0.95) -> Any:
+    """Draw each topic's effects as points with intervals, the largest on top.
+
+    Parameters
+    ----------
+    effects : Effects
+        The effects.
+    covariate : str
+        The column.
+    level : float, default=0.95
+        Of the intervals.
+    """
+    contrasts = [c for c in effects.contrasts if c.covariate == covariate]
+    rows = effects.rows(level=level)
+    n = len(effects.outcomes)
+    figure = _figure((3.4 * len(contrasts) + 3, 0.27 * n + 1.1))
+    panels = figure.subplots(1, len(contrasts), sharey=True, squeeze=False)[0]
+    order: Any = None
+    for axes, contrast in zip(panels, contrasts, strict=True):
+        own = [row for row in rows if row["effect"] == contrast.label]
+        if order is None:
+            order = np.argsort([row["estimate"] for row in own], kind="stable")
+            names = [_name(own[place]) for place in order]
+            axes.set_yticks(range(n), names, fontsize=8)
+        for height, place in enumerate(order.tolist()):
+            _point(axes, own[place], height)
+        axes.axvline(0, color=MUTED, linewidth=0.8)
+        axes.set_title(_plain(contrast.label), fontsize=9, loc="left")
+        axes.set_xlabel("difference of shares", fontsize=8)
+        _percent(axes.xaxis)
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+    return figure
+
+
+def expected_shares(
+    effects: Effects, covariate: str, *, n_topics: int = 12, level: float = 0.95
+) -> Any:
+    """Draw the expected shares of topics along a number, or by level.
+
+    Parameters
+    ----------
+    effects : Effects
+        The effects.
+    covariate : str
+        The column.
+    n_topics : int, default=12
+        Outcomes to draw, those that change most first.
+    level : float, default=0.95
+        Of the intervals.
+    """
+    rows = effects.predict(covariate, level=level)
+    size = len(rows) // len(effects.outcomes)
+    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+    parts.sort(key=lambda part: -float(np.ptp([row["share"] for row in part])))
+    parts = parts[:n_topics]
+    columns = min(3, len(parts))
+    lines = -(-len(parts) // columns)
+    figure = _figure((3.4 * columns, 1.9 * lines + 0.4))
+    grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
+    for axes in grid.flat[len(parts) :]:
+        axes.axis("off")
+    kind = effects.design.covariate(covariate).kind
+    for axes, part in zip(grid.flat, parts, strict=False):
+        if kind == "levels":
+            for place, row in enumerate(part):
+                _point(axes, {**row, "estimate": row["share"]}, place, upright=True)
+            axes.set_xticks(range(size), [_plain(str(r[covariate])) for r in part])
+            axes.margins(x=0.3)
+        else:
+            _curve(axes, part, covariate, kind)
+        axes.set_title(_name(part[0]), fontsize=8, loc="left")
+        _percent(axes.yaxis)
+        axes.tick_params(labelsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid[-1]:
+        axes.set_xlabel(_plain(covariate), fontsize=8)
+    return figure
+
+
+def _curve(axes: Any, part: Any, covariate: str, kind: str) -> None:
+    values: Any = [row[covariate] for row in part]
+    if kind == "date":
+        values = np.array(values, dtype="datetime64[D]")
+    if "low" in part[0]:
+        low, high = ([row[end] for row in part] for end in ("low", "high"))
+        axes.fill_between(values, low, high, color=COLOR, alpha=0.2, linewidth=0)
+    axes.plot(values, [row["share"] for row in part], color=COLOR)
+    if kind == "date":
+        axes.xaxis.set_major_locator(_locator())
+
+
+def _locator() -> Any:
+    from matplotlib.dates import AutoDateLocator
+
+    return AutoDateLocator(maxticks=4)
+
+
+def _point(axes: Any, row: Any, place: int, *, upright: bool = False) -> None:
+    """Draw a point with its interval; one that includes zero is muted."""
+    unclear = not upright and row.get("low", -1) * row.get("high", 1) <= 0
+    color = MUTED if unclear else COLOR
+    if "low" in row:
+        line = axes.vlines if upright else axes.hlines
+        line(place, row["low"], row["high"], color=color, linewidth=1.6)
+    at = (place, row["estimate"]) if upright else (row["estimate"], place)
+    axes.plot(*at, "o", color=color, markersize=4.5)
+
+
+def _percent(axis: Any) -> None:
+    axis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    return load_figure()(figsize=size, layout="constrained")
+
+
+def _name(row: Any) -> str:
+    words = f"{row['topic']}  {row['words']}" if row["words"] else row["topic"]
+    text = _plain(words)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _plain(text: str) -> str:
+    # Dollar signs would be taken for mathematics.
+    return text.replace("$", r"\$")

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Least squares of several outcomes on one design, and the pooling of draws.
+
+Every draw of the mixtures gives coefficients and their covariance; Rubin's rules pool
+them: the total variance is the mean within draws plus 1 + 1/m times that between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from topicfold.core.threads import one_blas_thread
+from topicfold.exceptions import DataError
+
+Floats = NDArray[np.float64]
+COVARIANCES = ("HC3", "HC1", "classical")
+
+
+class LeastSquares:
+    """Weighted least squares on a fixed design, with a covariance of coefficients.
+
+    Parameters
+    ----------
+    design : array of shape (D, p)
+        Of full rank.
+    weights : array of shape (D,) or None
+        Of the documents.
+    covariance : {"HC3", "HC1", "classical"}
+        Without clusters: robust to unequal variances (HC3 also to few documents, HC1
+        is what most programs report), or with one variance for all.
+    clusters : array of int of shape (D,) or None
+        Documents with the same number are not independent: covariances add up within
+        clusters, times G/(G-1) · (D-1)/(D-p).
+    """
+
+    def __init__(
+        self,
+        design: Floats,
+        *,
+        weights: Floats | None = None,
+        covariance: str = "HC3",
+        clusters: NDArray[np.integer] | None = None,
+    ) -> None:
+        self.design = design
+        n, p = design.shape
+        own = np.ones(n) if weights is None else weights
+        root = np.sqrt(own)[:, None]
+        with one_blas_thread():
+            left, sizes, right = np.linalg.svd(design * root, full_matrices=False)
+            self.solve = (right.T / sizes) @ (left * root).T
+            self.bread = (right.T / sizes**2) @ right
+        self.leverage = (left**2).sum(axis=1)
+        self.weights = own
+        self.covariance, self.clusters = covariance, clusters
+        self.n_clusters = 0 if clusters is None else len(np.unique(clusters))
+        self.free = float(n - p if clusters is None else self.n_clusters - 1)
+
+    def fit(self, outcomes: Floats) -> tuple[Floats, Floats]:
+        """Return coefficients (p, R) and their covariances (R, p, p)."""
+        with one_blas_thread():
+            coefficients = self.solve @ outcomes
+            rest = outcomes - self.design @ coefficients
+            return coefficients, self._covariances(rest)
+
+    def _covariances(self, rest: Floats) -> Floats:
+        n, p = self.design.shape
+        if self.clusters is not None:
+            scale = self.n_clusters / (self.n_clusters - 1) * (n - 1) / (n - p)
+            sums = np.zeros((rest.shape[1], self.n_clusters, p))
+            for column, sum_ in zip(rest.T, sums, strict=True):
+                np.add.at(sum_, self.clusters, self.solve.T * column[:, None])
+            return scale * np.matmul(sums.transpose(0, 2, 1), sums)
+        if self.covariance == "classical":
+            variance = (self.weights[:, None] * rest**2).sum(axis=0) / (n - p)
+            return variance[:, None, None] * self.bread
+        if self.covariance == "HC3":
+            rest = rest / (1 - self.leverage)[:, None]
+            scale = 1.0
+        else:
+            scale = n / (n - p)
+        return np.stack([scale * (self.solve * r**2) @ self.solve.T for r in rest.T])
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Coefficients of R outcomes, pooled over draws.
+
+    Attributes
+    ----------
+    coefficients : array of shape (p, R)
+        Means over draws.
+    within, between : arrays of shape (R, p, p)
+        Mean covariance of a draw's coefficients, and covariance of them over draws.
+    n_draws : int
+        1 if the mixtures are point estimates: then there are no intervals.
+    free : float
+        Degrees of freedom of one draw's regression.
+    """
+
+    coefficients: Floats
+    within: Floats
+    between: Floats
+    n_draws: int
+    free: float
+
+    @property
+    def total(self) -> Floats:
+        """Covariances of the coefficients, by Rubin's rules."""
+        return self.within + (1 + 1 / self.n_draws) * self.between
+
+    def combine(self, contrast: Floats, outcome: int) -> tuple[float, float, float]:
+        """Return c'b of one outcome, its standard error and degrees of freedom."""
+        estimate = float(contrast @ self.coefficients[:, outcome])
+        if self.n_draws < 2:
+            return estimate, np.nan, np.nan
+        within = float(contrast @ self.within[outcome] @ contrast)
+        between = float(contrast @ self.between[outcome] @ contrast)
+        added = (1 + 1 / self.n_draws) * between
+        free = degrees_of_freedom(within, added, self.n_draws, self.free)
+        return estimate, float(np.sqrt(within + added)), free
+
+    def joint_test(self, rows: Floats, outcome: int) -> tuple[float, float, float]:
+        """Return F, its second degrees of freedom and p of ``rows @ b = 0``.
+
+        Li, Raghunathan and Rubin's pooling of several coefficients (their D1).
+        """
+        if self.n_draws < 2:
+            return np.nan, np.nan, np.nan
+        k, m = len(rows), self.n_draws
+        values = rows @ self.coefficients[:, outcome]
+        within = rows @ self.within[outcome] @ rows.T
+        between = rows @ self.between[outcome] @ rows.T
+        solved = np.linalg.solve(within, np.c_[values, between])
+        r = (1 + 1 / m) * float(np.trace(solved[:, 1:])) / k
+        f = float(values @ solved[:, 0]) / (k * (1 + r))
+        free = degrees_of_freedom(1.0, r, m, self.free)
+        return f, free, float(stats.f.sf(f, k, free))
+
+
+def degrees_of_freedom(within: float, added: float, m: int, complete: float) -> float:
+    """Return Barnard and Rubin's degrees of freedom of m pooled draws."""
+    total = within + added
+    if total <= 0:
+        return complete
+    share = added / total
+    observed = (complete + 1) / (complete + 3) * complete * (1 - share)
+    if share <= 0:
+        return observed
+    drawn = (m - 1) / share**2
+    return drawn * observed / (drawn + observed)
+
+
+def pool(fits: Iterable[tuple[Floats, Floats]], free: float) -> Pooled:
+    """Pool the coefficients and covariances of several draws."""
+    coefficients, covariances = zip(*fits, strict=True)
+    stacked = np.stack(coefficients)  # (m, p, R)
+    m = len(stacked)
+    centred = (stacked - stacked.mean(axis=0)).transpose(2, 1, 0)  # (R, p, m)
+    between = np.matmul(centred, centred.transpose(0, 2, 1)) / max(m - 1, 1)
+    return Pooled(
+        stacked.mean(axis=0), np.mean(covariances, axis=0), between, m, float(free)
+    )
+
+
+def check_covariance(robust: Any) -> str:
+    """Return the kind of covariance that `robust` means."""
+    if isinstance(robust, bool | np.bool_):
+        return "HC3" if robust else "classical"
+    if robust in COVARIANCES:
+        return str(robust)
+    raise DataError(
+        f"robust is {robust!r}. Give True (HC3), 'HC1', or False for one variance of "
+        "all documents."
+    )
+
+
+def adjusted(p_values: Floats, method: str | None) -> Floats:
+    """Return p-values for several tests: by Holm, by Benjamini-Hochberg, or as is."""
+    if method is None or p_values.size == 0:
+        return p_values
+    order = np.argsort(p_values, kind="stable")
+    n = len(p_values)
+    raw = p_values[order]
+    if method == "holm":
+        steps = np.maximum.accumulate(raw * np.arange(n, 0, -1))
+    elif method == "fdr":
+        steps = np.minimum.accumulate((raw * n / np.arange(1, n + 1))[::-1])[::-1]
+    else:
+        raise DataError(f"adjust is {method!r}. Give 'holm', 'fdr' or None.")
+    out = np.empty(n)
+    out[order] = np.minimum(steps, 1.0)
+    return out

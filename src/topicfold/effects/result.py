@@ -1,0 +1,518 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Effects as people read them: tables, tests, predicted shares, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from topicfold.core.side_table import SideTable
+from topicfold.core.tables import Table, html_table, text_table
+from topicfold.effects.design import Covariate, Design
+from topicfold.effects.outcomes import Outcome
+from topicfold.effects.regression import Pooled, adjusted
+from topicfold.exceptions import DataError
+
+Floats = NDArray[np.float64]
+LEVEL = 0.95
+POINTS = 40  # of a curve
+DAYS_OF_YEAR = 365.25
+# A covariate that is not a line is described between these quantiles of its values.
+ENDS = (0.1, 0.9)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A difference of expected shares: a weighted sum of coefficients.
+
+    Attributes
+    ----------
+    covariate : str
+        The column.
+    label : str
+        Such as "party: right - left", "age: +1" or "age: 60 - 20".
+    weights : array of shape (p,)
+        Of the coefficients.
+    ends : tuple
+        The two values compared, the first minus the second; empty for a slope.
+    unit : str
+        Of a slope.
+    """
+
+    covariate: str
+    label: str
+    weights: Floats
+    ends: tuple[str, ...] = ()
+    unit: str = ""
+
+
+class Effects:
+    """Effects of covariates on topic shares, with intervals.
+
+    Printed, it is a table. An effect is a difference of expected shares, the other
+    covariates being what they are in each document (an average marginal effect): of
+    every level and the first; of numbers, per unit; of dates, per year; of splines and
+    polynomials, between the first and the ninth decile.
+
+    Attributes
+    ----------
+    design : Design
+        The regression's rows and columns.
+    outcomes : list of Outcome
+        What is explained.
+    pooled : Pooled
+        Coefficients and covariances.
+    notes : tuple of str
+        What was left out and how errors were made.
+    model_, split_ : estimator and array of bool, or None
+        Of `split_sample`: the fitted model, and the documents its topics are from.
+    """
+
+    model_: Any = None
+    split_: NDArray[np.bool_] | None = None
+
+    def __init__(self, design: Design, outcomes: list[Outcome], pooled: Pooled) -> None:
+        self.design = design
+        self.outcomes = outcomes
+        self.pooled = pooled
+        self.notes = design.notes
+
+    # Tables
+
+    def rows(self, *, level: float = LEVEL, adjust: str | None = None) -> Table:
+        """Return the effects, one per outcome and contrast, as rows.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of the intervals.
+        adjust : {"holm", "fdr"} or None, default=None
+            Adjust p-values for all tests of the table: "holm" keeps the probability of
+            any false positive, "fdr" the expected share of them (Benjamini-Hochberg).
+            Intervals stay as they are.
+        """
+        return self._rows(self.contrasts, level, adjust)
+
+    def table(self, *, level: float = LEVEL, adjust: str | None = None) -> Any:
+        """Return the effects as a pandas data frame; see `rows`."""
+        return self.rows(level=level, adjust=adjust).to_frame()
+
+    def contrast(
+        self,
+        covariate: str,
+        first: Any,
+        second: Any,
+        *,
+        level: float = LEVEL,
+        adjust: str | None = None,
+    ) -> Table:
+        """Return the difference of shares between two values: first minus second.
+
+        Parameters
+        ----------
+        covariate : str
+            The column.
+        first, second : level, number or date
+            Two values of it.
+        level, adjust
+            As in `rows`.
+        """
+        found = self.design.covariate(covariate)
+        ends = [_value(found, value) for value in (first, second)]
+        chosen = self._difference(found, ends[0], ends[1])
+        return self._rows([chosen], level, adjust)
+
+    def predict(
+        self, covariate: str, values: Any = None, *, level: float = LEVEL
+    ) -> Table:
+        """Return the expected shares at values of a covariate, others as they are.
+
+        Parameters
+        ----------
+        covariate : str
+            The column.
+        values : sequence or None, default=None
+            None is every level, or 40 numbers from the smallest to the largest.
+        level : float, default=0.95
+            Of the intervals.
+        """
+        found = self.design.covariate(covariate)
+        chosen = self._values(found, values)
+        means = [self.design.mean_row(covariate, value) for value in chosen]
+        return Table(
+            {
+                "topic": outcome.name,
+                "words": outcome.words,
+                covariate: _shown(found, value),
+                **self._interval(row, place, level, name="share"),
+            }
+            for place, outcome in enumerate(self.outcomes)
+            for value, row in zip(chosen, means, strict=True)
+        )
+
+    def tests(self, *, adjust: str | None = None) -> Table:
+        """Return a test of each covariate as a whole, for each outcome.
+
+        All coefficients of the covariate are zero: all levels are alike, the curve is
+        flat, interactions included.
+        """
+        rows = Table()
+        for place, outcome in enumerate(self.outcomes):
+            for covariate in self.design.covariates:
+                columns = self.design.tested_columns(covariate.name)
+                chosen = np.eye(self.design.matrix.shape[1])[columns]
+                f, free, p = self.pooled.joint_test(chosen, place)
+                rows.append(
+                    {
+                        "topic": outcome.name,
+                        "words": outcome.words,
+                        "covariate": covariate.name,
+                        "F": f,
+                        "columns": len(columns),
+                        "free": free,
+                        "p": p,
+                    }
+                )
+        return _adjust(rows, adjust)
+
+    def coefficients(self) -> Table:
+        """Return the coefficients of the regressions, as the design has them."""
+        rows = Table()
+        for place, outcome in enumerate(self.outcomes):
+            for name, row in zip(
+                self.design.names, np.eye(len(self.design.names)), strict=True
+            ):
+                values = self._interval(row, place, LEVEL)
+                rows.append({"topic": outcome.name, "coefficient": name, **values})
+        return rows
+
+    @property
+    def n_tests(self) -> int:
+        """Number of effects in the table."""
+        return len(self.outcomes) * len(self.contrasts)
+
+    # Words and figures
+
+    def sentences(
+        self, *, level: float = LEVEL, adjust: str | None = None
+    ) -> list[str]:
+        """Return a sentence per effect, for a paper.
+
+        Parameters
+        ----------
+        level, adjust
+            As in `rows`.
+        """
+        rows = self.rows(level=level, adjust=adjust)
+        contrasts = [c for _ in self.outcomes for c in self.contrasts]
+        outcomes = [o for o in self.outcomes for _ in self.contrasts]
+        return [
+            _sentence(outcome, contrast, row, level)
+            for outcome, contrast, row in zip(outcomes, contrasts, rows, strict=True)
+        ]
+
+    def plot(
+        self, covariate: str | None = None, *, kind: str | None = None,
+        path: Any = None, **options: Any,
+    ) -> Any:  # fmt: skip
+        """Draw a figure of matplotlib, and save it to `path` if given.
+
+        Parameters
+        ----------
+        covariate : str or None, default=None
+            The column; None is the first.
+        kind : {"effects", "shares"} or None, default=None
+            "effects" are points with intervals for each topic, "shares" are expected
+            shares along a number or by level. None is "shares" for a covariate that
+            is not a line, else "effects".
+        path : str or path, optional
+            File to write: .png, .svg or .pdf.
+        **options
+            Those of the functions in :mod:`topicfold.effects.figures`.
+        """
+        from topicfold.effects.figures import draw
+
+        figure = draw(self, covariate, kind, **options)
+        if path is not None:
+            figure.write(path)
+        return figure
+
+    @cached_property
+    def plot_data(self) -> dict[str, Any]:
+        """What figures show, as plain lists: effects, and shares by covariate."""
+        shares = {}
+        for covariate in self.design.covariates:
+            rows = self.predict(covariate.name)
+            per_topic = len(rows) // len(self.outcomes)
+            shares[covariate.name] = {
+                "kind": covariate.kind,
+                "values": [row[covariate.name] for row in rows[:per_topic]],
+                "topics": [
+                    {
+                        "topic": rows[start]["topic"],
+                        "words": rows[start]["words"],
+                        **{
+                            key: [row.get(key) for row in rows[start:][:per_topic]]
+                            for key in ("share", "low", "high")
+                        },
+                    }
+                    for start in range(0, len(rows), per_topic)
+                ],
+            }
+        return {
+            "formula": self.design.formula,
+            "level": LEVEL,
+            "effects": [dict(row) for row in self.rows()],
+            "shares": shares,
+            "notes": list(self.notes),
+        }
+
+    def side_table(self) -> SideTable:
+        """Return the effects as a table beside the topics, which the report shows.
+
+        Only of all topics one by one: sums and differences have no place there.
+        """
+        n_topics = len(self.outcomes[0].weights)
+        single = [outcome.weights.tolist() for outcome in self.outcomes]
+        if single != np.eye(n_topics).tolist():
+            raise DataError(
+                "the report shows effects of every topic. Leave topics= out of "
+                "effects()."
+            )
+        rows = self.rows()
+        shape = (n_topics, len(self.contrasts))
+        values = np.array([row["estimate"] for row in rows]).reshape(shape).T
+        errors = None
+        if "high" in rows[0]:  # so that the report's intervals are those of the table
+            half = np.array([row["high"] - row["estimate"] for row in rows])
+            errors = half.reshape(shape).T / stats.norm.ppf((1 + LEVEL) / 2)
+        return SideTable(
+            name="covariates",
+            kind="effects",
+            rows=tuple(contrast.label for contrast in self.contrasts),
+            values=values,
+            errors=errors,
+            note=f"Difference of the share of a topic, {self.design.formula}: 0.05 is "
+            "five percentage points.",
+        )
+
+    def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
+        """Return the table and its notes as text; see `rows`."""
+        table = text_table(self.rows(level=level, adjust=adjust), width=140)
+        return "\n".join((self._title(), table, *self._remarks(adjust)))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._remarks())
+        return html_table(self.rows(), self._title()) + notes
+
+    # Parts
+
+    @cached_property
+    def contrasts(self) -> list[Contrast]:
+        """The differences that the table shows, for every covariate."""
+        found = []
+        for covariate in self.design.covariates:
+            if covariate.kind == "levels":
+                first, *others = covariate.levels
+                found += [self._difference(covariate, level, first) for level in others]
+            else:
+                found.append(self._slope(covariate))
+        return found
+
+    def is_line(self, covariate: Covariate) -> bool:
+        """Whether shares change by the same amount per unit everywhere."""
+        places = np.quantile(self.design.values(covariate.name), (0, 0.3, 0.7, 1))
+        rows = np.stack([self.design.mean_row(covariate.name, x) for x in places])
+        slopes = np.diff(rows, axis=0) / np.maximum(np.diff(places), 1e-300)[:, None]
+        return bool(np.allclose(slopes, slopes[:1], rtol=1e-6, atol=1e-9))
+
+    def _slope(self, covariate: Covariate) -> Contrast:
+        values = self.design.values(covariate.name)
+        if not self.is_line(covariate):
+            low, high = np.quantile(values, ENDS, method="nearest")
+            return self._difference(covariate, high, low)
+        low, high = float(values.min()), float(values.max())
+        name = covariate.name
+        rows = [self.design.mean_row(name, value) for value in (high, low)]
+        weights = (rows[0] - rows[1]) / (high - low)
+        if covariate.kind == "date":
+            weights = weights * DAYS_OF_YEAR
+            return Contrast(name, f"{name}: +1 year", weights, unit="year")
+        return Contrast(name, f"{name}: +1", weights, unit=f"unit of {name}")
+
+    def _difference(self, covariate: Covariate, first: Any, second: Any) -> Contrast:
+        name = covariate.name
+        ends = tuple(_shown(covariate, value) for value in (first, second))
+        if ends[0] == ends[1]:
+            raise DataError(f"both values of {name} are {ends[0]}. Give two.")
+        weights = self.design.mean_row(name, first) - self.design.mean_row(name, second)
+        return Contrast(
+            name, f"{name}: {ends[0]} - {ends[1]}", weights, tuple(map(str, ends))
+        )
+
+    def _values(self, covariate: Covariate, values: Any) -> list[Any]:
+        if values is not None:
+            chosen = list(values) if not isinstance(values, str) else [values]
+            return [_value(covariate, value) for value in chosen]
+        if covariate.kind == "levels":
+            return list(covariate.levels)
+        own = self.design.values(covariate.name)
+        return np.linspace(own.min(), own.max(), POINTS).tolist()
+
+    def _rows(
+        self, contrasts: Sequence[Contrast], level: float, adjust: str | None
+    ) -> Table:
+        rows = Table(
+            {
+                "topic": outcome.name,
+                "words": outcome.words,
+                "effect": contrast.label,
+                **self._interval(contrast.weights, place, level),
+            }
+            for place, outcome in enumerate(self.outcomes)
+            for contrast in contrasts
+        )
+        return _adjust(rows, adjust)
+
+    def _interval(
+        self, weights: Floats, outcome: int, level: float, name: str = "estimate"
+    ) -> dict[str, float]:
+        if not 0 < level < 1:
+            raise DataError(f"level is {level!r}. Give a number between 0 and 1.")
+        estimate, error, free = self.pooled.combine(weights, outcome)
+        if np.isnan(error):  # point estimates have no intervals
+            return {name: estimate}
+        half = float(stats.t.ppf((1 + level) / 2, free)) * error
+        found = {name: estimate, "error": error}
+        found |= {"low": estimate - half, "high": estimate + half}
+        if name == "estimate":
+            found["p"] = _p_value(estimate, error, free)
+        return found
+
+    def _title(self) -> str:
+        n = len(self.design.matrix)
+        return f"Effects on topic shares, {self.design.formula}, {n:,} documents"
+
+    def _remarks(self, adjust: str | None = None) -> list[str]:
+        remarks = list(self.notes)
+        if self.pooled.n_draws < 2:
+            return remarks
+        tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
+        if adjust is not None:
+            return [*remarks, f"p-values are adjusted for {tests} ({adjust})."]
+        by_chance = 0.05 * self.n_tests
+        return [
+            *remarks,
+            f"{tests}, not adjusted: without any effect about {by_chance:.1f} would "
+            "have p < 0.05; adjust='fdr' or 'holm' adjusts them.",
+        ]
+
+
+def _p_value(estimate: float, error: float, free: float) -> float:
+    if error <= 0:
+        return float("nan")
+    return float(2 * stats.t.sf(abs(estimate) / error, free))
+
+
+def _adjust(rows: Table, method: str | None) -> Table:
+    if method is not None and rows and "p" in rows[0]:
+        values = adjusted(np.array([row["p"] for row in rows]), method)
+        for row, value in zip(rows, values.tolist(), strict=True):
+            row["p"] = value
+    elif method is not None:
+        raise DataError("there are no p-values to adjust: the mixtures have no draws.")
+    return rows
+
+
+def _value(covariate: Covariate, given: Any) -> Any:
+    """Return a value of a covariate as the design has it."""
+    if covariate.kind == "levels":
+        for level in covariate.levels:
+            if given == level or str(given) == str(level):
+                return level
+        known = ", ".join(map(str, covariate.levels[:10]))
+        raise DataError(f"{covariate.name} has no level {given!r}. It has {known}.")
+    if covariate.kind == "date" and not isinstance(given, int | float):
+        try:
+            return np.datetime64(given, "s").astype(np.float64) / 86400.0
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"{given!r} is no date of {covariate.name}. Give one such as "
+                "2001-05-03."
+            ) from error
+    try:
+        number = float(given)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{given!r} is no number of {covariate.name}.") from error
+    if not np.isfinite(number):
+        raise DataError(f"{given!r} is no number of {covariate.name}.")
+    return number
+
+
+def _shown(covariate: Covariate, value: Any) -> Any:
+    """Return a value as people read it."""
+    if covariate.kind == "date":
+        return str(np.datetime64(round(float(value)), "D"))
+    if isinstance(value, float | np.floating):
+        short = float(f"{float(value):.6g}")
+        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    return value
+
+
+def _sentence(
+    outcome: Outcome, contrast: Contrast, row: dict[str, Any], level: float
+) -> str:
+    """Return an effect as a sentence, in percentage points."""
+    points = 100 * row["estimate"]
+    kind = "higher" if points >= 0 else "lower"
+    subject = _subject(outcome)
+    if contrast.ends:
+        first, second = contrast.ends
+        where = f"where {contrast.covariate} is {first} than where it is {second}"
+        what = f"{subject} is {_digits(abs(points))} percentage points {kind} {where}"
+    else:
+        verb = "rises" if points >= 0 else "falls"
+        what = (
+            f"{subject} {verb} by {_digits(abs(points))} percentage points per "
+            f"{contrast.unit}"
+        )
+    if "low" not in row:
+        return f"{what}; no interval, because the mixtures are point estimates."
+    p = "p < 0.001" if row["p"] < 0.001 else f"p = {row['p']:.3f}"
+    return f"{what} ({level:.0%} interval {_ends(row['low'], row['high'])}; {p})."
+
+
+def _ends(low: float, high: float) -> str:
+    """Return the ends of an interval in percentage points, with their directions."""
+    if low < 0 < high:
+        return f"from {_digits(-100 * low)} lower to {_digits(100 * high)} higher"
+    sides = sorted((abs(100 * low), abs(100 * high)))
+    kind = "higher" if high > 0 else "lower"
+    return f"{_digits(sides[0])} to {_digits(sides[1])} {kind}"
+
+
+def _subject(outcome: Outcome) -> str:
+    used = outcome.weights[outcome.weights != 0]
+    if len(used) == 1 and used[0] == 1:
+        return f"The share of topic {outcome.name} ({outcome.words})"
+    if (used == 1).all():
+        return f"The joint share of {outcome.name} ({outcome.words})"
+    return f"The difference of shares {outcome.name} ({outcome.words})"
+
+
+def _digits(points: float) -> str:
+    """Return percentage points with as many digits as they need."""
+    if abs(points) >= 0.095 or points == 0:
+        return f"{points:.1f}".replace("-0.0", "0.0")
+    return f"{points:.2g}"

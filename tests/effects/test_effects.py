@@ -1,0 +1,465 @@
+"""Effects of any model: what is estimated, how sure, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from effects_support import planted
+from scipy import sparse
+
+from topicfold import LDA, PLSA, GibbsLDA, Topics
+from topicfold.effects import estimate_effect, permutation_test, split_sample
+from topicfold.exceptions import DataError
+
+
+@pytest.fixture(scope="module")
+def found():
+    found = planted(0, n_documents=240)
+    rng = np.random.default_rng(1)
+    found["data"] = pd.DataFrame(
+        {
+            "x": found["x"],
+            "side": np.where(found["x"], "right", "left"),
+            "age": rng.normal(40, 10, 240),
+            "day": pd.date_range("2001-01-01", periods=240),
+            "city": rng.integers(0, 40, 240),
+            "group": rng.choice(["a", "b", "c"], 240),
+        }
+    )
+    found["lda"] = LDA(n_components=3, random_state=0).fit(found["X"])
+    return found
+
+
+def effects_of(found, formula="~ x", **options):
+    options = {"X": found["X"], "n_draws": 5} | options
+    return estimate_effect(found["lda"], formula, found["data"], **options)
+
+
+def matched(model, topics):
+    """The model's topic for each true one."""
+    own = model.components_ / np.linalg.norm(model.components_, axis=1)[:, None]
+    return (topics @ own.T).argmax(axis=1)
+
+
+@pytest.mark.parametrize("model", [LDA, GibbsLDA])
+def test_planted_effects_are_covered(model):
+    covered, n, estimates, truths = 0, 0, [], []
+    for seed in range(10):
+        found = planted(100 + seed, n_documents=200)
+        fitted = model(n_components=3, random_state=0).fit(found["X"])
+        order = matched(fitted, found["topics"])
+        rows = estimate_effect(
+            fitted, "~ x", {"x": found["x"]}, X=found["X"], topics=order.tolist()
+        ).rows()
+        for row, truth in zip(rows, found["effect"], strict=True):
+            covered += row["low"] < truth < row["high"]
+            n += 1
+            estimates.append(row["estimate"])
+            truths.append(truth)
+    assert 0.8 <= covered / n <= 1
+    slope = np.dot(estimates, truths) / np.dot(truths, truths)
+    assert 0.85 < slope < 1.15
+
+
+def test_effects_of_a_seed_are_the_same_bits(found):
+    first, again = effects_of(found), effects_of(found, n_jobs=1)
+    np.testing.assert_array_equal(first.pooled.total, again.pooled.total)
+    other = effects_of(found, random_state=1)
+    assert not np.array_equal(first.pooled.coefficients, other.pooled.coefficients)
+
+
+def test_one_draw_of_given_mixtures_is_least_squares(found):
+    theta = found["theta"]
+    effects = estimate_effect(theta, "~ side", found["data"])
+    side = found["data"]["side"] == "right"
+    means = theta[side].mean(axis=0) - theta[~side].mean(axis=0)
+    rows = effects.rows()
+    np.testing.assert_allclose([row["estimate"] for row in rows], means)
+    # Point estimates never get intervals.
+    assert not {"low", "high", "p", "error"} & set(rows[0])
+    assert "no intervals" in " ".join(effects.notes)
+    assert all("no interval" in sentence for sentence in effects.sentences())
+    with pytest.raises(DataError, match="no p-values"):
+        effects.rows(adjust="holm")
+
+
+def test_given_draws_are_pooled(found):
+    rng = np.random.default_rng(0)
+    draws = np.array([rng.dirichlet(50 * row + 0.1) for row in found["theta"]])
+    stacked = np.stack([found["theta"], draws])
+    effects = estimate_effect(stacked, "~ x", found["data"])
+    assert effects.pooled.n_draws == 2
+    assert {"low", "high", "p"} <= set(effects.rows()[0])
+
+
+def test_shares_of_all_topics_add_up(found):
+    effects = effects_of(found, "~ side + s(age) + group")
+    for label in {row["effect"] for row in effects.rows()}:
+        own = [row["estimate"] for row in effects.rows() if row["effect"] == label]
+        assert sum(own) == pytest.approx(0, abs=1e-10)
+    shares = effects.predict("side", ["left"])
+    assert sum(row["share"] for row in shares) == pytest.approx(1)
+
+
+def test_kinds_of_columns(found):
+    theta, data = found["theta"], found["data"]
+    kinds = pd.CategoricalDtype(["right", "none", "left"])
+    odd = data.assign(
+        side=data["side"].astype(kinds),
+        yes=data["x"] == 1,
+        whole=data["city"].astype("Int64"),
+        **{"odd name": data["age"]},
+    )
+    effects = estimate_effect(theta, "~ side + C(group) + whole + `odd name`", odd)
+    assert [contrast.label for contrast in effects.contrasts] == [
+        *("side: left - right", "group: b - a", "group: c - a"),
+        *("whole: +1", "odd name: +1"),
+    ]
+    plain = estimate_effect(theta, "~ side + group + city + age", data)
+    own = {row["effect"]: row["estimate"] for row in effects.rows()[:5]}
+    other = {row["effect"]: row["estimate"] for row in plain.rows()[:5]}
+    assert own["side: left - right"] == pytest.approx(-other["side: right - left"])
+    assert own["odd name: +1"] == pytest.approx(other["age: +1"])
+    assert own["whole: +1"] == pytest.approx(other["city: +1"])
+    (first, *_) = estimate_effect(theta, "~ yes", odd).rows()
+    assert first["effect"] == "yes: True - False"
+    numbers = estimate_effect(theta, "~ C(city % 3)", data)
+    assert numbers.design.matrix.shape[1] == 3
+
+
+def test_sums_and_differences(found):
+    single = effects_of(found)
+    several = effects_of(found, topics=["0 + 1", "0 - 1", 2])
+    first, second, third = (row["estimate"] for row in single.rows())
+    rows = several.rows()
+    assert [row["topic"] for row in rows] == ["0 + 1", "0 - 1", "2"]
+    assert rows[0]["estimate"] == pytest.approx(first + second)
+    assert rows[1]["estimate"] == pytest.approx(first - second)
+    assert rows[2]["estimate"] == pytest.approx(third)
+    # The sum of two is what the third leaves, with the same error.
+    assert rows[0]["error"] == pytest.approx(rows[2]["error"])
+    named = effects_of(found, topics={"both": [0, 1], "gap": {0: 1, 1: -1}}).rows()
+    assert [row["topic"] for row in named] == ["both", "gap"]
+    assert named[0]["estimate"] == pytest.approx(rows[0]["estimate"])
+    assert named[1]["error"] == pytest.approx(rows[1]["error"])
+
+
+def test_contrasts_between_levels(found):
+    effects = effects_of(found, "~ group + age")
+    labels = [c.label for c in effects.contrasts]
+    assert labels == ["group: b - a", "group: c - a", "age: +1"]
+    rows = {(r["topic"], r["effect"]): r["estimate"] for r in effects.rows()}
+    own = effects.contrast("group", "c", "b")
+    assert [row["effect"] for row in own] == ["group: c - b"] * 3
+    for row in own:
+        topic = row["topic"]
+        apart = rows[topic, "group: c - a"] - rows[topic, "group: b - a"]
+        assert row["estimate"] == pytest.approx(apart)
+    ten = effects.contrast("age", 50, 40)
+    assert ten[0]["estimate"] == pytest.approx(10 * rows["0", "age: +1"])
+
+
+def test_effects_with_interactions_are_averages_over_documents(found):
+    effects = effects_of(found, "~ x * age")
+    b = effects.pooled.coefficients
+    names = list(effects.design.names)
+    age = found["data"]["age"].mean()
+    expected = b[names.index("x")] + age * b[names.index("x:age")]
+    own = [r["estimate"] for r in effects.rows() if r["effect"] == "x: 1 - 0"]
+    np.testing.assert_allclose(own, expected)
+
+
+def test_curves_and_dates(found):
+    effects = effects_of(found, "~ s(day)")
+    assert effects.contrasts[0].label == "day: 2001-08-04 - 2001-01-25"
+    rows = effects.predict("day")
+    assert len(rows) == 3 * 40
+    assert rows[0]["day"] == "2001-01-01"
+    one = effects.predict("day", ["2001-03-01"])
+    assert [row["day"] for row in one] == ["2001-03-01"] * 3
+    line = effects_of(found, "~ day").rows()[0]
+    assert line["effect"] == "day: +1 year"
+    texts = found["data"].assign(day=found["data"]["day"].astype(str))
+    again = estimate_effect(found["lda"], "~ s(day)", texts, X=found["X"], n_draws=5)
+    np.testing.assert_array_equal(
+        again.pooled.coefficients, effects.pooled.coefficients
+    )
+
+
+def test_clusters_in_the_formula_and_by_name_are_the_same(found):
+    first = effects_of(found, "~ x | city")
+    second = effects_of(found, "~ x", cluster="city")
+    np.testing.assert_array_equal(first.pooled.total, second.pooled.total)
+    plain = effects_of(found, "~ x")
+    np.testing.assert_array_equal(first.pooled.coefficients, plain.pooled.coefficients)
+    assert not np.allclose(first.pooled.total, plain.pooled.total)
+    assert "40 clusters" in " ".join(first.notes)
+    with pytest.raises(DataError, match="given twice"):
+        effects_of(found, "~ x | city", cluster="city")
+    few = effects_of(found, "~ x", cluster=found["data"]["city"] % 4)
+    assert "4 clusters are few" in " ".join(few.notes)
+
+
+def test_weights_count_documents(found):
+    theta = found["theta"]
+    weights = np.where(found["data"]["age"] > 40, 3.0, 1.0)
+    effects = estimate_effect(theta, "~ x", found["data"], weights=weights)
+    twice = np.repeat(np.arange(240), weights.astype(int))
+    data = found["data"].iloc[twice]
+    expected = estimate_effect(theta[twice], "~ x", data)
+    np.testing.assert_allclose(
+        effects.pooled.coefficients, expected.pooled.coefficients
+    )
+
+
+def test_missing_values_and_empty_documents_are_left_out_and_said(found):
+    data = found["data"].copy()
+    data.loc[[3, 5], "age"] = np.nan
+    counts = found["X"].tolil()
+    counts[7] = 0
+    counts = sparse.csr_matrix(counts)
+    effects = estimate_effect(found["lda"], "~ x + age", data, X=counts, n_draws=3)
+    assert {3, 5, 7}.isdisjoint(effects.design.rows.tolist())
+    assert len(effects.design.rows) == 237
+    notes = " ".join(effects.notes)
+    assert "2 of 240 documents are left out: a value is missing (age)." in notes
+    assert "1 document has no known word and is left out." in notes
+
+
+@pytest.mark.parametrize("method", ["fixed", "posterior", "bootstrap"])
+def test_other_draws(found, method):
+    effects = effects_of(found, method=method, n_draws=3)
+    joint = effects_of(found, n_draws=3)
+    own = [row["estimate"] for row in effects.rows()]
+    expected = [row["estimate"] for row in joint.rows()]
+    np.testing.assert_allclose(own, expected, atol=0.15)
+    assert effects.notes[0] != joint.notes[0]
+
+
+def test_the_posterior_needs_no_counts(found):
+    own = estimate_effect(found["lda"], "~ x", found["data"], method="posterior")
+    assert {"low", "high"} <= set(own.rows()[0])
+
+
+def test_a_model_may_bring_its_own_draws(found):
+    class Own:
+        def __init__(self, model):
+            self.topic_data = model.topic_data
+            self.doc_topics_ = model.doc_topics_
+
+        def theta_draws(self, n_draws, random_state=0, X=None):
+            assert X is None
+            for _ in range(n_draws):
+                yield self.doc_topics_
+
+    own = estimate_effect(
+        Own(found["lda"]), "~ x", found["data"], method="posterior", n_draws=4
+    )
+    point = estimate_effect(
+        found["lda"].doc_topics_.astype(float), "~ x", found["data"]
+    )
+    np.testing.assert_allclose(own.pooled.coefficients, point.pooled.coefficients)
+
+
+def test_several_tests_are_said_and_adjusted(found):
+    effects = effects_of(found, "~ group + age")
+    assert effects.n_tests == 9
+    assert "9 tests, not adjusted" in repr(effects)
+    plain = [row["p"] for row in effects.rows()]
+    holm = [row["p"] for row in effects.rows(adjust="holm")]
+    assert all(a >= b for a, b in zip(holm, plain, strict=True))
+    assert holm != plain
+
+
+def test_sentences(found):
+    effects = effects_of(found, "~ side + age", topics=[0, "0 + 1", "0 - 1"])
+    sentences = effects.sentences()
+    assert len(sentences) == 6
+    assert sentences[0].startswith("The share of topic 0 (")
+    assert "where side is right than where it is left (95% interval" in sentences[0]
+    assert "percentage points per unit of age" in sentences[1]
+    assert sentences[2].startswith("The joint share of 0 + 1 (")
+    assert sentences[4].startswith("The difference of shares 0 - 1 (")
+
+
+def test_tables_and_plot_data(found):
+    effects = effects_of(found, "~ side + s(age)")
+    frame = effects.table()
+    assert list(frame.columns) == [
+        *("topic", "words", "effect", "estimate", "error", "low", "high", "p"),
+    ]
+    assert [row["covariate"] for row in effects.tests()] == ["side", "age"] * 3
+    assert len(effects.coefficients()) == 3 * effects.design.matrix.shape[1]
+    data = effects.plot_data
+    assert data["shares"]["side"]["values"] == ["left", "right"]
+    assert len(data["shares"]["age"]["topics"][0]["share"]) == 40
+    assert "<table>" in effects._repr_html_()
+
+
+@pytest.mark.parametrize("kind", [None, "effects", "shares"])
+@pytest.mark.parametrize("covariate", [None, "group", "age", "day"])
+def test_figures(found, kind, covariate, tmp_path):
+    effects = effects_of(found, "~ side + group + age + s(day)", n_draws=3)
+    path = tmp_path / "effects.png"
+    figure = effects.plot(covariate, kind=kind, path=path)
+    assert figure.axes
+    assert path.stat().st_size > 1000
+
+
+def test_topics_know_their_documents():
+    texts = ["red fox wood tree"] * 6 + ["blue sea fish wave"] * 6
+    texts += ["red fox sea fish"] * 6
+    topics = Topics(2, min_df=1).fit(texts, ["a"] * 6 + ["b"] * 6 + ["a", "b"] * 3)
+    effects = topics.effects("~ label", n_draws=3)
+    assert effects.rows()[0]["effect"] == "label: b - a"
+    other = topics.effects("~ x", {"x": np.arange(18)}, topics=1, n_draws=3)
+    assert [row["topic"] for row in other.rows()] == ["1"]
+    with pytest.raises(DataError, match="neither labels nor times"):
+        Topics(2, min_df=1).fit(texts).effects("~ label")
+    with pytest.raises(DataError, match="X is for models"):
+        estimate_effect(topics, "~ x", {"x": np.arange(18)}, X=np.ones((18, 3)))
+
+
+def test_the_report_shows_effects(tmp_path):
+    texts = ["red fox wood tree"] * 6 + ["blue sea fish wave"] * 6
+    texts += ["red fox sea fish"] * 6
+    topics = Topics(2, min_df=1).fit(texts, ["a"] * 6 + ["b"] * 6 + ["a", "b"] * 3)
+    found = topics.effects("~ label", n_draws=5)
+    table = found.side_table()
+    rows = found.rows()
+    np.testing.assert_allclose(table.values[0], [r["estimate"] for r in rows], 1e-6)
+    half = [row["high"] - row["estimate"] for row in rows]
+    np.testing.assert_allclose(1.959964 * table.errors[0], half, 1e-5)
+    path = topics.report(tmp_path / "report.html", effects=found)
+    assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
+    assert not topics.data_.sides
+    with pytest.raises(DataError, match="effects of every topic"):
+        topics.effects("~ label", topics=[1], n_draws=5).side_table()
+
+
+def test_topics_that_move_are_named(found):
+    wrong = LDA(n_components=3, random_state=0).fit(found["X"])
+    rng = np.random.default_rng(0)
+    wrong.components_ = rng.dirichlet(np.full(120, 0.05), 3).astype(np.float32)
+    effects = estimate_effect(wrong, "~ x", found["data"], X=found["X"], n_draws=3)
+    assert "other words in the draws" in effects.notes[-1]
+
+
+def test_split_sample(found):
+    effects = split_sample(
+        LDA(n_components=3, random_state=0), "~ x | city", found["data"], found["X"],
+        n_draws=5,
+    )  # fmt: skip
+    finding = effects.split_
+    assert 60 < finding.sum() < 180
+    assert not finding[effects.design.rows].any()
+    city = found["data"]["city"]
+    assert not set(city[finding]) & set(city[~finding])
+    order = matched(effects.model_, found["topics"])
+    own = np.array([row["estimate"] for row in effects.rows()])[order]
+    np.testing.assert_allclose(own, found["effect"], atol=0.2)
+    assert f"Topics are from {finding.sum()} documents" in effects.notes[0]
+    with pytest.raises(DataError, match="share is 1"):
+        split_sample(LDA(2), "~ x", found["data"], found["X"], share=1)
+
+
+def test_a_permutation_test_finds_the_link_and_no_other(found):
+    options = {"X": found["X"], "n_permutations": 99, "n_draws": 5}
+    linked = permutation_test(found["lda"], "~ x + age", found["data"], "x", **options)
+    assert min(row["p adjusted"] for row in linked) == 0.01
+    noise = permutation_test(
+        found["lda"], "~ x + age | city", found["data"], "age", **options
+    )
+    assert min(row["p"] for row in noise) > 0.02
+    assert all(row["p adjusted"] >= row["p"] for row in noise)
+
+
+BAD = [
+    ("~ sied", {}, "no column 'sied' \\(did you mean 'side'\\?\\)"),
+    ("~ side +", {}, "cannot be read"),
+    ("", {}, "Give a text such as"),
+    ("y ~ side", {}, "before ~"),
+    ("~ 1", {}, "no covariate"),
+    ("~ 0 + side", {}, "no intercept"),
+    ("~ one", {}, "one value in all 240 documents"),
+    ("~ side + x", {}, "collinear"),
+    ("~ C(many)", {}, "240 documents and 240 coefficients"),
+    ("~ lonely", {}, "row 17 of the data is the only one"),
+    ("~ s(group)", {}, "number or date, and it is neither"),
+    ("~ s(x)", {}, "covariate of 2 values"),
+    ("~ log(negative)", {}, "not finite in row 0"),
+    ("~ nothing", {}, "no document is left"),
+    ("~ x | town", {}, "no column 'town' for cluster"),
+    ("~ x |", {}, "one column after |"),
+    ("~ x | one", {}, "one cluster"),
+    ("~ x", {"weights": np.zeros(240)}, "positive"),
+    ("~ x", {"weights": [1, 2]}, "shape"),
+    ("~ x", {"weights": "group"}, "must be numbers"),
+    ("~ x", {"topics": 3}, "topics are 0 to 2"),
+    ("~ x", {"topics": "sea"}, "there is no topic 'sea'"),
+    ("~ x", {"topics": "0 + 1 + 2"}, "same weight"),
+    ("~ x", {"topics": []}, "topics is empty"),
+    ("~ x", {"method": "magic"}, "method is 'magic'"),
+    ("~ x", {"n_draws": 1}, "n_draws"),
+    ("~ x", {"random_state": None}, "random_state"),
+    ("~ x", {"X": None}, "needs the counts"),
+    ("~ x", {"X": np.ones((240, 3))}, "3 features"),
+    ("~ x", {"X": np.full((240, 120), 0.5)}, "not a whole number"),
+]
+
+
+@pytest.mark.parametrize(("formula", "options", "message"), BAD)
+def test_bad_input_is_one_sentence(found, formula, options, message):
+    data = found["data"].assign(
+        one=1,
+        many=np.arange(240),
+        lonely=["z" if d == 17 else "a" for d in range(240)],
+        negative=np.zeros(240),
+        nothing=np.nan,
+    )
+    with (
+        pytest.raises((DataError, ValueError), match=message),
+        np.errstate(divide="ignore"),
+    ):
+        estimate_effect(found["lda"], formula, data, **({"X": found["X"]} | options))
+
+
+def test_bad_tables_and_models(found):
+    X, data = found["X"], found["data"]
+    with pytest.raises(DataError, match="5 rows, and there are 240 documents"):
+        estimate_effect(found["lda"], "~ x", data.iloc[:5], X=X)
+    with pytest.raises(DataError, match="data is a str"):
+        estimate_effect(found["lda"], "~ x", "x", X=X)
+    with pytest.raises(DataError, match="do not fit together"):
+        estimate_effect(found["lda"], "~ x", {"x": [1, 2], "y": [1]}, X=X)
+    with pytest.raises(DataError, match="'x' twice"):
+        estimate_effect(found["lda"], "~ x", pd.concat([data, data["x"]], axis=1), X=X)
+    plsa = PLSA(n_components=3, random_state=0).fit(X)
+    with pytest.raises(DataError, match="PLSA has no posterior"):
+        estimate_effect(plsa, "~ x", data, method="posterior")
+    joint = estimate_effect(plsa, "~ x", data, X=X, n_draws=3)
+    assert {"low", "high"} <= set(joint.rows()[0])
+    with pytest.raises(DataError, match="no topics that are distributions"):
+        estimate_effect(object(), "~ x", data, X=X)
+    with pytest.raises(DataError, match="shape"):
+        estimate_effect(np.ones(3), "~ x", data)
+    gibbs = GibbsLDA(n_components=3, random_state=0, max_iter=10).fit(X)
+    with pytest.raises(DataError, match="cannot start at given topics"):
+        estimate_effect(gibbs, "~ x", data, X=X, method="bootstrap")
+
+
+def test_bad_questions_of_a_result(found):
+    effects = effects_of(found, "~ side + age + s(day)", n_draws=3)
+    with pytest.raises(DataError, match="no covariate 'sides'"):
+        effects.predict("sides")
+    with pytest.raises(DataError, match="no level 'up'"):
+        effects.contrast("side", "up", "left")
+    with pytest.raises(DataError, match="both values"):
+        effects.contrast("side", "left", "left")
+    with pytest.raises(DataError, match="no number"):
+        effects.predict("age", ["old"])
+    with pytest.raises(DataError, match="no date"):
+        effects.predict("day", ["someday"])
+    with pytest.raises(DataError, match="level is 95"):
+        effects.rows(level=95)
+    with pytest.raises(DataError, match="no figure 'pie'"):
+        effects.plot(kind="pie")

@@ -1,0 +1,148 @@
+"""Least squares and pooling against plain loops."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from topicfold.effects.regression import (
+    LeastSquares,
+    adjusted,
+    check_covariance,
+    degrees_of_freedom,
+    pool,
+)
+from topicfold.exceptions import DataError
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    design = np.c_[np.ones(40), rng.normal(size=(40, 2))]
+    outcomes = rng.normal(size=(40, 3)) * (1 + np.abs(design[:, 1:2]))
+    return design, outcomes, rng.uniform(0.5, 2, 40), rng.integers(0, 6, 40)
+
+
+def sandwich(design, weights, residual, kind):
+    """One document after another."""
+    pairs = zip(weights, design, strict=True)
+    bread = np.linalg.inv(sum(w * np.outer(z, z) for w, z in pairs))
+    n, p = design.shape
+    meat = np.zeros((p, p))
+    for w, z, r in zip(weights, design, residual, strict=True):
+        if kind == "HC3":
+            r = r / (1 - w * z @ bread @ z)
+        meat += (w * r) ** 2 * np.outer(z, z)
+    scale = n / (n - p) if kind == "HC1" else 1
+    return scale * bread @ meat @ bread
+
+
+@pytest.mark.parametrize("kind", ["HC1", "HC3"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_robust_errors(data, kind, weighted):
+    design, outcomes, weights, _ = data
+    own = weights if weighted else np.ones(40)
+    least = LeastSquares(design, weights=own if weighted else None, covariance=kind)
+    coefficients, covariances = least.fit(outcomes)
+    for place, y in enumerate(outcomes.T):
+        root = np.sqrt(own)
+        b = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
+        np.testing.assert_allclose(coefficients[:, place], b, rtol=1e-10)
+        expected = sandwich(design, own, y - design @ b, kind)
+        np.testing.assert_allclose(covariances[place], expected, rtol=1e-9)
+
+
+def test_classical_errors(data):
+    design, outcomes, _, _ = data
+    coefficients, covariances = LeastSquares(design, covariance="classical").fit(
+        outcomes
+    )
+    rest = outcomes - design @ coefficients
+    variance = (rest[:, 1] ** 2).sum() / 37
+    expected = variance * np.linalg.inv(design.T @ design)
+    np.testing.assert_allclose(covariances[1], expected, rtol=1e-10)
+
+
+def test_clustered_errors(data):
+    design, outcomes, _, clusters = data
+    least = LeastSquares(design, clusters=clusters)
+    coefficients, covariances = least.fit(outcomes)
+    assert least.free == 5
+    bread = np.linalg.inv(design.T @ design)
+    for place, y in enumerate(outcomes.T):
+        rest = y - design @ coefficients[:, place]
+        meat = np.zeros((3, 3))
+        for c in range(6):
+            score = sum(design[d] * rest[d] for d in np.flatnonzero(clusters == c))
+            meat += np.outer(score, score)
+        expected = 6 / 5 * 39 / 37 * bread @ meat @ bread
+        np.testing.assert_allclose(covariances[place], expected, rtol=1e-9)
+
+
+def test_a_cluster_per_document_is_hc1(data):
+    design, outcomes, _, _ = data
+    own = LeastSquares(design, clusters=np.arange(40)).fit(outcomes)[1]
+    hc1 = LeastSquares(design, covariance="HC1").fit(outcomes)[1]
+    np.testing.assert_allclose(own, hc1, rtol=1e-10)
+
+
+def test_pooling_by_rubins_rules():
+    rng = np.random.default_rng(1)
+    estimates = rng.normal(size=(7, 2, 1))
+    covariances = np.stack([np.diag(rng.uniform(1, 2, 2))[None] for _ in range(7)])
+    pooled = pool(zip(estimates, covariances, strict=True), 50)
+    values, variances = estimates[:, 1, 0], covariances[:, 0, 1, 1]
+    within, between = variances.mean(), values.var(ddof=1)
+    total = within + (1 + 1 / 7) * between
+    estimate, error, free = pooled.combine(np.array([0.0, 1.0]), 0)
+    assert estimate == pytest.approx(values.mean())
+    assert error == pytest.approx(np.sqrt(total))
+    assert pooled.total[0, 1, 1] == pytest.approx(total)
+    # Barnard and Rubin (1999)
+    share = (1 + 1 / 7) * between / total
+    observed = 51 / 53 * 50 * (1 - share)
+    assert free == pytest.approx(1 / (share**2 / 6 + 1 / observed))
+
+
+def test_draws_that_agree_leave_the_regression_as_it_is():
+    assert degrees_of_freedom(1.0, 0.0, 25, 100) == pytest.approx(101 / 103 * 100)
+    same = [(np.ones((2, 1)), np.eye(2)[None])] * 5
+    pooled = pool(same, 100)
+    assert pooled.combine(np.array([1.0, 0.0]), 0)[1] == pytest.approx(1.0)
+
+
+def test_the_joint_test_of_one_coefficient_is_its_t_test():
+    rng = np.random.default_rng(2)
+    fits = [(rng.normal(size=(2, 1)), np.eye(2)[None]) for _ in range(9)]
+    pooled = pool(fits, 80)
+    row = np.array([0.0, 1.0])
+    estimate, error, free = pooled.combine(row, 0)
+    f, own, p = pooled.joint_test(row[None], 0)
+    assert f == pytest.approx((estimate / error) ** 2)
+    assert own == pytest.approx(free)
+    assert p == pytest.approx(2 * stats.t.sf(abs(estimate / error), free))
+
+
+def test_one_draw_has_no_error():
+    pooled = pool([(np.ones((2, 1)), np.eye(2)[None])], 10)
+    estimate, error, free = pooled.combine(np.array([1.0, 0.0]), 0)
+    assert estimate == 1
+    assert np.isnan(error)
+    assert np.isnan(free)
+    assert np.isnan(pooled.joint_test(np.eye(2), 0)[2])
+
+
+def test_adjusted_p_values():
+    p = np.array([0.01, 0.04, 0.03, 0.5])
+    np.testing.assert_allclose(adjusted(p, "holm"), [0.04, 0.09, 0.09, 0.5])
+    np.testing.assert_allclose(adjusted(p, "fdr"), [0.04, 0.16 / 3, 0.16 / 3, 0.5])
+    assert adjusted(p, None) is p
+    with pytest.raises(DataError, match="holm"):
+        adjusted(p, "bonferroni")
+
+
+def test_kinds_of_errors_by_name():
+    assert check_covariance(True) == "HC3"
+    assert check_covariance(False) == "classical"
+    assert check_covariance("HC1") == "HC1"
+    with pytest.raises(DataError, match="robust is 'HC9'"):
+        check_covariance("HC9")
