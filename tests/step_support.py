@@ -4,6 +4,7 @@
 import inspect
 
 import numpy as np
+from scipy.special import psi
 
 import topicfold.steps
 from topicfold.steps import PhiStep, ThetaStep
@@ -33,6 +34,95 @@ class EntropyTheta(ThetaStep):
 
     def _surprise(self, theta, context):
         return -theta * context.xp.log(context.xp.maximum(theta, 1e-30))
+
+
+class StickTheta(ThetaStep):
+    """The prior of an HDP: ``N_dk + α₀π_k``, π by expected tables of all documents."""
+
+    def __init__(self, strength=2.0):
+        self.strength = strength
+
+    def prepare(self, context):
+        n_topics = context.topics.shape[1]
+        self.pi_ = np.full(n_topics, 1.0 / n_topics)
+
+    def update(self, counts, theta, context):
+        return counts + (self.strength * self.pi_).astype(counts.dtype)
+
+    def gather(self, counts, theta, context):
+        alpha = self.strength * self.pi_
+        return ((alpha * (psi(alpha + counts) - psi(alpha))).sum(axis=0),)
+
+    def learn(self, sums, context):
+        tables = sums[0] + 0.01
+        self.pi_ = tables / tables.sum()
+
+
+class CorrelatedTheta(ThetaStep):
+    """Logistic normal: η ~ N(xΓ, Σ) with the last η zero; x are covariates."""
+
+    data = "covariates"
+
+    def __init__(self, n_steps=4):
+        self.n_steps = n_steps
+
+    def check(self, data, context):
+        return np.asarray(data, dtype=np.float64)
+
+    def prepare(self, context):
+        size = context.topics.shape[1] - 1
+        n_covariates = 0 if context.data is None else context.data.shape[1]
+        self.gamma_ = np.zeros((n_covariates, size))
+        self.sigma_ = np.eye(size)
+
+    def update(self, counts, theta, context):
+        counts = counts.astype(np.float64)
+        n = counts.sum(axis=1, keepdims=True)
+        eta, mean = self._eta(theta), self._mean(context)
+        precision = np.linalg.inv(self.sigma_)
+        for _ in range(self.n_steps):
+            shares = self._softmax(eta)
+            free = shares[:, :-1]
+            gradient = counts[:, :-1] - n * free - (eta - mean) @ precision
+            step = np.linalg.solve(
+                self._curvature(n, free, precision), gradient[..., None]
+            )
+            size = np.linalg.norm(step, axis=1).clip(2.0)
+            eta = eta + step[..., 0] * (2.0 / size)
+        return self._softmax(eta).astype(theta.dtype)
+
+    def gather(self, counts, theta, context):
+        eta, x, mean = self._eta(theta), context.data, self._mean(context)
+        n = counts.sum(axis=1, keepdims=True, dtype=np.float64)
+        free, precision = theta[:, :-1].astype(np.float64), np.linalg.inv(self.sigma_)
+        laplace = np.linalg.inv(self._curvature(n, free, precision)).sum(axis=0)
+        rest = eta - mean
+        return x.T @ x, x.T @ eta, rest.T @ rest + laplace, float(len(eta))
+
+    def learn(self, sums, context):
+        xx, xe, ee, n = sums
+        self.gamma_ = np.linalg.solve(xx + 1e-6 * np.eye(len(xx)), xe)
+        self.sigma_ = ee / n + 0.01 * np.eye(len(ee))
+
+    def _mean(self, context):
+        # Row by row: products of a matrix depend on how many rows it has.
+        return np.einsum("ij,jk->ik", context.data, self.gamma_)
+
+    @staticmethod
+    def _eta(theta):
+        logs = np.log(np.maximum(theta, 1e-30).astype(np.float64))
+        return logs[:, :-1] - logs[:, -1:]
+
+    @staticmethod
+    def _softmax(eta):
+        eta = np.column_stack([eta, np.zeros(len(eta))])
+        rows = np.exp(eta - eta.max(axis=1, keepdims=True))
+        return rows / rows.sum(axis=1, keepdims=True)
+
+    @staticmethod
+    def _curvature(n, free, precision):
+        diagonal = np.einsum("di,ij->dij", n * free, np.eye(free.shape[1]))
+        return diagonal - n[..., None] * free[:, :, None] * free[:, None] + precision
 
 
 class OwnPriorTheta(ThetaStep):

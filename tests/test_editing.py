@@ -7,11 +7,14 @@ from scipy import sparse
 
 import topicfold
 from topicfold import FSTM, LDA, PLSA, AuthorTopics, TwoPhase
+from topicfold.core.numbering import topic_numbers
 from topicfold.editing import (
     apply_edits,
     drop_topics,
     merge_topics,
+    numbers_of,
     rename_topics,
+    renumber_topics,
     split_topic,
 )
 from topicfold.exceptions import DataError, DataWarning
@@ -126,18 +129,57 @@ def test_edits_are_saved_and_can_be_applied_again(model, X, tmp_path):
         {"action": "rename", "topic": 0, "name": "first"},
         {"action": "merge", "topics": [1, 2], "name": "both"},
         {"action": "split", "topic": 1, "n_topics": 2},
-        {"action": "drop", "topics": [2]},
+        {"action": "drop", "topics": [3]},
     ]
     edited = apply_edits(model, edits, X=X)
     assert edited.edits_ == edits
     edited.save(tmp_path / "model")
     loaded = topicfold.load(tmp_path / "model")
-    assert loaded.edits_ == edits
+    # Topics 0, 1 and 4 are 0, 1 and 2 in the file.
+    assert loaded.edits_ == [*edits, {"action": "renumber"}]
     assert loaded.topic_names_ == edited.topic_names_
     np.testing.assert_array_equal(loaded.components_, edited.components_)
     again = apply_edits(model, loaded.edits_, X=X)
     np.testing.assert_array_equal(again.components_, edited.components_)
-    assert again.topic_data().settings["edits"] == edits
+    assert again.topic_data().settings["edits"] == loaded.edits_
+
+
+def test_numbers_stay_through_a_chain_of_edits(model, X):
+    merged = merge_topics(model, [0, 2])
+    dropped = drop_topics(merged, [3])
+    assert numbers_of(merged) == [0, 1, 3]
+    assert numbers_of(dropped) == [0, 1]
+    np.testing.assert_array_equal(dropped.components_[1], model.components_[1])
+    parts = split_topic(dropped, 1, X)
+    # 3 was a number once: it is not given to another topic.
+    assert numbers_of(parts) == [0, 1, 4]
+    assert parts.topic_data().numbers == (0, 1, 4)
+    for gone in (2, 3):
+        with pytest.raises(DataError, match=f"Topic {gone} is gone"):
+            rename_topics(parts, {gone: "x"})
+    with pytest.raises(DataError, match="no topic 5; the last topic is 4"):
+        drop_topics(parts, [5])
+    again = renumber_topics(parts)
+    assert numbers_of(again) == [0, 1, 2]
+    assert numbers_of(split_topic(again, 2, X)) == [0, 1, 2, 3]
+    assert numbers_of(parts) == [0, 1, 4]
+    assert renumber_topics(again) is again
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [{"action": "drop", "topics": [7]}],
+        [{"action": "split", "topic": 0, "n_topics": 10**12}],
+        [{"action": "split", "topic": 0, "n_topics": -(10**12)}],
+        [{"action": "merge", "topics": "ab"}],
+        [{"action": "merge"}],
+        [{}],
+    ],
+    ids=["no such topic", "many", "few", "text", "nothing", "empty"],
+)
+def test_numbers_after_a_damaged_log_are_rows(edits):
+    assert topic_numbers(edits, 3) == [0, 1, 2]
 
 
 def test_a_new_fit_forgets_the_edits(X):

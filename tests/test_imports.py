@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Importing topicfold is light, and its public names are there."""
 
-import importlib
 import subprocess
 import sys
 
@@ -37,31 +36,3 @@ def test_public_names_exist():
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         _ = topicfold.Nonsense
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "name"),
-    [
-        ("topicfold.em", "topicfold.learn", "Resume"),
-        ("topicfold.protocols", "topicfold.choosing", "compare"),
-        (
-            "topicfold.protocols.comparison",
-            "topicfold.choosing.comparison",
-            "Comparison",
-        ),
-        ("topicfold.selection", "topicfold.choosing.selection", "Selection"),
-    ],
-)
-def test_modules_that_moved_still_answer_with_a_warning(old, new, name):
-    with pytest.warns(FutureWarning, match=f"{old} is now {new}"):
-        found = getattr(importlib.import_module(old), name)
-    assert found is getattr(importlib.import_module(new), name)
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = importlib.import_module(old).nonsense
-
-
-def test_experiments_that_left_the_package_say_where_they_are():
-    with pytest.raises(ImportError, match="benchmarks/papers/experiments"):
-        exec("from topicfold.protocols import few_labels")
-    with pytest.raises(ImportError, match="benchmarks/papers/experiments"):
-        _ = importlib.import_module("topicfold.protocols").ResultFile

@@ -3,8 +3,9 @@
 
 Every function returns a new model and leaves the given one as it is. The new model
 notes what was done in ``edits_``, names in ``topic_names_``; both are saved with it.
-An edited model is no longer a maximum of its objective: ``objective_history_`` is that
-of the fit.
+Topics keep their numbers through any chain of edits: a merge or a drop leaves a gap, a
+split takes new numbers. Saving, and `renumber_topics`, close the gaps. An edited model
+is no longer a maximum of its objective: ``objective_history_`` is that of the fit.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import normalize_rows
+from topicfold.core.numbering import fitted_size, no_topic, renumbered, topic_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 
+LOG_FORMAT, LOG_VERSION = "topicfold-edits", 2
 # Fitted attributes with one entry per topic.
 _PER_TOPIC = ("topic_totals_", "doc_topic_prior_")
-# Mixtures with less than this left after a drop say nothing.
+# A mixture with less than this left after a drop, or of a word, says nothing.
 _NOTHING_LEFT = 1e-12
 
 
@@ -47,10 +50,10 @@ def rename_topics(model: Any, names: Mapping[int, str]) -> Any:
     """
     edited = _copy(model)
     for topic, name in names.items():
-        _check_topics(edited, [topic])
+        (row,) = _rows(edited, [topic])
         if not isinstance(name, str):
             raise DataError(f"The name of topic {topic} is {name!r}. Give a string.")
-        edited.topic_names_[topic] = name.strip()
+        edited.topic_names_[row] = name.strip()
         _note(edited, action="rename", topic=int(topic), name=name.strip())
     return edited
 
@@ -59,8 +62,8 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     """Make one topic of several.
 
     Its word distribution is their mean, weighted by their sizes; its share of every
-    document is the sum of theirs. It takes the place of the first of them; topics
-    after the others move up.
+    document is the sum of theirs. It has the smallest of their numbers; the other
+    numbers are free until the topics are renumbered.
 
     Parameters
     ----------
@@ -78,7 +81,8 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     >>> merge_topics(model, [0, 2]).components_.shape
     (2, 3)
     """
-    chosen = sorted(_check_topics(model, topics))
+    topics = list(topics)
+    chosen = _rows(model, topics)
     if not isinstance(name, str):
         raise DataError(f"The name of a topic is a text, not {name!r}.")
     if len(chosen) < 2:
@@ -97,7 +101,8 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     edited.topic_names_[first] = name.strip() or " + ".join(old)
     _remove(edited, chosen[1:])
     edited.components_ = normalize_rows(edited.components_)
-    _note(edited, action="merge", topics=chosen, name=edited.topic_names_[first])
+    name = edited.topic_names_[first]
+    _note(edited, action="merge", topics=_sorted(topics), name=name)
     return edited
 
 
@@ -105,7 +110,7 @@ def drop_topics(model: Any, topics: Iterable[int]) -> Any:
     """Remove topics; what is left of every mixture is scaled to sum 1.
 
     A document that had nothing but the dropped topics gets the uniform mixture. The
-    topics after a dropped one move up.
+    other topics keep their numbers until they are renumbered.
 
     Parameters
     ----------
@@ -121,7 +126,8 @@ def drop_topics(model: Any, topics: Iterable[int]) -> Any:
     >>> drop_topics(model, [1]).doc_topics_.sum(axis=1).round(6).tolist()
     [1.0, 1.0, 1.0]
     """
-    chosen = sorted(_check_topics(model, topics))
+    topics = list(topics)
+    chosen = _rows(model, topics)
     if not chosen:
         raise DataError("Give at least one topic to drop.")
     if len(chosen) == len(model.components_):
@@ -132,7 +138,7 @@ def drop_topics(model: Any, topics: Iterable[int]) -> Any:
         empty = edited.doc_topics_.sum(axis=1) < _NOTHING_LEFT
         edited.doc_topics_[empty] = 1.0
         edited.doc_topics_ = normalize_rows(edited.doc_topics_)
-    _note(edited, action="drop", topics=chosen)
+    _note(edited, action="drop", topics=_sorted(topics))
     return edited
 
 
@@ -149,7 +155,7 @@ def split_topic(
 
     The counts that belong to the topic, ``X_dw p(k|d,w)``, are a corpus of their own;
     PLSA finds `n_topics` topics in it. The first takes the topic's number, the others
-    come after the last topic; all other topics stay as they are.
+    the numbers after the last one; all other topics stay as they are.
 
     Parameters
     ----------
@@ -176,14 +182,14 @@ def split_topic(
     """
     from topicfold import PLSA
 
-    (topic,) = _check_topics(model, [topic])
+    (row,) = _rows(model, [topic])
     most = model.components_.shape[1]
     if type(n_topics) is not int or not 2 <= n_topics <= max(most, 2):
         raise DataError(
             "n_topics must be a whole number from 2 to the number of words, "
             f"{most}. Got {n_topics!r} instead."
         )
-    counts = _counts_of_topic(model, topic, X)
+    counts = _counts_of_topic(model, row, X)
     if counts.nnz == 0:
         raise DataError(f"No word of these documents belongs to topic {topic}.")
     inner = PLSA(n_topics, max_iter=max_iter, random_state=random_state)
@@ -193,19 +199,42 @@ def split_topic(
     edited = _copy(model)
     _forget_sides(edited)
     dtype = edited.components_.dtype
-    share = edited.doc_topics_[:, [topic]] * within
-    edited.components_ = _spread(edited.components_, topic, inner.components_, dtype)
-    edited.doc_topics_ = _spread(edited.doc_topics_.T, topic, share.T, dtype).T.copy()
+    share = edited.doc_topics_[:, [row]] * within
+    edited.components_ = _spread(edited.components_, row, inner.components_, dtype)
+    edited.doc_topics_ = _spread(edited.doc_topics_.T, row, share.T, dtype).T.copy()
     parts = inner.topic_data().topic_sizes()
     for attribute in _per_topic(model):
         values = getattr(edited, attribute)
-        pieces = values[topic] * parts
-        setattr(edited, attribute, _spread(values, topic, pieces, values.dtype))
+        pieces = values[row] * parts
+        setattr(edited, attribute, _spread(values, row, pieces, values.dtype))
     edited.topic_names_ = [*edited.topic_names_, *[""] * (n_topics - 1)]
-    edited.topic_names_[topic] = ""
+    edited.topic_names_[row] = ""
     _set_size(edited)
-    _note(edited, action="split", topic=topic, n_topics=n_topics)
+    _note(edited, action="split", topic=int(topic), n_topics=n_topics)
     return edited
+
+
+def renumber_topics(model: Any) -> Any:
+    """Number the topics 0, 1, 2, … in the order of the rows of ``components_``.
+
+    Saving does the same.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> model = PLSA(3, random_state=0).fit([[4, 1, 0], [0, 1, 3], [2, 0, 2]])
+    >>> dropped = drop_topics(model, [0])
+    >>> numbers_of(dropped), numbers_of(renumber_topics(dropped))
+    ([1, 2], [0, 1])
+    """
+    check_is_fitted(model, "components_")
+    return renumbered(model)
+
+
+def numbers_of(model: Any) -> list[int]:
+    """Return the number of every row of ``components_``; see `renumber_topics`."""
+    check_is_fitted(model, "components_")
+    return topic_numbers(getattr(model, "edits_", ()), len(model.components_))
 
 
 def apply_edits(
@@ -219,9 +248,9 @@ def apply_edits(
         A fitted model with topics.
     edits : iterable of mapping
         ``{"action": "rename", "topic": 3, "name": "space"}``, ``{"action": "merge",
-        "topics": [1, 4]}``, ``{"action": "drop", "topics": [2]}`` or ``{"action":
-        "split", "topic": 0, "n_topics": 2}``. Numbers are those that topics have when
-        the edit's turn comes.
+        "topics": [1, 4]}``, ``{"action": "drop", "topics": [2]}``, ``{"action":
+        "split", "topic": 0, "n_topics": 2}`` or ``{"action": "renumber"}``. Topics keep
+        their numbers from the first edit to the last, unless they are renumbered.
     X : sparse matrix or None, default=None
         The training documents; needed for a split.
 
@@ -240,6 +269,60 @@ def apply_edits(
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
             raise DataError(f"Edit {number} ({_in_words(edit)}): {reason}") from error
     return model
+
+
+def edit_log(model: Any) -> dict[str, Any]:
+    """Return what a person did to the topics of a model, for `apply_edits`.
+
+    JSON can hold it. `edits_of` reads it again; so does ``topicfold edit --apply``.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> model = PLSA(3, random_state=0).fit([[4, 1, 0], [0, 1, 3], [2, 0, 2]])
+    >>> edit_log(drop_topics(model, [1]))["edits"]
+    [{'action': 'drop', 'topics': [1]}]
+    """
+    check_is_fitted(model, "components_")
+    edits = [dict(edit) for edit in getattr(model, "edits_", ())]
+    n_topics = fitted_size(edits, len(model.components_))
+    head = {"format": LOG_FORMAT, "version": LOG_VERSION, "topics": n_topics}
+    return head | {"edits": edits}
+
+
+def edits_of(log: Any, model: Any, source: str = "the log") -> list[dict[str, Any]]:
+    """Return the edits of a log, which may be applied to this model.
+
+    Parameters
+    ----------
+    log : mapping
+        What `edit_log` returned or the report exported.
+    model : estimator
+        The model to edit; it must have as many topics as the one of the log had before
+        its first edit.
+    source : str, default="the log"
+        Where the log comes from, for errors.
+    """
+    form = f'{{"format": "{LOG_FORMAT}", "version": {LOG_VERSION}, "edits": […]}}'
+    if not isinstance(log, Mapping) or log.get("format") != LOG_FORMAT:
+        raise DataError(f"{source} has no edits. Give {form}, as the report exports.")
+    if log.get("version") != LOG_VERSION:
+        raise DataError(
+            f"{source} has version {log.get('version')!r} of the edits; this topicfold "
+            f"reads {LOG_VERSION}. Use the version that wrote it."
+        )
+    edits = log.get("edits")
+    if not isinstance(edits, list) or not all(isinstance(e, Mapping) for e in edits):
+        raise DataError(
+            f"{source} is damaged: its edits are not a list of objects. Give {form}."
+        )
+    n_topics = len(model.components_)
+    if log.get("topics", n_topics) != n_topics:
+        raise DataError(
+            f"{source} has edits of a model with {log['topics']} topics; this one has "
+            f"{n_topics}. Apply them to the model that was edited."
+        )
+    return [dict(edit) for edit in edits]
 
 
 def _in_words(edit: Mapping[str, Any]) -> str:
@@ -267,8 +350,12 @@ def _apply(model: Any, edit: dict[str, Any], X: Any) -> Any:
         edited = split_topic(
             model, edit.pop("topic"), X, n_topics=edit.pop("n_topics", 2)
         )
+    elif action == "renumber":
+        edited = renumber_topics(model)
     else:
-        raise DataError(f"unknown action {action!r}. Use rename, merge, drop or split.")
+        raise DataError(
+            f"unknown action {action!r}. Use rename, merge, drop, split or renumber."
+        )
     if edit:
         raise DataError(f"unknown entries {sorted(edit)}.")
     return edited
@@ -288,20 +375,22 @@ def _copy(model: Any) -> Any:
     return edited
 
 
-def _check_topics(model: Any, topics: Iterable[int]) -> list[int]:
-    check_is_fitted(model, "components_")
-    n_topics = len(model.components_)
-    chosen: list[int] = []
+def _rows(model: Any, topics: Iterable[int]) -> list[int]:
+    """Return the rows of topics given by their numbers, in ascending order."""
+    numbers = numbers_of(model)
+    row_of = {number: row for row, number in enumerate(numbers)}
+    chosen: set[int] = set()
     for topic in topics:
         if isinstance(topic, bool) or not isinstance(topic, int | np.integer):
             raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
-        if not 0 <= topic < n_topics:
-            raise DataError(
-                f"There is no topic {topic}; topics are 0 to {n_topics - 1}."
-            )
-        if topic not in chosen:
-            chosen.append(int(topic))
-    return chosen
+        if topic not in row_of:
+            raise DataError(no_topic(int(topic), numbers))
+        chosen.add(row_of[int(topic)])
+    return sorted(chosen)
+
+
+def _sorted(topics: Iterable[int]) -> list[int]:
+    return sorted({int(topic) for topic in topics})
 
 
 def _per_topic(model: Any) -> list[str]:
@@ -365,7 +454,9 @@ def _counts_of_topic(model: Any, topic: int, X: Any) -> sparse.csr_matrix:
     own = (
         theta[rows, topic].astype(np.float64) * model.components_[topic][counts.indices]
     )
-    counts.data *= np.divide(own, whole, out=np.zeros_like(own), where=whole > 0)
+    part = np.divide(own, whole, out=np.zeros_like(own), where=whole > 0)
+    # Less than this of a word is no word, and models refuse counts near underflow.
+    counts.data *= np.where(part > _NOTHING_LEFT, part, 0.0)
     counts.eliminate_zeros()
     return counts
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.counts import simplex_problems
+from topicfold.core.numbering import no_topic, topic_numbers
 from topicfold.core.ranking import best_places
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import html_table
@@ -239,7 +240,7 @@ class TopicData:
         return tuple(tuple(self.vocabulary[i] for i in row) for row in ids.tolist())
 
     def name(self, topic: int) -> str:
-        """Return the topic's own name, or its three most telling terms.
+        """Return the name given to a row of `topics`, or its three most telling terms.
 
         Terms are ranked with a relevance of 0.6 (see `top_terms`), so that words
         common to all topics are not in every name.
@@ -253,6 +254,23 @@ class TopicData:
         if self.topic_names is not None and self.topic_names[topic]:
             return self.topic_names[topic]
         return ", ".join(self._marking_terms[topic])
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """Number of every row of `topics`: the row, but for topics being edited.
+
+        A merge or a drop leaves a gap in the numbers until the topics are renumbered
+        or saved.
+        """
+        return tuple(topic_numbers(self.settings.get("edits", ()), self.n_topics))
+
+    def row(self, topic: int) -> int:
+        """Return the row of `topics` that has a number."""
+        if not isinstance(topic, int | np.integer) or isinstance(topic, bool):
+            raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
+        if topic not in self.numbers:
+            raise DataError(no_topic(int(topic), self.numbers))
+        return self.numbers.index(topic)
 
     @cached_property
     def _marking_terms(self) -> tuple[tuple[str, ...], ...]:
@@ -296,7 +314,11 @@ class TopicData:
         labelled = self.labels is not None and self.doc_topics is not None
         classes = self.main_classes() if labelled else ()
         for topic in np.argsort(-sizes, kind="stable").tolist():
-            row = {"topic": topic, "share": float(sizes[topic]), "words": words[topic]}
+            row = {
+                "topic": self.numbers[topic],
+                "share": float(sizes[topic]),
+                "words": words[topic],
+            }
             if self.topic_names is not None and any(self.topic_names):
                 row["name"] = self.topic_names[topic]
             if classes:

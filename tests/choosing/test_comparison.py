@@ -405,13 +405,6 @@ def test_they_are_public():
     assert "select_n_components" in dir(topicfold)
 
 
-def test_seed_is_the_old_name_of_random_state(corpus):
-    new = compare(corpus, ["PLSA"], n_components=3, random_state=4)
-    with pytest.warns(FutureWarning, match=r"compare\(seed=\) is now random_state="):
-        old = compare(corpus, ["PLSA"], n_components=3, seed=4)
-    assert old.scores[0].perplexity == new.scores[0].perplexity
-
-
 def test_labels_of_another_length_are_refused(corpus):
     with pytest.raises(DataError, match="59 labels for 60 documents"):
         compare((corpus.counts, corpus.labels[1:]), ["PLSA"], n_components=3)

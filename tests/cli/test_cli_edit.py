@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import topicfold
-from topicfold.cli.edit import read_edits
-from topicfold.cli.messages import CommandError
+from topicfold import Topics
 from topicfold.persistence.model_folder import load_model_folder, save_model_folder
 
 
@@ -30,7 +29,8 @@ def test_numbers_are_those_of_the_given_model(cli, four, tmp_path):
     after = topicfold.load(tmp_path / "new")
     assert after.topic_names_ == ["", "kept one"]
     np.testing.assert_array_equal(after.components_[1], before.components_[2])
-    assert [edit["action"] for edit in after.edits_] == ["rename", "merge", "drop"]
+    done = [edit["action"] for edit in after.edits_]
+    assert done == ["merge", "drop", "rename", "renumber"]
     # What was saved beside the model is still there.
     folder = load_model_folder(tmp_path / "new")
     assert folder.vocabulary == load_model_folder(four).vocabulary
@@ -48,7 +48,7 @@ def test_split_with_the_documents(cli, four, texts, tmp_path):
 def test_what_the_report_exports(cli, four, tmp_path):
     file = tmp_path / "names.json"
     edits = [{"action": "rename", "topic": 0, "name": "fünf"}]
-    content = {"format": "topicfold-edits", "version": 1, "edits": edits}
+    content = {"format": "topicfold-edits", "version": 2, "edits": edits}
     file.write_text(json.dumps(content), encoding="utf-8")
     result = cli("edit", four, "-o", tmp_path / "new", "--apply", file)
     assert result.exit_code == 0, result.stderr
@@ -79,7 +79,7 @@ def test_errors_leave_nothing_behind(
 def test_a_file_of_edits_goes_alone(cli, check_error, four, tmp_path):
     file = tmp_path / "names.json"
     edits = [{"action": "rename", "topic": 0, "name": "first"}]
-    content = {"format": "topicfold-edits", "version": 1, "edits": edits}
+    content = {"format": "topicfold-edits", "version": 2, "edits": edits}
     file.write_text(json.dumps(content), encoding="utf-8")
     result = cli("edit", four, "-o", tmp_path / "new", "--apply", file, "--drop", 1)
     check_error(result, "--apply goes with no other edit")
@@ -91,16 +91,64 @@ def test_a_file_of_edits_goes_alone(cli, check_error, four, tmp_path):
     [
         ("{", "not valid JSON"),
         ("[]", "has no edits"),
-        ('{"format": "topicfold-edits", "version": 2}', "version 2"),
-        ('{"format": "topicfold-edits", "version": 1, "edits": [1]}', "damaged"),
+        ('{"format": "topicfold-edits", "version": 1}', "version 1"),
+        ('{"format": "topicfold-edits", "version": 2, "edits": [1]}', "damaged"),
     ],
-    ids=["cut", "list", "newer", "numbers"],
+    ids=["cut", "list", "other version", "numbers"],
 )
-def test_files_that_are_no_edits(tmp_path, content, message):
+def test_files_that_are_no_edits(cli, check_error, four, tmp_path, content, message):
     file = tmp_path / "edits.json"
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(CommandError, match=message):
-        read_edits(file)
+    result = cli("edit", four, "-o", tmp_path / "new", "--apply", file)
+    check_error(result, message, file)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_chain_in_python_is_the_command(cli, four, tmp_path):
+    """Numbers are those of the model at the start, in both."""
+    options = ("--merge", "0,1", "--drop", "3", "--rename", "2=kept")
+    assert cli("edit", four, "-o", tmp_path / "a", *options).exit_code == 0
+    Topics.load(four).merge([0, 1]).drop(3).rename(2, "kept").save(tmp_path / "b")
+    one, two = topicfold.load(tmp_path / "a"), topicfold.load(tmp_path / "b")
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.doc_topics_, two.doc_topics_)
+    assert one.topic_names_ == two.topic_names_ == ["", "kept"]
+    assert one.edits_ == two.edits_
+
+
+def test_the_name_is_that_of_the_merged_topic(cli, four, tmp_path):
+    names = ("--rename", "1=old", "--rename", "0=All sport")
+    assert cli("edit", four, "-o", tmp_path / "a", *names).exit_code == 0
+    options = ("--merge", "0,1", "--rename", "0=sport")
+    assert cli("edit", tmp_path / "a", "-o", tmp_path / "b", *options).exit_code == 0
+    assert topicfold.load(tmp_path / "b").topic_names_[0] == "sport"
+
+
+def test_the_log_is_kept_and_done_again(cli, check_error, four, texts, tmp_path):
+    edited, again = tmp_path / "edited", tmp_path / "again"
+    first = ("--merge", "0,2", "--rename", "0=both")
+    assert cli("edit", four, "-o", tmp_path / "one", *first).exit_code == 0
+    second = ("--split", "1:2", "--drop", "2")
+    assert cli("edit", tmp_path / "one", "-o", edited, *second).exit_code == 0
+    log = tmp_path / "edits.json"
+    log.write_text(cli("info", edited, "--log").stdout, encoding="utf-8")
+    for source in (log, edited):
+        done = cli("edit", four, "-o", again, "--apply", source, "--force")
+        assert done.exit_code == 0, done.stderr
+        one, two = topicfold.load(edited), topicfold.load(again)
+        np.testing.assert_array_equal(one.components_, two.components_)
+        assert one.topic_names_ == two.topic_names_
+        assert one.edits_ == two.edits_
+    in_python = Topics.load(four).apply_edits(json.loads(log.read_text()))
+    np.testing.assert_array_equal(in_python.model_.components_, one.components_)
+    assert in_python.edit_log() == Topics.load(edited).edit_log()
+    # Of a model with other topics the numbers mean something else.
+    refused = cli("edit", edited, "-o", tmp_path / "x", "--apply", log)
+    check_error(refused, "edits of a model with 4 topics; this one has 3")
+    check_error(cli("info", four, "--log"), "nobody has edited")
+    check_error(
+        cli("edit", four, "-o", tmp_path / "x", "--apply", four), "no edits to apply"
+    )
 
 
 def test_info(cli, four, tmp_path):

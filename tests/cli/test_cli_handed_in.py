@@ -88,7 +88,7 @@ def test_answers_with_line_ends_of_other_systems(tmp_path):
 @pytest.mark.parametrize("content", [b"\x81\xff", b"[" * 100_000, b"{"], ids=range(3))
 def test_files_that_are_no_edits(tmp_path, content):
     with pytest.raises(CommandError, match=r"UTF-8\.$|is not valid JSON .* Write {"):
-        read_edits(written(tmp_path, content))
+        read_edits(written(tmp_path, content), None)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_weight_that_is_no_number_is_named_with_its_line(tmp_path, weight):
 def test_an_edit_that_cannot_be_made_is_named_with_its_file(cli, model, tmp_path):
     file = tmp_path / "edits.json"
     edits = [{"action": "merge", "topics": list(range(10_000))}]
-    content = {"format": "topicfold-edits", "version": 1, "edits": edits}
+    content = {"format": "topicfold-edits", "version": 2, "edits": edits}
     file.write_text(json.dumps(content))
     done = cli("edit", model, "-o", tmp_path / "new", "--apply", file)
     assert done.exit_code == 2

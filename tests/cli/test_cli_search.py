@@ -181,3 +181,13 @@ def test_help_has_examples_and_python(cli):
     assert result.exit_code == 0
     for part in ("Examples", "In Python", "Topics.load", "--mix", "--like"):
         assert part in result.stdout
+
+
+def test_unknown_words_are_said(cli, lsi):
+    result = cli("search", lsi, "moter road", "-f", "json")
+    assert found(result)
+    assert result.stderr == (
+        "note: The model does not know 'moter', which was ignored. Did you mean "
+        "'motor'?\n"
+    )
+    assert cli("search", lsi, "motor road", "-f", "json").stderr == ""

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from topicfold import PLSA
+from topicfold import LDA, PLSA
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import atomic, save_estimator
 from topicfold.persistence.model_folder import (
     check_output_folder,
     load_model_folder,
+    place_to_save,
     save_model_folder,
 )
 
+SMALL = ("-k", 2, "--max-iter", 3, "--min-df", 1, "--max-df", 1.0)
 WORDS = ["red", "fox", "sea"]
 
 
@@ -159,3 +162,81 @@ def test_labels_are_text_or_unknown(fitted, tmp_path):
         with pytest.raises(ModelFileError, match=r"A label is .* Give strings"):
             save_model_folder(fitted, tmp_path / "b", labels=labels)
     assert not (tmp_path / "b").exists()
+
+
+def test_a_full_disk_takes_nothing_away(cli, check_error, fitted_folder, monkeypatch):
+    """The page of the old model stays with it."""
+    folder, more = fitted_folder
+    page = (folder / "report.html").read_bytes()
+    model = (folder / "model.safetensors").read_bytes()
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("topicfold.persistence.bundle.save_file", full)
+        check_error(cli("update", folder, more), "unchanged")
+    assert (folder / "report.html").read_bytes() == page
+    assert (folder / "model.safetensors").read_bytes() == model
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "model.safetensors",
+        "report.html",
+    ]
+
+
+def test_two_commands_at_once_lose_nothing(cli, fitted_folder, texts, monkeypatch):
+    """The second to finish saves beside the first."""
+    folder, more = fitted_folder
+    other = folder.with_name("new")
+    first = cli("fit", texts, "-o", folder.with_name("source"), *SMALL)
+    assert first.exit_code == 0, first.stderr
+
+    fit = LDA.fit
+
+    def arrives(self, *args, **kwargs):
+        # Another process is done while this one learns.
+        shutil.copytree(folder.with_name("source"), other)
+        return fit(self, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LDA, "fit", arrives)
+        second = cli("fit", texts, "-o", other, *SMALL)
+    assert second.exit_code == 0, second.stderr
+    assert "another command has saved a model in" in second.stderr
+    assert str(other) + "-2" in second.stdout
+    for place in (other, other.with_name("new-2")):
+        assert load_model_folder(place).counts.shape[0] == 6
+    # An update of a model that another update has changed, too.
+    kept = (folder / "model.safetensors").read_bytes()
+    with monkeypatch.context() as patch:
+        plain = LDA.transform
+
+        def transform(self, X):
+            (folder / "model.safetensors").write_bytes(kept)
+            return plain(self, X)
+
+        patch.setattr(LDA, "transform", transform)
+        done = cli("update", folder, more)
+    assert done.exit_code == 0, done.stderr
+    assert "in the meantime" in done.stderr
+    assert load_model_folder(folder).counts.shape[0] == 6
+    assert load_model_folder(folder.with_name("model-2")).counts.shape[0] == 7
+
+
+@pytest.fixture
+def fitted_folder(cli, texts, tmp_path):
+    folder, more = tmp_path / "model", tmp_path / "more.txt"
+    assert cli("fit", texts, "-o", folder, *SMALL).exit_code == 0
+    more.write_text("a red fox\n", encoding="utf-8")
+    return folder, more
+
+
+def test_a_place_beside_one_that_is_taken(tmp_path):
+    model = PLSA(2, random_state=0, max_iter=2).fit([[1, 2], [0, 3]])
+    for name in ("m", "m.safetensors"):
+        check_output_folder(tmp_path / name)
+        assert place_to_save(tmp_path / name) == tmp_path / name
+        check_output_folder(tmp_path / name)
+        save_model_folder(model, tmp_path / name)
+    assert place_to_save(tmp_path / "m") == tmp_path / "m-2"
+    assert place_to_save(tmp_path / "m.safetensors") == tmp_path / "m-2.safetensors"

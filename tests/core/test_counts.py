@@ -9,12 +9,14 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from topicfold import FSTM, LSI, PLSA
+from topicfold import FSTM, LDA, LSI, PLSA
 from topicfold.core.counts import bad_values, check_counts, check_structure, checked_csr
-from topicfold.corpus import BlockWriter, Corpus, complete_split
+from topicfold.corpus import BlockWriter, Corpus, complete_split, read
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.graph import NeighborIndex
 from topicfold.metrics import npmi_coherence
+from topicfold.search import TopicIndex
+from topicfold.sides import OtherCounts
 
 GOOD = {
     "data": np.array([1.0, 2.0, 3.0]),
@@ -142,6 +144,90 @@ def test_counts_become_canonical_and_x_stays():
     for kept, part in zip(before, (X.data, X.indices, X.indptr), strict=True):
         assert_array_equal(kept, part)
     assert np.shares_memory(check_counts(found, "X").data, found.data)
+
+
+INTEGERS = [
+    np.dtype(f"{order}{kind}{size}")
+    for order in "<>"
+    for kind in "iu"
+    for size in (1, 2, 4, 8)
+]
+
+
+def repeated_entries(dtype, format, *, in_order):
+    """Return a matrix with repeated entries, and the sums that it stands for."""
+    large = min(np.iinfo(dtype).max, 2**40)
+    rows = np.array([0, 0, 0, 1, 1], np.int32)
+    columns = np.array([0, 0, 2, 1, 1] if in_order else [2, 0, 0, 1, 1], np.int32)
+    values = np.array([large, large - 1, 3, 5, 6]).astype(dtype)
+    dense = np.zeros((2, 3), np.int64)
+    np.add.at(dense, (rows, columns), values.astype(np.int64))
+    if format == "dense":
+        X = dense = np.where(dense <= large, dense, large).astype(dtype)
+    elif format == "coo":  # SciPy makes none in foreign byte order
+        native = values.astype(dtype.newbyteorder("="))
+        X = sparse.coo_matrix((native, (rows, columns)), shape=(2, 3))
+    elif format == "csr":
+        X = sparse.csr_matrix((values, columns, np.array([0, 3, 5])), shape=(2, 3))
+    else:  # the same entries of the transposed matrix
+        pointers = np.array([0, 3, 5])
+        X = sparse.csc_matrix((values, columns, pointers), shape=(3, 2))
+        dense = dense.T
+    return X, dense
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dense"])
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_repeated_entries_add_up_in_every_integer_type(
+    dtype, format, in_order, tmp_path
+):
+    X, dense = repeated_entries(dtype, format, in_order=in_order)
+    values = X.data if sparse.issparse(X) else X
+    before = values.copy()
+    found = check_counts(X, "X")
+    assert_array_equal(found.toarray(), dense)
+    assert found.dtype.isnative
+    assert found.dtype.kind in "iu"
+    words = [f"w{column}" for column in range(X.shape[1])]
+    assert_array_equal(Corpus(X, words).counts.toarray(), dense)
+    fitted = PLSA(1, max_iter=1).fit(X)
+    lengths = dense.sum(axis=1, dtype=np.float64)
+    assert fitted.doc_lengths_ == pytest.approx(lengths, rel=1e-6)
+    if format != "dense":
+        sparse.save_npz(tmp_path / "counts.npz", X)
+        (tmp_path / "vocab.txt").write_text("\n".join(words))
+        assert_array_equal(read(tmp_path / "counts.npz").counts.toarray(), dense)
+    assert_array_equal(values, before)
+
+
+def test_sums_keep_their_type_where_it_holds_them():
+    def taken(values, dtype, indices=(0, 0)):
+        arrays = np.array(values, dtype), np.array(indices), np.array([0, 2])
+        return check_counts(sparse.csr_matrix(arrays, shape=(1, 2)), "X")
+
+    assert taken([3, 4], np.uint8).dtype == np.uint8
+    assert taken([200, 100], np.uint8).dtype == np.int32
+    assert taken([2**31 - 1, 5], np.int32).dtype == np.int64
+    assert taken([True, True], bool).data.tolist() == [2]
+    assert taken([True, True], bool, (1, 0)).dtype == bool
+    large = taken([2**63 - 1, 2**63 - 1], np.int64)
+    assert large.data.tolist() == [2.0**64]
+    assert taken([2**63, 2**63], np.uint64).data.tolist() == [2.0**64]
+    assert taken([0.5, 0.25], ">f4").dtype == np.float32
+    assert taken([0.5, 0.25], ">f8").data.tolist() == [0.75]
+
+
+def test_narrow_counts_of_a_query_and_of_other_columns_add_up():
+    X, dense = repeated_entries(np.dtype(np.uint8), "coo", in_order=True)
+    words = ["apple", "berry", "cherry"]
+    model = LDA(2, max_iter=2, random_state=0).fit(dense)
+    by_words = TopicIndex(model, vocabulary=words, lexical="bm25").add(X)
+    same = TopicIndex(model, vocabulary=words, lexical="bm25").add(dense)
+    query = {"query": "apple", "mix": 1.0}
+    assert_array_equal(by_words.query(**query).scores, same.query(**query).scores)
+    other = OtherCounts("other")
+    assert_array_equal(other._matrix(X).toarray(), dense)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])

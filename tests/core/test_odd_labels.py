@@ -7,9 +7,9 @@ import decimal
 import numpy as np
 import pytest
 
-from topicfold import LabeledLDA, MedLDA, SupervisedLDA
+from topicfold import LabeledLDA, MedLDA, SupervisedLDA, TopicClassifier, TwoPhase
 from topicfold.core.labels import class_members, class_numbers
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 from topicfold.sides.labels import read_labels
 
 X = np.random.default_rng(0).poisson(1.0, (6, 5)) + np.eye(6, 5)
@@ -26,8 +26,10 @@ def test_masked_labels_are_unknown():
 
 def test_masked_responses_are_unknown():
     values = np.array([1.0, 2.0, 50.0, 3.0, 4.0, 60.0])
-    hidden = SupervisedLDA(2, **FEW).fit(X, np.ma.masked_greater(values, 9))
-    unknown = SupervisedLDA(2, **FEW).fit(X, np.where(values > 9, np.nan, values))
+    hidden = SupervisedLDA(2, weight=1.0, **FEW).fit(X, np.ma.masked_greater(values, 9))
+    unknown = SupervisedLDA(2, weight=1.0, **FEW).fit(
+        X, np.where(values > 9, np.nan, values)
+    )
     np.testing.assert_array_equal(hidden.predict(X), unknown.predict(X))
 
 
@@ -73,3 +75,58 @@ def test_several_labels_are_told_from_one():
         class_numbers(np.zeros((6, 3)), 6)
     with pytest.raises(DataError, match="y has several labels in a document"):
         class_members([[1], [1, 2]] * 3, 6)
+
+
+SENTIMENT = np.tile([-1, 0, 1], 10)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(TopicClassifier(cv=0), MedLDA(2, **FEW), TwoPhase(), LabeledLDA(**FEW)),
+        SupervisedLDA(2, kind="classes", **FEW),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_class_called_minus_one_is_not_lost_in_silence(model):
+    counts = np.random.default_rng(0).poisson(1.0, (30, 20))
+    with pytest.warns(
+        DataWarning, match="-1 means unknown, but .* 10 documents"
+    ) as said:
+        model.fit(counts, SENTIMENT)
+    places = {
+        (str(one.message), one.filename) for one in said if one.category is DataWarning
+    }
+    assert len(places) == 1  # said once outside of tests
+    assert places.pop()[1] == __file__
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.repeat([-1, 0, 1], [4, 5, 9]),
+        np.repeat([-2, -1, 0, 1, 2], [4, 20, 3, 3, 4]),
+        np.repeat([-1.0, 0.0, 1.0], [4, 5, 5]),
+    ],
+    ids=["smallest", "negative ones beside it", "floats"],
+)
+def test_minus_one_that_looks_like_a_class_is_said(y):
+    with pytest.warns(DataWarning, match="If -1 is a class, give names or count from"):
+        codes, _ = class_numbers(y, len(y))
+    assert ((codes < 0) == (y == -1)).all()
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.repeat([-1, 0, 1], [20, 5, 9]),
+        np.repeat([-1, 0, 1], [2, 5, 9]),
+        np.repeat(["-1", "0", "1"], 5),
+        np.array([None, 0, 1] * 5, dtype=object),
+        np.repeat(["", "a", "b"], 5),
+    ],
+    ids=["few labels", "few unknown", "names", "None", "empty"],
+)
+def test_unknown_labels_are_taken_without_a_word(y):
+    class_numbers(y, len(y))
+    class_numbers(SENTIMENT, len(SENTIMENT), unknown_label=-1)

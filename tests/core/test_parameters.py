@@ -11,42 +11,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
-import topicfold
 from topicfold import (
-    FSTM,
-    LDA,
     PLSA,
-    DiscriminativePLSA,
-    GibbsLDA,
     LaplacianPLSA,
-    LocallyConsistentPLSA,
-    MedLDA,
-    NeighborGraph,
-    OrthogonalPLSA,
 )
-from topicfold.core.parameters import DeclaredParameters, EarlierParameters
+from topicfold.core.parameters import DeclaredParameters
 from topicfold.registry import models
-
-EARLIER = [
-    (PLSA, {"max_doc_updates": 1}),
-    (OrthogonalPLSA, {"max_doc_updates": 1}),
-    (FSTM, {"max_doc_updates": 1}),
-    (LDA, {"max_doc_updates": 1}),
-    (LDA, {"doc_updates": 0}),
-    (MedLDA, {"max_doc_updates": 1}),
-    (MedLDA, {"doc_updates": 5}),
-    (GibbsLDA, {"doc_samples": 1}),
-    (GibbsLDA, {"doc_burn_in": 0}),
-    (LaplacianPLSA, {"max_doc_updates": 1}),
-    (LaplacianPLSA, {"max_smoothings": 1}),
-    (LaplacianPLSA, {"n_neighbors": 1}),
-    (LocallyConsistentPLSA, {"similarity": "kl"}),
-    (DiscriminativePLSA, {"edge_weights": "binary"}),
-    (DiscriminativePLSA, {"sublinear_tf": False}),
-]
 
 
 @pytest.fixture(scope="module")
@@ -54,73 +27,6 @@ def corpus():
     rng = np.random.default_rng(3)
     X = rng.poisson(0.7, (24, 30)) + (rng.random((24, 30)) < 0.1) * 6
     return sparse.csr_matrix(X.astype(float)), np.arange(24) % 2
-
-
-def results(model, X, y):
-    model.fit(X, y if isinstance(model, MedLDA) else None)
-    return np.vstack([model.doc_topics_, model.transform(X)])
-
-
-@pytest.mark.parametrize(
-    ("model", "option"),
-    EARLIER,
-    ids=[f"{model.__name__}-{next(iter(option))}" for model, option in EARLIER],
-)
-def test_an_earlier_parameter_warns_and_takes_effect(model, option, corpus, tmp_path):
-    (name, value), usual = next(iter(option.items())), {"max_iter": 4}
-    if model is LDA:  # CVB0 updates a document once per pass, whatever this says
-        usual["algorithm"] = "variational"
-    if name == "max_smoothings":  # a weight that asks for more than one
-        usual["weight"] = 10.0
-    told = f"{name} of {model.__name__} will be removed"
-    with pytest.warns(FutureWarning, match=told):
-        one = model(3, random_state=0, **usual, **option)
-    expected = results(one, *corpus)
-    assert not np.array_equal(
-        expected, results(model(3, random_state=0, **usual), *corpus)
-    )
-    with pytest.warns(FutureWarning):
-        copied = clone(one)
-    assert copied.get_params()[name] == value
-    np.testing.assert_array_equal(results(copied, *corpus), expected)
-    with pytest.warns(FutureWarning):
-        later = model(3, random_state=0, **usual).set_params(**option)
-    np.testing.assert_array_equal(results(later, *corpus), expected)
-    one.save(tmp_path / "model")
-    loaded = topicfold.load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.transform(corpus[0]), one.transform(corpus[0]))
-    assert f"{name}=" in repr(one)
-
-
-@pytest.mark.parametrize("model", dict(EARLIER), ids=lambda m: m.__name__)
-def test_no_earlier_parameter_is_in_the_signature(model):
-    assert not set(model._earlier_parameters) & set(model().get_params())
-    assert set(model._earlier_parameters) <= set(model._parameter_constraints)
-
-
-def test_an_earlier_value_is_checked_as_before():
-    with (
-        pytest.warns(FutureWarning),
-        pytest.raises(ValueError, match="max_doc_updates"),
-    ):
-        PLSA(2, max_doc_updates=0).fit(np.eye(3))
-    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="'n_neighbors'"):
-        LaplacianPLSA(2, n_neighbors=0).fit(np.eye(3))
-
-
-def test_parameters_of_a_file_become_those_of_today():
-    old = {"n_components": 3, "n_neighbors": 4, "similarity": "cosine"}
-    old |= {"edge_weights": "similarity", "sublinear_tf": True, "graph": None}
-    model = LaplacianPLSA._of_saved({**old, "max_smoothings": 5})
-    assert model.get_params() == LaplacianPLSA(
-        3, graph=NeighborGraph(4)
-    ).get_params() | {"graph": model.graph}
-    assert model.graph.get_params() == NeighborGraph(4).get_params()
-    assert LaplacianPLSA._of_saved({**old, "n_neighbors": 10}).graph is None
-    links = sparse.identity(3)
-    beside = LaplacianPLSA._of_saved({**old, "graph": links})
-    assert beside.graph is links
-    assert beside._neighbors().n_neighbors == 4
 
 
 def test_an_unknown_parameter_is_still_a_type_error():
@@ -138,22 +44,6 @@ def test_a_grid_search_varies_the_neighbours(corpus):
     )
     search.fit(corpus[0])
     assert search.best_estimator_.graph.n_neighbors in (1, 3)
-
-
-def test_a_constant_is_changed_by_a_class_of_ones_own():
-    class Model(EarlierParameters, BaseEstimator):
-        _earlier_parameters = {"rounds": "it stays 3"}  # noqa: RUF012
-        rounds = 3
-
-        def __init__(self, size=1):
-            self.size = size
-
-    class More(Model):
-        rounds = 4
-
-    assert (Model().rounds, More().rounds) == (3, 4)
-    assert Model._of_saved({"size": 2, "rounds": 3}).get_params() == {"size": 2}
-    assert Model._of_saved({"rounds": 7}).get_params() == {"size": 1, "rounds": 7}
 
 
 @pytest.mark.parametrize("name", ["n_components", "max_iter"])
@@ -221,7 +111,6 @@ class Derived(Base):
     """
 
     _without = ("seed",)
-    _earlier_parameters = {"rounds": "it stays 3"}  # noqa: RUF012
     _parameter_constraints = {"rate": [float]}  # noqa: RUF012
     rounds = 3
     rate: float = 0.5
@@ -262,8 +151,6 @@ def test_a_declared_parameter_is_one_of_the_constructor():
         Derived(seed=3)
     with pytest.raises(TypeError, match="too many positional arguments"):
         Derived(2, 0.1)
-    with pytest.warns(FutureWarning, match="rounds of Derived"):
-        assert Derived(rounds=5).get_params()["rounds"] == 5
 
 
 def test_a_docstring_tells_of_inherited_parameters_too():

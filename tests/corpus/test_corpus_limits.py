@@ -15,7 +15,7 @@ from topicfold.corpus import (
     lines,
     read,
     read_texts,
-    texts,
+    tables,
     vectorize_file,
     write,
 )
@@ -28,7 +28,7 @@ LIMIT = 1000
 
 @pytest.fixture
 def low_limit(monkeypatch):
-    for module in (lines, texts, coordinates):
+    for module in (lines, tables, coordinates):
         monkeypatch.setattr(module, "LONGEST_LINE", LIMIT)
     for module in (lines, coordinates):
         monkeypatch.setattr(module, "CHUNK", 64)
@@ -123,14 +123,14 @@ def test_a_bomb_is_refused_in_bounded_memory(tmp_path):
 
 
 def test_an_npz_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
-    from topicfold.corpus import npz
+    from topicfold.corpus import lines
 
     X = sparse.csr_matrix((np.ones(10**5), np.zeros(10**5, int), [0, 10**5]), (1, 1))
     sparse.save_npz(tmp_path / "x.npz", X)
     (tmp_path / "x.npz.vocab").write_text("fox")
     assert read(tmp_path / "x.npz").counts.sum() == 10**5
-    monkeypatch.setattr(npz, "_ALWAYS_FINE", 10**5)
-    monkeypatch.setattr(npz, "_MOST_PACKED", 20)
+    monkeypatch.setattr(lines, "ALWAYS_FINE", 10**5)
+    monkeypatch.setattr(lines, "MOST_PACKED", 20)
     with pytest.raises(DataError, match=r"x\.npz .* would unpack to 1,[\d,]* bytes"):
         read(tmp_path / "x.npz")
 

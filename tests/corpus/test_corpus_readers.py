@@ -224,7 +224,7 @@ def test_bad_files_are_skipped_when_asked(tmp_path):
         ("a.jsonl", '\n["x"]\n', "line 2: a list instead"),
         ("a.jsonl", '{"label": "x"}\n', 'line 1: the field "text" is missing'),
         ("a.jsonl", '{"texts": "x"}\n', 'Did you mean "texts"?'),
-        ("a.jsonl", '{"text": 3}\n', 'line 1: the field "text" is a int'),
+        ("a.jsonl", '{"text": 3}\n', 'line 1: the field "text" is a number'),
         ("a.jsonl", '{"text": "x", "label": []}', 'field "label" is a list'),
         ("a.jsonl", '{"text": "x", "id": 1}\n{"text": "y"}', "line 2: the id is miss"),
         ("a.jsonl", "\n\n", "no documents"),
@@ -517,7 +517,7 @@ def test_json_columns_of_different_lengths_are_an_error(tmp_path):
 
 
 def test_a_damaged_sheet_is_told_and_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("topicfold.corpus.npz._ALWAYS_FINE", 10**6)
+    monkeypatch.setattr("topicfold.corpus.lines.ALWAYS_FINE", 10**6)
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["text"])

@@ -45,7 +45,7 @@ def test_entities_do_not_grow(sheet):
 
 
 def test_an_archive_that_unpacks_to_absurdly_much_is_refused(sheet, monkeypatch):
-    monkeypatch.setattr("topicfold.corpus.npz._ALWAYS_FINE", 1 << 20)
+    monkeypatch.setattr("topicfold.corpus.lines.ALWAYS_FINE", 1 << 20)
     file = sheet(lambda text: text + " " * (20 << 20))
     assert file.stat().st_size < 100_000
     with pytest.raises(DataError, match="would unpack to"):

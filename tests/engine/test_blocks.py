@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 
@@ -63,14 +64,23 @@ def blocks(counts, tmp_path_factory):
     return BlockMatrix.write(path, counts, block_size=26)
 
 
-def weighed(rows, lengths, arrays):
+def weighed(rows, lengths, arrays, data):
     """Depends on which documents these are, and on how long they are."""
     numbers = np.arange(rows.start, rows.stop)
     return arrays[0] * numbers[:, None] + arrays[1] * lengths[:, None]
 
 
-def total_of(rows, lengths, arrays, factor):
-    return factor * float((arrays[0] * lengths[:, None]).sum())
+def scaled(rows, lengths, arrays, data, power):
+    """Depends on data of these documents, an array or a sparse matrix."""
+    return arrays[0] * np.asarray(data.sum(axis=1)).reshape(-1, 1) ** power
+
+
+def cross_products(rows, lengths, arrays, data):
+    return arrays[0].T @ data, float(len(lengths)), data.sum(axis=0)
+
+
+def total_of(rows, lengths, arrays, data, factor):
+    return (factor * float((arrays[0] * lengths[:, None]).sum()),)
 
 
 def passes(engine, seed=0, link="identity"):
@@ -95,13 +105,31 @@ def passes(engine, seed=0, link="identity"):
         "updates": done.n_updates.sum(),
         "words": engine.unpack_topics(words),
         "visited": engine.unpack_documents(engine.map_rows(weighed, (P, done.counts))),
-        "summed": engine.sum_rows(total_of, (P,), (3.0,)),
+        "summed": engine.gather_rows(total_of, (P,), (3.0,))[0],
         "column sums": engine.topic_totals(P),
         "documents": engine.documents_of_topics(P),
         "logs": engine.log_totals(P, 0.1),
         "digammas": engine.digamma_totals(P, prior),
         "bound": engine.document_bound(P, prior),
     }
+
+
+@pytest.mark.parametrize("n_topics", [3, 9, 20])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_rows_come_with_their_data(counts, blocks, n_topics, form):
+    rng = np.random.default_rng(0)
+    theta = rng.random((counts.shape[0], n_topics)) + 0.1
+    data = rng.random((counts.shape[0], 4))
+    engines = [make_engine(X, n_topics, dtype=np.float64) for X in (counts, blocks)]
+    for engine in engines:
+        P = engine.pack_documents(theta)
+        mapped = engine.map_rows(scaled, (P,), (2,), data=form(data))
+        expected = theta * data.sum(axis=1, keepdims=True) ** 2
+        assert_allclose(engine.unpack_documents(mapped), expected)
+        products, size, totals = engine.gather_rows(cross_products, (P,), data=data)
+        assert_allclose(products, theta.T @ data)
+        assert size == len(theta)
+        assert_allclose(totals, data.sum(axis=0))
 
 
 @pytest.mark.parametrize("link", ["identity", "digamma"])

@@ -145,17 +145,17 @@ def streamed(X, n_topics, order=STREAMS, **plan):
     return StreamedEngine(X, NumpyPort(X, n_topics, order), some_plan(X, **plan))
 
 
-def weighed(rows, lengths, arrays, factor):
+def weighed(rows, lengths, arrays, data, factor):
     numbers = np.arange(rows.start, rows.stop)
     return factor * arrays[0] * numbers[:, None] + arrays[1] * lengths[:, None]
 
 
-def half(rows, lengths, arrays):
+def half(rows, lengths, arrays, data):
     return 0.5 * arrays[0]
 
 
-def total_of(rows, lengths, arrays):
-    return (arrays[0] * lengths[:, None]).sum()
+def total_of(rows, lengths, arrays, data):
+    return float((arrays[0] * lengths[:, None]).sum()), arrays[0].sum(axis=0)
 
 
 def everything(engine, theta, phi, link, max_updates):
@@ -179,7 +179,8 @@ def everything(engine, theta, phi, link, max_updates):
         "product": engine.unpack_documents(both),
         "visited": engine.unpack_documents(engine.map_rows(weighed, (P, Q), (2.0,))),
         "visited once": engine.unpack_documents(engine.map_rows(half, (Q,))),
-        "summed": engine.sum_rows(total_of, (Q,)),
+        "summed": engine.gather_rows(total_of, (Q,))[0],
+        "column sums": engine.gather_rows(total_of, (Q,))[1],
         "totals": engine.topic_totals(P),
         "documents": engine.documents_of_topics(P),
         "topic totals": engine.topic_totals(words),

@@ -75,8 +75,8 @@ def use_answers(path: Path) -> Any:
 
 def use_edits(path: Path) -> None:
     """Read edits and apply them."""
-    X = small_corpus().counts
-    apply_edits(fitted("plsa"), read_edits(path), X=X).transform(X)
+    X, model = small_corpus().counts, fitted("plsa")
+    apply_edits(model, read_edits(path, model), X=X).transform(X)
 
 
 def use_results(path: Path) -> None:

@@ -57,6 +57,35 @@ def test_another_parameter_is_named(tmp_path, counts, changes, difference):
         fit(tmp_path / "state", counts, **changes)
 
 
+LEARNING = {
+    "plsa": (PLSA, {}),
+    "orthogonal": (OrthogonalPLSA, {}),
+    "fstm": (FSTM, {}),
+    "cvb0": (LDA, {}),
+    "variational": (LDA, {"algorithm": "variational"}),
+    "batches": (LDA, {"batch_size": 8}),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_topics", [3, 8, 9, 20, 50])
+@pytest.mark.parametrize("learning", LEARNING)
+def test_a_fit_goes_on_with_any_number_of_topics(tmp_path, learning, n_topics, dtype):
+    X = np.random.default_rng(1).poisson(0.7, size=(60, 70)).astype(dtype)
+    cls, options = LEARNING[learning]
+
+    def fit(max_iter, *callbacks):
+        given = {"random_state": 0, "tol": 0.0, "callbacks": callbacks, **options}
+        return cls(n_topics, max_iter=max_iter, **given).fit(X)
+
+    resume = Resume(tmp_path)
+    fit(2, resume)
+    found, whole = fit(4, resume), fit(4)
+    assert resume.resumed_at_ == 2
+    for name in ("components_", "doc_topics_", "objective_history_"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+
+
 def test_another_model_is_named(tmp_path, counts):
     options = {"max_iter": 2, "random_state": 0, "callbacks": [Resume(tmp_path / "s")]}
     PLSA(3, **options).fit(counts)
@@ -265,6 +294,16 @@ def test_arrays_of_another_form_do_not_reach_the_kernels(tmp_path, counts, name,
     arrays = {**bundle.arrays, name: value}
     write_bundle(file, kind=bundle.kind, arrays=arrays, meta=bundle.meta)
     with pytest.raises(ModelFileError, match=f"damaged .{name} has"):
+        fit(tmp_path / "state", counts)
+
+
+def test_a_state_without_documents_says_so(tmp_path, counts):
+    fit(tmp_path / "state", counts)
+    file = state_of(tmp_path / "state") / "state.safetensors"
+    bundle = read_bundle(file)
+    del bundle.arrays["documents"]
+    write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
+    with pytest.raises(ModelFileError, match=r"damaged .it has no documents"):
         fit(tmp_path / "state", counts)
 
 

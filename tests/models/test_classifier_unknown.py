@@ -30,7 +30,7 @@ def test_the_label_of_doubt_is_given_as_it_is(classes, unknown, expected):
 
 def test_half_a_document_cannot_be_asked_for():
     X = np.random.default_rng(0).poisson(1.0, (12, 8))
-    y = np.where(np.arange(12) < 8, np.arange(12) % 2, -1)
+    y = np.where(np.arange(12) < 6, np.arange(12) % 2, -1)
     model = TopicClassifier(PLSA(2, max_iter=3, random_state=0)).fit(X, y)
     with pytest.raises(DataError, match="not a number of documents"):
         model.suggest_labels(2.5)

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from tests_support import draw_sides
@@ -26,6 +27,8 @@ from topicfold.models.few_labels import (
     most_telling,
     probabilities,
     teach,
+    weighted_share,
+    wilson_interval,
 )
 from topicfold.models.side_by_side import SideBySide
 from topicfold.models.two_phase import deal_documents
@@ -63,6 +66,51 @@ def test_finds_the_classes_of_all_documents(corpus, fitted):
     assert found.n_documents == 24
     assert found.low < found.share < found.high <= 1
     assert found.low < 0.9
+
+
+def test_a_share_is_that_of_classes_as_frequent_as_they_are():
+    """Nine of ten are of a class of which half were found, labels are drawn evenly."""
+    right = np.r_[np.ones(10), np.ones(5), np.zeros(5)].astype(bool)
+    codes = np.repeat([0, 1], 10)
+    share, worth = weighted_share(right, codes, np.array([0.1, 0.9]))
+    assert share == pytest.approx(0.1 * 1.0 + 0.9 * 0.5)
+    assert worth == pytest.approx(1 / (0.1**2 / 10 + 0.9**2 / 10))
+    assert weighted_share(right, codes, np.array([1.0, 1.0])) == pytest.approx(
+        (0.75, 20)
+    )
+    # A class that was not looked at cannot count, and all of them may be such.
+    assert weighted_share(right, codes, np.array([0.0, 0.0, 1.0])) == pytest.approx(
+        (0.75, 20)
+    )
+
+
+@pytest.mark.parametrize(("n_right", "n"), [(0, 7), (3, 7), (7, 7), (900, 1000)])
+def test_the_interval_is_wilsons(n_right, n):
+    expected = binomtest(n_right, n).proportion_ci(method="wilson")
+    assert wilson_interval(n_right / n, n) == pytest.approx(
+        (expected.low, expected.high)
+    )
+
+
+def test_class_shares_weigh_the_accuracy(corpus):
+    X, _, given = corpus
+    names = np.array(["a", "b", "c", "d", ""])[given]
+
+    def told(shares):
+        model = TopicClassifier(class_shares=shares, random_state=0).fit(X, names)
+        rows, found = model.fit_cross_predict(X, names)
+        right = [(found == names[rows])[names[rows] == c].mean() for c in "abcd"]
+        return model, right
+
+    model, right = told({"a": 3, "b": 1, "c": 0, "d": 0})
+    assert model.accuracy_.share == pytest.approx(0.75 * right[0] + 0.25 * right[1])
+    even, right = told("labels")
+    assert even.accuracy_.share == pytest.approx(np.mean(right))
+    by_default, right = told(None)
+    shares = np.unique(by_default.transduction_, return_counts=True)[1] / len(names)
+    assert by_default.accuracy_.share == pytest.approx(shares @ right)
+    width = [m.accuracy_.high - m.accuracy_.low for m in (even, model)]
+    assert width[0] < width[1]  # fewer documents decide
 
 
 def test_beats_words_alone(corpus, fitted):
@@ -334,6 +382,11 @@ def test_choice_follows_the_labels():
         ({"cv": 1}, "cv=1"),
         ({"abstain": 1.0}, "not a probability"),
         ({"abstain": -0.1}, "not a probability"),
+        ({"class_shares": "even"}, "give a share per class, such as"),
+        ({"class_shares": [0.5, 0.5]}, "give a share per class, such as"),
+        ({"class_shares": {0: 1, 1: 1, 2: 1}}, "only one has 3. Give a share"),
+        ({"class_shares": {0: 1, 1: 1, 2: 1, 3: -1}}, "negative or no number"),
+        ({"class_shares": dict.fromkeys(range(4), 0)}, "or only zeros"),
     ],
 )
 def test_bad_options(corpus, options, message):

@@ -472,13 +472,6 @@ def test_alpha_is_learned_unless_given(planted):
     assert (given.doc_topic_prior_ == 0.5).all()
 
 
-def test_doc_updates_are_refused_where_they_have_no_meaning(planted):
-    with pytest.warns(FutureWarning, match="doc_updates"):
-        model = LDA(3, doc_updates=4)
-    with pytest.raises(DataError, match="doc_updates has no meaning"):
-        model.fit(planted[0])
-
-
 def test_objective_of_the_posterior_mode_is_the_stated_one(planted):
     """``ℒ + Σ α log θ + η Σ log φ``; totals start as those of even topics."""
     X, alpha, eta = planted[0][:50], np.array([0.4, 0.1, 0.7]), 0.3

@@ -260,21 +260,6 @@ def test_a_loaded_model_is_the_saved_one_and_goes_on(tmp_path, planted, keep):
     assert hasattr(loaded, "doc_topics_") == keep
 
 
-def test_a_model_of_version_0_1_is_turned_when_it_is_loaded(tmp_path, planted):
-    model = LSI(4).fit(planted[0])
-    expected = model.transform(planted[0])
-    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
-    model.term_base_, model.rotation_ = model.term_base_ @ turn.T, turn
-    model.save(tmp_path / "model")
-    loaded = topicfold.load(tmp_path / "model")
-    np.testing.assert_allclose(loaded.transform(planted[0]), expected, rtol=1e-5)
-    assert not hasattr(loaded, "rotation_")
-    model.rotation_ = turn[:-1]
-    model.save(tmp_path / "damaged")
-    with pytest.raises(ModelFileError, match="rotation_ has shape"):
-        topicfold.load(tmp_path / "damaged")
-
-
 def test_a_model_saved_before_its_fit_loads(tmp_path):
     save_estimator(LSI(3, weighting="binary"), tmp_path / "model")
     loaded = topicfold.load(tmp_path / "model")

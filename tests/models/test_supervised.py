@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SupervisedLDA: chooses its weight, predicts, explains, and is saved."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 import topicfold
 from topicfold import LDA, SupervisedLDA
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 from topicfold.models.supervised import WEIGHTS, smallest_good
 from topicfold.sides import Authors, Response
 
@@ -168,3 +170,32 @@ def test_a_spoilt_file_is_refused(model, tmp_path):
             topicfold.load(tmp_path / "model.safetensors")
     finally:
         model.sides_[0].coef_[0] = 0.0
+
+
+@pytest.fixture(scope="module")
+def unrelated():
+    """Return words, and a response that has nothing to do with them."""
+    X, *_ = planted(n_documents=300, n_topics=6, n_terms=400, length=30, alpha=0.5)
+    return X, np.random.default_rng(1).normal(5.0, 2.0, 300)
+
+
+def test_a_response_that_words_do_not_tell_is_said(unrelated):
+    X, y = unrelated
+    with pytest.warns(DataWarning, match="no topics that predict hidden responses"):
+        model = SupervisedLDA(10, random_state=0).fit(X[:200], y[:200])
+    assert model.weight_ == 0.0
+    assert max(score for _, score in model.weight_scores_) <= 0
+    assert model.score(X[200:], y[200:]) > -0.3
+    strong = SupervisedLDA(10, weight=90.0, random_state=0).fit(X[:200], y[:200])
+    assert strong.score(X[200:], y[200:]) < model.score(X[200:], y[200:])
+
+
+@pytest.mark.parametrize("weight", [None, 90.0])
+def test_noise_is_that_of_new_documents(corpus, unrelated, weight):
+    for X, y in (corpus[:2], unrelated):
+        n = len(y) * 2 // 3
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            model = SupervisedLDA(4, weight=weight, random_state=0).fit(X[:n], y[:n])
+        error = np.sqrt(np.mean((model.predict(X[n:]) - y[n:]) ** 2))
+        assert model.noise_ == pytest.approx(error, rel=0.3)

@@ -4,6 +4,8 @@
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import bundle as bundle_module
 from topicfold.persistence import read_bundle, write_bundle
-from topicfold.persistence.atomic import write_atomically
+from topicfold.persistence.atomic import is_temporary, set_aside, write_atomically
 
 
 def small(path: Path, note: str = "old", size: int = 6) -> Path:
@@ -104,4 +106,56 @@ def test_a_full_disk_is_named_with_the_file(tmp_path):
 
     with pytest.raises(OSError, match=r"No space left on device: .*report\.html"):
         write_atomically(tmp_path / "report.html", write)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_library_leaves_when_it_is_killed_is_removed(tmp_path):
+    """A library may write to a file of its own first, as safetensors does."""
+    code = f"""
+import os, signal
+from pathlib import Path
+from topicfold.persistence.atomic import is_temporary, set_aside, write_atomically
+
+def write(to):
+    to.with_name(".tmpAbCdEf").write_bytes(b"half of it")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write_atomically(Path({str(tmp_path / "model.safetensors")!r}), write)
+"""
+    killed = subprocess.run([sys.executable, "-c", code], check=False)
+    assert killed.returncode < 0
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    file = small(tmp_path)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_all_that_safetensors_writes_is_in_the_temporary_folder(tmp_path, monkeypatch):
+    seen = []
+    plain = bundle_module.save_file
+
+    def save(arrays, file, *args, **kwargs):
+        seen.append(Path(file).parent)
+        return plain(arrays, file, *args, **kwargs)
+
+    monkeypatch.setattr(bundle_module, "save_file", save)
+    small(tmp_path)
+    assert [place.parent for place in seen] == [tmp_path]
+    assert is_temporary(seen[0])
+    assert not seen[0].exists()
+
+
+def test_a_file_set_aside_comes_back_after_a_failure(tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("page")
+
+    def fail():
+        with set_aside(page):
+            assert not page.exists()
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        fail()
+    assert page.read_text() == "page"
+    with set_aside(page):
+        pass
     assert not list(tmp_path.iterdir())

@@ -115,10 +115,22 @@ def test_lists_of_other_things_are_refused(tmp_path, attribute, value):
         load_estimator(tmp_path)
 
 
-@pytest.mark.parametrize(("right", "checked"), [(9, 8), (1, 2.5), ("1", 2)])
-def test_an_impossible_accuracy_is_refused(tmp_path, right, checked):
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"n_checked_": -1},
+        {"n_checked_": 2.5},
+        {"n_checked_": "2"},
+        {"share_right_": 1.2},
+        {"share_right_": None},
+        {"n_effective_": 0.0},
+        {"n_effective_": 1e60},
+    ],
+    ids=str,
+)
+def test_an_impossible_accuracy_is_refused(tmp_path, numbers):
     model = fitted("classifier")
-    model.n_right_, model.n_checked_ = right, checked
+    vars(model).update(numbers)
     model.save(tmp_path)
     with pytest.raises(ModelFileError, match="numbers make no sense"):
         load_estimator(tmp_path)

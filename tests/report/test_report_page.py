@@ -13,7 +13,7 @@ from topicfold.exceptions import DataError
 from topicfold.metrics import npmi_coherence
 from topicfold.report import page as page_module
 from topicfold.report import report_html, write_report
-from topicfold.report.page import bundle, bundle_styles
+from topicfold.report.page import bundle, bundle_styles, clean
 
 
 class Elements(HTMLParser):
@@ -232,3 +232,10 @@ def test_what_a_report_cannot_be_made_of(monkeypatch):
 def test_one_is_not_plural():
     one = TopicData(topics=[[0.7, 0.3]], vocabulary=["cat", "tax"], doc_topics=[[1.0]])
     assert "1 topic · 1 document · 2 terms</p>" in report_html(one)
+
+
+def test_a_text_cannot_turn_the_direction_of_writing():
+    """Overrides make a text look like another; letters of Hebrew stay as they are."""
+    for control in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069":
+        assert clean(f"a{control}b") == "a\ufffdb"
+    assert clean("\u05e9\u05dc\u05d5\u05dd") == "\u05e9\u05dc\u05d5\u05dd"

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import expit
+from sklearn.base import is_classifier
 
 import topicfold
 from topicfold import LDA, LabeledLDA
@@ -35,7 +36,7 @@ def corpus():
 
 def test_every_label_gets_its_topic(corpus):
     X, labels, members, theta, own = corpus
-    model = LabeledLDA(**FEW).fit(X, labels=labels)
+    model = LabeledLDA(1, **FEW).fit(X, labels=labels)
     assert model.topic_names_ == [*NAMES, "background"]
     assert model.classes_.tolist() == NAMES
     assert model.n_topics_ == 5
@@ -80,7 +81,7 @@ def test_the_background_has_a_name_of_its_own(corpus):
         (["background 2", "sea"], ["background"]),
         (["background", "shared background"], ["shared shared background"]),
     ):
-        model = LabeledLDA(random_state=0, max_iter=2).fit(X, names * 125)
+        model = LabeledLDA(1, random_state=0, max_iter=2).fit(X, names * 125)
         assert model.topic_names_ == names + own
     several = LabeledLDA(2, random_state=0, max_iter=2)
     several.fit(X, ["background 2", "sea"] * 125)
@@ -90,7 +91,7 @@ def test_the_background_has_a_name_of_its_own(corpus):
 def test_documents_of_unknown_labels_take_part(corpus):
     X, labels, _, theta, own = corpus
     some = [own if d % 5 == 0 else None for d, own in enumerate(labels)]
-    model = LabeledLDA(**FEW).fit(X, labels=some)
+    model = LabeledLDA(1, use_unlabeled=True, **FEW).fit(X, labels=some)
     assert np.abs(model.components_ - own).sum(axis=1).max() < 0.9
     hidden = np.arange(250) % 5 > 0
     assert np.abs(model.doc_topics_ - theta)[hidden].mean() < 0.12
@@ -120,7 +121,7 @@ def test_several_topics_of_a_label(corpus):
 
 def test_new_documents_with_and_without_labels(corpus):
     X, labels, members, *_ = corpus
-    model = LabeledLDA(**FEW).fit(X, labels=labels)
+    model = LabeledLDA(1, **FEW).fit(X, labels=labels)
     known = model.transform(X, labels=labels)
     assert (known[:, :4][~members] == 0).all()
     assert (model.transform(X)[:, :4] > 0).all()
@@ -143,7 +144,7 @@ def test_the_mask_costs_no_accuracy_in_blocks(corpus, tmp_path):
 
 def test_labels_can_be_named_afterwards(corpus):
     X, _, members, *_ = corpus
-    model = LabeledLDA(random_state=0, max_iter=5).fit(X, members.astype(int))
+    model = LabeledLDA(1, random_state=0, max_iter=5).fit(X, members.astype(int))
     model.classes_ = NAMES
     assert model.topic_names_ == [*NAMES, "background"]
     assert model.classes_.tolist() == NAMES
@@ -276,6 +277,111 @@ def test_a_saved_side_has_topics_of_its_labels(changes, message):
 def test_the_most_topics_can_be_had(monkeypatch, corpus):
     X, labels, *_ = corpus
     monkeypatch.setattr("topicfold.sides.labels.MOST_TOPICS", 5)
-    assert LabeledLDA(max_iter=1, tol=0).fit(X, labels=labels).n_topics_ == 5
+    assert LabeledLDA(1, max_iter=1, tol=0).fit(X, labels=labels).n_topics_ == 5
     with pytest.raises(DataError, match="5 are the most"):
         LabeledLDA(n_background=2, max_iter=1).fit(X, labels=labels)
+
+
+@pytest.mark.parametrize("seeds_first", [False, True])
+def test_seeds_are_those_of_the_label_of_their_name(corpus, seeds_first):
+    X, labels, _, _, own = corpus
+    few = [names if d % 10 == 0 else None for d, names in enumerate(labels)]
+    words = np.flatnonzero(own[2] > 0.05).tolist()  # of the third label, cow
+    sides = [Labels(), Seeds({"cow": words})]
+    model = LDA(5, sides=sides[::-1] if seeds_first else sides, **FEW)
+    model.fit(X, labels=few)
+    assert model.topic_names_ == [*NAMES, "background"]
+    assert model.components_[:, words].sum(axis=1).argmax() == 2
+    table = next(t for t in model.topic_data().sides if t.name == "seed words")
+    assert [len(own) for own in table.terms] == [0, 0, 8, 0, 0]
+
+
+def test_seeds_of_no_label_are_refused(corpus):
+    X, labels, *_ = corpus
+    with pytest.raises(DataError, match=r"words for 'emu', but .* 'ant', 'bee'"):
+        LDA(5, sides=[Labels(), Seeds({"emu": [0]})]).fit(X, labels=labels)
+
+
+def drifting(n_documents=400, seed=0):
+    """Return documents of two labels, and others about something else altogether.
+
+    The others share words with the first label by chance, and pull its topic away.
+    """
+    rng = np.random.default_rng(seed)
+    own = rng.dirichlet(np.full(60, 0.3), 2)
+    strange = 0.5 * own[0] + 0.5 * rng.dirichlet(np.full(60, 0.05), 3)
+    y = rng.integers(0, 2, n_documents)
+    of = np.where(rng.random((n_documents, 40)) < 0.5, 1 - y[:, None], y[:, None])
+    X = np.zeros((n_documents, 60))
+    for d in range(n_documents):
+        for label in (0, 1):
+            X[d] += rng.multinomial((of[d] == label).sum() * 2, own[label])
+        X[d] += rng.multinomial(30, own[y[d]])
+    unlabelled = rng.random(n_documents) < 0.75
+    for d in np.flatnonzero(unlabelled):
+        X[d] = rng.multinomial(110, strange[rng.integers(3)])
+    return sparse.csr_matrix(X), y, unlabelled
+
+
+def test_unlabelled_documents_that_mislead_are_left_out():
+    X, y, unlabelled = drifting()
+    labels = np.where(unlabelled, -1, y)
+    model = LabeledLDA(**FEW).fit(X, labels)
+    assert not model.use_unlabeled_
+    tried = {used: score for _, used, score in model.trial_scores_}
+    assert tried[False] > tried[True]
+    # They have mixtures all the same, and they are those of `transform`.
+    alone = LabeledLDA(model.sides_[0].n_background, **FEW)
+    alone.fit(X[~unlabelled], y[~unlabelled])
+    np.testing.assert_allclose(model.components_, alone.components_, atol=0.01)
+    np.testing.assert_allclose(
+        model.doc_topics_[unlabelled], model.transform(X)[unlabelled], atol=1e-6
+    )
+    with_all = LabeledLDA(model.sides_[0].n_background, use_unlabeled=True, **FEW)
+    with_all.fit(X, labels)
+    known = X[~unlabelled], y[~unlabelled]
+    assert model.score(*known) > with_all.score(*known) + 0.05
+
+
+def test_what_is_given_is_not_tried(corpus):
+    X, labels, *_ = corpus
+    some = [own if d % 5 == 0 else None for d, own in enumerate(labels)]
+    for used in (True, False):
+        model = LabeledLDA(1, use_unlabeled=used, **FEW).fit(X, labels=some)
+        assert model.use_unlabeled_ is used
+        assert model.trial_scores_ == []
+
+
+def test_labels_may_begin_late(corpus):
+    """The first documents have none: what shares mean is learned from the others."""
+    X, labels, *_ = corpus
+    many = sparse.vstack([X] * 10, format="csr")
+    late = [None] * 2250 + labels
+    model = LabeledLDA(1, use_unlabeled=False, random_state=0, max_iter=3)
+    model.fit(many, labels=late)
+    assert model.predict_proba(X).shape == (250, 4)
+
+
+def test_lists_of_one_label_are_single_labels(corpus):
+    X, _, _, theta, _ = corpus
+    y = np.array(NAMES)[theta[:, :4].argmax(axis=1)]
+    lists = [[label] for label in y]
+    model = LabeledLDA(1, **FEW).fit(X, labels=lists)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert model.score(X, y) == model.score(X, lists) > 0.85
+    assert is_classifier(model)
+
+
+def test_a_score_is_the_accuracy(corpus):
+    X, labels, members, *_ = corpus
+    model = LabeledLDA(1, **FEW).fit(X, labels=labels)
+    right = (model.predict(X) == members).all(axis=1)
+    assert model.score(X, labels) == right.mean()
+    assert model.score(X, members.astype(int)) == right.mean()
+    some = [own if d < 100 else None for d, own in enumerate(labels)]
+    assert model.score(X, some) == right[:100].mean()
+    assert model.score(X[:1], [[*labels[0], "emu"]]) == 0.0
+    with pytest.raises(DataError, match="needs labels"):
+        model.score(X)
+    with pytest.raises(DataError, match="label of no document"):
+        model.score(X, [None] * 250)

@@ -15,6 +15,7 @@ from topicfold.learn.resume import POINTER
 from topicfold.learn.sides import SidedLda
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.sides import (
+    AuthorPriors,
     Authors,
     Features,
     Labels,
@@ -39,6 +40,7 @@ DATA = {
 SEEDS = Seeds({"a": [0, 1], "b": [5]}, {"a": [7]})
 SIDES = {
     "authors": [Authors()],
+    "author priors": [AuthorPriors()],
     "response": [Response()],
     "classes": [Response("classes"), Labels()],
     "links": [Links()],
@@ -52,11 +54,13 @@ SIDES = {
 N_PASSES = 22  # features are learned in passes 10 and 20
 
 
-def fit(sides, max_iter, path=None, *, cls=LDA, where=X, more=None, **options):
+def fit(
+    sides, max_iter, path=None, *, cls=LDA, n_topics=4, where=X, more=None, **options
+):
     data = {side.keyword: DATA[side.keyword] for side in sides if side.keyword}
     resume = [] if path is None else [Resume(path)]
     given = {"random_state": 0, "tol": 0.0, "callbacks": resume, **options}
-    model = cls(4, sides=sides, max_iter=max_iter, **given)
+    model = cls(n_topics, sides=sides, max_iter=max_iter, **given)
     return model.fit(where, **{**data, **(more or {})})
 
 
@@ -83,6 +87,23 @@ def test_it_has_the_same_bits(tmp_path, name, stopped_at):
     going_on = fit(SIDES[name], N_PASSES, tmp_path / "state")
     assert going_on.callbacks[0].resumed_at_ == stopped_at
     assert_same(going_on, whole)
+
+
+@pytest.mark.parametrize("n_topics", [3, 8, 9, 20, 50])
+@pytest.mark.parametrize("name", SIDES)
+def test_so_it_has_with_any_number_of_topics(tmp_path, name, n_topics):
+    options = {
+        "n_topics": n_topics,
+        "where": X.astype([np.float32, float][n_topics % 2]),
+    }
+    if Labels in map(type, SIDES[name]):  # with a topic for each label, and one for all
+        labels = [f"label {d % (n_topics - 1)}" for d in range(D)]
+        options["more"] = {"labels": labels}
+    fit(SIDES[name], 1, tmp_path / "state", **options)
+    going_on = fit(SIDES[name], 3, tmp_path / "state", **options)
+    assert going_on.callbacks[0].resumed_at_ == 1
+    assert going_on.components_.shape[0] == n_topics
+    assert_same(going_on, fit(SIDES[name], 3, **options))
 
 
 @pytest.mark.parametrize("step", [None, DirichletTheta(1.2)], ids=str)

@@ -231,6 +231,7 @@ def test_a_topic_is_lost_with_less_of_its_seeds_than_the_corpus(share, lost):
     context = SideContext(4, 1, 3, np.ones(4), word_totals=totals)
     side = Seeds({"a": [0, 1]})
     side.check(None, context)
+    side.n_topics(None, context)
     side.start(np.full((1, 3), 1 / 3), context)
     side.seed_shares_ = np.array([share])
     side._own, side._plain = np.array([0.5, 0.5]), np.array([0.05, 0.05])

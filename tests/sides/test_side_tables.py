@@ -41,9 +41,13 @@ def test_features_come_without_the_intercept():
     (table,) = model.topic_data().sides
     assert (table.name, table.kind) == ("features", "effects")
     assert table.rows == ("year", "place=here", "place=there")
-    (side,) = model.sides_
-    assert table.values == pytest.approx(side.effects_[1:], abs=1e-6)
-    assert table.errors == pytest.approx(side.errors_[1:], abs=1e-6)
+    # Per unit of the feature, as the method has them.
+    effects = model.feature_effects()
+    assert table.values.ravel() == pytest.approx([e.effect for e in effects], abs=1e-6)
+    errors = [e.std_error for e in effects]
+    assert table.errors.ravel() == pytest.approx(errors, abs=1e-6)
+    scale = np.arange(20.0).std()
+    assert table.values[0] == pytest.approx(model.effects_[1] / scale, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["real", "classes"])

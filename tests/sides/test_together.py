@@ -8,10 +8,12 @@ tells i, another j: a model with one side finds one part, a model with both find
 import numpy as np
 import pytest
 from scipy import sparse
+from sides_support import Slant
 
 import topicfold
-from topicfold import LDA, PLSA
+from topicfold import LDA, PLSA, SupervisedLDA
 from topicfold.exceptions import UnsettledWarning
+from topicfold.models.supervised import WEIGHTS
 from topicfold.sides import Authors, Features, Labels, OtherCounts, Response, Seeds
 from topicfold.steps import LaplacianTheta, LocallyConsistentTheta
 
@@ -38,7 +40,7 @@ def side_of(name, part, seed=1):
         "tags": lambda: (OtherCounts("tags", weight=3.0), tags),
         "citations": lambda: (OtherCounts("citations", weight=3.0), tags),
         "response": lambda: (Response(weight=60.0), part + 0.0),
-        "classes": lambda: (Response("classes", weight=60.0), part),
+        "classes": lambda: (Response("classes", weight=10.0), part),
         "labels": lambda: (
             Labels(topics_per_label=2, n_background=0),
             np.array(["one", "two"])[part],
@@ -205,3 +207,50 @@ def test_a_graph_that_contradicts_labels_is_named():
         model.fit(X, labels=labels)
     assert not model.converged_
     assert model.n_iter_ < model.max_iter
+
+
+def lengthened(seed=0):
+    """Return counts, long other counts of the same topics, and a response of them."""
+    rng = np.random.default_rng(seed)
+    theta = rng.dirichlet(np.full(6, 0.3), 500)
+    phi, other = rng.dirichlet(np.full(80, 0.1), 6), rng.dirichlet(np.full(60, 0.1), 6)
+    X = np.array([rng.multinomial(20, row) for row in theta @ phi])
+    tags = np.array([rng.multinomial(200, row) for row in theta @ other])
+    y = theta @ rng.normal(0, 3, 6) + rng.normal(0, 1.0, 500)
+    return X.astype(float), tags.astype(float), y
+
+
+class Spy(Slant):
+    """Keeps the counts of the last pass and the lengths of the documents."""
+
+    def evidence(self, counts, data, context):
+        self.seen_ = np.asarray(counts).sum(axis=1), context.lengths
+        return 0.0 * data
+
+
+def test_lengths_are_those_of_all_counts():
+    X, tags, _ = lengthened()
+    X[:50], tags[50:100] = 0.0, 0.0
+    data = {"tags": tags, "slant": np.zeros((500, 6))}
+    model = LDA(6, sides=[Spy(), OtherCounts("tags", 0.5)], max_iter=3, random_state=0)
+    model.fit(X, **data)
+    for _ in ("fit", "transform"):
+        counts, lengths = model.sides_[0].seen_
+        np.testing.assert_allclose(lengths, X.sum(axis=1) + 0.5 * tags.sum(axis=1))
+        np.testing.assert_allclose(counts, lengths, rtol=1e-4)
+        model.transform(X, **data)
+
+
+def test_other_counts_do_not_harm_a_response():
+    """The other counts are of the same topics: with them more is explained."""
+    X, tags, y = lengthened()
+    train, test = slice(0, 300), slice(300, 500)
+    alone = SupervisedLDA(6, random_state=0).fit(X[train], y[train])
+    both = SupervisedLDA(6, sides=[OtherCounts("tags")], random_state=0)
+    both.fit(X[train], y[train], tags=tags[train])
+    assert both.score(X[test], y[test], tags=tags[test]) > alone.score(X[test], y[test])
+    shares = np.array([w for w, _ in both.weight_scores_]) / 220
+    np.testing.assert_allclose(shares, WEIGHTS)
+    assert LDA(
+        6, sides=[OtherCounts("tags"), Response()], max_iter=2, random_state=0
+    ).fit(X, tags=tags, response=y).sides_[1].weight_ == pytest.approx(220)

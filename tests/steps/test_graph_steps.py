@@ -279,21 +279,3 @@ def test_missing_graph_says_how_to_give_one(planted):
 def test_wrong_size_of_graph_is_an_error(planted):
     with pytest.raises(DataError, match="3 nodes"):
         run(planted[0], sparse.csr_matrix((3, 3)), LaplacianTheta())
-
-
-@pytest.mark.parametrize(
-    ("step", "name", "value"),
-    [
-        (LaplacianTheta, "max_halvings", 2),
-        (LocallyConsistentTheta, "tol", 1e-6),
-        (LocallyConsistentTheta, "max_solver_iter", 7),
-        (ParetoTheta, "share", 0.3),
-        (ParetoTheta, "max_sweeps", 2),
-        (ParetoTheta, "max_halvings", 1),
-    ],
-)
-def test_parameters_of_0_1_warn_and_take_effect(step, name, value):
-    with pytest.warns(FutureWarning, match=f"{name} of {step.__name__}.*it is now"):
-        earlier = step(**{name: value})
-    assert getattr(earlier, name) == value
-    assert name not in step().get_params()

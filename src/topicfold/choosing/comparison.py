@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +35,7 @@ from topicfold.choosing.evaluation import (
     topics_of,
     with_memory,
 )
+from topicfold.choosing.size import suggest_size
 from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
@@ -251,7 +251,6 @@ def compare(
     n_jobs: int | None = None,
     results: Any = None,
     on_progress: Progress | None = None,
-    seed: int | None = None,
 ) -> Comparison:
     """Fit several models on a corpus and say which to take.
 
@@ -270,7 +269,7 @@ def compare(
         and ``"NMF"``; default: some quick and good ones, with WNTM where texts are
         short.
     n_components : int, optional
-        Number of topics; default: between 10 and 100, by the number of documents.
+        Number of topics; default: that of :func:`topicfold.choosing.suggest_size`.
     time_budget : float, default=300.0
         Seconds.
     test_size : float, default=0.2
@@ -283,8 +282,6 @@ def compare(
         File in which each model's scores are kept as they come.
     on_progress : callable, optional
         Called with (model, models done, models in all, seconds of the model).
-    seed : int, optional
-        Old name of `random_state`.
 
     Examples
     --------
@@ -297,14 +294,6 @@ def compare(
     ['PLSA', 'LDA']
     """
     began = time.monotonic()
-    if seed is not None:
-        warnings.warn(
-            "compare(seed=) is now random_state=; the old name will be removed in "
-            "version 0.3.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        random_state = seed
     if not time_budget > 0:
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
     name, X, y = _read(corpus)
@@ -312,7 +301,7 @@ def compare(
     chosen, left_out = _chosen(models, X, y)
     k = n_components
     if k is None:
-        k = int(np.clip(round(np.sqrt(X.shape[0] / 2)), 10, 100))
+        k = suggest_size(X, random_state=random_state, n_jobs=n_jobs).n_topics
     shared = {
         "corpus": name,
         "seed": int(random_state),

@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from topicfold.choosing.comparison import load_figure
 from topicfold.choosing.evaluation import check_sizes, quiet, ranks, topic_scores
+from topicfold.choosing.fits import with_size
 from topicfold.core.counts import check_counts
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table
+from topicfold.core.threads import n_threads, run_in_order
 from topicfold.exceptions import DataError
+from topicfold.learn.loop import part_of_more
 from topicfold.metrics import topic_stability
 
 # Column, title, and whether more is better.
@@ -165,6 +167,7 @@ def select_n_components(
     test_size: float = 0.1,
     n_words: int = 10,
     random_state: int = 0,
+    n_jobs: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Selection:
     """Fit a model with several numbers of topics, and score each.
@@ -189,6 +192,8 @@ def select_n_components(
         Top words for coherence and diversity.
     random_state : int, default=0
         Seed of the split and of the first start.
+    n_jobs : int or None, default=None
+        Fits at a time; None is 1, -1 all cores. The result is the same for any number.
     on_progress : callable, optional
         Called with (fits done, fits in all).
 
@@ -212,10 +217,16 @@ def select_n_components(
     fits: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
     data = counts, train, labels
     todo = [(size, random_state + i) for size in sizes for i in range(n_restarts)]
-    for done, (size, seed) in enumerate(todo, 1):
-        fits[size].append(_score(model, data, size, seed, n_words))
-        if on_progress is not None:
-            on_progress(done, len(todo))
+
+    def one(number: int) -> dict[str, Any]:
+        return _score(model, data, *todo[number], n_words)
+
+    with quiet(), part_of_more():
+        scored = run_in_order(one, len(todo), n_threads(n_jobs))
+        for done, ((size, _), found) in enumerate(zip(todo, scored, strict=True), 1):
+            fits[size].append(found)
+            if on_progress is not None:
+                on_progress(done, len(todo))
     records = [_record(size, found) for size, found in fits.items()]
     return Selection(tuple(records), type(model).__name__)
 
@@ -224,37 +235,20 @@ def _score(
     model: Any, data: tuple[Any, ...], size: int, seed: int, n_words: int
 ) -> dict[str, Any]:
     X, train, labels = data
-    fitted = _with(model, size, seed)
-    with quiet():
-        began = time.perf_counter()
-        fitted.fit(X[train], *(() if labels is None else (labels[train],)))
-        seconds = time.perf_counter() - began
-        topics = np.asarray(fitted.components_, dtype=np.float64)
-        mixed = topics.min() >= 0 and np.allclose(topics.sum(axis=1), 1, atol=1e-3)
-        found: dict[str, Any] = dict.fromkeys(_SCORED, np.nan)
-        if mixed:
-            found |= topic_scores(
-                fitted, X[train], X[~train], n_words=n_words, n_diverse=n_words
-            )
-        if labels is not None:
-            found["accuracy"] = _accuracy(fitted, X, train, labels)
+    fitted = with_size(model, size, seed)
+    began = time.perf_counter()
+    fitted.fit(X[train], *(() if labels is None else (labels[train],)))
+    seconds = time.perf_counter() - began
+    topics = np.asarray(fitted.components_, dtype=np.float64)
+    mixed = topics.min() >= 0 and np.allclose(topics.sum(axis=1), 1, atol=1e-3)
+    found: dict[str, Any] = dict.fromkeys(_SCORED, np.nan)
+    if mixed:
+        found |= topic_scores(
+            fitted, X[train], X[~train], n_words=n_words, n_diverse=n_words
+        )
+    if labels is not None:
+        found["accuracy"] = _accuracy(fitted, X, train, labels)
     return {**found, "topics": topics if mixed else None, "seconds": seconds}
-
-
-def _with(model: Any, size: int, seed: int) -> Any:
-    """Return a copy with another number of topics and seed, or its base has."""
-    parameters = model.get_params(deep=True)
-    changed: dict[str, Any] = {}
-    for name, value in (("n_components", size), ("random_state", seed)):
-        found = [key for key in (name, f"base__{name}") if key in parameters]
-        if found:
-            changed[found[0]] = value
-        elif name == "n_components":
-            raise DataError(
-                f"{type(model).__name__} has no parameter n_components. Give a topic "
-                "model; for TwoPhase one with its base, as TwoPhase(FSTM())."
-            )
-    return clone(model).set_params(**changed)
 
 
 def _accuracy(

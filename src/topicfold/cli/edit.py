@@ -15,8 +15,7 @@ from topicfold.cli.inputs import count_new_documents, refuse_unused
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
 
-EDITS_FORMAT = "topicfold-edits"
-EDITS_VERSION = 1
+_NO_EDIT = "no edit was given. Give --rename, --merge, --drop, --split or --apply."
 
 
 class _Flags(Flags):
@@ -33,7 +32,10 @@ class _Flags(Flags):
         "The training documents, for --split, if the model did not keep them.",
         metavar="INPUT",
     )
-    apply: Path | None = flag("Apply the edits of a JSON file.", metavar="FILE")
+    apply: Path | None = flag(
+        "Apply edits that the report exported, or those of another model.",
+        metavar="LOG",
+    )
     force: bool = flags.FORCE
 
 
@@ -43,20 +45,22 @@ def edit(
 ) -> None:
     """Rename, merge, drop or split topics; the result is a new model and its report.
 
-    Numbers are those that topicfold topics shows for DIR, even if several edits are
-    given at once. A merged topic takes the first one's number, the first part of a
-    split keeps its topic's number and the others come last; topics after a removed one
-    move up. What was done is recorded in the new model (topicfold info).
+    Numbers are those that topicfold topics shows for DIR, for all edits of one command.
+    A merged topic has the smallest of their numbers, the first part of a split keeps
+    its topic's number and the others come last. In the new model, topics are numbered
+    without gaps. It keeps a log of all edits, which topicfold info --log writes and
+    --apply takes again.
 
     [bold]Examples[/bold]
       topicfold edit model -o edited --rename "3=space flight" --drop 7
       topicfold edit model -o edited --merge 1,4
       topicfold edit model -o edited --split 2:3
-      topicfold edit model -o edited --apply names.json    what the report exports
+      topicfold edit model -o edited --apply edits.json    what the report exports
+      topicfold edit model -o again --apply edited        what was done to another
 
     [bold]In Python[/bold]
       from topicfold import Topics
-      topics = Topics.load("model").rename(3, "space flight").merge([1, 4])
+      topics = Topics.load("model").rename(3, "space flight").drop(7)
       topics.save("edited")
     """
     from topicfold.cli.report import save_and_report
@@ -67,18 +71,14 @@ def edit(
     )
 
     edits = _in_order(given)
-    if given.apply is not None:
-        if edits:
-            raise CommandError(
-                "--apply goes with no other edit. Give one or the other."
-            )
-        edits = read_edits(given.apply)
-    if not edits:
-        raise CommandError(
-            "no edit was given. Give --rename, --merge, --drop, --split or --apply."
-        )
+    if given.apply is not None and edits:
+        raise CommandError("--apply goes with no other edit. Give one or the other.")
+    if given.apply is None and not edits:
+        raise CommandError(_NO_EDIT)
     check_output_folder(given.output, replace=given.force)
     saved = load_model_folder(folder)
+    if given.apply is not None:
+        edits = read_edits(given.apply, saved.model)
     needs_documents = any(edit.get("action") == "split" for edit in edits)
     documents = given.documents
     if documents is not None and not needs_documents:
@@ -104,34 +104,24 @@ def edit(
     save_and_report(dataclasses.replace(saved, model=edited), given.output, fact)
 
 
-def read_edits(path: Path) -> list[dict[str, Any]]:
-    """Read a file of edits, as the report exports it."""
-    form = f'{{"format": "{EDITS_FORMAT}", "version": {EDITS_VERSION}, "edits": […]}}'
-    content = json_of(file_text(path), path, form)
-    if not isinstance(content, dict) or content.get("format") != EDITS_FORMAT:
-        raise CommandError(f"{path} has no edits. The report exports {form}.")
-    if content.get("version") != EDITS_VERSION:
-        raise CommandError(
-            f"{path} has version {content.get('version')!r} of the edits; this "
-            f"topicfold reads {EDITS_VERSION}. Use the version that wrote it."
-        )
-    edits = content.get("edits")
-    if not isinstance(edits, list) or not all(isinstance(e, dict) for e in edits):
-        raise CommandError(
-            f"{path} is damaged: its edits are not a list of objects. The report "
-            f"exports {form}."
-        )
+def read_edits(path: Path, model: Any) -> list[dict[str, Any]]:
+    """Read edits for a model: a file that the report exported, or another model."""
+    from topicfold.editing import edit_log, edits_of
+    from topicfold.persistence.model_folder import load_model_folder
+
+    if path.is_dir() or path.suffix == ".safetensors":
+        log: Any = edit_log(load_model_folder(path).model)
+    else:
+        log = json_of(file_text(path), path, '{"format": "topicfold-edits", …}')
+    edits = edits_of(log, model, str(path))
+    if not edits:
+        raise CommandError(f"{path} has no edits to apply.")
     return edits
 
 
 def _in_order(given: _Flags) -> list[dict[str, Any]]:
-    """Return edits whose numbers hold when they are applied one after the other."""
+    """Return the edits, names of the topics that stay last."""
     edits: list[dict[str, Any]] = []
-    for text in given.rename or ():
-        topic, sign, name = text.partition("=")
-        if not sign:
-            raise CommandError(f"--rename {text!r}: give TOPIC=NAME, such as 3=space.")
-        edits.append({"action": "rename", "topic": _topic(topic), "name": name})
     for text in given.split or ():
         topic, _, parts = text.partition(":")
         number = _topic(parts or "2")
@@ -143,17 +133,21 @@ def _in_order(given: _Flags) -> list[dict[str, Any]]:
     mentioned = [topic for group in groups for topic in group] + drop
     if len(mentioned) != len(set(mentioned)):
         raise CommandError("a topic is in two of --merge and --drop. Give it once.")
-    gone: list[int] = []
-
-    def now(topic: int) -> int:
-        return topic - sum(other < topic for other in gone)
-
-    for group in groups:
-        edits.append({"action": "merge", "topics": [now(topic) for topic in group]})
-        gone += group[1:]
+    edits += [{"action": "merge", "topics": group} for group in groups]
     if drop:
-        edits.append({"action": "drop", "topics": [now(topic) for topic in drop]})
-    return edits
+        edits.append({"action": "drop", "topics": drop})
+    gone = {topic for group in groups for topic in group[1:]} | {*drop}
+    names = [_name(text) for text in given.rename or ()]
+    # A topic that is merged away gives its name to the whole.
+    before = [edit for edit in names if edit["topic"] in gone]
+    return before + edits + [edit for edit in names if edit["topic"] not in gone]
+
+
+def _name(text: str) -> dict[str, Any]:
+    topic, sign, name = text.partition("=")
+    if not sign:
+        raise CommandError(f"--rename {text!r}: give TOPIC=NAME, such as 3=space.")
+    return {"action": "rename", "topic": _topic(topic), "name": name}
 
 
 def _topic(text: str) -> int:

@@ -12,11 +12,12 @@ import typer
 from topicfold.cli import flags
 from topicfold.cli.console import counted, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import one_line
+from topicfold.cli.messages import CommandError, one_line
 
 
 class _Flags(Flags):
     json: bool = flag("Write JSON.", False)
+    log: bool = flag("Write the log of edits alone, for topicfold edit --apply.", False)
 
 
 @takes_flags()
@@ -26,11 +27,17 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     [bold]Examples[/bold]
       topicfold info reviews-model
       topicfold info reviews-model --json | jq .settings
+      topicfold info edited-model --log > edits.json
 
     [bold]In Python[/bold]
       import topicfold
       topicfold.load("reviews-model").get_params()
     """
+    if given.log:
+        if given.json:
+            raise CommandError("--log is JSON already. Leave --json out.")
+        typer.echo(json.dumps(_log(folder), indent=2, ensure_ascii=False))
+        return
     facts = model_facts(folder)
     if given.json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
@@ -50,12 +57,26 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     settings = (f"{k}={v}" for k, v in facts["settings"].items() if v is not None)
     show_fact("Settings", one_line(", ".join(settings)))
     if facts["text"] is not None:
-        options = ", ".join(f"{k}={v}" for k, v in facts["text"].items())
-        show_fact("Text", options or "defaults")
+        own = {k: v for k, v in facts["text"].items() if k != "left_out"}
+        show_fact("Text", ", ".join(f"{k}={v}" for k, v in own.items()) or "defaults")
+        left_out = facts["text"].get("left_out")
+        if left_out is not None:
+            show_fact("Left out", _left_out_line(left_out))
     for edit in facts["edits"]:
         rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
-        show_fact("Edit", f"{edit['action']}: {', '.join(rest)}")
+        show_fact("Edit", ": ".join(filter(None, [edit["action"], ", ".join(rest)])))
     show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
+
+
+def _log(folder: Path) -> dict[str, Any]:
+    """Return the log of edits of a saved model; an error if there are none."""
+    from topicfold.editing import edit_log
+    from topicfold.persistence.model_folder import load_model_folder
+
+    log = edit_log(load_model_folder(folder).model)
+    if not log["edits"]:
+        raise CommandError(f"nobody has edited the topics of {folder}.")
+    return log
 
 
 def model_facts(folder: Path) -> dict[str, Any]:
@@ -90,6 +111,16 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "bytes": bundle_file(folder).stat().st_size,
         "version": saved.topicfold_version,
     }
+
+
+def _left_out_line(found: dict[str, Any]) -> str:
+    """Return which frequent words were left out, and how much of all words they are."""
+    most, number = found["most"], found["words"]
+    more = ", …" if number > len(most) else ""
+    return (
+        f"{counted(number, 'frequent word')}, {found['share']:.0%} of all words: "
+        f"{', '.join(most)}{more}"
+    )
 
 
 def _corpus_line(facts: dict[str, Any]) -> str:

@@ -45,8 +45,8 @@ class TextOptions(Flags):
         show_default="what its name shows",
     )
     text: list[str] | None = _raw(
-        "Column with the text, or its number if the file has no names; repeat it to "
-        "join columns.",
+        "Column with the text, or its number if the file has no names; points lead "
+        "into JSON (body.text); repeat it to join columns.",
         metavar="COLUMN",
         show_default="text, body, content …, below title if there is one",
     )
@@ -54,6 +54,11 @@ class TextOptions(Flags):
     id: str | None = _column("the name of a document", "id, if there is one")
     time: str | None = _column(
         "its date or time", "time, date, year …, if there is one"
+    )
+    sheet: str | None = _raw(
+        "Sheet of an .xlsx file: its title, or its number from 1.",
+        metavar="SHEET",
+        show_default="the first",
     )
     encoding: str | None = _raw(
         "Encoding of text files, such as latin-1.", show_default="detected"
@@ -69,7 +74,8 @@ class TextOptions(Flags):
     max_df: str | None = _words(
         "Keep words in at most this many documents, or this share of them.",
         metavar="N",
-        show_default="0.5, below 20 documents 1.0; docs: 0.3",
+        show_default="those of half the documents that are spread evenly are left "
+        "out; docs: 0.3",
     )
     max_features: int | None = _words(
         "Keep this many of the most frequent words.", min=1
@@ -77,7 +83,7 @@ class TextOptions(Flags):
     stop_words: str | None = _words(
         "Words to leave out: a language (english, german, french …), none, or a file "
         "with one word per line.",
-        show_default="english",
+        show_default="english, or the language of the texts",
     )
     ngrams: str | None = _words(
         "Runs of words that are terms: 2 for words and pairs, 2-3 for pairs and "
@@ -104,7 +110,10 @@ class TextOptions(Flags):
 
     def reading(self) -> dict[str, Any]:
         """Return the options of `topicfold.corpus.read_texts` that were given."""
-        names = ("text", "label", "id", "time", "encoding", "skip_bad_lines")
+        names = (
+            *("text", "label", "id", "time"),
+            *("sheet", "encoding", "skip_bad_lines"),
+        )
         return {name: value for name in names if (value := getattr(self, name))}
 
     def frequency_bounds(self) -> dict[str, Any]:
@@ -142,6 +151,8 @@ class TextOptions(Flags):
         return kind if kind in TEXT_FORMATS else None
 
 
+# Options of `vectorize` that counting finds out.
+FOUND = ("stop_words", "left_out")
 # What decides on the words of a new model, and is fixed for a saved one.
 WORD_OPTIONS = (
     *("min_df", "max_df", "max_features", "stop_words", "ngrams", "phrases", "stem"),
@@ -201,8 +212,8 @@ def _lengths(text: str) -> list[int]:
 
 def stop_words_of(value: str | None, tokens: str | None) -> str | list[str] | None:
     """Return the stop words that a flag names: a language, a file, or none."""
-    if value is None or value.lower() == "english":
-        return "english"
+    if value is None or value.lower() in ("english", "auto"):
+        return (value or "auto").lower()
     if value.lower() == "none":
         return None
     from topicfold.corpus import read_texts, words_of
@@ -225,9 +236,17 @@ def stop_words_of(value: str | None, tokens: str | None) -> str | list[str] | No
 
 
 def read_corpus(
-    source: str, options: TextOptions, *, extra: Sequence[str] = (), quiet: bool = False
+    source: str,
+    options: TextOptions,
+    *,
+    extra: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
-    """Read the documents to fit, with extra columns; return also how text was cut."""
+    """Read the documents to fit, with extra columns; return also how text was cut.
+
+    `keep` are words that are counted wherever they occur.
+    """
     from topicfold.corpus.files import count_texts
     from topicfold.corpus.texts import read_texts
 
@@ -237,14 +256,15 @@ def read_corpus(
     kind = options.text_format(source)
     if kind is None:
         return _read_counts(source, options, {}), None
-    settings = options.vectorizing()
+    settings = options.vectorizing() | ({"keep": list(keep)} if keep else {})
     how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source, quiet=quiet) as progress:
         found = read_texts(source, progress=progress, **how)
         corpus = count_texts(found, Path(source), **with_function(settings))
     if not quiet and found.columns:
         show_fact("Columns", _columns_line(found.columns, found.times))
-    return corpus, settings
+    found_out = {k: v for k, v in (corpus.text or {}).items() if k in FOUND}
+    return corpus, settings | found_out
 
 
 def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
@@ -354,10 +374,12 @@ def _read_counts(
 
 def check_topics(n_topics: int, n_documents: int) -> None:
     """Refuse more topics than documents, which would take long and tell nothing."""
+    from topicfold.core.parameters import few_topics
+
     if n_topics > n_documents:
         raise CommandError(
             f"{n_topics:,} topics are more than the {n_documents:,} documents. Give "
-            f"fewer, such as --topics {min(20, max(1, n_documents // 10))}; topicfold "
+            f"fewer, such as --topics {few_topics(n_documents)}; topicfold "
             "choose-k compares several numbers."
         )
 

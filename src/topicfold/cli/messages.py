@@ -40,6 +40,11 @@ _FLAGS = {
     "overwrite=True": "--force",
     "encoding=...": "--encoding",
     "what it is with format=...": "what it is with --from",
+    **{
+        f"format='{kind}'": f"--from {kind}"
+        for kind in ("lines", "csv", "tsv", "jsonl")
+    },
+    "sheet='...'": "--sheet",
     "Say which with format=...": "Say which with --to",
     "a function given as tokens, such as": "--tokens MODULE:FUNCTION, such as",
     "say tokens='spaces'": "say --tokens spaces",

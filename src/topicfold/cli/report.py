@@ -40,6 +40,9 @@ class _Flags(Flags):
     against: Path | None = flag(
         "Another model to show side by side with this one.", metavar="MODEL"
     )
+    figures: Path | None = flag(
+        "Also write the figures as SVG and PDF, with their data as CSV.", metavar="DIR"
+    )
     title: str | None = flag("Title of the page.")
     max_documents: int = flag(
         "Maximum number of documents; of more, a sample is shown.", 100_000, min=1
@@ -63,6 +66,7 @@ def report(model: _Model, *, given: _Flags, options: inputs.TextOptions) -> None
     [bold]Examples[/bold]
       topicfold report reviews-model -o report.html
       topicfold report reviews-model --against other-model -o report.html
+      topicfold report reviews-model --figures figures
       topicfold report reviews-model --documents reviews.txt -o report.html
 
     [bold]In Python[/bold]
@@ -94,6 +98,12 @@ def report(model: _Model, *, given: _Flags, options: inputs.TextOptions) -> None
     if other is not None:
         _show_matching(data, other)
     show_fact("Report", str(file))
+    if given.figures is not None:
+        from topicfold.plotting import save_figures
+
+        with working("Drawing …"):
+            files = save_figures(data, given.figures)
+        show_fact("Figures", f"{counted(len(files), 'file')} in {given.figures}")
 
 
 def _show_matching(data: TopicData, other: TopicData) -> None:
@@ -170,16 +180,26 @@ def report_fit(
 def save_and_report(
     saved: ModelFolder,
     folder: Path,
-    fact: tuple[str, str],
-    *,
+    *facts: tuple[str, str],
     corpus: Any = None,
     report: bool = True,
     next_command: str = "topicfold topics {}",
     quiet: bool = False,
 ) -> None:
     """Save a model, write its report, and print what was done and what comes next."""
-    from topicfold.persistence.model_folder import report_file, save_folder
+    from topicfold.persistence.model_folder import (
+        place_to_save,
+        report_file,
+        save_folder,
+    )
 
+    asked, folder = folder, place_to_save(folder)
+    if folder != asked:
+        tell(
+            "warning",
+            f"another command has saved a model in {asked} in the meantime, so this "
+            f"one is in {folder}",
+        )
     place = report_file(folder)
     replaced = place.is_file()
     save_folder(saved, folder)
@@ -188,7 +208,8 @@ def save_and_report(
         return
     if replaced and not place.is_file():
         show_fact("Removed", f"{place}, of the model that was replaced")
-    show_fact(*fact)
+    for fact in facts:
+        show_fact(*fact)
     show_fact("Saved", str(folder))
     if page is not None:
         show_fact("Report", str(page))

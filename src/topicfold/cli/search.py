@@ -13,7 +13,7 @@ import typer
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import csv_table, stdout_console
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
-from topicfold.cli.messages import CommandError, one_line
+from topicfold.cli.messages import CommandError, one_line, tell
 from topicfold.core.tables import printable
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ class _Flags(Flags):
     documents: str | None = flag(
         "Search these documents; they are read as by fit.", metavar="INPUT"
     )
+    embeddings: str | None = flag(
+        "Vectors of --documents: FILE.npy, or a column of a Parquet file.",
+        metavar="FILE",
+    )
     format: Format = flags.FORMAT
 
 
@@ -62,8 +66,10 @@ def search(
 
     QUERY is any text. Documents are compared by their topics, or in LSI's latent space,
     so a document can be found that shares no word with the query; those that share
-    words come first (--mix). The documents searched are those that the model was fitted
-    on, or those of --documents.
+    words come first (--mix). Words that no topic has, because they were too frequent or
+    too rare, are looked up in the saved texts; of others a note says that they were
+    ignored. The documents searched are those that the model was fitted on, or those of
+    --documents.
 
     [bold]Examples[/bold]
       topicfold fit reviews.txt --model lsi -k 100 -o reviews-model
@@ -96,6 +102,8 @@ def search(
     if given.topic is not None and mix:
         raise CommandError("a topic has no words to mix in. Leave out --mix.")
     inputs.refuse_unused(options, "--documents", given.documents)
+    if given.embeddings is not None and given.documents is None:
+        raise CommandError("--embeddings are those of --documents. Give both.")
     wanted = 0.0 if terms or given.topic is not None else mix
     index, known = _open_index(folder, given, wanted, options)
     if terms:
@@ -107,6 +115,8 @@ def search(
     if wanted is None:
         wanted = DEFAULT_MIX if index.lexical else 0.0
     hits = index.query(**asked, n=given.number, mix=wanted)
+    if hits.note:
+        tell("note", hits.note)
     if known is not None and known.texts is not None:
         hits = with_texts(hits, known.texts, query or word)
     rows = hits.records()
@@ -152,12 +162,13 @@ def _open_index(
     )
     if documents is not None:
         counts, new = inputs.count_new_documents(documents, saved, options)
-        return index.add(counts, ids=new.ids), new
+        return index.add(counts, ids=new.ids, texts=new.texts), new
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
             f"the model in {folder} keeps no documents. Give some with --documents."
         )
-    index.add(saved.counts, vectors=saved.model.doc_topics_, ids=saved.doc_ids)
+    vectors = saved.model.doc_topics_
+    index.add(saved.counts, vectors=vectors, ids=saved.doc_ids, texts=saved.texts)
     return index, saved
 
 

@@ -114,7 +114,7 @@ def topic_rows(
         if "name" in row:
             row["name"] = row["name"] or None
         if coherence is not None:
-            row["coherence"] = float(coherence[row["topic"]])
+            row["coherence"] = float(coherence[data.row(row["topic"])])
     return rows
 
 

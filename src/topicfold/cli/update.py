@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicfold.cli import flags, inputs
+from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.console import counted, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
@@ -19,6 +19,11 @@ class _Flags(Flags):
         metavar="DIR",
         show_default="the model's own",
     )
+    refit: bool = flag(
+        "Learn all documents again, from the topics as they are; edits may be undone.",
+        False,
+    )
+    embeddings: str | None = flags.EMBEDDINGS
     force: bool = flags.FORCE
     quiet: bool = flags.QUIET
 
@@ -31,17 +36,20 @@ def update(
     given: _Flags,
     options: inputs.TextOptions,
 ) -> None:
-    """Add documents to a saved model; its topics keep their numbers and names.
+    """Add documents to a saved model; topics keep their numbers, names and edits.
 
-    The topics go on learning from the old and the new documents, from where they are.
-    They learn new words too, if as many documents have them as --min-df asked for when
-    the model was fitted. A model that cannot start from given topics, or that learned
-    from more than words (classes, authors, links), keeps its topics and words; the new
-    documents are only added.
+    Documents that the model has keep their mixtures. The topics learn from the new
+    documents and weigh them against all that they learned before. They learn new words
+    too, if as many documents have them as --min-df asked for when the model was fitted.
+    A model that learned from more than words (classes, authors, links, embeddings)
+    keeps its topics and words; the new documents are only added. Documents whose ids
+    the model has are left out. The output tells which topics drifted and how many
+    documents moved.
 
     [bold]Examples[/bold]
       topicfold update reviews-model reviews-of-may.csv
       topicfold update reviews-model reviews-of-may.csv -o newer-model
+      topicfold update reviews-model reviews-of-may.csv --refit
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -53,7 +61,7 @@ def update(
         check_output_folder,
         load_model_folder,
     )
-    from topicfold.topics.fitting import learns_on, updated
+    from topicfold.topics.growing import learns, updated
 
     target = given.output or folder
     check_output_folder(target, replace=given.force or given.output is None)
@@ -63,9 +71,11 @@ def update(
             f"the model in {folder} was saved without its documents, so it cannot go "
             "on learning. Fit it again: topicfold fit keeps them."
         )
-    learns = learns_on(saved.model) and saved.texts is not None
-    unknown = "yet" if learns else "and are ignored; to learn them, fit the model again"
-    counts, found = inputs.count_new_documents(source, saved, options, unknown=unknown)
+    with_words = learns(saved.model) and saved.texts is not None
+    unknown = "and are ignored; to learn them, fit the model again"
+    counts, found = inputs.count_new_documents(
+        source, saved, options, unknown="yet" if with_words else unknown
+    )
     new = Documents(
         found.texts,
         counts=counts,
@@ -73,11 +83,14 @@ def update(
         ids=found.ids,
         times=found.times,
     )
+    if given.embeddings is not None:
+        vectors = handed_in.read_embeddings(given.embeddings, source, counts.shape[0])
+        new = new._replace(embeddings=vectors)
     with working("Learning …", quiet=given.quiet):
-        result = updated(saved, new, counts)
-    old, total = saved.counts.shape[0], result.counts.shape[0]
-    text = f"{counted(total - old, 'new document')}, now {total:,}"
-    n_words = len(result.vocabulary or ()) - len(saved.vocabulary or ())
-    if learns:
-        text += f"; {counted(n_words, 'new word')} learned"
-    save_and_report(result, target, ("Updated", text), quiet=given.quiet)
+        done = updated(saved, new, counts, refit=given.refit)
+    total = counted(done.folder.counts.shape[0], "document")
+    text = f"{counted(done.n_added, 'new document')}, now {total}"
+    if with_words:
+        text += f"; {counted(done.n_words, 'new word')} learned"
+    facts = [("Updated", text), *done.lines()]
+    save_and_report(done.folder, target, *facts, quiet=given.quiet)

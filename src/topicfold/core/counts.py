@@ -110,11 +110,56 @@ def check_counts(
         X = _dense(X, name)
     if X.dtype.kind not in _NUMBERS:
         raise DataError(f"{name} is not a matrix of numbers ({X.dtype}). {_NO_MATRIX}")
-    matrix = sparse.csr_matrix(X)
+    matrix = as_csr(X)
     found = bad_values(matrix)
     if found:
         raise DataError(f"{name} has {found}. {advice}")
-    return canonical(matrix if dtype is None else matrix.astype(dtype, copy=False))
+    matrix = canonical(matrix)
+    # What SciPy has added up while it converted is as wide as the sums needed.
+    return _narrowed(matrix, X.dtype) if dtype is None else matrix.astype(dtype)
+
+
+def as_csr(X: Any) -> sparse.csr_matrix:
+    """Return a matrix as CSR in native byte order; its values are not checked.
+
+    SciPy adds up repeated entries while it converts, and even in ``astype``, in the
+    type of the values. So they are widened first: 200 + 100 is 300 in uint8 too.
+    """
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+        return sparse.csr_matrix(X.astype(X.dtype.newbyteorder("="), copy=False))
+    if X.format in ("lil", "dok", "dia"):  # they have no repeated entries
+        return sparse.csr_matrix(X)
+    if X.format != "csr":
+        return sparse.csr_matrix(X.astype(_wide_type(X.data), copy=False))
+    return _with_type(sparse.csr_matrix(X), X.dtype.newbyteorder("="))
+
+
+def _with_type(matrix: sparse.csr_matrix, dtype: np.dtype) -> sparse.csr_matrix:
+    """Return the matrix with values of another type, repeated entries as they are."""
+    if matrix.dtype == dtype:
+        return matrix
+    parts = matrix.data.astype(dtype), matrix.indices, matrix.indptr
+    return sparse.csr_matrix(parts, matrix.shape)
+
+
+def _wide_type(values: NDArray[Any]) -> np.dtype:
+    """Return a type that holds the sum of all values."""
+    if values.dtype.kind == "f":
+        return values.dtype.newbyteorder("=")
+    total = float(np.abs(values.astype(np.float64)).sum())
+    return np.dtype(np.int64 if total < 2.0**62 else np.float64)
+
+
+def _narrowed(matrix: sparse.csr_matrix, own: np.dtype) -> sparse.csr_matrix:
+    """Return sums in the type that values had, or the next that holds them."""
+    if matrix.dtype.kind != "i" or own.kind not in "biu":
+        return matrix
+    most = int(matrix.data.max(initial=0))
+    for dtype in (own.newbyteorder("="), np.dtype(np.int32)):
+        if most <= (1 if dtype.kind == "b" else np.iinfo(dtype).max):
+            return matrix.astype(dtype, copy=False)
+    return matrix
 
 
 def rows_of(
@@ -228,8 +273,13 @@ def canonical(matrix: sparse.csr_matrix, threads: int = 1) -> sparse.csr_matrix:
     if all(clean):
         matrix.has_canonical_format = True
         return matrix
-    matrix = matrix.copy()
-    matrix.sum_duplicates()
+    own = matrix.dtype.newbyteorder("=")
+    matrix = _with_type(matrix, own).copy()
+    matrix.sort_indices()
+    if not matrix.has_canonical_format:
+        matrix = _with_type(matrix, _wide_type(matrix.data))
+        matrix.sum_duplicates()
+        matrix = _narrowed(matrix, own)
     matrix.eliminate_zeros()
     return matrix
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import compress
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,8 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-from topicfold.exceptions import DataError
+from topicfold.core.parameters import level_of_caller
+from topicfold.exceptions import DataError, DataWarning
 
 
 def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
@@ -29,7 +32,7 @@ def class_numbers(
     """Return the class number of each document, -1 where unknown, and the classes.
 
     None, NaN and what is masked are unknown, and so is `unknown_label`; if that is
-    None, -1 and "" are.
+    None, -1 and "" are, with a warning where -1 looks like a class.
     """
     table = np.asarray(without_mask(y), dtype=object)
     if table.ndim == 0:
@@ -77,7 +80,31 @@ def class_numbers(
             "whole numbers or names."
         )
     classes, codes[known] = np.unique(found, return_inverse=True)
+    if unknown_label is None and classes.dtype.kind in "iuf":
+        n_minus = sum(_is_minus_one(label) for label in labels)
+        _warn_of_a_lost_class(n_minus, classes, np.bincount(codes[known]), name)
     return codes, classes
+
+
+def _is_minus_one(label: Any) -> bool:
+    return isinstance(label, Real) and label == -1
+
+
+def _warn_of_a_lost_class(
+    n_minus: int, classes: NDArray[Any], counts: NDArray[np.int64], name: str
+) -> None:
+    """Say that -1 looks like a class: it is as common as one, or not alone below 0."""
+    as_common = 0.75 * counts.min() <= n_minus <= counts.max()
+    if n_minus < 2 or len(classes) < 2 or not (as_common or classes[0] < 0):
+        return
+    warnings.warn(
+        f"The label -1 means unknown, but it looks like a class of {name}: "
+        f"{n_minus:,} documents have it, and {counts.min():,} to {counts.max():,} each "
+        "of the other labels. They count as unlabelled. If -1 is a class, give names "
+        "or count from 0; if they are unlabelled, None in its place says so.",
+        DataWarning,
+        stacklevel=level_of_caller(),
+    )
 
 
 def without_mask(y: Any) -> Any:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -21,23 +20,6 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, attribute = homes[name].partition(":")
         return getattr(import_module(module), attribute)
-
-    return find
-
-
-def moved_names(old: str, new: str) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a module that has moved; it warns at every use."""
-
-    def find(name: str) -> Any:
-        home = import_module(new)
-        if name not in home.__all__:
-            raise AttributeError(f"module {old!r} has no attribute {name!r}")
-        warnings.warn(
-            f"{old} is now {new}; the old name will be removed in version 0.3.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return getattr(home, name)
 
     return find
 

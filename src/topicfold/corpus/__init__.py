@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from topicfold.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from topicfold.corpus.anndata import from_anndata as from_anndata
+    from topicfold.corpus.anndata import to_anndata as to_anndata
     from topicfold.corpus.blocks import BlockMatrix as BlockMatrix
     from topicfold.corpus.blocks import BlockWriter as BlockWriter
     from topicfold.corpus.builtin import cache_path as cache_path
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from topicfold.corpus.vectorizing import vectorize as vectorize
 
 _HOMES = {
+    "anndata": "from_anndata to_anndata",
     "blocks": "BlockMatrix BlockWriter",
     "builtin": "cache_path load_docs",
     "disk_corpus": "DiskCorpus open_disk_corpus vectorize_file",

@@ -15,6 +15,7 @@ from typing import Any
 
 from scipy import sparse
 
+from topicfold.corpus.columns import FIELDS
 from topicfold.corpus.folder import load_folder, save_folder
 from topicfold.corpus.formats import FORMATS, MatrixFormat, matrix_format
 from topicfold.corpus.formats.parts import (
@@ -35,7 +36,6 @@ from topicfold.corpus.replacing import (
     swap_files,
 )
 from topicfold.corpus.texts import (
-    FIELDS,
     TEXT_FORMATS,
     Texts,
     plain_suffix,
@@ -47,7 +47,10 @@ from topicfold.exceptions import DataError, DataWarning
 FOLDER = "folder"
 WRITTEN = (*FORMATS, FOLDER, "jsonl")
 READ = (*TEXT_FORMATS, *FORMATS, FOLDER)
-READING_OPTIONS = (*FIELDS, "extra", "encoding", "skip_bad_lines", "progress")
+READING_OPTIONS = (
+    *FIELDS,
+    *("extra", "sheet", "encoding", "skip_bad_lines", "progress"),
+)
 
 
 def read(

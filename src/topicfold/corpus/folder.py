@@ -42,7 +42,8 @@ from topicfold.corpus.replacing import (
     settle,
     swap_folder,
 )
-from topicfold.corpus.texts import OWN_ENCODING, json_objects, read_lines
+from topicfold.corpus.tables import json_objects
+from topicfold.corpus.texts import OWN_ENCODING, read_lines
 from topicfold.exceptions import DataError
 
 _ROWS, _COLUMNS = ", but counts.npz has {} rows", ", but counts.npz has {} columns"

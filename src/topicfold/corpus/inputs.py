@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Documents in whatever form a person has them in Python.
 
-A file, texts, a data frame, lists of words, pairs of word and count, or a matrix of
-counts: `as_documents` finds out which it is, and says what to do if it is none of them.
+A file, texts, a data frame (of pandas, Polars, Arrow), AnnData, lists of words, pairs
+of word and count, or a matrix of counts: `as_documents` finds out which it is, and says
+what to do if it is none of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
+from topicfold.corpus.anndata import from_anndata, is_anndata
+from topicfold.corpus.columns import is_missing, kind_of
 from topicfold.corpus.files import format_of, read
+from topicfold.corpus.frames import as_frame
 from topicfold.corpus.texts import TEXT_FORMATS, Texts, frame_texts, read_texts
 from topicfold.exceptions import DataError
 
@@ -30,6 +35,8 @@ class Documents(NamedTuple):
     times: list[str] | None = None
     text: Mapping[str, Any] | None = None
     name: str = ""
+    extra: Mapping[str, list[str]] | None = None
+    embeddings: Any = None
 
     @property
     def n_documents(self) -> int:
@@ -44,7 +51,8 @@ def as_documents(
 
     A string is the name of a file or folder. `vocabulary` has the words of the columns
     of a matrix, or of the numbers of gensim's pairs; `columns` those of a file or data
-    frame, as in `read_texts`: text, label, id, time.
+    frame, as in `read_texts`: text, label, id, time, and others to keep (extra); of an
+    Excel file also its sheet, of AnnData the layer.
 
     Examples
     --------
@@ -56,17 +64,35 @@ def as_documents(
     named = {
         name: value for name, value in (columns or {}).items() if value is not None
     }
+    for name, owner, is_owner in (
+        ("sheet", "an Excel file", isinstance(X, str | Path)),
+        ("layer", "an AnnData object", is_anndata(X)),
+    ):
+        if name in named and not is_owner:
+            raise DataError(
+                f"{name} is a part of {owner}, and X is none. Leave it out."
+            )
     if isinstance(X, str | Path):
         return _of_path(X, named)
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):  # a Corpus
         fields: dict[str, Any] = {f: getattr(X, f, None) for f in Documents._fields}
         return _refused(named, Documents(**fields | {"name": X.name}))
-    if hasattr(X, "columns") and (hasattr(X, "to_dict") or hasattr(X, "to_dicts")):
-        if _is_counts(X) and "text" not in named:
-            words = X.columns if vocabulary is None else vocabulary
-            return _of_counts(np.asarray(X), words)
-        return _of_texts(frame_texts(_records(X), **named))
+    if is_anndata(X):
+        if "text" in named:
+            raise DataError(
+                "an AnnData object has counts and no texts, so text cannot be named. "
+                "Leave it out; layer= chooses the counts."
+            )
+        return as_documents(from_anndata(X, **named))
+    frame = as_frame(X)
+    if frame is not None:
+        if frame.is_counts() and "text" not in named:
+            words = frame.names if vocabulary is None else vocabulary
+            return _of_counts(frame.matrix(), words)
+        return _of_texts(frame_texts(frame.names, frame.rows, **named))
     _refused(named, None)
+    if hasattr(X, "to_pylist"):  # an array of Arrow
+        X = X.to_pylist()
     if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
         return _of_counts(X, vocabulary)
     plain = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
@@ -85,6 +111,11 @@ def as_documents(
 
 def _refused(named: Mapping[str, Any], found: Any) -> Any:
     """Refuse columns where there are none."""
+    if "extra" in named:
+        raise DataError(
+            f"{named['extra'][0]!r} names a column, but the documents are not a file "
+            "or data frame. Give the values themselves, one per document."
+        )
     if named:
         raise DataError(
             f"{', '.join(named)} names a column, but the documents are not a file or "
@@ -111,7 +142,8 @@ def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
 
 
 def _of_texts(found: Texts) -> Documents:
-    return Documents(found.texts, labels=found.labels, ids=found.ids, times=found.times)
+    known = Documents(found.texts, labels=found.labels, ids=found.ids)
+    return known._replace(times=found.times, extra=found.extra)
 
 
 def _of_counts(X: Any, vocabulary: Any) -> Documents:
@@ -120,7 +152,7 @@ def _of_counts(X: Any, vocabulary: Any) -> Documents:
             f"an array of shape {np.shape(X)} is not a matrix of counts. Give one row "
             "per document, one column per word."
         )
-    counts = sparse.csr_matrix(X)
+    counts = check_counts(X, "the matrix of counts")
     words = [f"w{column}" for column in range(counts.shape[1])]
     if vocabulary is not None:
         words = _words(vocabulary)
@@ -138,8 +170,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     good = str if isinstance(items[0], str) else list | tuple | np.ndarray
     wrong = next((n for n, x in enumerate(items) if not isinstance(x, good)), None)
     if wrong is not None:
-        kind = type(items[wrong]).__name__
-        what = "missing" if items[wrong] is None or kind == "float" else f"a {kind}"
+        found = items[wrong]
+        what = "missing" if is_missing(found) else kind_of(found)
         raise DataError(
             f'document {wrong} is {what}. Give a string for every document, "" for an '
             "empty one."
@@ -153,8 +185,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     if isinstance(first, int | float | np.number):
         return _of_counts(np.asarray(items), vocabulary)
     raise DataError(
-        f"the documents hold {type(first).__name__}s. Give texts, lists of words, or a "
-        "matrix of counts."
+        f"the documents hold what is {kind_of(first)}. Give texts, lists of words, or "
+        "a matrix of counts."
     )
 
 
@@ -180,15 +212,3 @@ def _words(vocabulary: Any) -> list[str]:
     if isinstance(vocabulary, Mapping):  # CountVectorizer().vocabulary_
         return sorted(vocabulary, key=vocabulary.__getitem__)
     return [str(word) for word in vocabulary]
-
-
-def _is_counts(frame: Any) -> bool:
-    """Whether all columns of a data frame of pandas are numbers."""
-    kinds = [getattr(dtype, "kind", "O") for dtype in getattr(frame, "dtypes", ())]
-    return bool(kinds) and all(kind in "biuf" for kind in kinds)
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    """Return the rows of a data frame of pandas or polars."""
-    rows = frame.to_dicts() if hasattr(frame, "to_dicts") else frame.to_dict("records")
-    return [{str(name): value for name, value in row.items()} for row in rows]

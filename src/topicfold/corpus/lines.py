@@ -14,6 +14,7 @@ import contextlib
 import gzip
 import io
 import struct
+import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -32,6 +33,11 @@ CHUNK = 1 << 20
 # Bytes of a line, of a row of a table and of a text file: a generous limit, so that a
 # small compressed file that unpacks to gigabytes without a line end is refused.
 LONGEST_LINE = 64 << 20
+# Above the first size a file may unpack to at most so many times its own size.
+ALWAYS_FINE = 2**30
+MOST_PACKED = 200
+# An unpacked file that is larger goes to a temporary file.
+_MOST_IN_MEMORY = 256 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 TOO_LONG = f"longer than {LONGEST_LINE >> 20} MiB, the most that is read. Split it."
 # The longer marks first: that of UTF-32 begins like that of UTF-16.
@@ -102,6 +108,29 @@ def open_bytes(path: Path, progress: Progress | None = None) -> Iterator[BinaryI
         problem = getattr(error, "strerror", None)
         detail = f"{problem}." if problem else f"{error}. Copy or compress it again."
         raise DataError(f"{path} cannot be read: {detail}") from error
+
+
+@contextlib.contextmanager
+def open_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that is not read from beginning to end; unpack a compressed one."""
+    with path.open("rb") as raw:
+        packed = raw.read(4).startswith((_GZIP, _ZSTD))
+        raw.seek(0)
+        if not packed:
+            yield raw
+            return
+    most = max(ALWAYS_FINE, MOST_PACKED * path.stat().st_size)
+    with tempfile.SpooledTemporaryFile(_MOST_IN_MEMORY) as unpacked:
+        with open_bytes(path) as stream:
+            while chunk := stream.read(CHUNK):
+                unpacked.write(chunk)
+                if unpacked.tell() > most:
+                    raise DataError(
+                        f"{path} would unpack to more than {most:,} bytes. Unpack it "
+                        "first, if you trust it."
+                    )
+        unpacked.seek(0)
+        yield cast(BinaryIO, unpacked)
 
 
 def detect_encoding(path: Path, *, past_long_lines: bool = True) -> str:

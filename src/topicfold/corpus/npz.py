@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import check_structure, checked_csr
+from topicfold.core.counts import as_csr, check_structure, checked_csr
+from topicfold.corpus import lines
+from topicfold.corpus.lines import open_whole
 from topicfold.exceptions import DataError
 
 # What NumPy, SciPy and zipfile raise on damaged files.
@@ -35,9 +37,6 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-# Above this size a file may unpack to at most this many times its own size.
-_ALWAYS_FINE = 2**30
-_MOST_PACKED = 200
 # Above this size a matrix must be as large as its entries suggest, so that one wrong
 # number does not fill the memory.
 _ALWAYS_FINE_SIDE = 2_000_000
@@ -47,7 +46,7 @@ _MOST_EMPTY = 1000
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file; `DAMAGE` is raised where it cannot be read."""
     # Opened here, for NumPy leaves a damaged file open.
-    with path.open("rb") as raw:
+    with open_whole(path) as raw:
         check_unpacked(raw)
         with np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
@@ -57,7 +56,7 @@ def check_unpacked(raw: BinaryIO) -> None:
     """Refuse an archive that unpacks to absurdly much; go back to its start."""
     with zipfile.ZipFile(raw) as archive:
         size = sum(member.file_size for member in archive.infolist())
-    if size > max(_ALWAYS_FINE, _MOST_PACKED * raw.seek(0, io.SEEK_END)):
+    if size > max(lines.ALWAYS_FINE, lines.MOST_PACKED * raw.seek(0, io.SEEK_END)):
         raise ValueError(f"it would unpack to {size:,} bytes")
     raw.seek(0)
 
@@ -71,11 +70,11 @@ def load_counts(path: Path) -> sparse.csr_matrix:
         if format in (b"csr", "csr"):
             parts = [arrays[name] for name in ("data", "indices", "indptr", "shape")]
         else:
-            with path.open("rb") as raw:
+            with open_whole(path) as raw:
                 matrix = sparse.load_npz(raw)
             check_size(matrix.shape, matrix.nnz, str(path))
             check_structure(matrix, str(path))
-            csr = matrix.tocsr()
+            csr = as_csr(matrix)
             parts = [csr.data, csr.indices, csr.indptr, csr.shape]
     except DataError:
         raise

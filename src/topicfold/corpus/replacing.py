@@ -56,10 +56,6 @@ def remove_leftovers(target: Path) -> None:
     settle(target)
     name = re.escape(target.name)
     own = re.compile(rf"\.topicfold-(\d+)-[0-9a-f]{{12}}-{name}(?:\.old)?")
-    # Names of version 0.1.0.
-    old = re.compile(
-        rf"\.{name}-\w+\.(?:partial|scratch)|\.topicfold-[0-9a-f]{{12}}-{name}"
-    )
     for file in _hidden(target):
         found = own.fullmatch(file.name)
         # A draft of this process that is not open was left by an earlier one.
@@ -67,7 +63,7 @@ def remove_leftovers(target: Path) -> None:
             found and int(found[1]) != os.getpid() and is_running(int(found[1]), file)
         ):
             continue
-        if found or old.fullmatch(file.name):
+        if found:
             _remove(file)
 
 

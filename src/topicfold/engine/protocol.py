@@ -32,6 +32,7 @@ and the first factor of q is ``max(A_dk − c p_k e_dk, f_dk)``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -47,9 +48,10 @@ from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DeviceError
 
 Link = Literal["identity", "digamma", "collapsed"]
-# Called with the rows' numbers, the documents' lengths, plain rows of each input and
-# what is shared; of a module, for other processes must find it.
+# Called with the rows' numbers, the documents' lengths, plain rows of each input, the
+# rows' data (or None) and what is shared; of a module: other processes must find it.
 RowFunction = Callable[..., Any]
+Statistics = tuple[Any, ...]
 # Rows of an array in memory that are visited at a time: bounds what a step allocates.
 ROWS_AT_ONCE = 2**16
 
@@ -116,6 +118,10 @@ class Engine(Protocol):
 
     #: Whether packed documents have only the topics that a document may use.
     packs_allowed: ClassVar[bool] = False
+    #: Whether all documents are in one array, as parts with a graph need them.
+    in_one_place: ClassVar[bool] = True
+    #: Whether documents may have an `OwnShare`, as evidence, priors and masks need it.
+    takes_own_rows: ClassVar[bool] = True
 
     n_documents: int
     n_terms: int
@@ -201,31 +207,44 @@ class Engine(Protocol):
         inputs: tuple[Any, ...],
         shared: tuple[Any, ...] = (),
         out: Any = None,
+        data: Any = None,
     ) -> Any:
         """Return packed documents with the rows that `function` returns for one or two
         inputs.
+
+        `data` has a row per document, an array or a CSR matrix: `function` is given
+        those of its rows.
         """
         out = np.zeros_like(inputs[0]) if out is None else out
         for rows in ranges_of(self.n_documents):
-            new = self._on_rows(function, rows, inputs, shared)
+            new = self._on_rows(function, rows, inputs, data, shared)
             out[rows, : self.n_topics] = new
         return out
 
-    def sum_rows(
+    def gather_rows(
         self,
         function: RowFunction,
         inputs: tuple[Any, ...],
         shared: tuple[Any, ...] = (),
-    ) -> float:
-        """Return the sum of what `function` returns for rows, as in `map_rows`."""
-        ranges = ranges_of(self.n_documents)
-        return sum(float(self._on_rows(function, r, inputs, shared)) for r in ranges)
+        data: Any = None,
+    ) -> tuple[Any, ...]:
+        """Return the sums of what `function` returns for rows, as in `map_rows`.
+
+        It returns a tuple of float64 arrays and numbers, which are added up in one
+        order, whatever the threads and workers.
+        """
+        parts = (
+            self._on_rows(function, rows, inputs, data, shared)
+            for rows in ranges_of(self.n_documents)
+        )
+        return functools.reduce(add_statistics, parts)
 
     def _on_rows(
-        self, function: RowFunction, rows: slice, inputs: Any, shared: Any
+        self, function: RowFunction, rows: slice, inputs: Any, data: Any, shared: Any
     ) -> Any:
         arrays = [array[rows, : self.n_topics] for array in inputs]
-        return function(rows, self.document_lengths[rows], arrays, *shared)
+        own = rows_of(data, rows)
+        return function(rows, self.document_lengths[rows], arrays, own, *shared)
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """Return ``N_k = Σ_w N_wk`` (length K, float64)."""
@@ -268,6 +287,19 @@ class Engine(Protocol):
         "topic bound" is ``ln Γ(λ) + (prior − λ) ψ(λ)`` with λ = array + prior.
         """
         raise NotImplementedError
+
+
+def rows_of(data: Any, rows: Any) -> Any:
+    """Return the rows of data that has one per document; None stays None."""
+    return None if data is None else data[rows]
+
+
+def add_statistics(total: Statistics, other: Statistics) -> Statistics:
+    """Add two tuples entry by entry; arrays of the first are overwritten."""
+    return tuple(
+        np.add(a, b, out=a) if isinstance(a, np.ndarray) else a + b
+        for a, b in zip(total, other, strict=True)
+    )
 
 
 def make_engine(

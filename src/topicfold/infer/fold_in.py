@@ -8,7 +8,8 @@ convention for all models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,9 +23,16 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link, has_room, make_engine, order_of_topics
 from topicfold.engine.blocks.executor import map_rows
-from topicfold.engine.protocol import Engine, OwnShare, array_module
+from topicfold.engine.protocol import (
+    Engine,
+    OwnShare,
+    array_module,
+    rows_of,
+    to_numpy,
+)
 from topicfold.metrics import completion_perplexity
 from topicfold.sides.together import SideData, spread
+from topicfold.steps.base import StepContext, ThetaStep, stepped_rows
 
 # Of the background, in document completion.
 SMOOTHING = 0.01
@@ -38,6 +46,8 @@ def fold_in(
     *,
     prior: Array | float = 0.0,
     link: Link = "identity",
+    step: ThetaStep | None = None,
+    data: Any = None,
     max_iter: int = 200,
     tol: float = 1e-4,
     dtype: np.dtype | type = np.float32,
@@ -51,15 +61,20 @@ def fold_in(
     without words gets the uniform mixture.
 
     `topics` (K, V) are weights: φ, or ``exp E[log φ]`` with the digamma link; `prior`
-    the pseudo-counts added to each document's expected counts. For `device` and
-    `n_jobs` see :func:`topicfold.engine.make_engine`.
+    the pseudo-counts added to each document's expected counts. A θ-step makes mixtures
+    of them as it does in a fit, with what it learned there; `data` are the rows that
+    its `check` returned. For `device` and `n_jobs` see
+    :func:`topicfold.engine.make_engine`.
     """
     n_topics = len(topics)
+    if step is not None and type(step).update is ThetaStep.update:
+        prior, step = step.pseudo_count, None
     if isinstance(X, BlockCorpus):
-        options: dict[str, Any] = {"prior": prior, "link": link, "max_iter": max_iter}
-        of_block = partial(fold_in, **options, tol=tol, dtype=dtype, device=device)
-        threads = n_threads(n_jobs)
-        return map_rows(X, of_block, n_topics, (topics,), threads=threads)
+        options: dict[str, Any] = {"prior": prior, "link": link, "step": step}
+        options |= {"max_iter": max_iter, "tol": tol, "dtype": dtype, "device": device}
+        of_block = partial(fold_in, **options)
+        place = {"threads": n_threads(n_jobs), "data": data}
+        return map_rows(X, of_block, n_topics, (topics,), **place)
     engine = make_engine(
         X,
         n_topics,
@@ -69,6 +84,8 @@ def fold_in(
         word_order=order_of_topics(topics),
     )
     start: Any = np.broadcast_to(1.0, (X.shape[0], n_topics))
+    if step is not None:
+        return _stepped_fold_in(engine, topics, step, data, max_iter, tol)
     if link == "digamma":
         # As many pseudo-counts as the posterior will have.
         start = OuterSum(engine.document_lengths / n_topics, np.asarray(prior))
@@ -84,6 +101,30 @@ def fold_in(
     theta = normalize_rows(engine.unpack_documents(parameters))
     theta[engine.document_lengths == 0] = 1.0 / n_topics
     return theta
+
+
+def _stepped_fold_in(
+    engine: Engine,
+    topics: Array,
+    step: ThetaStep,
+    data: Any,
+    max_iter: int,
+    tol: float,
+) -> Array:
+    """Return the mixtures that a θ-step makes of documents, topics being fixed."""
+    packed = engine.pack_topics(topics)
+    context = StepContext.of(engine, packed)
+    lengths, used = context.lengths, slice(0, engine.n_topics)
+
+    def update(counts: Array, theta: Array, rows: NDArray[np.intp]) -> Array:
+        own = rows_of(data, to_numpy(rows))
+        there = replace(context, rows=rows, lengths=lengths[rows], data=own)
+        new = np.zeros_like(theta)
+        new[:, used] = stepped_rows(step, counts[:, used], theta[:, used], there)
+        return new
+
+    even = np.full((engine.n_documents, engine.n_topics), 1.0 / engine.n_topics)
+    return _iterated(engine, packed, even, update, max_iter, tol)
 
 
 def neighbor_fold_in(
@@ -154,19 +195,36 @@ def _drawn_fold_in(
     max_iter: int,
     tol: float,
 ) -> Array:
-    """Iterate ``θ = own · N + anchor`` from `start`; each row stops by itself."""
+    """Iterate ``θ = own · N + anchor`` from `start`."""
+    anchors = engine.pack_documents(anchors)
+    own = array_module(anchors).asarray(own.astype(engine.dtype))
+
+    def update(counts: Array, theta: Array, rows: NDArray[np.intp]) -> Array:
+        return counts * own[rows, None] + anchors[rows]
+
     packed = engine.pack_topics(topics)
-    theta, anchors = engine.pack_documents(start), engine.pack_documents(anchors)
-    xp = array_module(anchors)
-    own = xp.asarray(own.astype(engine.dtype))
-    active = xp.ones(len(start), dtype=bool)
+    return _iterated(engine, packed, start, update, max_iter, tol)
+
+
+def _iterated(
+    engine: Engine,
+    topics: Array,
+    start: Array,
+    update: Callable[[Array, Array, NDArray[np.intp]], Array],
+    max_iter: int,
+    tol: float,
+) -> Array:
+    """Iterate ``θ ← update(N, θ, rows)`` (packed); each row stops by itself."""
+    theta = engine.pack_documents(start)
+    xp = array_module(theta)
+    active = xp.arange(len(start))
     for _ in range(max_iter):
-        counts = engine.document_pass(theta, packed).counts
-        updated = counts[active] * own[active, None] + anchors[active]
+        counts = engine.document_pass(theta, topics).counts
+        updated = update(counts[active], theta[active], active)
         change = xp.abs(updated - theta[active]).sum(axis=1)
         theta[active] = updated
-        active[xp.flatnonzero(active)[change <= tol]] = False
-        if not active.any():
+        active = active[change > tol]
+        if len(active) == 0:
             break
     return normalize_rows(engine.unpack_documents(theta))
 
@@ -178,13 +236,15 @@ def document_completion(
     background: NDArray[np.floating] | None = None,
     random_state: int = 0,
     infer: Callable[[sparse.csr_matrix], NDArray[np.floating]] | None = None,
+    parts: Sequence[tuple[Any, Array]] | None = None,
 ) -> float:
     """Fold in one half of each document's tokens, score the other half.
 
     One hundredth of a word's probability comes from `background` (the mean topic
     when not given), so that a word no topic knows does not make it infinite. `infer`
     returns the mixtures of documents; plain `fold_in` does without it. 1 is perfect,
-    the number of words is uniform guessing.
+    the number of words is uniform guessing. Where documents do not all have the same
+    topics, `parts` are rows of documents with theirs.
     """
     # The package of corpora is large, and only this function needs it.
     from topicfold.corpus.splits import complete_split
@@ -196,9 +256,17 @@ def document_completion(
         background = topics.mean(axis=0, dtype=np.float64)
     # A little of the uniform distribution, for words the background lacks too.
     background = (1 - 1e-3) * background / background.sum() + 1e-3 / len(background)
-    return completion_perplexity(
-        theta, topics, held_out, background=background, smoothing=SMOOTHING
-    )
+    mixed: dict[str, Any] = {"background": background, "smoothing": SMOOTHING}
+    if parts is None:
+        return completion_perplexity(theta, topics, held_out, **mixed)
+    total, tokens = 0.0, 0.0
+    for rows, own in parts:
+        words = held_out[rows]
+        n = float(words.sum())
+        if n > 0:
+            score = completion_perplexity(theta[rows], own, words, **mixed)
+            total, tokens = total + n * np.log(score), tokens + n
+    return float(np.exp(total / max(tokens, 1.0)))
 
 
 # How often evidence is weighed again, each time after one update of the documents: it

@@ -19,6 +19,7 @@ from topicfold.exceptions import DataError
 DOCUMENTS_PER_TOPIC = 10
 BACKGROUND_SHARE = 0.5
 SVD_DOCUMENTS = 50_000
+SPECTRAL_BACKGROUND = 1e-3
 NEIGHBORS_PER_TOPIC = 20
 NEIGHBOR_DOCUMENTS = 20_000
 # Of the start from clusters (benchmarks/results/lda_quality.md): the corpus' share of a
@@ -60,6 +61,8 @@ def initial_topics(
     - ``"clusters"``: clusters of documents by their first singular vectors, with a
       little of the corpus; of `CLUSTER_DOCUMENTS` random ones. Words of many
       documents start in a few topics of their own, or in one of the clusters;
+    - ``"spectral"``: topics of anchor words (`learn.spectral`), with a little of the
+      corpus; of at most `SVD_DOCUMENTS` random documents;
     - ``"svd"``: positive parts of singular vectors, filled with a little of the corpus
       (after NNDSVD, Boutsidis & Gallopoulos 2008); of a corpus in blocks, those of
       at most `SVD_DOCUMENTS` random documents;
@@ -198,6 +201,16 @@ class _Start(NamedTuple):
         places = _unit_rows(shares - shares.mean(axis=0))
         members = _k_means(places, n_groups, self.rng, self.threads)
         return np.asarray(members @ usage) + 1.0 / usage.shape[1]
+
+    def spectral(self) -> Iterator[Array]:
+        """Topics of anchor words, with a little of the corpus."""
+        from topicfold.learn.spectral import spectral_topics
+
+        X = _sampled(self.X, SVD_DOCUMENTS, self.rng)
+        with one_blas_thread():
+            found = spectral_topics(X, self.n_topics, self.rng)
+        for topic in found:
+            yield topic + SPECTRAL_BACKGROUND * self.unigram
 
     def svd(self) -> Iterator[Array]:
         """Squared positive part of a singular vector of √X, plus noise."""

@@ -12,6 +12,7 @@ from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
     Engine,
+    OwnShare,
     corpus_fingerprint,
     pack_rows,
 )
@@ -21,6 +22,7 @@ from topicfold.steps.base import (
     StepContext,
     ThetaStep,
     documents_value,
+    learn_from_documents,
     prepare_step,
     step_back,
     topics_value,
@@ -34,8 +36,12 @@ class PlsaEM:
 
     The document pass that evaluates an iteration is the first half of the next
     one's E-step, so an iteration costs one document pass and one word pass. Topics
-    start at `phi` (K, V), mixtures start uniform; `graph` is for θ-steps that need one.
+    start at `phi` (K, V), mixtures start uniform; `graph` is for θ-steps that need one,
+    `data` what the θ-step's `check` returned.
     """
+
+    #: Passes over which the change of the objective is taken; see `run_em`.
+    settles_over = 1
 
     def __init__(
         self,
@@ -44,6 +50,7 @@ class PlsaEM:
         theta_step: ThetaStep,
         phi_step: PhiStep,
         graph: Any = None,
+        data: Any = None,
     ) -> None:
         self.engine = engine
         self.theta_step = theta_step
@@ -59,14 +66,20 @@ class PlsaEM:
         #: How far each iteration of a safeguarded step went, 1 being all the way.
         self.shares: list[float] = []
         self.theta_context = StepContext.of(engine, self.packed_topics, graph)
+        self.theta_context.data = data
         self.phi_context = StepContext.of(engine, self.packed_topics)
         prepare_step(theta_step, self.theta_context)
         prepare_step(phi_step, self.phi_context)
 
+    @property
+    def moving(self) -> bool:
+        """Whether what the θ-step learns still changes."""
+        return bool(self.theta_step.moving)
+
     def start(self) -> float:
         """Evaluate the start."""
         self._take_topics(self.packed_topics)
-        self._pass = self.engine.document_pass(self.theta, self.packed_topics)
+        self._pass = self._document_pass(self.theta, self.packed_topics)
         return self._objective(self._pass, self.theta, self._on_simplex)
 
     def iterate(self) -> float:
@@ -86,7 +99,7 @@ class PlsaEM:
 
         def evaluate(rows: Array) -> DocumentPass:
             packed = pack_rows(rows, engine, old)
-            evaluated[:] = [(packed, engine.document_pass(packed, topics))]
+            evaluated[:] = [(packed, self._document_pass(packed, topics))]
             return evaluated[0][1]
 
         self.theta_context.evaluate = evaluate
@@ -94,6 +107,9 @@ class PlsaEM:
             self.theta_step, counts, old, self.theta_context, self._on_simplex
         )
         self.theta_context.evaluate = None  # it holds the old mixtures
+        learn_from_documents(
+            self.theta_step, counts, theta, self.theta_context, on_simplex
+        )
         if self.theta_step.safeguarded and on_simplex:
             return self._go_safely(theta, topics, counts)
         # From here on the new parameters count, also if a pass is interrupted.
@@ -102,7 +118,7 @@ class PlsaEM:
         if evaluated and evaluated[0][0] is theta:
             self._pass = evaluated[0][1]
         else:
-            self._pass = engine.document_pass(theta, topics, out=spare)
+            self._pass = self._document_pass(theta, topics, spare)
         return self._objective(self._pass, theta, on_simplex)
 
     def _go_safely(self, target: Any, topics: Array, counts: Any) -> float:
@@ -117,7 +133,7 @@ class PlsaEM:
 
         def evaluate(theta: Any) -> float:
             nonlocal done
-            done = self.engine.document_pass(theta, topics, out=spare)
+            done = self._document_pass(theta, topics, spare)
             return self._objective(done, theta, True)
 
         theta, share = step_back(
@@ -132,6 +148,9 @@ class PlsaEM:
         self._pass = done
         self._move_to(theta, topics, True)
         return self.theta_context.objective
+
+    def _document_pass(self, theta: Any, topics: Array, out: Any = None) -> Any:
+        return self.engine.document_pass(theta, topics, out=out)
 
     def _take_topics(self, topics: Array) -> None:
         """Tell the steps of the topics that count from now on."""
@@ -158,12 +177,19 @@ class PlsaEM:
         """Return what `restore` needs to go on from here."""
         check_resumable(self.theta_step)
         topics = self.engine.unpack_topics(self.packed_topics)
-        return {"topics": topics, "documents": self.theta}
+        return {
+            "topics": topics,
+            "documents": self.theta,
+            **carried(self.theta_step, "theta_step"),
+        }
 
     def restore(self, state: dict[str, Any]) -> float:
         """Go on from a `state`; returns the objective there."""
         self.packed_topics = self.engine.pack_topics(state["topics"])
-        self.theta, self._on_simplex = state["documents"], False
+        self.theta = state["documents"]
+        self._on_simplex = type(self.theta_step).update is not ThetaStep.update
+        for name in carried(self.theta_step, "theta_step"):
+            setattr(self.theta_step, name.rpartition(" ")[2], state[name])
         return self.start()
 
     def free_scratch(self) -> None:
@@ -178,6 +204,47 @@ class PlsaEM:
     def doc_topics(self) -> Array:
         """Mixtures (D, K)."""
         return self.engine.mixtures(self.theta)
+
+
+class LeftOutEM(PlsaEM):
+    """The same, with a part of a token's own count left out of its word's counts.
+
+    Topics then fit the words of new documents better (`learn.lda.Cvb0`); in its
+    document, a token's count stays. The objective need not rise all the way.
+
+    Topics are ``(N_wk + eta) / (N_k + V eta)``; `share` of a count is left out.
+    """
+
+    def __init__(self, *args: Any, share: float, eta: float, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.share, self.eta = share, eta
+        shape = self.engine.n_documents, self.engine.n_topics
+        self._kept = self.engine.pack_documents(np.broadcast_to(np.zeros(1), shape))
+
+    def _document_pass(self, theta: Any, topics: Array, out: Any = None) -> Any:
+        engine, pack = self.engine, self.engine.pack_prior
+        if self._pass is None:  # the start has no counts of tokens yet
+            return engine.document_pass(theta, topics, out=out)
+        totals = engine.topic_totals(self._pass.counts) + self.eta * engine.n_terms
+        totals = np.maximum(totals, np.finfo(np.float32).tiny)
+        own = OwnShare(pack(self.share / totals), pack(self.eta / totals))
+        kept = OwnShare(self._kept, self._kept)
+        options: dict[str, Any] = {"link": "collapsed", "own": own, "documents": kept}
+        return engine.document_pass(theta, topics, out=out, **options)
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        super().free_scratch()
+        self._kept = np.empty((0, 0), self.engine.dtype)
+
+
+def carried(step: ThetaStep, name: str) -> dict[str, Any]:
+    """Return the numbers that a step has learned, by names of a state."""
+    return {
+        f"side {name} {attribute}": value
+        for attribute, value in step._learned().items()
+        if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
+    }
 
 
 def check_resumable(step: ThetaStep) -> None:

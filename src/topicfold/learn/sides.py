@@ -39,6 +39,7 @@ from topicfold.steps.base import (
     StepContext,
     ThetaStep,
     documents_value,
+    learn_from_documents,
     prepare_step,
     step_back,
     topics_value,
@@ -80,7 +81,7 @@ class SidedLda(Cvb0):
         collapsed: bool = True,
         learn_priors: bool = False,
     ) -> None:
-        if hasattr(engine, "n_blocks") and hasattr(engine, "_port"):
+        if not engine.takes_own_rows:
             check_place(sides.sides, "streamed")
         self.sides = sides
         self.groups = groups
@@ -108,10 +109,13 @@ class SidedLda(Cvb0):
             self.entity_topics = np.full(shape, 1.0 / shape[1], engine.dtype)
         self._set_documents(None)
 
-    def with_theta_step(self, step: ThetaStep, graph: Any = None) -> Self:
+    def with_theta_step(
+        self, step: ThetaStep, graph: Any = None, data: Any = None
+    ) -> Self:
         """Let a θ-step make mixtures of N_dk, before evidence; returns self."""
         self._theta_step = step
         self._step_context = StepContext.of(self.engine, self.weights, graph)
+        self._step_context.data = data
         prepare_step(step, self._step_context)
         return self
 
@@ -171,6 +175,7 @@ class SidedLda(Cvb0):
         context.evaluate = evaluate
         rows, on_simplex = update_documents(step, counts, theta, context, True)
         context.evaluate = None
+        learn_from_documents(step, counts, rows, context, on_simplex)
         if not on_simplex:
             return rows
         lengths = np.maximum(engine.document_lengths, 1.0)[:, None]

@@ -96,7 +96,8 @@ class FeatureLDA(SidedLDA):
 
         Parameters
         ----------
-        features : data frame, mapping of columns, array or sparse matrix, optional
+        features : data frame, mapping of columns, list of mappings, array or sparse \
+matrix, optional
             One row per document. A column of a frame or a mapping is a number, a
             date, a category, or a list of categories for each document. Without
             features all documents share one prior, whose shape is learned, and a

@@ -288,6 +288,33 @@ class CrossFit:
         return np.asarray(self.values.argmax(axis=1) == self.codes)
 
 
+def weighted_share(
+    right: NDArray[np.bool_], codes: Codes, shares: Array
+) -> tuple[float, float]:
+    """Return the share found, classes being as frequent as `shares`, and its worth.
+
+    A document weighs ``shares[c] / n_c``, where n_c documents of its class were looked
+    at. So many equal documents would tell as much: ``(Σ w)² / Σ w²`` (Kish). A class
+    of which none was looked at cannot count.
+    """
+    counts = np.bincount(codes, minlength=len(shares))
+    if not shares[counts > 0].sum() > 0:
+        shares = counts.astype(np.float64)
+    weights = (shares / np.maximum(counts, 1))[codes]
+    share = float(weights @ right / weights.sum())
+    return min(share, 1.0), float(weights.sum() ** 2 / (weights @ weights))
+
+
+def wilson_interval(share: float, n: float) -> tuple[float, float]:
+    """Return the 95 % interval of a share that was measured on n documents."""
+    z = 1.959963984540054
+    middle = share + z * z / (2 * n)
+    half = z * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    scale = 1 + z * z / n
+    low, high = (middle - half) / scale, (middle + half) / scale
+    return max(float(low), 0.0), min(float(high), 1.0)
+
+
 def choose_recipe(
     recipes: tuple[Recipe, ...], views: Views, codes: Codes, parts: Codes
 ) -> tuple[Recipe, CrossFit | None]:

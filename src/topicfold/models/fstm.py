@@ -73,9 +73,6 @@ class FSTM(StreamedModel):
     """
 
     max_doc_updates = 1000  # `doc_tol` ends almost all documents before
-    _earlier_parameters = {  # noqa: RUF012
-        "max_doc_updates": "it is now 1000; doc_tol ends a document's inference"
-    }
     max_iter: int = 100
     tol: float = 1e-4
     pairwise: bool = True
@@ -105,7 +102,7 @@ class FSTM(StreamedModel):
         topics = self._word_major(counts.dtype)
         return frank_wolfe(counts, topics, **self._inference()._asdict())
 
-    def _mixtures(self, X: Any) -> Array:
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
         return dense_mixtures(X, self._word_major(X.dtype), self._inference())
 
     def _word_major(self, dtype: Any) -> Array:

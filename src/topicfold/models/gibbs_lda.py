@@ -109,15 +109,7 @@ class GibbsLDA(DirichletTopics):
     # the topics fixed a document forgets its start in a few sweeps.
     doc_burn_in = 10
     doc_samples = 40
-    _earlier_parameters = {  # noqa: RUF012
-        "doc_burn_in": "it is now 10",
-        "doc_samples": "it is now 40",
-    }
     _without = ("init", "tol", "doc_tol", "device")
-    _parameter_constraints = {  # noqa: RUF012
-        "doc_burn_in": [whole(0, MAX_SWEEPS)],
-        "doc_samples": [whole(1, MAX_SWEEPS)],
-    }
     device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
     _needs_whole_counts = True
@@ -177,7 +169,7 @@ class GibbsLDA(DirichletTopics):
         check_whole(counts, type(self).__name__, _INSTEAD)
         return counts
 
-    def _mixtures(self, X: Any) -> Array:
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
         return gibbs_mixtures(
             X,
             self.components_,

@@ -28,7 +28,6 @@ from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_
 from topicfold.learn.sides import SidedLda
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import (
-    MAX_UPDATES,
     PRIOR,
     STARTS,
     LearnedModel,
@@ -103,7 +102,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     """Latent Dirichlet allocation: topics of word counts, a mixture per document.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
-    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K).
+    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K). Passes of CVB0 over a whole
+    corpus are extrapolated, which halves their number at least.
 
     Parameters
     ----------
@@ -143,8 +143,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     max_iter : int, default=200
         Maximum number of iterations (passes over the corpus).
     tol : float or None, default=None
-        Relative change of the objective per iteration that ends the fit, for CVB0 on
-        a whole corpus the mean of the last five. None is 5e-5 there, else 1e-5.
+        Relative change of the objective per iteration that ends the fit. For CVB0 on
+        a whole corpus the mean of the last five, and ten times `tol` is the share of a
+        document's mixture that a pass may still move in the mean: the likelihood
+        settles before the mixtures do. None is 5e-5 there, else 1e-5.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
         mini-batches of that many documents.
@@ -197,14 +199,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
 
     doc_updates = 2  # extra ones per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
-    _earlier_parameters = {  # noqa: RUF012
-        "doc_updates": "it is now 2 for variational Bayes, and CVB0 needs none",
-        "max_doc_updates": "it is now 200; doc_tol ends the updates of a document",
-    }
     _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
-    _parameter_constraints = {  # noqa: RUF012
-        "doc_updates": [whole(0, MAX_UPDATES)]
-    }
     algorithm: Annotated[str, StrOptions(set(ALGORITHMS))] = "cvb0"
     doc_topic_prior: Annotated[Any, PRIOR, "array-like", None] = None
     topic_word_prior: Annotated[float | None, PRIOR] = None
@@ -243,6 +238,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, PosteriorMode) and self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
+        if isinstance(algorithm, Cvb0):
+            algorithm.extrapolated()
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         self.topic_totals_ = algorithm.topic_totals()
@@ -277,7 +274,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         algorithm.keep_results()
         named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
         if named:
-            self.topic_names_ = list(max(reversed(named), key=any))
+            self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         for side, _ in sides.of("prior"):
@@ -304,9 +301,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         return self._default_eta(float(counts.sum(dtype=np.float64)), counts.shape[1])
 
     def _default_eta(self, tokens: float, n_terms: int) -> float:
-        eta = ETA_SHARE * tokens / (self._size * n_terms)
-        most = min(ETA_MOST, ETA_MOST_BY_ROOT / self._size**0.5)
-        return min(max(eta, ETA_LEAST), most)
+        return default_topic_word_prior(tokens, n_terms, self._size)
 
     def _alpha(self) -> Any:
         return self.doc_topic_prior_
@@ -407,12 +402,6 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     def _check_combination(self) -> None:
         if self.batch_size is not None:
             self._check_learned_priors("a batch_size")
-        plain = self._whole_cvb0() and self.phi_step is None
-        if plain and self.doc_updates != LDA.doc_updates:
-            raise DataError(
-                "doc_updates has no meaning for algorithm='cvb0', which updates every "
-                "document once per pass; leave it out."
-            )
         if self.phi_step is not None and not self._whole_cvb0():
             raise DataError(
                 "phi_step works with algorithm='cvb0' and batch_size=None only: the "
@@ -491,6 +480,13 @@ def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64
             f"{PRIOR.right:g}."
         )
     return np.broadcast_to(prior, (n_components,)).copy()
+
+
+def default_topic_word_prior(tokens: float, n_terms: int, n_topics: int) -> float:
+    """Return η: a share of the mean count of a word in a topic, within limits."""
+    eta = ETA_SHARE * tokens / (n_topics * n_terms)
+    most = min(ETA_MOST, ETA_MOST_BY_ROOT / n_topics**0.5)
+    return min(max(eta, ETA_LEAST), most)
 
 
 def expected_log_weights(

@@ -14,13 +14,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.labels import check_two_classes, class_numbers
-from topicfold.core.parameters import POSITIVE, whole
+from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.infer.two_phase import class_word_weights
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
-from topicfold.models.base import MAX_UPDATES, PRIOR, LearnedModel, one_at_a_time
+from topicfold.models.base import PRIOR, LearnedModel, one_at_a_time
 from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
@@ -117,14 +117,7 @@ class MedLDA(ClassifierMixin, LearnedModel):
     _unsaved_parameters = (*LearnedModel._unsaved_parameters, "unknown_label")
     doc_updates = 2  # per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
-    _earlier_parameters = {  # noqa: RUF012
-        "doc_updates": "it is now 2",
-        "max_doc_updates": "it is now 200; doc_tol ends the updates of a document",
-    }
-    _parameter_constraints = {  # noqa: RUF012
-        "unknown_label": "no_validation",
-        "doc_updates": [whole(1, MAX_UPDATES)],
-    }
+    _parameter_constraints = {"unknown_label": "no_validation"}  # noqa: RUF012
     _takes_blocks = False
     cost: Annotated[float, POSITIVE] = 32.0
     loss: Annotated[float, POSITIVE] = 128.0
@@ -222,8 +215,8 @@ class MedLDA(ClassifierMixin, LearnedModel):
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if hasattr(self, "coef_"):
-            if getattr(self.classes_, "ndim", 0) != 1:
-                raise ValueError("classes_ is not an array of classes")
+            if getattr(self.classes_, "ndim", 0) != 1 or len(self.classes_) < 2:
+                raise ValueError("classes_ is not an array of two classes or more")
             expected = (len(self.classes_), len(self.components_))
             if self.coef_.shape != expected:
                 raise ValueError(f"coef_ has shape {self.coef_.shape}, not {expected}")

@@ -3,24 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.infer.fold_in import fold_in
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.learn.plsa import PlsaEM
 from topicfold.learn.sides import SidedLda
-from topicfold.models.base import StreamedModel, refuse_blocks
+from topicfold.models.base import EMPTY, StreamedModel, refuse_blocks
 from topicfold.models.sided import SidedModel
+from topicfold.sides.base import Side
 from topicfold.sides.together import check_place
-from topicfold.steps.base import PhiStep, ThetaStep
+from topicfold.steps.base import PhiStep, StepContext, ThetaStep
 
 
 class PLSA(SidedModel, StreamedModel):
@@ -36,6 +38,11 @@ class PLSA(SidedModel, StreamedModel):
         How expected counts become topic mixtures; None is plain PLSA.
     phi_step : PhiStep or None, default=None
         How expected counts become topics; None is plain PLSA.
+
+    Attributes
+    ----------
+    theta_step_ : ThetaStep
+        The θ-step with what it has learned; missing in plain PLSA.
 
     See Also
     --------
@@ -61,9 +68,6 @@ class PLSA(SidedModel, StreamedModel):
     """
 
     max_doc_updates = 500  # `doc_tol` ends almost all documents before
-    _earlier_parameters = {  # noqa: RUF012
-        "max_doc_updates": "it is now 500; doc_tol ends the updates of a document"
-    }
     theta_step: Annotated[ThetaStep | None, ThetaStep] = None
     phi_step: Annotated[PhiStep | None, PhiStep] = None
     init: Any = "neighbors"
@@ -80,7 +84,17 @@ class PLSA(SidedModel, StreamedModel):
         self.fit(X, y, **side_data)
         return self.doc_topics_.copy()
 
-    def _fit_counts(self, X: sparse.csr_matrix, y: Any) -> None:
+    def _fit_sided(
+        self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]
+    ) -> None:
+        if sides or set(side_data) - {self._theta_step().data}:
+            super()._fit_sided(X, y, sides, side_data)
+        else:
+            self._fit_counts(self._start_fit(X), y, side_data)
+
+    def _fit_counts(
+        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] = EMPTY
+    ) -> None:
         if self._theta_step().needs_graph:
             # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
@@ -91,8 +105,9 @@ class PLSA(SidedModel, StreamedModel):
         needs_graph = self._theta_step().needs_graph
         graph = self._document_graph(X, y) if needs_graph else None
         # Only now: the strength of the step may depend on the graph.
-        steps = self._theta_step(), self._phi_step()
-        algorithm = PlsaEM(engine, phi, *steps, graph=graph)
+        step = self._start_theta_step()
+        data = self._step_data(step, StepContext.of(engine, phi.T), side_data)
+        algorithm = PlsaEM(engine, phi, step, self._phi_step(), graph=graph, data=data)
         del X, phi  # the engine has its own arrangement of both
         self._learn(algorithm)
         self._fitted_algorithm(algorithm)
@@ -118,7 +133,10 @@ class PLSA(SidedModel, StreamedModel):
         )
         if self.theta_step is not None:
             graph = self._document_graph(counts, None) if needs_graph else None
-            algorithm.with_theta_step(self._theta_step(), graph)
+            step = self._start_theta_step()
+            context = StepContext.of(algorithm.engine, algorithm.weights)
+            data = self._step_data(step, context, side_data)
+            algorithm.with_theta_step(step, graph, data)
         if self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
         del counts, joined  # the engine has its own arrangement
@@ -130,6 +148,47 @@ class PLSA(SidedModel, StreamedModel):
 
     def _phi_step(self) -> PhiStep:
         return PhiStep() if self.phi_step is None else self.phi_step
+
+    def _start_theta_step(self) -> ThetaStep:
+        """Return the step of a fit: a copy of the user's, which is kept."""
+        step = self._theta_step()
+        if getattr(self, "theta_step", None) is None:
+            return step
+        self.theta_step_: ThetaStep = clone(step)
+        return self.theta_step_
+
+    def _step_data(
+        self, step: ThetaStep, context: StepContext, side_data: Mapping[str, Any]
+    ) -> Any:
+        """Return the rows of the θ-step's data; None if it has no data."""
+        if step.data is None:
+            return None
+        given = side_data.get(step.data)
+        if given is None and step.required:
+            raise DataError(
+                f"{type(step).__name__} needs its data: fit(X, {step.data}=...)."
+            )
+        return step.check(given, context)
+
+    def _keywords(self, sides: Sequence[Any]) -> list[str]:
+        own = self._theta_step().data
+        return [*super()._keywords(sides), *([] if own is None else [own])]
+
+    def _mixtures(self, X: Any, known: Mapping[str, Any] = EMPTY) -> Array:
+        step = getattr(self, "theta_step_", None)
+        if step is None or step.needs_graph or step.needs_all_documents:
+            return super()._mixtures(X, known)
+        data = None
+        if step.data is not None:
+            context = StepContext(
+                rows=slice(0, X.shape[0]),
+                lengths=np.asarray(X.sum(axis=1, dtype=np.float64)).ravel(),
+                topics=self.components_.T,
+                word_order=np.arange(X.shape[1]),
+            )
+            data = step.check(known.get(step.data), context)
+        options = {**self._fold_in_options(), "step": step, "data": data}
+        return fold_in(X, self.components_, dtype=X.dtype, **options)
 
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
         """Return the graph that a θ-step was given, or the nearest neighbours'."""

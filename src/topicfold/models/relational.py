@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
+from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
@@ -34,7 +35,7 @@ class RelationalLDA(SidedLDA):
         w, how many words a link is worth. None chooses among 0.01, 0.03, 0.1 and 0.3
         times the mean length of a document, by how well fits of 30 passes to the others
         rank the links of a fifth of the documents: the smallest within a standard error
-        of the best. This takes about as long as two more fits. 0 is LDA followed by a
+        of the best. Each of the four takes as long as 30 passes. 0 is LDA followed by a
         regression.
 
     Attributes
@@ -112,7 +113,9 @@ class RelationalLDA(SidedLDA):
     intercept_ = of_side(Links, "intercept_", "Log odds of documents sharing nothing.")
     weight_ = of_side(Links, "weight_", "The weight of the links in use.")
 
-    def predict_links(self, pairs: Any, X: Any = None) -> NDArray[np.float64]:
+    def predict_links(
+        self, pairs: Any, X: Any = None, **side_data: Any
+    ) -> NDArray[np.float64]:
         """Return the probability of a link for each pair of documents.
 
         Parameters
@@ -121,6 +124,8 @@ class RelationalLDA(SidedLDA):
             Two training documents each; with `X`, a row of X and a training document.
         X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
             New documents.
+        **side_data
+            What else is known of the new documents, as in `transform`.
 
         Returns
         -------
@@ -129,7 +134,7 @@ class RelationalLDA(SidedLDA):
         """
         side = self._linked()
         known = side.link_topics_
-        first = known if X is None else self.transform(X)
+        first = self._ends(X, side_data)
         table = np.asarray(pairs)
         if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
             raise DataError(
@@ -149,7 +154,7 @@ class RelationalLDA(SidedLDA):
         return side.predict(first[table[:, 0]], known[table[:, 1]])
 
     def suggest_links(
-        self, X: Any = None, n: int = 10
+        self, X: Any = None, n: int = 10, **side_data: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the training documents that documents are most likely linked to.
 
@@ -159,11 +164,12 @@ class RelationalLDA(SidedLDA):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
-            New documents, of which only the words are used; default: the training
-            documents, whose own links are among the suggestions, and not they
-            themselves.
+            New documents; default: the training documents, whose own links are among
+            the suggestions, and not they themselves.
         n : int, default=10
             Maximum number of suggestions per document.
+        **side_data
+            What else is known of the new documents, as in `transform`.
 
         Returns
         -------
@@ -175,9 +181,19 @@ class RelationalLDA(SidedLDA):
         """
         side = self._linked()
         whole_number(n, "n")
-        theta = side.link_topics_ if X is None else self.transform(X)
+        theta = self._ends(X, side_data)
         threads = n_threads(self.n_jobs)
         return side.suggest(theta, n, exclude_self=X is None, threads=threads)
+
+    def _ends(self, X: Any, side_data: Mapping[str, Any]) -> Array:
+        """Return mixtures of new documents, or of the training documents."""
+        if X is not None:
+            return self.transform(X, **side_data)
+        if side_data:
+            raise DataError(
+                f"{next(iter(side_data))} is of new documents: give X as well."
+            )
+        return self._linked().link_topics_
 
     def _linked(self) -> Links:
         """Return the side, unless the fit had no links."""

@@ -20,6 +20,7 @@ from topicfold.infer.fold_in import mixtures_with_sides
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
 from topicfold.models.base import LearnedModel, already_warned, warn_empty
+from topicfold.models.side_requests import add_setters, with_sides
 from topicfold.sides.base import Side, SideContext
 from topicfold.sides.tables import side_tables
 from topicfold.sides.together import SideData, check_together
@@ -53,7 +54,7 @@ class SidedModel(LearnedModel):
         self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]
     ) -> None:
         check_together(sides)
-        _check_keywords(self, sides, side_data)
+        self._check_keywords(sides, side_data)
         elsewhere = any(side.hook == "counts" for side in sides)
         with already_warned() if elsewhere else nullcontext():
             counts = self._start_fit(X)
@@ -76,15 +77,17 @@ class SidedModel(LearnedModel):
             The data of the sides, each by its keyword.
         """
         self.fit(X, y, **side_data)
-        later = {side.keyword for side in self._all_sides() if side.known_later}
-        known = {name: value for name, value in side_data.items() if name in later}
+        hidden = self._predicted()
+        known = {name: v for name, v in side_data.items() if name not in hidden}
         return self.transform(X, **known)
 
-    def transform(self, X: Any, **side_data: Any) -> Array:
+    def transform(self, X: Any, *, embeddings: Any = None, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
 
         Parameters
         ----------
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, if `fit` had them.
         **side_data
             What is known of these documents, by the keywords of `fit`; a side without
             data plays no part.
@@ -101,7 +104,7 @@ class SidedModel(LearnedModel):
             for side in getattr(self, "sides_", ())
         )
         with already_warned() if elsewhere else nullcontext():
-            X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
+            X = self._new_counts(X, embeddings)
         return self._sided_mixtures(self._seen(X), side_data)
 
     def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
@@ -186,21 +189,25 @@ class SidedModel(LearnedModel):
         context = self._side_context(
             counts, n_topics=asked, word_totals=totals, fitting=True, rng=rng
         )
-        data = []
-        for side in self.sides_:
+        data: list[Any] = [None] * len(self.sides_)
+        for place in _in_order(self.sides_):
+            side = self.sides_[place]
             given = None if side.keyword is None else side_data.get(side.keyword)
             if given is None and side.keyword is not None and side.required:
                 raise DataError(
                     f"{type(side).__name__} needs its data: fit(X, {side.keyword}=...)."
                 )
-            data.append(side.check(given, context))
-            needed = side.n_topics(data[-1], context)
+            data[place] = side.check(given, context)
+            _lengthen(context, side, data[place])
+            needed = side.n_topics(data[place], context)
             if needed is not None and self._asked not in (None, needed):
                 raise DataError(
                     f"{type(side).__name__} makes {needed} topics, but n_components is "
                     f"{self._asked}. Give n_components={needed}."
                 )
             context.n_topics = context.n_topics if needed is None else needed
+            if side.hook == "mask":
+                context.topic_names = getattr(side, "topic_names_", None)
         if self._asked is None:
             self.n_topics_ = context.n_topics
         return SideData(self.sides_, data, context)
@@ -247,8 +254,8 @@ class SidedModel(LearnedModel):
         settling = [(s, data) for s, data in pairs if type(s).settle is not Side.settle]
         if not settling:
             return
-        later = {side.keyword for side in sides.sides if side.known_later}
-        known = {name: value for name, value in side_data.items() if name in later}
+        hidden = self._predicted()
+        known = {name: v for name, v in side_data.items() if name not in hidden}
         theta = self._sided_mixtures(counts, known)
         for side, data in settling:
             side.settle(theta, self.doc_topics_, data, sides.context)
@@ -261,15 +268,19 @@ class SidedModel(LearnedModel):
 
     def _sided_mixtures(self, X: Any, side_data: Mapping[str, Any]) -> Array:
         sides = getattr(self, "sides_", [])
-        _check_keywords(self, sides, side_data)
+        self._check_keywords(sides, side_data)
         given = {name: value for name, value in side_data.items() if value is not None}
         used = [side for side in sides if side.keyword in given]
         if not used:
-            return self._mixtures(X)
+            return self._mixtures(X, given)
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
-        data = [side.check(given[str(side.keyword)], context) for side in used]
+        data: list[Any] = [None] * len(used)
+        for place in _in_order(used):
+            side = used[place]
+            data[place] = side.check(given[str(side.keyword)], context)
+            _lengthen(context, side, data[place])
         known = SideData(used, data, context)
         parts, topics = [X], [self.components_]
         for side, own in known.of("counts"):
@@ -280,21 +291,54 @@ class SidedModel(LearnedModel):
         options = LearnedModel._fold_in_options(self)
         return mixtures_with_sides(X, np.hstack(topics), known, **options)
 
+    def _keywords(self, sides: Sequence[Any]) -> list[str]:
+        """Return the keywords of what may be known of documents."""
+        own = [side.keyword for side in sides if isinstance(side, Side)]
+        return [keyword for keyword in own if keyword is not None]
+
+    def _predicted(self) -> set[str | None]:
+        """Return the keywords of what is not known of new documents."""
+        sides = [side for side in self._all_sides() if isinstance(side, Side)]
+        return {side.keyword for side in sides if not side.known_later}
+
+    def _check_keywords(self, sides: Sequence[Any], given: Mapping[str, Any]) -> None:
+        """Refuse data that no part of the model takes."""
+        known = self._keywords(sides)
+        wrong = [name for name in given if name not in known]
+        if wrong:
+            takes = f"It takes {', '.join(known)}" if known else "It has no sides"
+            raise TypeError(
+                f"{type(self).__name__} got the data {wrong[0]!r}, which none of its "
+                f"sides takes. {takes}; sides=[...] adds more."
+            )
+
     def _alpha(self) -> Any:
         """Return α of documents of which nothing is known."""
         return np.zeros(len(self.components_))
 
     def _get_metadata_request(self) -> Any:
         """Ask scikit-learn's routing for the data of the sides, in every method."""
-        request = super()._get_metadata_request()
-        for side in self._all_sides():
-            for method in ("fit", "transform", "score"):
-                if isinstance(side, Side) and side.keyword is not None:
-                    later = method == "fit" or side.known_later
-                    getattr(request, method).add_request(
-                        param=side.keyword, alias=later
-                    )
-        return request
+        return with_sides(self, super()._get_metadata_request())
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        add_setters(cls)
+
+
+def _in_order(sides: Sequence[Side]) -> list[int]:
+    """Return the places of sides in the order in which they are checked.
+
+    Other counts make documents longer, and a mask may name the topics: both first.
+    """
+    first = {"counts": 0, "mask": 1}
+    return sorted(range(len(sides)), key=lambda place: first.get(sides[place].hook, 2))
+
+
+def _lengthen(context: SideContext, side: Side, data: Any) -> None:
+    """Add the tokens that a side brings to the lengths of the documents."""
+    if side.hook == "counts":
+        own = side.counts(data, context).sum(axis=1, dtype=np.float64)
+        context.lengths = context.lengths + np.asarray(own).ravel()
 
 
 def _columns_of(side: Side, data: Any, context: SideContext, X: Any) -> Any:
@@ -315,17 +359,3 @@ def _side_by_side(parts: Sequence[Any]) -> Any:
     for part in others:
         joined = joined.join(part)
     return joined
-
-
-def _check_keywords(
-    model: Any, sides: Sequence[Side], given: Mapping[str, Any]
-) -> None:
-    """Refuse data that no side of the model takes."""
-    known = [side.keyword for side in sides if side.keyword is not None]
-    wrong = [name for name in given if name not in known]
-    if wrong:
-        takes = f"It takes {', '.join(known)}" if known else "It has no sides"
-        raise TypeError(
-            f"{type(model).__name__} got the data {wrong[0]!r}, which none of its "
-            f"sides takes. {takes}; sides=[...] adds more."
-        )

@@ -13,19 +13,23 @@ from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.parameters import warn_caller
 from topicfold.exceptions import DataError
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
 from topicfold.models.lda import LDA, SidedLDA
 from topicfold.models.sided import of_side
+from topicfold.sides.base import Side
 from topicfold.sides.linear import Kind
 from topicfold.sides.response import Response
 
 # Weights that `fit` tries, in mean lengths of a document, the passes and the share of
 # the responses that each trial gets (benchmarks/results/sides_response.md).
-WEIGHTS = 0.1, 0.3, 1.0, 3.0
+WEIGHTS = 0.0, 0.1, 0.3, 1.0, 3.0
 TRIAL_PASSES = 30
 TRIAL_SHARE = 0.2
+# A trial is repeated with other hidden responses until there are so many, or often.
+ENOUGH_HIDDEN, MOST_TRIALS = 200, 5
 
 
 def _of_classes(model: Any) -> bool:
@@ -70,11 +74,12 @@ class SupervisedLDA(SidedLDA):
     Parameters
     ----------
     weight : float or None, default=None
-        w, how many words a response is worth. None chooses among 0.1, 0.3, 1 and 3
+        w, how many words a response is worth. None chooses among 0, 0.1, 0.3, 1 and 3
         times the mean length of a document, by how well fits of 30 passes to the others
-        predict a fifth of the responses: the smallest within a standard error of the
-        best. This takes about as long as two more fits. 0 is LDA followed by a
-        regression; 1 is the original model.
+        predict a fifth of the responses, several fifths if they are few: the smallest
+        within a standard error of the best, and 0, with a warning, if none predicts
+        better than the mean response. 0 is LDA followed by a regression; 1 is the
+        original model.
 
     Attributes
     ----------
@@ -87,6 +92,9 @@ class SupervisedLDA(SidedLDA):
         classes' coefficients as known, too.
     classes_ : ndarray of shape (n_classes,)
         The classes, with ``kind="classes"``.
+    noise_ : float
+        Standard deviation of numbers around their predictions, from documents whose
+        responses a fit of 30 passes did not see; ``kind="real"`` only.
     weight_ : float
         w in use.
     weight_scores_ : list of (float, float)
@@ -148,14 +156,33 @@ class SupervisedLDA(SidedLDA):
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []
+        losses = "held_out_deviances_"
         if self.weight is None:
-            losses = "held_out_deviances_"
-            choose_weight(self, counts, side_data, WEIGHTS, losses)
+            trial = choose_weight(self, counts, side_data, WEIGHTS, losses)
+            self._say_if_useless()
+        elif self.kind == "real":  # for the noise alone
+            trial = tried(self, counts, side_data, float(self.weight), losses)
+        else:
+            trial = None
         super()._fit_with_sides(counts, side_data)
+        if trial is not None and self.kind == "real":
+            self._side(Response).take_noise(trial)
+
+    def _say_if_useless(self) -> None:
+        """Warn if no weight predicts hidden responses better than their mean does."""
+        if not self.weight_scores_ or max(s for _, s in self.weight_scores_) > 0:
+            return
+        self.sides_[0].set_params(weight=0.0)
+        warn_caller(
+            f"{type(self).__name__} found no topics that predict hidden responses "
+            "better than their mean does. Its topics are those of LDA (weight_ is 0); "
+            "do not rely on what it predicts."
+        )
 
     coef_ = of_side(Response, "coef_", "Coefficients of the topics.")
     std_errors_ = of_side(Response, "std_errors_", "Standard errors of coefficients.")
     weight_ = of_side(Response, "weight_", "The weight of the responses in use.")
+    noise_ = of_side(Response, "noise_", "Standard deviation of numbers.")
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -302,33 +329,69 @@ def choose_weight(
     side_data: Mapping[str, Any],
     shares: Sequence[float],
     losses: str,
-) -> None:
+) -> Side | None:
     """Give the model's own side the smallest weight that predicts well enough.
 
     `shares` are the weights in mean lengths of a document; each trial holds out a part
     and leaves `losses`, an attribute of its side, unless next to nothing is known.
+    Returns the side of the chosen trial.
     """
-    seed = check_random_state(model.random_state).randint(2**31 - 1)
+    length = _mean_length(model, counts, side_data)
+    found = {}
+    for weight in (share * length for share in shares):
+        side = tried(model, counts, side_data, weight, losses)
+        if hasattr(side, losses):
+            found[weight] = side
+            model.weight_scores_.append((weight, side.held_out_score_))
+    if not found:
+        model.sides_[0].set_params(weight=None)
+        return None
+    best = smallest_good({w: getattr(side, losses) for w, side in found.items()})
+    model.sides_[0].set_params(weight=best)
+    return found[best]
+
+
+def tried(
+    model: Any, counts: Any, side_data: Mapping[str, Any], weight: float, losses: str
+) -> Any:
+    """Return the model's own side after short fits that did not see a part of it.
+
+    Its `losses` and score are those of all fits.
+    """
+    seed = check_random_state(model.random_state).randint(2**31 - 1 - MOST_TRIALS)
     given = model.get_params(deep=False)
     options = {name: given[name] for name in LDA().get_params() if name in given} | {
         "max_iter": min(model.max_iter, TRIAL_PASSES),
         "tol": 0.0,
-        "random_state": seed,
         "callbacks": None,
         "verbose": False,
     }
     own, *others = model._all_sides()
-    length = float(np.asarray(counts.sum(axis=1)).mean())
-    found = {}
-    for weight in (share * length for share in shares):
+    found: list[Any] = []
+    while len(found) < MOST_TRIALS:
         side = clone(own).set_params(weight=weight, held_out=TRIAL_SHARE)
-        trial = LDA(**options | {"sides": [side, *others]})
+        options |= {"sides": [side, *others], "random_state": seed + len(found)}
         with part_of_more():
-            side = trial.fit(counts, **side_data).sides_[0]
-        if hasattr(side, losses):
-            found[weight] = getattr(side, losses)
-            model.weight_scores_.append((weight, side.held_out_score_))
-    model.sides_[0].set_params(weight=smallest_good(found) if found else None)
+            found.append(LDA(**options).fit(counts, **side_data).sides_[0])
+        if sum(len(getattr(s, losses, ())) for s in found) >= ENOUGH_HIDDEN:
+            break
+        if not hasattr(found[0], losses):
+            return found[0]
+    setattr(found[0], losses, np.concatenate([getattr(s, losses) for s in found]))
+    found[0].held_out_score_ = float(np.mean([s.held_out_score_ for s in found]))
+    return found[0]
+
+
+def _mean_length(model: Any, counts: Any, side_data: Mapping[str, Any]) -> float:
+    """Return the mean number of tokens of a document, other counts included."""
+    total = float(counts.sum())
+    context = model._side_context(counts, n_topics=0)
+    for side in map(clone, model._all_sides()):
+        given = side_data.get(side.keyword)
+        if side.hook == "counts" and given is not None:
+            own = side.counts(side.check(given, context), context)
+            total += float(own.sum())
+    return total / counts.shape[0]
 
 
 def smallest_good(losses: dict[float, NDArray[np.float64]]) -> float:

@@ -8,10 +8,11 @@ import errno
 import os
 import platform
 import secrets
+import shutil
 import stat
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _PREFIX, _SUFFIX = ".topicfold-", ".tmp"
@@ -22,8 +23,9 @@ _cleaned: set[tuple[int, Path]] = set()
 def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file, then put it in place of `file`.
 
-    The temporary file is in the same folder, is flushed to the disk before it
-    replaces `file`, and is removed after any failure, an interrupt included; an old
+    The temporary file is in a folder of its own beside `file`, so that what a library
+    writes beside it is in there too. It is flushed to the disk before it replaces
+    `file`, and the folder is removed after any failure, an interrupt included; an old
     `file` stays whole until the new one is complete. Missing folders are made. The
     new file has the permissions of the old one, or those of any new file. A symbolic
     link stays one: the file it points to is replaced. The first write to a folder also
@@ -40,23 +42,46 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
     if (os.getpid(), file.parent) not in _cleaned:
         remove_leftovers(file.parent)
         _cleaned.add((os.getpid(), file.parent))
-    name = f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
-    temporary = file.parent / name
+    own, temporary = (file.parent / temporary_name() for _ in range(2))
     try:
-        temporary.touch(exist_ok=False)
+        own.mkdir()
+        content = own / "content"
+        content.touch()
         # safetensors may write for the owner only: keep what the umask gave.
-        mode = stat.S_IMODE((file if file.exists() else temporary).stat().st_mode)
-        write(temporary)
-        flush(temporary)
-        temporary.chmod(mode)
+        mode = stat.S_IMODE((file if file.exists() else content).stat().st_mode)
+        write(content)
+        flush(content)
+        content.chmod(mode)
+        # Out of its folder first: once `file` is there, nothing else is.
+        content.replace(temporary)
+        shutil.rmtree(own)
         temporary.replace(file)
     except BaseException as error:
+        shutil.rmtree(own, ignore_errors=True)
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):  # a full disk names no file
             error.filename = str(file)
         raise
     sync_folder(file.parent)
+
+
+@contextlib.contextmanager
+def set_aside(file: Path) -> Iterator[None]:
+    """Take a file away while something is written; put it back if that fails."""
+    aside = file.with_name(temporary_name())
+    file.replace(aside)
+    try:
+        yield
+    except BaseException:
+        aside.replace(file)
+        raise
+    aside.unlink()
+
+
+def temporary_name() -> str:
+    """Return a name for what this process writes; others remove it if it is killed."""
+    return f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
 
 
 def writing_advice(error: OSError) -> str:
@@ -87,15 +112,19 @@ def flush(path: Path) -> None:
 
 
 def is_temporary(path: Path) -> bool:
-    """Tell whether `write_atomically` made this file, and has not finished it."""
+    """Tell whether this module made a file or folder, and has not finished it."""
     return path.name.startswith(_PREFIX) and path.name.endswith(_SUFFIX)
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of processes that were killed while they wrote."""
+    """Remove what processes that were killed while they wrote have left."""
     for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
         with contextlib.suppress(OSError):  # somebody else may have removed it
-            if not _in_use(path):
+            if _in_use(path):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
                 path.unlink()
 
 

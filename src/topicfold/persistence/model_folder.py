@@ -6,23 +6,30 @@ all. `topicfold.load` reads the estimator from it. Beside the estimator it may h
 lists of strings ``vocabulary``, ``labels``, ``doc_ids``, ``texts`` and ``times``, the
 ``counts`` of the documents and the meta data ``text`` and ``corpus``, see
 `ModelFolder`; what ``model.save(folder)`` writes is a model folder too.
-The report of the model, ``report.html``, may be beside it; it is removed before another
-model takes the place, so that a page never shows topics that are gone.
+The report of the model, ``report.html``, may be beside it. It is set aside while
+another model takes the place, so that a page never shows topics that are gone, and is
+put back if that fails.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scipy import sparse
 
+from topicfold.core.numbering import renumbered
 from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence.atomic import is_temporary, remove_leftovers
+from topicfold.persistence.atomic import (
+    is_temporary,
+    remove_leftovers,
+    set_aside,
+)
 from topicfold.persistence.bundle import (
     bundle_file,
     is_bundle,
@@ -36,6 +43,8 @@ if TYPE_CHECKING:
 
 _PER_DOCUMENT = ("labels", "doc_ids", "texts", "times")
 _REPORT_NAME = "report.html"
+# Places that this process checked before its work, and what was there.
+_checked: dict[Path, tuple[int, ...] | None] = {}
 _REPORT_MARK = b'name="generator" content="topicfold '
 
 
@@ -132,8 +141,8 @@ def save_model_folder(model: Any, path: str | os.PathLike[str], **known: Any) ->
 
 
 def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
-    """Save a `ModelFolder`."""
-    model, counts = folder.model, folder.counts
+    """Save a `ModelFolder`; the numbers of its topics are those of the rows."""
+    model, counts = renumbered(folder.model), folder.counts
     given: dict[str, Any] = {
         name: getattr(folder, name) for name in ("vocabulary", *_PER_DOCUMENT)
     }
@@ -151,16 +160,15 @@ def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
             "belongs to the documents and words of its fit."
         )
     arrays = {} if counts is None else pack_counts(sparse.csr_matrix(counts), "counts")
-    page = report_file(path)
-    if is_report(page):
-        page.unlink()
     meta = {"text": text_to_save(folder.text), "corpus": folder.corpus}
     if folder.languages:
         own = {name: text_to_save(how) for name, how in folder.languages.items()}
         meta["languages"] = own
-    return save_estimator(
-        model, path, extra_arrays=arrays, extra_strings=given, extra_meta=meta
-    )
+    page = report_file(path)
+    with set_aside(page) if is_report(page) else nullcontext():
+        return save_estimator(
+            model, path, extra_arrays=arrays, extra_strings=given, extra_meta=meta
+        )
 
 
 def known_of(corpus: Any) -> dict[str, Any]:
@@ -330,6 +338,33 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
             f"{place} cannot be written: {parent} is not a folder, or you may not "
             "write to it. Choose another place."
         )
+    _checked[file.absolute()] = _state(file)
+
+
+def place_to_save(path: str | os.PathLike[str]) -> Path:
+    """Return the place that `check_output_folder` saw, if it is as it was then.
+
+    Else another process has saved a model there in the meantime, and the place is a
+    free one beside it, such as ``DIR-2``: neither model is lost.
+    """
+    place, file = Path(path), bundle_file(path).absolute()
+    if file not in _checked or _checked.pop(file) == _state(file):
+        return place
+    number = 2
+    while bundle_file(place).exists():
+        end = ".safetensors" if place.suffix == ".safetensors" else ""
+        place = place.with_name(f"{Path(path).name.removesuffix(end)}-{number}{end}")
+        number += 1
+    return place
+
+
+def _state(file: Path) -> tuple[int, ...] | None:
+    """Return what differs between a file and one that takes its place."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _label(label: Any) -> str:

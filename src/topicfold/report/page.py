@@ -106,15 +106,17 @@ SEPARATOR = "\x1e"
 _TYPES = ("uint8", "uint16", "uint32", "float32", "float64")
 # Controls that text has no use for; U+0001 to U+0003 mark words, see `texts`.
 # Lone surrogates, from undecodable file names, are not characters: a browser refuses
-# to put them into a link.
+# to put them into a link. Overrides and isolates of the direction of writing can make a
+# text look like another one, and can reach beyond it.
+_DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS: dict[int, str] = dict.fromkeys(
-    [*range(32), *range(0xD800, 0xE000)], "\N{REPLACEMENT CHARACTER}"
+    [*range(32), *range(0xD800, 0xE000), *_DIRECTIONS], "\N{REPLACEMENT CHARACTER}"
 )
 _CONTROLS |= {ord("\t"): "\t", ord("\n"): "\n", ord("\r"): "\n"}
 
 
 def clean(text: str) -> str:
-    """Return text without control characters and lone surrogates."""
+    """Return text without controls, of direction too, and lone surrogates."""
     return text if text.isprintable() else text.translate(_CONTROLS)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import as_csr
 from topicfold.core.parameters import whole_number
 from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.corpus.vectorizing import cutting_options
-from topicfold.exceptions import DataError, ModelFileError
+from topicfold.exceptions import DataError, DataWarning, ModelFileError
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.persistence.bundle import pack_counts, unpack_counts
@@ -35,6 +37,12 @@ from topicfold.search.ranking import (
     query_form,
     stored_form,
     term_vectors,
+)
+from topicfold.search.unknown import (
+    BeyondWords,
+    left_out_note,
+    occurrences,
+    unknown_words,
 )
 from topicfold.search.words import (
     LEXICAL,
@@ -68,6 +76,9 @@ class TopicIndex:
         "cosine" for LSI and "hellinger" for the others.
     lexical : {"bm25", "tfidf"} or None, default=None
         Scores by words that `query` can mix in; keeps the counts of all documents.
+    encoder : object or None, default=None
+        What makes vectors of texts, by ``encode(texts)``, for a model that was fitted
+        with embeddings; without, queries are compared by their words.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
 
@@ -93,6 +104,7 @@ class TopicIndex:
         text: Mapping[str, Any] | None = None,
         measure: str | None = None,
         lexical: str | None = None,
+        encoder: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         check_is_fitted(model)
@@ -109,6 +121,7 @@ class TopicIndex:
         self.model = model
         self.measure = check_measure(measure, model)
         self.lexical = lexical
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.text = text
         self.vocabulary = self._checked_vocabulary(vocabulary)
@@ -129,7 +142,12 @@ class TopicIndex:
         )
 
     def add(
-        self, X: Any = None, *, vectors: Any = None, ids: Sequence[str] | None = None
+        self,
+        X: Any = None,
+        *,
+        vectors: Any = None,
+        ids: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
     ) -> Self:
         """Add documents; the model is not changed.
 
@@ -142,6 +160,9 @@ class TopicIndex:
             Together with X: these vectors, and X for the scores by words.
         ids : sequence of str, optional
             Names of the documents, all different; default: their rows in the index.
+        texts : sequence of str, optional
+            Texts of the documents, kept for words of queries that the model does not
+            know: too frequent or too rare ones were left out of its counts.
         """
         if X is None and vectors is None:
             raise DataError("there is nothing to add. Give X or vectors.")
@@ -152,7 +173,11 @@ class TopicIndex:
         latent = self.model.transform(X) if vectors is None else vectors
         latent = self.documents.check_vectors(latent)
         self.documents.append(
-            stored_form(latent, self.measure), np.abs(latent).sum(axis=0), ids, X
+            stored_form(latent, self.measure),
+            np.abs(latent).sum(axis=0),
+            ids,
+            X,
+            texts,
         )
         self._words = None
         return self
@@ -160,7 +185,7 @@ class TopicIndex:
     def add_texts(
         self, texts: Iterable[str], *, ids: Sequence[str] | None = None
     ) -> Self:
-        """Add documents given as texts; unknown words are left out.
+        """Add documents given as texts, which are kept; see `add`.
 
         Parameters
         ----------
@@ -171,9 +196,9 @@ class TopicIndex:
         """
         from topicfold.corpus import vectorize
 
-        words = self._needed_vocabulary()
+        words, texts = self._needed_vocabulary(), list(texts)
         counts, _ = vectorize(texts, vocabulary=words, **cutting_options(self.text))
-        return self.add(counts, ids=ids)
+        return self.add(counts, ids=ids, texts=texts)
 
     def query(
         self,
@@ -241,15 +266,14 @@ class TopicIndex:
             raise DataError(
                 f"give exactly one of {', '.join(kinds)}; got {given or 'none'}."
             )
-        latent, counts = self._resolve(given[0], kinds[given[0]], mix > 0)
+        latent, counts, more = self._resolve(given[0], kinds[given[0]], mix > 0)
         skip = documents.find(document) if document is not None else -1
         factor, constant = query_form(latent, self.measure)
         threads = n_threads(self.n_jobs)
         if mix > 0:
             by_meaning = exact_scores(documents.vectors, factor, threads=threads)
-            if self._words is None:
-                self._words = LexicalScores(documents.counts, str(self.lexical))
-            scores = mixed(by_meaning + constant, self._words.score(counts), mix)
+            by_words = self._word_scores(counts, more.counts)
+            scores = mixed(by_meaning + constant, by_words, mix)
             if skip >= 0:
                 scores[skip] = -np.inf
             rows = best_places(scores, min(n, len(scores) - (skip >= 0)))
@@ -264,7 +288,7 @@ class TopicIndex:
                 threads=threads,
             )
             scores = scores + constant
-        return Hits(rows, scores, documents.names(rows))
+        return Hits(rows, scores, documents.names(rows), note=more.note)
 
     def similar_terms(self, word: str, n: int = 10) -> Hits:
         """Return the terms nearest to a term, by the same measure as documents.
@@ -310,6 +334,7 @@ class TopicIndex:
         if documents.keeps_counts and len(documents):
             arrays |= pack_counts(documents.counts, "index_counts")
         strings = {"vocabulary": self.vocabulary, "index_ids": documents.ids}
+        strings["index_texts"] = documents.texts
         return save_estimator(
             self.model,
             path,
@@ -373,9 +398,64 @@ class TopicIndex:
             return
         counts = unpack_counts(saved.arrays, "index_counts", self.n_terms)
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        self.documents.append(vectors, mass, saved.strings.get("index_ids"), counts)
+        ids, texts = (saved.strings.get(f"index_{name}") for name in ("ids", "texts"))
+        self.documents.append(vectors, mass, ids, counts, texts)
+
+    def _word_scores(
+        self, counts: sparse.csr_matrix | None, more: sparse.csr_matrix | None
+    ) -> Doubles:
+        """Return the documents' scores by words; `more` counts words beyond X."""
+        documents, kind = self.documents, str(self.lexical)
+        if more is not None:
+            both = sparse.csr_matrix(sparse.hstack([documents.counts, more]))
+            ones = np.ones((1, more.shape[1]), np.float32)
+            query = sparse.csr_matrix(sparse.hstack([counts, ones]))
+            return LexicalScores(both, kind).score(query)
+        if self._words is None:
+            self._words = LexicalScores(documents.counts, kind)
+        return self._words.score(counts)
+
+    def _beyond(self, text: str) -> BeyondWords:
+        """Return what the documents' texts have of words that the model lacks."""
+        cutting = cutting_options(self.text)
+        unknown = unknown_words(text, self._columns, cutting)
+        if not unknown:
+            return BeyondWords()
+        there: list[str] = []
+        counts = None
+        if self.documents.texts is not None:
+            there, counts = occurrences(self.documents.texts, unknown, cutting)
+        rest = [word for word in unknown if word not in there]
+        note = left_out_note(rest, there, self._columns)
+        return BeyondWords(note, counts if there else None)
 
     def _resolve(
+        self, kind: str, value: Any, with_words: bool
+    ) -> tuple[Doubles, sparse.csr_matrix | None, BeyondWords]:
+        """Return the latent vector of a query, its words, and those of texts alone."""
+        more = BeyondWords()
+        if kind in ("query", "word") and isinstance(value, str):
+            self._needed_vocabulary()
+            more = self._beyond(value)
+            if more.counts is not None and not self._knows(value):
+                # The mean of the documents that have the words.
+                times = np.asarray(more.counts.sum(axis=1)).ravel()
+                rows = np.flatnonzero(times)
+                stored = self.documents.vectors[rows]
+                latent = np.array([latent_form(row, self.measure) for row in stored])
+                empty = sparse.csr_matrix((1, self.n_terms), dtype=np.float32)
+                return np.average(latent, axis=0, weights=times[rows]), empty, more
+        return *self._known(kind, value, with_words), more
+
+    def _knows(self, text: str) -> bool:
+        """Tell whether the model has a word of a text."""
+        try:
+            count_text(text, self._columns, cutting_options(self.text))
+        except DataError:
+            return False
+        return True
+
+    def _known(
         self, kind: str, value: Any, with_words: bool
     ) -> tuple[Doubles, sparse.csr_matrix | None]:
         """Return the latent vector of a query, and its words if they are needed."""
@@ -405,13 +485,25 @@ class TopicIndex:
             if latent.sum() <= 0:
                 raise DataError("no topic has the word. Choose another one.")
             return latent / latent.sum(), counts
-        latent = np.asarray(self.model.transform(counts)[0], dtype=np.float64)
+        latent = self._mixture(counts, value)
         if not latent.any():
             raise DataError(
                 "the words of the query have no weight in the model: they are spread "
                 "evenly over the training documents, or none of these has them."
             )
         return latent, counts
+
+    def _mixture(self, counts: sparse.csr_matrix, query: Any) -> Doubles:
+        """Return the latent vector of the words of a query, and of its embedding."""
+        has = any(hasattr(self.model, name) for name in ("sharing_", "embeddings_"))
+        known = {}
+        if has and self.encoder is not None and isinstance(query, str):
+            known = {"embeddings": self.encoder.encode([query])}
+        with warnings.catch_warnings():
+            if has:  # a query is words, whatever the documents had beside them
+                warnings.simplefilter("ignore", DataWarning)
+            latent = self.model.transform(counts, **known)[0]
+        return np.asarray(latent, dtype=np.float64)
 
     def _needed_vocabulary(self) -> tuple[str, ...]:
         if self.vocabulary is None:
@@ -449,6 +541,7 @@ class DocumentStore:
         self.longest = 0.0  # length of the longest vector
         self._vectors = np.empty((0, n_components), np.float32)
         self._size = 0
+        self.texts: list[str] | None = None  # kept only if those of all are known
         self._parts: list[sparse.csr_matrix] = []
         self._rows: dict[str, int] = {}
 
@@ -473,10 +566,13 @@ class DocumentStore:
         mass: Doubles,
         ids: Sequence[str] | None,
         counts: Any,
+        texts: Sequence[str] | None = None,
     ) -> None:
         """Add documents; nothing is changed if they do not fit."""
         size = self._size + len(vectors)
         names = self._new_names(ids, len(vectors))
+        if texts is not None and len(texts) != len(vectors):
+            raise DataError(f"texts has {len(texts)} for {len(vectors)} documents.")
         if self.keeps_counts:
             self._parts.append(self._new_counts(counts, len(vectors)))
         if size > len(self._vectors):
@@ -488,6 +584,10 @@ class DocumentStore:
         if names is not None:
             self._rows |= {name: self._size + i for i, name in enumerate(names)}
             self.ids = (self.ids or []) + names
+        if texts is None or (self._size and self.texts is None):
+            self.texts = None
+        else:
+            self.texts = [*(self.texts or ()), *texts]
         self._size = size
         self.longest = max(self.longest, longest_row(vectors))
         self.mass = self.mass + mass
@@ -545,7 +645,7 @@ class DocumentStore:
         return names
 
     def _new_counts(self, counts: Any, new: int) -> sparse.csr_matrix:
-        part = sparse.csr_matrix(counts, dtype=np.float32)
+        part = as_csr(counts).astype(np.float32)
         if part.shape != (new, self.n_terms):
             raise DataError(
                 f"X has shape {part.shape}, but ({new}, {self.n_terms}) is needed."

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.ranking import best_places, nth_largest
-from topicfold.core.tables import html_table, text_table
+from topicfold.core.tables import html_table, load_pandas, text_table
 from topicfold.core.threads import one_blas_thread, run_ranges
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
@@ -60,6 +60,8 @@ class Hits:
         where the texts are not known.
     words : tuple of str
         Words of the query.
+    note : str
+        What became of words that the model does not know; empty if it knows all.
     """
 
     rows: Rows
@@ -68,6 +70,7 @@ class Hits:
     titles: tuple[str, ...] = ()
     snippets: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -89,8 +92,13 @@ class Hits:
             for row in zip(*columns.values(), strict=True)
         ]
 
+    def to_frame(self) -> Any:
+        """Return the results as a pandas data frame."""
+        return load_pandas().DataFrame(self.records())
+
     def __repr__(self) -> str:
-        return text_table(self.records())
+        table = text_table(self.records())
+        return f"{self.note}\n{table}" if self.note else table
 
     def _repr_html_(self) -> str:
         from topicfold.search.words import marked
@@ -99,7 +107,7 @@ class Hits:
         for row in rows:
             if "snippet" in row:
                 row["snippet"] = marked(row["snippet"], self.words)
-        return html_table(rows)
+        return html_table(rows, self.note)
 
 
 def find_best(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from topicfold.corpus.tokens import stop_word_list
 from topicfold.corpus.vectorizing import STOP_WORDS, vectorize_known
 from topicfold.exceptions import DataError
 from topicfold.search.ranking import Hits
+from topicfold.search.unknown import close_words
 
 LEXICAL = ("bm25", "tfidf")
 # Weight of the words where nothing else is asked; see benchmarks/results/search_mix.md.
@@ -98,10 +98,8 @@ def _unknown(
     if not unknown:
         are = "are stop words" if len(first) > 1 else "is a stop word"
         return f"{named} {are}, which the model leaves out. Search for other words."
-    near = [m for word in first for m in difflib.get_close_matches(word, columns, n=1)]
-    hint = "Try other words, such as those of its topics."
-    if near:
-        hint = f"Did you mean {', '.join(repr(word) for word in near)}?"
+    advice = "Try other words, such as those of its topics."
+    hint = close_words(first, columns) or advice
     more = ", …" if len(unknown) > _MOST_NAMED else ""
     return f"The model does not know {named}{more}. {hint}"
 

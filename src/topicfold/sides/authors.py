@@ -4,18 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import cosine_similarity
 
-from topicfold.core.counts import canonical, check_structure
+from topicfold.core.counts import as_csr, canonical, check_structure
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.sides.base import Side, SideContext, check_rows, is_missing, is_text
+
+# Separates names in one text.
+BETWEEN = ";"
+
+
+def _name(given: Any) -> str:
+    """Return a name as text; 3.0, which a table makes of 3 beside gaps, is "3"."""
+    if isinstance(given, float | np.floating) and float(given).is_integer():
+        given = int(given)
+    return str(given)
 
 
 class Authors(Side):
@@ -27,8 +37,9 @@ class Authors(Side):
     Data
     ----
     authors : sequence of (str, sequence of str or None), or sparse matrix (D, E)
-        The names of each document's authors; None or an empty list where they are
-        not known: such a document is its own only author. A matrix has the authors'
+        The names of each document's authors, in a list or as one text with ";" between
+        them; whole numbers are names, too. None or an empty list where they are not
+        known: such a document is its own only author. A matrix has the authors'
         weights.
 
     Parameters
@@ -71,7 +82,7 @@ class Authors(Side):
             check_structure(data, "authors")
         numbers = isinstance(data, np.ndarray) and data.dtype.kind in "biuf"
         if sparse.issparse(data) or (numbers and data.ndim == 2):
-            return self._checked_matrix(sparse.csr_matrix(data), context)
+            return self._checked_matrix(as_csr(data), context)
         lists = self._lists(data, context)
         if context.fitting:
             if not any(lists):
@@ -110,16 +121,18 @@ class Authors(Side):
         lists = []
         for d, own in enumerate(data):
             own = own.tolist() if isinstance(own, np.ndarray) else own
-            own = [] if is_missing(own) else [own] if isinstance(own, str) else own
+            own = [] if is_missing(own) else own
+            if isinstance(own, str):
+                own = [name.strip() for name in own.split(BETWEEN)]
+            elif isinstance(own, Real) and float(own).is_integer():
+                own = [own]
             try:
-                names = [name for name in dict.fromkeys(own) if not is_missing(name)]
+                names = [_name(name) for name in own if not is_missing(name)]
             except TypeError as error:
                 raise DataError(
                     f"authors of document {d} are {own!r}; give names, or None."
                 ) from error
-            if not all(isinstance(name, str) for name in names):
-                names = [str(name) for name in names]
-            lists.append(names)
+            lists.append(list(dict.fromkeys(names)))
         check_rows("authors", len(lists), context.n_documents)
         return lists
 
@@ -168,19 +181,23 @@ class Authors(Side):
         """Keep the mixtures of the named entities."""
         self.entity_topics_ = entity_topics[: len(self.names_)]
 
-    def similar(self, name: str, n: int = 10) -> list[tuple[str, float]]:
-        """Return the entities whose mixtures are most like that of `name` (cosine)."""
+    def similar(self, name: str | int, n: int = 10) -> list[tuple[str, float]]:
+        """Return the entities whose mixtures are most like that of `name`.
+
+        Likeness is ``Σ_k √(θ_ak θ_bk)`` (Bhattacharyya), 1 for the same mixtures.
+        """
         from difflib import get_close_matches
 
         if n < 1:
             raise DataError(f"n={n} must be a number of authors from 1.")
+        name = _name(name)
         places = np.flatnonzero(self.names_ == name)
         if not len(places):
             near = get_close_matches(str(name), [str(n) for n in self.names_], n=3)
             hint = f" Did you mean {', '.join(near)}?" if near else ""
             raise DataError(f"there is no author {name!r} in the model.{hint}")
-        own = self.entity_topics_[places]
-        likeness = cosine_similarity(own, self.entity_topics_).ravel()
+        roots = np.sqrt(self.entity_topics_.astype(np.float64))
+        likeness = (roots @ roots[places].T).ravel()
         likeness[places] = -np.inf
         order = np.argsort(-likeness, kind="stable")[: min(n, len(likeness) - 1)]
         return [(str(self.names_[i]), float(likeness[i])) for i in order]

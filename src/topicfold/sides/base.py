@@ -67,9 +67,13 @@ class SideContext:
     n_documents, n_topics, n_terms : int
         Documents, topics, and columns of X.
     lengths : ndarray of shape (n_documents,)
-        Tokens of the documents.
+        Tokens of the documents: those of X and, times their weights, of other counts,
+        so that expected counts N_dk sum to them. Sides that bring counts are checked
+        before the others, and see X's alone.
     words : list of str or None
         Names of the columns of X, if they are known.
+    topic_names : list of str or None
+        Names that a mask has given to the topics; None without it.
     word_totals : ndarray of shape (n_terms,) or None
         Training counts of the words; None in `transform`.
     alpha : ndarray of shape (n_topics,)
@@ -91,6 +95,7 @@ class SideContext:
     n_terms: int
     lengths: Vector
     words: list[str] | None = None
+    topic_names: list[str] | None = None
     word_totals: Vector | None = None
     alpha: Vector = field(default_factory=lambda: np.zeros(0))
     eta: float = 0.0
@@ -140,12 +145,12 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def check_rows(what: str, n_rows: int, n_documents: int) -> None:
-    """Refuse data that have not a row for each document."""
+def check_rows(what: str, n_rows: int, n_documents: int, advice: str = "") -> None:
+    """Refuse data that have not a row for each document; `advice` is said, too."""
     if n_rows != n_documents:
         raise DataError(
             f"{what} has {n_rows} rows, but X has {n_documents} documents. Give one "
-            "row for each document, in the order of X."
+            f"row for each document, in the order of X.{advice}"
         )
 
 

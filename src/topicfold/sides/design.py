@@ -125,7 +125,11 @@ def design_units(columns: Sequence[Column]) -> NDArray[np.float64]:
 
 
 def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
-    """Return the columns of a data frame, mapping, array or sparse matrix by name."""
+    """Return the columns of a data frame, mapping, array or sparse matrix by name.
+
+    A list of mappings has one for each document, with values by column.
+    """
+    advice = ""
     if sparse.issparse(data):
         check_rows("features", data.shape[0], n_documents)
         return [("x", sparse.csr_matrix(data))]
@@ -133,6 +137,14 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
         pairs = [(str(name), data[name]) for name in data.columns]
     elif isinstance(data, Mapping):
         pairs = [(str(name), values) for name, values in data.items()]
+        advice = (
+            " Cross-validation cannot take rows of a mapping of columns: give it a "
+            "data frame, or a list of one mapping per document."
+        )
+    elif _is_records(data):
+        names = dict.fromkeys(str(name) for row in data for name in row)
+        rows = [{str(name): value for name, value in row.items()} for row in data]
+        pairs = [(name, [row.get(name) for row in rows]) for name in names]
     else:
         table = data if isinstance(data, np.ndarray) else _object_array(data)
         if table.ndim == 1:
@@ -148,8 +160,14 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
         raise DataError(f"features has the column {min(twice)!r} twice. Rename one.")
     columns = [(name, _object_array(values)) for name, values in pairs]
     for name, values in columns:
-        check_rows(f"the feature {name!r}", len(values), n_documents)
+        check_rows(f"the feature {name!r}", len(values), n_documents, advice)
     return columns
+
+
+def _is_records(data: Any) -> bool:
+    """Whether features are a mapping for each document."""
+    listed = isinstance(data, list | tuple | np.ndarray)
+    return listed and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
 def _object_array(values: Any) -> NDArray[Any]:

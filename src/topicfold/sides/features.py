@@ -139,9 +139,9 @@ class Features(DeclaredParameters, Side):
 
     Data
     ----
-    features : data frame, mapping of columns, array or sparse matrix
-        One row per document. Without any, all documents share one prior, whose shape
-        is learned.
+    features : data frame, mapping of columns, list of mappings, array or sparse matrix
+        One row per document; a list has one mapping for each. Without any, all
+        documents share one prior, whose shape is learned.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import column_or_1d
 
 from topicfold.core.labels import class_numbers, indicator_members, without_mask
 from topicfold.core.parameters import DeclaredParameters, warn_caller, whole
@@ -59,7 +60,8 @@ class Labels(DeclaredParameters, Side):
     topic_names_ : list of str
         Names of the topics: labels, then the background.
     several_ : bool
-        Whether some document had more than one label.
+        Whether documents have any number of labels: a list had none or more than one,
+        or labels came as a matrix.
 
     References
     ----------
@@ -184,15 +186,14 @@ class Labels(DeclaredParameters, Side):
         even = np.full_like(own, 1.0 / max(n_labels, 1))
         return np.divide(own, totals, out=even, where=totals > 0)
 
-    def calibrate(self, theta: Array, known: KnownLabels) -> None:
+    def calibrate(self, theta: Array, members: sparse.csr_matrix) -> None:
         """Learn how likely a label is, given its share of documents' own topics.
 
-        One logistic curve of the log share for all labels; `theta` are mixtures that
-        were found without the labels.
+        One logistic curve of the log share for all labels; `theta` are mixtures of
+        documents with these labels, found without them.
         """
-        rows = np.flatnonzero(~known.unknown[: len(theta)])
-        given = np.asarray(known.members[rows].todense() != 0).ravel()
-        logs = np.log(self.shares(theta[rows]) + 1e-4).reshape(-1, 1)
+        given = np.asarray(members.todense() != 0).ravel()
+        logs = np.log(self.shares(theta) + 1e-4).reshape(-1, 1)
         self.curve_ = np.array([0.0, 1.0])
         if given.any() and not given.all():
             curve = LogisticRegression(C=1e3).fit(logs, given)
@@ -248,6 +249,8 @@ def read_labels(
     table = table.to_numpy() if hasattr(table, "to_numpy") else table
     if not isinstance(table, _LISTS) and hasattr(table, "__array__"):
         table = np.asarray(table)
+    if isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == 1:
+        table = column_or_1d(table, warn=True)
     if isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] > 1:
         members, classes = indicator_members(table, n_documents)
         unknown = (table == -1).any(axis=1)
@@ -294,7 +297,8 @@ def _read_lists(
     members = sparse.csr_matrix((np.ones(len(codes)), (rows, codes)), shape=shape)
     members.data[:] = 1.0
     unknown = np.array([own is None for own in lists])
-    return members, classes, unknown, True
+    several = bool((np.diff(members.indptr)[~unknown] != 1).any())
+    return members, classes, unknown, several
 
 
 def _numbered(names: Any, size: int) -> list[str]:

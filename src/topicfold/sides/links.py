@@ -23,6 +23,7 @@ that the regression learns from is left out of its own end's neighbours.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -393,12 +394,33 @@ def read_links(data: Any, n_documents: int) -> sparse.csr_array:
     # The package of graphs is large, and only links need it.
     from topicfold.graph.build import check_graph
 
+    _check_whole(data)
     _check_ends(data, n_documents)
     try:
         return check_graph(data, n_documents, edges="links")
     except DataError as error:
         told = re.sub(r"(?<!networkx )\bgraph\b", "links", str(error))
         raise DataError(told) from error
+
+
+def _check_whole(data: Any) -> None:
+    """Refuse links that cross-validation hands on to a part of the documents.
+
+    They are pairs of rows, and a part of X has other rows. Pairs come as they were, a
+    matrix with some of its rows; either is among the parameters of the fit there.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "sklearn.model_selection._validation":
+            given = frame.f_locals.get("fit_params") or {}
+            if any(value is data for value in given.values()):
+                raise DataError(
+                    "links cannot be cross-validated: they are pairs of rows of X, and "
+                    "every part of X has other rows. Hold documents out yourself, with "
+                    "the links among the others renumbered, or use "
+                    "Links(held_out=0.2)."
+                )
+        frame = frame.f_back  # type: ignore[assignment]
 
 
 def _check_ends(data: Any, n_documents: int) -> None:

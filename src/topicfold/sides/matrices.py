@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
 from topicfold.core.counts import (
+    as_csr,
     bad_values,
     canonical,
     check_range,
@@ -114,7 +115,7 @@ class OtherCounts(DeclaredParameters, Side):
         if sparse.issparse(data):
             check_structure(data, self.name)
         try:
-            return sparse.csr_matrix(data, dtype=np.float64)
+            return as_csr(data).astype(np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
                 f"{self.name} is not a matrix of counts ({error}). Give a sparse "

@@ -102,7 +102,8 @@ class Response(DeclaredParameters, Side):
     name_ : str
         Name of the responses if they had one, as the column of a data frame has.
     noise_ : float
-        Standard deviation of numbers around their predictions.
+        Standard deviation of numbers around their predictions: of the held-out ones if
+        there are any, else of those that the topics have seen, which is too small.
     weight_ : float
         w in use.
     held_out_score_ : float
@@ -288,6 +289,14 @@ class Response(DeclaredParameters, Side):
         if data.held_out.any():
             base, held_out = targets.mean(axis=0), data.targets[data.held_out]
             self._score_held_out(mixtures[data.held_out], held_out, base)
+            self.take_noise(self)
+
+    def take_noise(self, other: Response) -> None:
+        """Take the noise from the responses that a side has not learned from."""
+        if self.kind == "real" and hasattr(other, "held_out_deviances_"):
+            noise = float(np.sqrt(2 * other.held_out_deviances_.mean()) * other.scale_)
+            self.std_errors_ = self.std_errors_ * (noise / max(self.noise_, 1e-300))
+            self.noise_ = noise
 
     def _score_held_out(self, theta: Matrix, targets: Matrix, base: Matrix) -> None:
         """Compare the held-out responses' deviance with that of the mean response."""
@@ -366,7 +375,7 @@ class Response(DeclaredParameters, Side):
         rows = (len(self.classes_),) if self.kind == "classes" else ()
         if {self.coef_.shape, self.std_errors_.shape} != {(*rows, n_topics)}:
             raise ValueError(f"coef_ of a response has shape {self.coef_.shape}")
-        if rows and self.classes_.shape != rows:
+        if rows and (self.classes_.shape != rows or rows[0] < 2):
             raise ValueError(f"classes_ has shape {self.classes_.shape}")
         if not isinstance(getattr(self, "name_", ""), str):
             raise ValueError("name_ of a response is not text")  # noqa: TRY004

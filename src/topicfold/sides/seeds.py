@@ -40,7 +40,8 @@ class Seeds(DeclaredParameters, Side):
     """Words that say what topics should be about, and words they must not have.
 
     Topics with seeds come first, in the order given; the others are found as in any
-    LDA. A seed word may belong to several topics, and stays free to appear in others.
+    LDA. Beside :class:`Labels`, seeds are those of the label that has their name. A
+    seed word may belong to several topics, and stays free to appear in others.
 
     Parameters
     ----------
@@ -73,6 +74,8 @@ class Seeds(DeclaredParameters, Side):
     vocabulary: Annotated[Sequence[str] | None, "array-like"] = field(
         default=None, kw_only=False
     )
+
+    topic_names_: list[str] = field(init=False)
 
     @property
     def init(self) -> str | None:  # type: ignore[override]
@@ -124,6 +127,9 @@ class Seeds(DeclaredParameters, Side):
     def n_topics(self, data: Any, context: SideContext) -> int:
         """Return what was asked for, or some more than there are seeds."""
         needed = len(self.seed_words_)
+        if context.topic_names:
+            self._join(list(context.topic_names))
+            return len(self.topic_names_)
         if 0 < context.n_topics < needed:
             raise DataError(
                 f"n_components is {context.n_topics}, but {needed} topics have seeds. "
@@ -132,6 +138,22 @@ class Seeds(DeclaredParameters, Side):
         n_topics = context.n_topics or needed + UNSEEDED
         self.topic_names_ = [*self.seed_words_, *[""] * (n_topics - needed)]
         return n_topics
+
+    def _join(self, names: list[str]) -> None:
+        """Give the seeds to topics that another side has named."""
+        strange = [name for name in self.seed_words_ if name not in names]
+        if strange:
+            shown = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
+            raise DataError(
+                f"Seeds has words for {strange[0]!r}, but the topics have the names of "
+                f"labels: {shown}. Give seeds by these names, or leave Labels out."
+            )
+        self.topic_names_ = [n if n in self.seed_words_ else "" for n in names]
+
+    def _topics(self) -> NDArray[np.int64]:
+        """Return the topics that have seeds, in the order of the seeds."""
+        places = [self.topic_names_.index(name) for name in self.seed_words_]
+        return np.array(places, dtype=np.int64)
 
     def start(self, topics: Array, context: SideContext) -> Array:
         """Seeded topics start from the corpus and their seeds, others near the corpus.
@@ -143,15 +165,13 @@ class Seeds(DeclaredParameters, Side):
         totals = np.asarray(context.word_totals) + 1.0 / context.n_terms
         corpus = totals / totals.sum()
         made = (1 - START_CORPUS) * topics + START_CORPUS * corpus
-        n_seeded = len(self.seed_words_)
-        made[:n_seeded] = corpus
+        own = self._topics()
         words, seeded = self._pairs(self.seed_words_)
-        made[:n_seeded] /= made[:n_seeded].sum(axis=1, keepdims=True)
         self._plain = corpus[words]
         self._own = np.sqrt(totals[words])
         self._own /= np.bincount(seeded, self._own)[seeded]
-        self.seed_shares_ = np.full(n_seeded, START_SEEDS)
-        made[:n_seeded] *= 1 - START_SEEDS
+        self.seed_shares_ = np.full(len(own), START_SEEDS)
+        made[own] = corpus * (1 - START_SEEDS)
         made[seeded, words] += START_SEEDS * self._own
         made[self._pairs(self._forbidden)[::-1]] = 0.0
         return made
@@ -176,12 +196,11 @@ class Seeds(DeclaredParameters, Side):
         if not self.seed_words_ or context.word_totals is None:
             return
         words, seeded = self._pairs(self.seed_words_)
-        pi = self.seed_shares_[seeded]
+        pi = self._shares()[seeded]
         own = np.bincount(seeded, pi * self._own + (1 - pi) * self._plain)
         totals = np.asarray(context.word_totals, dtype=np.float64)
         usual = np.bincount(seeded, totals[words]) / max(totals.sum(), 1.0)
-        names = np.array(list(self.seed_words_), dtype=object)
-        lost = names[own < usual].tolist()
+        lost = [self.topic_names_[k] for k in np.flatnonzero(own < usual)]
         if lost:
             warn_caller(
                 "These topics have less of their seed words than the whole corpus, so "
@@ -189,11 +208,18 @@ class Seeds(DeclaredParameters, Side):
                 "them other seeds, or leave more topics without any (n_components)."
             )
 
+    def _shares(self) -> NDArray[np.float64]:
+        """Return π of all topics, zero of those without seeds."""
+        shares = np.zeros(len(self.topic_names_))
+        if self.seed_words_:
+            shares[self._topics()] = self.seed_shares_
+        return shares
+
     def _pairs(
         self, columns: Mapping[str, list[int]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return words and their topics as two arrays."""
-        place = {name: k for k, name in enumerate(self.seed_words_)}
+        place = {name: k for k, name in enumerate(self.topic_names_) if name}
         pairs = [(w, place[name]) for name, own in columns.items() for w in own]
         table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]
@@ -207,27 +233,22 @@ class Seeds(DeclaredParameters, Side):
     ) -> TopicWeights:
         """Return the topics in two parts; see the module."""
         n_words, n_topics = counts.shape
-        n_seeded = len(self.seed_words_)
         seeds, seeded = self._pairs(self.seed_words_)
-        pi = np.r_[self.seed_shares_, np.zeros(n_topics - n_seeded)] if n_seeded else (
-            np.zeros(n_topics)
-        )  # fmt: skip
+        pi = self._shares()
         shut, shut_topics = self._pairs(self._forbidden)
         plain = np.array(counts, dtype=np.float64)
         totals = plain.sum(axis=0)
         part = np.zeros(0)
-        if n_seeded:
+        if self.seed_words_:
             own = pi[seeded] * self._own
             both = own + (1 - pi[seeded]) * self._plain
             part = own / np.maximum(both, 1e-300)  # without a prior, seeds may vanish
         split = part * plain[seeds, seeded]
         plain[seeds, seeded] -= split
         seed_totals = np.bincount(seeded, split, minlength=n_topics)
-        pi = np.where(
-            np.arange(n_topics) < n_seeded,
-            (seed_totals + GAMMA) / (totals + 2 * GAMMA),
-            0.0,
-        )
+        own_topics = self._topics()
+        self.seed_shares_ = ((seed_totals + GAMMA) / (totals + 2 * GAMMA))[own_topics]
+        pi = self._shares()
         open_words = n_words - np.bincount(shut_topics, minlength=n_topics)
         plain_scale = 1.0 / np.maximum(totals - seed_totals + open_words * eta, 1e-300)
         n_seeds = np.bincount(seeded, minlength=n_topics)
@@ -235,7 +256,6 @@ class Seeds(DeclaredParameters, Side):
         weights = (plain + eta) * plain_scale
         self._plain = weights[seeds, seeded]
         self._own = (split + eta) * seed_scale[seeded]
-        self.seed_shares_ = pi[:n_seeded]
         weights *= 1 - pi
         weights[seeds, seeded] += pi[seeded] * self._own
         weights[shut, shut_topics] = 0.0
@@ -252,8 +272,9 @@ class Seeds(DeclaredParameters, Side):
         return TopicWeights(weights, scale, floor, groups)
 
     def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        names = list(self.seed_words_)
-        if self.topic_names_ != [*names, *[""] * (n_topics - len(names))]:
+        named = sorted(name for name in self.topic_names_ if name)
+        size = len(self.topic_names_)
+        if size != n_topics or named != sorted(filter(None, self.seed_words_)):
             raise ValueError("topic_names_ are not those of seed_words_")
         for name, columns in self.seed_words_.items():
             if not all(type(w) is int and 0 <= w < n_terms for w in columns):

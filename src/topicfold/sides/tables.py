@@ -37,23 +37,21 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
             pairs=getattr(side, "members_", None),
         )
     elif hasattr(side, "effects_") and hasattr(side, "feature_names_"):
-        # The first row is the intercept: how common topics are, not an effect.
-        errors = getattr(side, "errors_", None)
+        rows, values, errors = side.effects()  # in the user's units
         yield SideTable(
             name=name,
             kind="effects",
-            rows=side.feature_names_[1:],
-            values=side.effects_[1:],
-            errors=None if errors is None else errors[1:],
+            rows=rows,
+            values=values,
+            errors=errors,
             note="Change of the log of what is expected of a topic, per unit of the "
             "feature: 0.7 doubles it.",
         )
     elif hasattr(side, "coef_"):
         yield _coefficients(side, name)
     elif hasattr(side, "seed_words_"):
-        found = side.seed_words_.values()
+        found = [side.seed_words_.get(name, ()) for name in side.topic_names_]
         words = [tuple(vocabulary[word] for word in own) for own in found]
-        words += [()] * (n_topics - len(words))
         yield SideTable(name="seed words", kind="terms", terms=tuple(words))
     elif hasattr(side, "top_words"):
         yield SideTable(name=name, kind="terms", terms=side.top_words())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,9 @@ class StepContext:
     word_order : ndarray of int of shape (n_terms,)
         Column of X of each row of `topics`.
     state : object
-        What the step's `prepare` returned.
+        What the step's `prepare` returned; None in `transform`.
+    data : array, sparse matrix or None
+        What else is known of the given documents, as the step's `check` returned it.
     xp : module
         numpy, or cupy where the rows are on a GPU: ``context.xp.log(theta)``.
     graph : csr_matrix or None
@@ -76,6 +78,7 @@ class StepContext:
     topics: Array
     word_order: NDArray[np.integer]
     state: Any = None
+    data: Any = None
     xp: Any = np
     graph: Any = None
     objective: float = -np.inf
@@ -123,6 +126,14 @@ class Step(FittedAttributes, BaseEstimator):
         """Return the step's state of this fit (or None); parameters are checked."""
         return None
 
+    def _learned(self) -> dict[str, Any]:
+        """Return what the step has learned: its attributes that end in ``_``."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name.endswith("_") and not name.startswith("_")
+        }
+
 
 class ThetaStep(Step):
     """Plain θ-step of PLSA: ``θ_dk ∝ N_dk + pseudo_count``. Base of the others.
@@ -132,6 +143,16 @@ class ThetaStep(Step):
     on every engine: the CPU, blocks on disk or on workers, a GPU (CuPy arrays there,
     ``context.xp`` is the module to compute with). It must not change what it is
     given, and must not change ``context.state`` unless it needs all documents.
+
+    A step that learns from all documents returns sums over the given ones from
+    `gather`; the engine adds them up, and `learn` is called with the totals once per
+    pass. What it learns are attributes that end in ``_``: `fit` works on a copy of the
+    step, ``model.theta_step_``, which is saved with the model. `transform` updates new
+    documents by the same `update` with what was learned, and calls `learn` no more.
+
+    A step with data of the documents names the keyword of `fit` and `transform` in
+    `data` and turns what the user gave into rows in `check`; ``context.data`` has
+    those of the given documents.
 
     Experimental: as the base of steps of your own; `context` may grow.
 
@@ -150,6 +171,13 @@ class ThetaStep(Step):
     normalized : bool
         Whether `update` returns rows that sum to one, which are then not normalised
         again.
+    data : str or None
+        Keyword of the step's data in `fit` and `transform`; None if it has none.
+    required : bool
+        Whether `fit` without the data is an error.
+    moving : bool
+        Whether what the step learns still changes: the fit goes on then, although the
+        objective may have settled.
 
     Examples
     --------
@@ -168,6 +196,22 @@ class ThetaStep(Step):
     needs_graph: bool = False
     safeguarded: bool = False
     max_halvings: int = 4
+    data: ClassVar[str | None] = None
+    required: ClassVar[bool] = True
+
+    @property
+    def moving(self) -> bool:
+        """Whether what is learned still changes."""
+        return False
+
+    def check(self, data: Any, context: StepContext) -> Any:
+        """Return the data of the documents as rows: an array or a CSR matrix.
+
+        In a fit ``context.state`` is None and `data` may be None if it is not
+        `required`; attributes may be set (names of columns). In `transform` it is
+        called with None for documents of which nothing is known.
+        """
+        return data
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Return new rows of any positive scale from expected counts N_dk.
@@ -176,6 +220,18 @@ class ThetaStep(Step):
         plain step.
         """
         return counts
+
+    def gather(
+        self, counts: Array, theta: Array, context: StepContext
+    ) -> tuple[Any, ...]:
+        """Return sums over these rows, a tuple of float64 arrays and numbers.
+
+        `theta` are the rows that `update` made of `counts`.
+        """
+        return ()
+
+    def learn(self, sums: tuple[Any, ...], context: StepContext) -> None:
+        """Set what is learned from the sums over all documents; once per pass."""
 
     def value(self, theta: Array, context: StepContext) -> float:
         """Return these rows' part of the objective; the engine adds up all rows."""
@@ -295,14 +351,37 @@ def log_sum(topics: Array, context: StepContext) -> float:
 def prepare_step(step: Step, context: StepContext) -> None:
     """Check a step's parameters and let it make its state, or refuse it."""
     step._validate_params()
-    in_blocks = hasattr(context.corpus, "n_blocks")
-    if isinstance(step, ThetaStep) and _needs_all(step) and in_blocks:
+    together = context.corpus.in_one_place
+    if isinstance(step, ThetaStep) and _needs_all(step) and not together:
         raise DataError(
             f"{type(step).__name__} needs all documents in one place, but the corpus "
             "is visited in blocks: fit it as one matrix in memory, or on a device "
             "with room for it (device='cpu')."
         )
     context.state = step.prepare(context)
+
+
+def learns(step: ThetaStep) -> bool:
+    """Whether a step learns from all documents."""
+    return type(step).gather is not ThetaStep.gather
+
+
+def learn_from_documents(
+    step: ThetaStep, counts: Any, theta: Any, context: StepContext, on_simplex: bool
+) -> None:
+    """Let a step learn from packed counts and the packed mixtures made of them."""
+    if not learns(step):
+        return
+    if _needs_all(step):
+        used = slice(0, context.corpus.n_topics)
+        rows = _shares(theta[:, used], on_simplex)
+        step.learn(step.gather(counts[:, used], rows, context), context)
+        return
+    shared = _sent(step, context, on_simplex)
+    sums = context.corpus.gather_rows(
+        _gathered, (counts, theta), shared, data=context.data
+    )
+    step.learn(sums, context)
 
 
 def _needs_all(step: ThetaStep) -> bool:
@@ -320,7 +399,9 @@ def update_documents(
         return _plain_documents(step, counts, engine), False
     if not _needs_all(step):
         shared = _sent(step, context, on_simplex)
-        return engine.map_rows(_new_rows, (counts, theta), shared, out=counts), True
+        out = None if learns(step) else counts
+        both = counts, theta
+        return engine.map_rows(_new_rows, both, shared, out, context.data), True
     used = slice(0, engine.n_topics)
     own = counts[:, used]
     rows = step.update(own, _shares(theta[:, used], on_simplex), context)
@@ -349,41 +430,80 @@ def documents_value(
         rows = _shares(theta[:, : engine.n_topics], on_simplex)
         return float(step.value(rows, context))
     shared = _sent(step, context, on_simplex)
-    return engine.sum_rows(_rows_value, (theta,), shared)
+    (value,) = engine.gather_rows(_rows_value, (theta,), shared, context.data)
+    return float(value)
 
 
 def _sent(step: ThetaStep, context: StepContext, on_simplex: bool) -> tuple[Any, ...]:
     """What goes to the rows, maybe to workers; large arrays beside it, once for all
     blocks.
     """
-    kept = "lengths", "topics", "word_order", "xp", "graph", "engine", "evaluate"
+    kept = (
+        "lengths",
+        "topics",
+        "word_order",
+        "xp",
+        "graph",
+        "engine",
+        "evaluate",
+        "data",
+    )
     sent = replace(context, **dict.fromkeys(kept))  # type: ignore[arg-type]
     return step, sent, context.topics, context.word_order, on_simplex
 
 
 def _received(
-    rows: slice, lengths: Any, context: StepContext, topics: Array, word_order: Any
+    rows: slice,
+    lengths: Any,
+    data: Any,
+    context: StepContext,
+    topics: Array,
+    word_order: Any,
 ) -> StepContext:
     xp = array_module(topics)
-    known = {"topics": topics, "word_order": word_order, "xp": xp}
+    known = {"topics": topics, "word_order": word_order, "xp": xp, "data": data}
     return replace(context, rows=rows, lengths=xp.asarray(lengths), **known)
 
 
-def _new_rows(rows: slice, lengths: Any, arrays: list[Array], *sent: Any) -> Array:
+def _new_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, *sent: Any
+) -> Array:
     step, *rest, on_simplex = sent
     counts, theta = arrays
-    context = _received(rows, lengths, *rest)
-    new: Array = step.update(counts, _shares(theta, on_simplex), context)
+    context = _received(rows, lengths, data, *rest)
+    return stepped_rows(step, counts, _shares(theta, on_simplex), context)
+
+
+def stepped_rows(
+    step: ThetaStep, counts: Array, theta: Array, context: StepContext
+) -> Array:
+    """Return what a step makes of plain counts, rows on the simplex."""
+    new: Array = step.update(counts, theta, context)
+    if new is counts and step.pseudo_count:
+        return _shares(counts + step.pseudo_count)
     if step.normalized and new is not counts:
         return new
     _check(step, new, counts)
     return _shares(new)
 
 
-def _rows_value(rows: slice, lengths: Any, arrays: list[Array], *sent: Any) -> float:
+def _gathered(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, *sent: Any
+) -> tuple[Any, ...]:
+    step, *rest, on_simplex = sent
+    counts, theta = arrays
+    context = _received(rows, lengths, data, *rest)
+    sums = step.gather(counts, _shares(theta, on_simplex), context)
+    # Copies: the sums of other rows are added to them.
+    return tuple(np.array(value, dtype=np.float64) for value in sums)
+
+
+def _rows_value(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, *sent: Any
+) -> tuple[float]:
     step, *rest, on_simplex = sent
     theta = _shares(arrays[0], on_simplex)
-    return float(step.value(theta, _received(rows, lengths, *rest)))
+    return (float(step.value(theta, _received(rows, lengths, data, *rest))),)
 
 
 def _shares(rows: Array, on_simplex: bool = False) -> Array:
@@ -477,6 +597,8 @@ def _between(theta: Any, target: Any, share: float) -> Any:
     return theta + theta.dtype.type(share) * (target - theta)
 
 
-def _between_rows(rows: slice, lengths: Any, arrays: list[Array], share: float) -> Any:
+def _between_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, share: float
+) -> Any:
     theta, target = arrays
     return _between(theta, target, share)

@@ -197,9 +197,6 @@ class GraphTheta(DeclaredParameters, ThetaStep):
     needs_all_documents = True
     safeguarded = True
     normalized = True
-    _earlier_parameters = {  # noqa: RUF012
-        "max_halvings": "it is now 4; a step that is still too long changes little"
-    }
     weight: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
     paper_lambda: Annotated[float | None, NOT_NEGATIVE] = None
     graph: Any = None
@@ -363,10 +360,6 @@ class LocallyConsistentTheta(GraphTheta):
 
     tol = 1e-3  # relative residual of the equations; the next iteration goes on
     max_solver_iter = 50  # conjugate gradients: a dozen steps reach `tol`
-    _earlier_parameters = {  # noqa: RUF012
-        "tol": "it is now 1e-3; the next iteration solves on from there",
-        "max_solver_iter": "it is now 50; tol ends almost all solutions before",
-    }
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Solve for the new rows."""

@@ -91,11 +91,6 @@ class ParetoTheta(DeclaredParameters, ThetaStep):
     share = 0.5  # of the gain of ℒ that is spent on Q2
     max_sweeps = 8  # per iteration; half a dozen are the most that pay
     max_halvings = 3
-    _earlier_parameters = {  # noqa: RUF012
-        "share": "it is now 0.5; step is the way to smooth more or less",
-        "max_sweeps": "it is now 8; step is the way to smooth more or less",
-        "max_halvings": "it is now 3; a step that is still too long changes little",
-    }
     step: Annotated[float, POSITIVE_SHARE] = 0.3
     graph: Any = None
 

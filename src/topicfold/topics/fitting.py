@@ -1,33 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `Topics` does with models: make one of a name, and let it grow."""
+"""What `Topics` needs for a fit: a model made of a name, labels and times as texts."""
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-from collections.abc import Mapping, Sequence
+import logging
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
-from topicfold.corpus.inputs import Documents
-from topicfold.corpus.tokens import stemmer
-from topicfold.corpus.vectorizing import vectorize
+from topicfold.choosing.size import suggest_size
+from topicfold.core.parameters import few_topics
 from topicfold.exceptions import DataError
-from topicfold.persistence.model_folder import ModelFolder
-from topicfold.registry import find_model, models
+from topicfold.registry import find_model, make_model, models
 
-_DEFAULT_TOPICS = 20
+_logger = logging.getLogger("topicfold")
 
 
-def make_model(
-    model: Any, n_topics: int | None, n_documents: int, **usual: Any
+def prepare_model(
+    model: Any, n_topics: int | None, X: Any, **usual: Any
 ) -> tuple[Any, bool]:
     """Return an unfitted model, `usual` set where it says nothing; whether it needs
     labels.
+
+    Without a number of topics, `suggest_size` looks at the counts X.
     """
+    n_documents = X.shape[0]
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):
         raise DataError(
@@ -39,8 +37,11 @@ def make_model(
             "estimator, such as LDA(max_iter=50)."
         )
     if isinstance(model, str):
-        made, supervised = _named(model)
-        n_topics = n_topics or min(_DEFAULT_TOPICS, max(1, n_documents // 2))
+        made, supervised, sized = _named(model)
+        if n_topics is None and sized:
+            found = suggest_size(X, random_state=0, n_jobs=usual.get("n_jobs"))
+            n_topics = found.n_topics
+            _logger.info("%d topics: %s", n_topics, found.reason)
     else:
         made = clone(model)
         own = [entry for entry in models() if isinstance(made, entry.load())]
@@ -50,7 +51,7 @@ def make_model(
     if size is not None and size > n_documents:
         raise DataError(
             f"{size:,} topics are more than the {n_documents:,} documents. Give fewer, "
-            f"such as Topics({min(20, max(1, n_documents // 10))})."
+            f"such as Topics({few_topics(n_documents)})."
         )
     for name, value in usual.items():
         if _get(made, name) is None:
@@ -58,15 +59,14 @@ def make_model(
     return made, supervised
 
 
-def _named(name: str) -> tuple[Any, bool]:
+def _named(name: str) -> tuple[Any, bool, bool]:
     entry = find_model(name)
     if not entry.has_topics:
         raise DataError(
             f"{entry.shown} has no topics to show. Use topicfold.{entry.class_name} "
             "itself, or another model."
         )
-    made = (entry.load_base() or entry.load())(**entry.options)
-    return entry.load()(made) if entry.base else made, entry.labels == "must"
+    return make_model(name, {}), entry.labels == "must", entry.sized
 
 
 def _get(model: Any, name: str) -> Any:
@@ -81,105 +81,6 @@ def _set(model: Any, name: str, value: Any) -> None:
         if key in parameters and value is not None:
             model.set_params(**{key: value})
             return
-
-
-def updated(
-    old: ModelFolder,
-    new: Documents,
-    added: Any,
-    cutting: Mapping[str, Any] | None = None,
-) -> ModelFolder:
-    """Return a fitted model with more documents, whose counts are `added`.
-
-    Where the texts of all documents are known and the model goes on learning, it learns
-    the words that a fit on all documents would count; `cutting` has options of
-    `vectorize` in place of those that were saved.
-    """
-    if new.texts is not None and learns_on(old.model):
-        old, added = _with_new_words(old, new.texts, added, cutting or {})
-    counts = sparse.csr_matrix(sparse.vstack([old.counts, added]))
-    given = {"labels": new.labels, "texts": new.texts, "times": new.times}
-    known: dict[str, Any] = {
-        name: _join(getattr(old, name), values, old.counts.shape[0], new.n_documents)
-        for name, values in given.items()
-    }
-    known["doc_ids"] = None  # names of all that differ, or of none
-    if old.doc_ids and new.ids and not {*old.doc_ids} & {*new.ids}:
-        known["doc_ids"] = [*old.doc_ids, *new.ids]
-    model = _grown(old, counts, added)
-    return dataclasses.replace(old, model=model, counts=counts, **known)
-
-
-def learns_on(model: Any) -> bool:
-    """Tell whether a fitted model can start from its own topics, and needs only counts.
-
-    A model of classes, authors, responses, features or links would have to be told
-    these of all documents again.
-    """
-    if hasattr(model, "classes_"):
-        return False
-    told = any(side.keyword for side in getattr(model, "sides_", ()))
-    return "init" in model.get_params(deep=False) and not told
-
-
-def _with_new_words(
-    old: ModelFolder, texts: Sequence[str], added: Any, cutting: Mapping[str, Any]
-) -> tuple[ModelFolder, Any]:
-    """Return the counts of old and new documents with columns for new words."""
-    options = {**(old.text or {}), **cutting}
-    by_name = ":" in str(options.get("tokens"))  # a function that nobody gave again
-    if not old.texts or not old.vocabulary or options.get("phrases") or by_name:
-        return old, added
-    counts, words = vectorize([*old.texts, *texts], **options)
-    stem = stemmer(options.get("stem")) or str
-    known = {stem(word) for word in old.vocabulary}
-    columns = [place for place, word in enumerate(words) if stem(word) not in known]
-    more, n_old = counts[:, columns], len(old.texts)
-    words = [*old.vocabulary, *(words[column] for column in columns)]
-    wide = sparse.csr_matrix(sparse.hstack([old.counts, more[:n_old]]))
-    old = dataclasses.replace(old, counts=wide, vocabulary=words)
-    return old, sparse.csr_matrix(sparse.hstack([added, more[n_old:]]))
-
-
-def _with_columns(topics: Any, counts: Any) -> Any:
-    """Return topics with new words: each has of them what all documents have."""
-    topics = np.asarray(topics)
-    shares = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
-    shares = shares[topics.shape[1] :] / shares.sum()
-    new = np.outer(topics.sum(axis=1), shares).astype(topics.dtype)
-    return np.hstack([(1 - shares.sum()).astype(topics.dtype) * topics, new])
-
-
-def _grown(old: ModelFolder, counts: Any, added: Any) -> Any:
-    """Return the model after more documents: learned on, or with their mixtures."""
-    model = old.model
-    parameters = model.get_params(deep=False)
-    if learns_on(model):
-        grown = clone(model)
-        grown.set_params(init=_with_columns(model.components_, counts))
-        _set(grown, "vocabulary", old.vocabulary)
-        grown.fit(counts)
-        grown.init = parameters["init"]
-    else:
-        grown = copy.copy(model)
-        keeper = grown
-        if hasattr(model, "base_"):  # of a two-phase model, the first has the mixtures
-            keeper = grown.base_ = copy.copy(model.base_)
-        mixtures = np.asarray(model.transform(added))
-        lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
-        keeper.doc_topics_ = np.vstack([model.doc_topics_, mixtures])
-        keeper.doc_lengths_ = np.concatenate([model.doc_lengths_, lengths])
-    for name in ("topic_names_", "edits_"):
-        if hasattr(model, name):
-            setattr(grown, name, getattr(model, name))
-    return grown
-
-
-def _join(old: Any, new: Any, n_old: int, n_new: int) -> list[str] | None:
-    """Return what is known of old and new documents; "" where it is not."""
-    if old is None and new is None:
-        return None
-    return [*(old or [""] * n_old), *(new or [""] * n_new)]
 
 
 def label_texts(y: Any, n_documents: int) -> list[str]:

@@ -20,20 +20,20 @@ from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 def word_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the words of a topic with their probabilities, best first."""
-    data.name(topic)  # refuses a topic that is not there
-    ids = data.top_term_ids(n, NAME_RELEVANCE)[topic]
+    row = data.row(topic)
+    ids = data.top_term_ids(n, NAME_RELEVANCE)[row]
     return Table(
-        {"word": data.vocabulary[i], "probability": float(data.topics[topic, i])}
+        {"word": data.vocabulary[i], "probability": float(data.topics[row, i])}
         for i in ids.tolist()
     )
 
 
 def document_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the documents that have most of a topic, with their shares."""
-    data.name(topic)
+    place = data.row(topic)
     whole_number(n, "n")
-    shares = np.asarray(data.doc_topics)[:, topic]
-    marks = data.top_terms(10, NAME_RELEVANCE)[topic]
+    shares = np.asarray(data.doc_topics)[:, place]
+    marks = data.top_terms(10, NAME_RELEVANCE)[place]
     table = Table()
     for row in np.argsort(-shares, kind="stable")[:n].tolist():
         entry: dict[str, Any] = {
@@ -56,6 +56,7 @@ def find_documents(
     n: int,
     mix: float | None,
     text: Mapping[str, Any],
+    encoder: Any = None,
 ) -> Hits:
     """Return the documents nearest to a query, with titles and passages."""
     index = TopicIndex(
@@ -63,9 +64,12 @@ def find_documents(
         vocabulary=data.vocabulary,
         text=text,
         lexical=None if saved.counts is None else "bm25",
+        encoder=encoder,
         n_jobs=-1,
     )
-    index.add(saved.counts, vectors=data.doc_topics, ids=saved.doc_ids)
+    index.add(
+        saved.counts, vectors=data.doc_topics, ids=saved.doc_ids, texts=saved.texts
+    )
     default = 0.0 if saved.counts is None else DEFAULT_MIX
     hits = index.query(query, n=n, mix=default if mix is None else mix)
     return hits if saved.texts is None else with_texts(hits, saved.texts, query)
@@ -113,18 +117,21 @@ def known_columns(data: TopicData) -> dict[str, Any]:
 
 
 def mixture_frame(data: TopicData) -> Any:
-    """Return a pandas data frame: a row per document, a column per topic."""
-    names = list(_by_name(data, np.zeros(data.n_topics)))
-    index = None if data.doc_ids is None else list(data.doc_ids)
-    theta = np.asarray(data.doc_topics)
-    frame = load_pandas().DataFrame(theta, columns=names, index=index)
-    if data.labels is not None:
-        frame.insert(0, "label", list(data.labels))
-    if data.times is not None:
-        frame.insert(0, "time", np.asarray(data.times))
-    return frame
+    """Return a data frame: a row per document, what is known of it, and its mixture."""
+    known: dict[str, Any] = {
+        "id": data.doc_ids,
+        "text": data.texts,
+        "time": None if data.times is None else np.asarray(data.times),
+        "label": data.labels,
+        "main topic": [data.numbers[k] for k in data.main_topics().tolist()],
+    }
+    columns = {name: values for name, values in known.items() if values is not None}
+    names = _by_name(data, np.zeros(data.n_topics))
+    columns |= zip(names, np.asarray(data.doc_topics).T, strict=True)
+    return load_pandas().DataFrame(columns)
 
 
 def _by_name(data: TopicData, shares: Any) -> dict[str, float]:
     """Return shares by the numbers and names of the topics."""
-    return {f"{k}: {data.name(k)}": float(share) for k, share in enumerate(shares)}
+    rows = zip(data.numbers, shares, strict=True)
+    return {f"{n}: {data.name(k)}": float(x) for k, (n, x) in enumerate(rows)}

@@ -10,6 +10,7 @@ pass that follows asks for just these.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,14 @@ from topicfold.engine.blocks.store import (
     write_rows,
 )
 from topicfold.engine.cpu import CpuEngine
-from topicfold.engine.protocol import DocumentPass, OwnShare, PassOptions, RowFunction
+from topicfold.engine.protocol import (
+    DocumentPass,
+    OwnShare,
+    PassOptions,
+    RowFunction,
+    Statistics,
+    rows_of,
+)
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2
@@ -99,14 +107,14 @@ class DocumentBlocks(PackedBlocks):
 
     blocks: list[StoredBlock]
 
-    def link_to(self, folder: Path) -> None:
+    def link_to(self, folder: Path, name: str = "documents") -> None:
         """Give the files a second name in `folder`, for a state that is kept."""
-        for name, block in zip(self.names(), self.blocks, strict=True):
-            block.link_to(folder / name)
+        for file, block in zip(self.names(name), self.blocks, strict=True):
+            block.link_to(folder / file)
 
-    def names(self) -> list[str]:
+    def names(self, name: str = "documents") -> list[str]:
         """Name the files that `link_to` makes and `adopt_documents` takes up."""
-        return [f"documents-{number:06d}.npy" for number in range(len(self.blocks))]
+        return [f"{name}-{number:06d}.npy" for number in range(len(self.blocks))]
 
 
 Documents = tuple[DocumentBlocks, ...]
@@ -154,30 +162,37 @@ class BlockedEngine(BlocksEngine):
         inputs: Documents,
         shared: Shared = (),
         out: Any = None,
+        data: Any = None,
     ) -> DocumentBlocks:
         """See the protocol: a block at a time, into new files."""
         new = self._store.new_blocks(self.n_blocks)
-        visited = self._row_args(inputs)
+        visited = self._row_args(inputs, data)
         args = [(file.path, *own) for file, own in zip(new, visited, strict=True)]
         self._blocks.collect(_map_block, args, (function, shared))
         result = DocumentBlocks(self, new) if out is None else out
         result.blocks = new
         return result
 
-    def sum_rows(
-        self, function: RowFunction, inputs: Documents, shared: Shared = ()
-    ) -> float:
+    def gather_rows(
+        self,
+        function: RowFunction,
+        inputs: Documents,
+        shared: Shared = (),
+        data: Any = None,
+    ) -> Statistics:
         """See the protocol: sums of blocks in their fixed order."""
-        args = self._row_args(inputs)
-        (total,) = self._blocks.reduce(_sum_block, args, (function, shared))
-        return float(total)
+        args = self._row_args(inputs, data)
+        return self._blocks.reduce(_call_on_rows, args, (function, shared))
 
-    def _row_args(self, inputs: Documents) -> list[tuple[Any, ...]]:
-        """First row, lengths and files of every block, as one argument."""
-        lengths = np.split(self.document_lengths, self._offsets[1:-1])
-        first = self._offsets[:-1].tolist()
-        visited = zip(first, lengths, self._paths(inputs), strict=True)
-        return [(own,) for own in visited]
+    def _row_args(self, inputs: Documents, data: Any) -> list[tuple[Any, ...]]:
+        """Rows, lengths, files and data of every block, as one argument."""
+        edges = self._offsets.tolist()
+        rows = [slice(a, b) for a, b in itertools.pairwise(edges)]
+        visited = zip(rows, self._paths(inputs), strict=True)
+        return [
+            ((own, self.document_lengths[own], paths, rows_of(data, own)),)
+            for own, paths in visited
+        ]
 
     def pack_documents(self, theta: Array) -> Any:
         """Write (D, K) rows; a broadcast vector is never made a matrix here."""
@@ -189,12 +204,12 @@ class BlockedEngine(BlocksEngine):
         self._blocks.collect(_pack_block, args)
         return DocumentBlocks(self, new)
 
-    def adopt_documents(self, folder: Path) -> DocumentBlocks:
+    def adopt_documents(self, folder: Path, name: str = "documents") -> DocumentBlocks:
         """Take up files of `DocumentBlocks.link_to`, which stay as they are."""
         new = self._store.new_blocks(self.n_blocks)
         documents = DocumentBlocks(self, new)
-        for name, block in zip(documents.names(), new, strict=True):
-            block.link_from(folder / name)
+        for file, block in zip(documents.names(name), new, strict=True):
+            block.link_from(folder / file)
         return documents
 
     def unpack_documents(self, packed: Any) -> Array:
@@ -320,18 +335,12 @@ def _map_block(
     engine.write(out_path, engine.pack_documents(result))
 
 
-def _sum_block(
-    engine: BlockEngine, visited: Any, function: RowFunction, shared: Shared
-) -> tuple[float]:
-    return (float(_call_on_rows(engine, visited, function, shared)),)
-
-
 def _call_on_rows(
     engine: BlockEngine, visited: Any, function: RowFunction, shared: Shared
 ) -> Any:
-    first, lengths, paths = visited
+    rows, lengths, paths, data = visited
     arrays = [engine.read(path)[:, : engine.n_topics] for path in paths]
-    return function(slice(first, first + len(lengths)), lengths, arrays, *shared)
+    return function(rows, lengths, arrays, data, *shared)
 
 
 def _call_method(

@@ -9,18 +9,17 @@ changes a bit.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
-
-import numpy as np
 
 from topicfold.core.threads import run_in_order
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.blocks.store import BlockStore, write_rows
+from topicfold.engine.protocol import Statistics, add_statistics, rows_of
 
 FAN_IN = 4
 
-Statistics = tuple[Any, ...]
 # A function of a block, arguments of each block, and arguments for all of them.
 Visit = Callable[..., Any]
 BlockArgs = Sequence[tuple[Any, ...]] | None
@@ -112,14 +111,6 @@ class LocalBlocks:
         return block
 
 
-def add_statistics(total: Statistics, other: Statistics) -> Statistics:
-    """Add two tuples entry by entry; arrays of the first are overwritten."""
-    return tuple(
-        np.add(a, b, out=a) if isinstance(a, np.ndarray) else a + b
-        for a, b in zip(total, other, strict=True)
-    )
-
-
 def sum_in_order(parts: Iterable[Statistics]) -> Statistics:
     """Add statistics: groups of `FAN_IN` from the left, then groups of groups."""
     levels: list[list[Any]] = []  # [sum, how many]
@@ -155,15 +146,20 @@ def map_rows(
     shared: tuple[Any, ...] = (),
     *,
     threads: int = 1,
+    data: Any = None,
 ) -> Any:
     """Return ``function(block, *shared)``, rows for rows, as one memory-mapped array.
 
     `function` takes a CSR matrix and returns as many rows of `n_columns`; it is of a
-    module, for other processes must find it.
+    module, for other processes must find it. With `data`, which has a row per document,
+    it is given those of the block as `data`.
     """
     store = BlockStore(corpus.storage)
     path = store.new_rows((len(corpus), n_columns), corpus.dtype)
-    args = [(path, int(first)) for first in corpus.offsets[:-1]]
+    args = [
+        (path, int(first), rows_of(data, slice(first, stop)))
+        for first, stop in itertools.pairwise(corpus.offsets)
+    ]
     prepare_blocks(corpus, threads).collect(_write_mapped, args, (function, shared))
     return store.open_rows(path)
 
@@ -172,7 +168,9 @@ def _write_mapped(
     block: Any,
     path: str,
     first: int,
+    data: Any,
     function: Callable[..., Any],
     shared: tuple[Any, ...],
 ) -> None:
-    write_rows(path, first, function(block, *shared))
+    known = {} if data is None else {"data": data}
+    write_rows(path, first, function(block, *shared, **known))

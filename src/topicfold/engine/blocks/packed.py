@@ -61,6 +61,7 @@ def _apply_ufunc(
     rows: slice,
     lengths: Any,
     arrays: list[Array],
+    data: Any,
     name: str,
     values: tuple[Any, ...],
     places: tuple[bool, ...],
@@ -83,6 +84,7 @@ class BlocksEngine(Engine):
     `_topics`, set by sub-classes.
     """
 
+    in_one_place = False
     _topics: Engine
 
     def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:

@@ -14,6 +14,7 @@ Experimental: tried on one kind of GPU only; how blocks are planned may change.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,14 @@ from topicfold.core.typing import DeviceArray
 from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks, Shared
 from topicfold.engine.cuda.source import row_shape
 from topicfold.engine.cuda.transfer import Record, visit_blocks
-from topicfold.engine.protocol import DocumentPass, PassOptions, RowFunction
+from topicfold.engine.protocol import (
+    DocumentPass,
+    PassOptions,
+    RowFunction,
+    Statistics,
+    add_statistics,
+    rows_of,
+)
 from topicfold.exceptions import DeviceError
 
 # Share of the free device memory that is planned with.
@@ -256,6 +264,8 @@ class StreamedEngine(BlocksEngine):
     order.
     """
 
+    takes_own_rows = False
+
     def __init__(self, X: sparse.csr_matrix, port: Any, plan: Plan) -> None:
         self.n_documents, self.n_terms = X.shape
         self._port = port
@@ -330,37 +340,44 @@ class StreamedEngine(BlocksEngine):
         inputs: Inputs,
         shared: Shared = (),
         out: Any = None,
+        data: Any = None,
     ) -> PackedBlocks:
         """See the protocol: a block at a time."""
         result: PackedBlocks = self._new_documents() if out is None else out
 
         def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
-            new = self._call_on_rows(number, rows[: len(inputs)], function, shared)
+            rows = rows[: len(inputs)]
+            new = self._call_on_rows(number, rows, data, function, shared)
             outputs[0][:, : self.n_topics] = new
             outputs[0][:, self.n_topics :] = 0
 
         self._blocks.visit(work, inputs, (result,))
         return result
 
-    def sum_rows(
-        self, function: RowFunction, inputs: Inputs, shared: Shared = ()
-    ) -> float:
+    def gather_rows(
+        self,
+        function: RowFunction,
+        inputs: Inputs,
+        shared: Shared = (),
+        data: Any = None,
+    ) -> Statistics:
         """See the protocol: sums of blocks in their order."""
-        parts: list[float] = []
+        parts: list[Statistics] = []
 
         def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
             rows = rows[: len(inputs)]
-            parts.append(float(self._call_on_rows(number, rows, function, shared)))
+            parts.append(self._call_on_rows(number, rows, data, function, shared))
 
         self._blocks.visit(work, inputs)
-        return float(sum(parts))
+        return functools.reduce(add_statistics, parts)
 
     def _call_on_rows(
-        self, number: int, arrays: Any, function: RowFunction, shared: Shared
+        self, number: int, arrays: Any, data: Any, function: RowFunction, shared: Shared
     ) -> Any:
         rows = self._blocks.rows(number)
         plain = [array[:, : self.n_topics] for array in arrays]
-        return function(rows, self.document_lengths[rows], plain, *shared)
+        own = rows_of(data, rows)
+        return function(rows, self.document_lengths[rows], plain, own, *shared)
 
     # ---- passes
 

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import BlockCorpus, Rows
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine.blocks.executor import BlockArgs, Shared, Statistics, Visit
+from topicfold.engine.blocks.executor import BlockArgs, Shared, Visit
 from topicfold.engine.blocks.store import BlockStore, StoredBlock, save_block
 from topicfold.engine.dask.local import local_client, require_dask
 from topicfold.engine.dask.tasks import (
@@ -41,6 +41,7 @@ from topicfold.engine.dask.tasks import (
     sum_on_workers,
     sum_rows,
 )
+from topicfold.engine.protocol import Statistics
 from topicfold.exceptions import DataError, DeviceError
 
 __all__ = ["distribute", "local_client"]

@@ -21,8 +21,9 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import Rows, clean_block, join_rows
 from topicfold.corpus.blocks import BlockFile
-from topicfold.engine.blocks.executor import FAN_IN, Statistics, add_statistics
+from topicfold.engine.blocks.executor import FAN_IN
 from topicfold.engine.blocks.store import share_block
+from topicfold.engine.protocol import Statistics, add_statistics
 from topicfold.exceptions import DataError, DeviceError
 
 # Seconds to wait for the first worker of a cluster that has none, or has lost all.

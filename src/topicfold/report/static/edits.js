@@ -71,27 +71,18 @@ export function editedTopics(report) {
   });
 }
 
-// The edits as `topicfold edit` takes them, one after the other: a merge or a drop moves
-// the numbers behind it up.
+// The edits as `topicfold edit` takes them: numbers stay from the first to the last.
 export function editFile(report) {
-  const edits = [];
-  const gone = [];
-  const now = (topic) => topic - gone.filter((other) => other < topic).length;
   const kept = [...report.members].sort((a, b) => a[0] - b[0]);
+  const edits = [];
   for (const [topic, parts] of kept) {
-    if (parts.length === 1 && report.names.has(topic)) {
-      edits.push({ action: "rename", topic, name: report.names.get(topic) });
-    }
-  }
-  for (const [topic, parts] of kept) {
-    if (parts.length === 1) continue;
     const name = report.names.get(topic);
-    edits.push({ action: "merge", topics: parts.map(now), ...(name ? { name } : {}) });
-    gone.push(...parts.slice(1));
+    if (parts.length > 1) edits.push({ action: "merge", topics: parts, ...(name ? { name } : {}) });
+    else if (name !== undefined) edits.push({ action: "rename", topic, name });
   }
   const dropped = report.fitted.map((topic) => topic.id).filter((topic) => report.into[topic] < 0);
-  if (dropped.length) edits.push({ action: "drop", topics: dropped.map(now) });
-  return { format: "topicfold-edits", version: 1, edits };
+  if (dropped.length) edits.push({ action: "drop", topics: dropped });
+  return { format: "topicfold-edits", version: 2, topics: report.fitted.length, edits };
 }
 
 // What a browser kept, if it fits this model.

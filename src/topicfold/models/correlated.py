@@ -1,0 +1,555 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Correlated topics, and the structural topic model: covariates of mixtures and words.
+
+A fit tries several starts, each for some passes, and goes on with the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.core.parameters import POSITIVE, whole
+from topicfold.core.threads import n_threads
+from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.exceptions import DataError
+from topicfold.infer.fold_in import document_completion, fold_in
+from topicfold.learn import run_em
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.loop import part_of_more
+from topicfold.learn.plsa import LeftOutEM, PlsaEM
+from topicfold.models.base import (
+    PRIOR,
+    STARTS,
+    STREAM,
+    not_streamed,
+)
+from topicfold.models.lda import default_topic_word_prior
+from topicfold.models.plsa import PLSA
+from topicfold.phi.slices import GroupedPhi, numbered
+from topicfold.sides.base import check_rows
+from topicfold.steps.base import DirichletPhi, PhiStep, StepContext, ThetaStep
+from topicfold.theta.logistic_normal import (
+    EVERY_PASSES,
+    Known,
+    LogisticNormalTheta,
+    sampled_every,
+)
+
+# Passes of every start before the best is chosen, and of documents before the first.
+START_PASSES = 20
+START_UPDATES = 20
+
+
+class CorrelatedLDA(PLSA):
+    """Correlated topic model: topics that occur together, by a logistic normal.
+
+    ``θ_d = softmax(η_d)``, ``η_d ~ N(μ, Σ)``, ``φ_k ~ Dirichlet(η + 1)``; mixtures are
+    the softmax of the mode. It explains words about as well as LDA does: use it for
+    the correlations of topics, and :class:`StructuralLDA` for effects of covariates.
+    Time O(nnz·K + D·K²) per pass.
+
+    Parameters
+    ----------
+    topic_word_prior : float or None, default=None
+        η, pseudo-counts of every word in a topic. None is LDA's.
+    n_starts : int, default=1
+        Starts that are tried for 20 passes each; the best goes on. The first is that
+        of `init`, the others are clusters of documents.
+    init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
+        Start of the topics, as in :class:`PLSA`; "spectral" has anchor words, and
+        needs no random numbers.
+    max_iter : int, default=300
+        Maximum number of iterations; Σ must settle, too, before it ends earlier.
+
+    Attributes
+    ----------
+    topic_correlations_ : ndarray of shape (n_components, n_components)
+        Correlations of ``log θ`` less its mean over topics, by Σ.
+    objective_history_ : list of float
+        Approximate bound of the log-likelihood, up to a constant. It need not rise all
+        the way: half of a token's own count is left out of its word's counts, as in
+        LDA, and the documents' covariances are taken anew every few passes.
+    start_objectives_ : list of float
+        Objective of each start after its first passes.
+
+    References
+    ----------
+    D. Blei, J. Lafferty (2007). A correlated topic model of Science. Annals of Applied
+    Statistics 1.
+
+    Examples
+    --------
+    >>> from topicfold import CorrelatedLDA
+    >>> X = [[5, 4, 0, 0, 1], [4, 6, 0, 0, 2], [0, 0, 3, 5, 1], [0, 0, 6, 4, 1]] * 3
+    >>> model = CorrelatedLDA(2, random_state=0).fit(X)
+    >>> model.topic_correlations_.round(1)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    sides = theta_step = phi_step = None
+    _without = ("theta_step", "phi_step", "sides", *STREAM)
+    partial_fit = not_streamed("it learns from the whole corpus")
+    # What of a token's own count is left out of its word's counts.
+    _left_out = 0.5
+    _part = LogisticNormalTheta
+    topic_word_prior: Annotated[float | None, PRIOR] = None
+    shrinkage: float = 0.0
+    n_starts: Annotated[int, whole(1, 1000)] = 1
+    init: Annotated[Any, StrOptions(STARTS), "array-like"] = "spectral"
+    max_iter: Annotated[int, whole(1)] = 300
+
+    # ---- fitting
+
+    def _fit_counts(
+        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] | None = None
+    ) -> None:
+        side_data = side_data or {}
+        self._store_corpus(X)
+        self.topic_word_prior_ = self._prior(X)
+        seen = self._content_seen(X, side_data)
+        engine = self._engine(seen)
+        step = self._theta_step()
+        context = StepContext.of(engine, np.zeros((engine.n_terms, self._size)))
+        data = step.check(side_data.get("prevalence"), context)
+        data = Known(data.design, _sampled_words(seen, self._size))
+        best = self._best_start(X, seen, engine, step, data)
+        self.theta_step_: ThetaStep = best.theta_step
+        self._learn(best)
+        self._fitted_algorithm(best)
+
+    def _prior(self, X: Any) -> float:
+        if self.topic_word_prior is not None:
+            return float(self.topic_word_prior)
+        tokens = float(self.doc_lengths_.sum())
+        return default_topic_word_prior(tokens, X.shape[1], self._size)
+
+    def _best_start(
+        self, X: Any, seen: Any, engine: Any, step: LogisticNormalTheta, data: Known
+    ) -> PlsaEM:
+        """Return the learner of the best start, ready to go on."""
+        rng = check_random_state(self.random_state)
+        learners, found = [], []
+        for number in range(self.n_starts):
+            init = self.init if number == 0 else "clusters"
+            phi = initial_topics(X, self._size, init, rng, self.n_jobs)
+            learner = self._learner(self._spread(phi), seen, engine, step, data)
+            if self.n_starts > 1:
+                with part_of_more():
+                    went = run_em(learner, max_iter=START_PASSES, tol=0.0)
+                found.append(float(went.history[-1]))
+            learners.append(learner)
+        self.start_objectives_: list[float] = found
+        return learners[int(np.argmax(found)) if found else 0]
+
+    def _learner(
+        self, phi: Array, X: Any, engine: Any, step: LogisticNormalTheta, data: Known
+    ) -> PlsaEM:
+        """Return a learner whose documents are at their modes under `phi`."""
+        own = type(step)(**step.get_params(deep=False))
+        for name, value in step._learned().items():
+            setattr(own, name, value)
+        own.start(data.design.shape[1], self._size)
+        options: dict[str, Any] = {"max_iter": START_UPDATES, "tol": 0.01}
+        theta = fold_in(
+            X,
+            phi,
+            step=own,
+            data=Known(data.design),
+            dtype=X.dtype,
+            device=self.device,
+            n_jobs=self.n_jobs,
+            **options,
+        )
+        parts = engine, phi, own, self._phi_step()
+        learner = PlsaEM(*parts, data=data)
+        if self._left_out > 0:
+            eta = self.topic_word_prior_
+            learner = LeftOutEM(*parts, data=data, share=self._left_out, eta=eta)
+        learner.theta = engine.pack_documents(theta)
+        # From one pass that takes covariances to the next.
+        learner.settles_over = EVERY_PASSES
+        return learner
+
+    def _theta_step(self) -> LogisticNormalTheta:
+        step: LogisticNormalTheta = self._made_part()
+        step._validate_params()
+        return step
+
+    def _phi_step(self) -> PhiStep:
+        return DirichletPhi(1.0 + self.topic_word_prior_)
+
+    def _content_seen(self, X: Any, side_data: Mapping[str, Any]) -> Any:
+        """Return the counts that are learned from; they may have other columns."""
+        return X
+
+    def _spread(self, phi: Array) -> Array:
+        """Return topics over the columns that are learned from."""
+        return phi
+
+    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+        self.topic_correlations_ = self._step.correlations()
+
+    @property
+    def _step(self) -> LogisticNormalTheta:
+        check_is_fitted(self, "components_")
+        step: LogisticNormalTheta = self.theta_step_  # type: ignore[assignment]
+        return step
+
+    # ---- results
+
+    def theta_draws(
+        self,
+        n_draws: int = 25,
+        *,
+        X: Any = None,
+        random_state: Any = 0,
+        **side_data: Any,
+    ) -> NDArray[np.float32]:
+        """Return draws of the mixtures from the documents' posteriors.
+
+        For regressions on topics that take account of what is not known of them (the
+        method of composition). Gaussian draws of η around the mode.
+
+        Parameters
+        ----------
+        n_draws : int, default=25
+            How many.
+        X : {array-like, sparse matrix} or None, default=None
+            Documents. None: those of the fit, whose words are not kept; how much a
+            token says of its topic is then taken to be the same for all.
+        random_state : int or RandomState, default=0
+            Seed.
+        **side_data
+            What is known of `X`, as in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_draws, n_documents, n_components)
+            Rows on the simplex.
+        """
+        step, rng = self._step, check_random_state(random_state)
+        threads = n_threads(self.n_jobs)
+        if X is None:
+            return step.draws(
+                *(self.doc_topics_, n_draws, rng),
+                lengths=self.doc_lengths_,
+                threads=threads,
+            )
+        X = self._counts(X, allow_empty=True)
+        theta = self._sided_mixtures(self._seen(X), side_data)
+        draws = np.empty((n_draws, *theta.shape), np.float32)
+        for rows, topics in self._by_topics(X, side_data):
+            draws[:, rows] = step.draws(
+                *(theta[rows], n_draws, rng),
+                lengths=np.zeros(len(theta)),
+                words=X[rows],
+                topics=topics,
+                threads=threads,
+            )
+        return draws
+
+    def bound(self, X: Any, **side_data: Any) -> float:
+        """Return the approximate bound of the log-likelihood that R's stm reports.
+
+        ``Σ_d [ℒ_d + ½ log|H_d⁻¹| − ½ (η − μ)ᵀ Σ⁻¹ (η − μ) − ½ log|Σ|]`` at the modes
+        of documents, H being the curvature there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents; those of the fit to compare fits.
+        **side_data
+            What is known of them, as in `transform`.
+        """
+        step = self._step
+        X = self._counts(X, allow_empty=True)
+        theta = self._sided_mixtures(self._seen(X), side_data)
+        known = self._known(X, side_data)
+        parts = self._by_topics(X, side_data)
+        return sum(step.bound(theta[r], X[r], t, known[r]) for r, t in parts)
+
+    def _known(self, X: Any, side_data: Mapping[str, Any]) -> Known:
+        lengths = np.asarray(X.sum(axis=1)).ravel()
+        context = StepContext(slice(0, len(lengths)), lengths, self.components_.T, None)  # type: ignore[arg-type]
+        return self._step.check(side_data.get("prevalence"), context)
+
+    def _by_topics(
+        self, X: Any, side_data: Mapping[str, Any]
+    ) -> Sequence[tuple[Any, Array]]:
+        """Return rows of documents with the topics (K, V) that they have."""
+        return [(np.arange(X.shape[0]), self.components_)]
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if not hasattr(self, "components_"):
+            return
+        step = getattr(self, "theta_step_", None)
+        if not isinstance(step, LogisticNormalTheta):
+            raise ValueError("theta_step_ is not that of the model")  # noqa: TRY004
+        step._check_fitted(len(self.components_))
+
+
+class StructuralLDA(CorrelatedLDA):
+    """Structural topic model: covariates move topics, groups word them differently.
+
+    ``η_d ~ N(x_d Γ, Σ)``: *prevalence*, how much documents say of a topic, depends on
+    covariates. With *content*, the words of a topic depend on a group of documents:
+    ``φ_gkw ∝ N_gwk + κ φ_kw``. :func:`topicfold.effects.estimate_effect` has the
+    effects of covariates on shares of topics, with intervals.
+
+    Parameters
+    ----------
+    content_strength : float, default=3000.0
+        κ, in tokens: with more, groups share more of a topic's words.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Topics φ, rows on the simplex; with content, the common ones.
+    prevalence_names_ : list of str
+        Columns of the covariates, the intercept first.
+    prevalence_effects_ : ndarray of shape (n_columns, n_components)
+        Γ, of covariates scaled as in the fit; the last topic is the reference.
+    content_groups_ : list of str
+        Groups of `content`, empty without.
+    objective_history_ : list of float
+        Approximate bound of the log-likelihood, up to a constant. Without content it
+        never falls, but where the documents' covariances are taken anew, every five
+        passes up to pass 100.
+
+    References
+    ----------
+    M. Roberts, B. Stewart, D. Tingley et al. (2014). Structural topic models for
+    open-ended survey responses. American Journal of Political Science 58.
+
+    Examples
+    --------
+    >>> from topicfold import StructuralLDA
+    >>> X = [[5, 4, 0, 0, 1], [4, 6, 0, 0, 2], [0, 0, 3, 5, 1], [0, 0, 6, 4, 1]] * 3
+    >>> table = {"treated": [1, 1, 0, 0] * 3}
+    >>> model = StructuralLDA(2, random_state=0).fit(X, prevalence=table)
+    >>> model.prevalence_names_
+    ['intercept', 'treated']
+    >>> model.transform(X[:1], prevalence={"treated": [1]}).shape
+    (1, 2)
+    """
+
+    # What leaves a word's counts would make the bound of the likelihood lower.
+    _left_out = 0.0
+    content_strength: Annotated[float, POSITIVE] = 3000.0
+    ridge: float = 1.0
+    n_knots: int | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        prevalence: Any = None,
+        content: Any = None,
+    ) -> Self:
+        """Learn topics, mixtures and what covariates do to them.
+
+        Parameters
+        ----------
+        prevalence : data frame, mapping of columns, array or None, default=None
+            Covariates of how much documents say of topics, one row per document.
+        content : sequence of str or None, default=None
+            The group of each document, whose words a topic may have.
+        """
+        given = {"prevalence": prevalence, "content": content}
+        known = {name: value for name, value in given.items() if value is not None}
+        return super().fit(X, y, **known)
+
+    def _keywords(self, sides: Sequence[Any]) -> list[str]:
+        return [*super()._keywords(sides), "content"]
+
+    def _fit_sided(
+        self, X: Any, y: Any, sides: list[Any], side_data: Mapping[str, Any]
+    ) -> None:
+        self._check_keywords(sides, side_data)
+        self._fit_counts(self._start_fit(X), y, side_data)
+
+    def _content_seen(self, X: Any, side_data: Mapping[str, Any]) -> Any:
+        self.content_groups_: list[str] = []
+        content = side_data.get("content")
+        if content is None:
+            return X
+        if isinstance(X, BlockCorpus):
+            raise DataError(
+                "content needs the counts in memory. Give a CSR matrix, or leave "
+                "content out."
+            )
+        content = list(content)
+        check_rows("content", len(content), X.shape[0])
+        missing = [row for row, name in enumerate(content) if name in (None, "")]
+        if missing:
+            raise DataError(
+                f"content is missing in row {missing[0]} and {len(missing) - 1} more. "
+                "Give every document of the fit a group."
+            )
+        self.content_groups_ = sorted({str(name) for name in content})
+        alone = [g for g in self.content_groups_ if _count(content, g) < 2]
+        if alone or len(self.content_groups_) < 2:
+            what = f"the group {alone[0]!r} has one document" if alone else "one group"
+            raise DataError(
+                f"content has {what}, which cannot be told apart from others. Join "
+                "rare groups, or leave content out."
+            )
+        slices = numbered(content, self.content_groups_, "content")
+        self.phi_step_ = GroupedPhi(self.content_strength, self.topic_word_prior_)
+        return self.phi_step_.widen(X, slices, len(self.content_groups_))
+
+    def _spread(self, phi: Array) -> Array:
+        return phi[:, self.phi_step_.pair_words_] if self.content_groups_ else phi
+
+    def _phi_step(self) -> PhiStep:
+        return self.phi_step_ if self.content_groups_ else super()._phi_step()
+
+    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+        super()._fitted_algorithm(algorithm)
+        if self.content_groups_:
+            dtype = self.components_.dtype
+            self.components_ = self.phi_step_.common().astype(dtype)
+        step = self._step
+        self.prevalence_names_ = step.names()
+        last = np.zeros((len(step.gamma_), 1))
+        self.prevalence_effects_ = np.hstack([step.gamma_, last])
+
+    def topics_of(self, group: str) -> Array:
+        """Return the topics (n_components, n_features_in_) as a group words them.
+
+        Parameters
+        ----------
+        group : str
+            One of `content_groups_`.
+        """
+        check_is_fitted(self, "components_")
+        if not self.content_groups_:
+            raise DataError("the fit had no groups. Give fit(X, content=...).")
+        number = int(numbered([group], self.content_groups_, "group")[0])
+        return self.phi_step_.topics(number).astype(self.components_.dtype)
+
+    def perspectives(
+        self, topic: int, groups: tuple[str, str], n: int = 10
+    ) -> tuple[list[str], list[str]]:
+        """Return the words of a topic that two groups use most unlike each other.
+
+        By the difference of their shares of the topic.
+
+        Parameters
+        ----------
+        topic : int
+            The topic.
+        groups : (str, str)
+            Two of `content_groups_`.
+        n : int, default=10
+            Words of each.
+
+        Returns
+        -------
+        (list of str, list of str)
+            Words of the first group and of the second, the most different first.
+        """
+        one, other = (self.topics_of(group)[topic] for group in groups)
+        difference = one - other
+        order = np.argsort(-difference, kind="stable")
+        names = getattr(self, "feature_names_in_", None)
+        words = [f"w{w}" for w in range(len(one))] if names is None else list(names)
+        return (
+            [str(words[w]) for w in order[:n]],
+            [str(words[w]) for w in order[::-1][:n]],
+        )
+
+    def _by_topics(
+        self, X: Any, side_data: Mapping[str, Any]
+    ) -> Sequence[tuple[Any, Array]]:
+        content = side_data.get("content")
+        if content is None:
+            return super()._by_topics(X, side_data)
+        if not self.content_groups_:
+            raise DataError("content was given, but the fit had none. Leave it out.")
+        content = list(content)
+        check_rows("content", len(content), X.shape[0])
+        slices = numbered(content, self.content_groups_, "content")
+        return [
+            (np.flatnonzero(slices == number), self._topics_of_number(int(number)))
+            for number in np.unique(slices)
+        ]
+
+    def _topics_of_number(self, number: int) -> Array:
+        if number < 0:
+            return self.components_
+        return self.phi_step_.topics(number).astype(self.components_.dtype)
+
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
+        if (known or {}).get("content") is None:
+            return super()._mixtures(X, known)
+        data, step = self._known(X, known), self._step
+        theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
+        for rows, topics in self._by_topics(X, known):
+            options = {**self._fold_in_options(), "step": step, "data": data[rows]}
+            theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
+        return theta
+
+    def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
+        """Return the held-out perplexity by document completion (lower is better).
+
+        Half of each document's tokens give its mixture, as in `transform`; the other
+        half is scored, with one hundredth of the training word frequencies mixed in.
+        With content, by the topics of a document's group.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        random_state : int, default=0
+            Seed of the split into halves.
+        """
+        check_is_fitted(self, ["components_", "word_frequencies_"])
+        X = self._seen(self._counts(X))
+        return document_completion(
+            X,
+            self.components_,
+            background=self.word_frequencies_,
+            random_state=random_state,
+            infer=lambda observed: self._sided_mixtures(observed, side_data),
+            parts=self._by_topics(X, side_data),
+        )
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        groups = getattr(self, "content_groups_", [])
+        if not isinstance(groups, list) or not all(isinstance(g, str) for g in groups):
+            raise ValueError("content_groups_ are not names")
+        if groups:
+            if not isinstance(self.phi_step_, GroupedPhi):
+                raise ValueError("phi_step_ is not that of the model")
+            self.phi_step_._check_slices(*self.components_.shape)
+            if self.phi_step_.n_slices_ != len(groups):
+                raise ValueError("content_groups_ are not those of the topics")
+
+
+def _count(names: list[Any], name: str) -> int:
+    return sum(str(one) == name for one in names)
+
+
+def _sampled_words(X: Any, n_topics: int) -> sparse.csr_matrix | None:
+    """Return the words of the documents whose covariances are taken, others empty."""
+    every = sampled_every(X.shape[0], n_topics)
+    chosen = np.arange(0, X.shape[0], every)
+    rows = sparse.csr_matrix(X[chosen], dtype=np.float64)
+    lengths = np.zeros(X.shape[0], dtype=np.int64)
+    lengths[chosen] = np.diff(rows.indptr)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return sparse.csr_matrix((rows.data, rows.indices, indptr), X.shape)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topics by slice: the words of a topic depend on a document's time or group.
+
+A document of slice t sees the columns (t, w) of a wider matrix, of which only pairs
+that occur are made, so that its non-zeros are those of X. Slices are tied by what they
+share of their counts, and all of them to the common topic:
+
+    φ_kw ∝ Σ_t N_twk + η,   φ_tkw ∝ Σ_s ρ^|t−s| N_swk + κ φ_kw
+
+with ρ = 0 for groups, which have no order. The sums over s are two recursions along
+the slices of a word. A pair that does not occur has no column; `topics` has all words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
+from topicfold.phi import kernels
+from topicfold.sides.base import TopicWeights
+from topicfold.steps.base import PhiStep, StepContext
+
+Matrix = NDArray[np.float64]
+Numbers = NDArray[np.integer]
+
+
+class Slices:
+    """Pairs of word and slice that occur, and the counts of topics in them.
+
+    `rho` ties neighbouring slices, `kappa` (tokens) each to the common topic.
+    """
+
+    # Of a fit: sorted pairs, expected counts in them, and the prior in use.
+    pair_words_: Numbers
+    pair_slices_: Numbers
+    pair_counts_: Array
+    n_slices_: int
+    n_terms_: int
+    eta_: float
+
+    def _rho(self) -> float:
+        return 0.0
+
+    def _kappa(self) -> float:
+        raise NotImplementedError
+
+    def widen(self, X: sparse.csr_matrix, slices: Numbers, n_slices: int) -> Any:
+        """Return X with a column for each pair of a word and a slice that occurs."""
+        documents = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        keys = X.indices.astype(np.int64) * n_slices + slices[documents]
+        pairs, columns = np.unique(keys, return_inverse=True)
+        self.pair_words_, self.pair_slices_ = pairs // n_slices, pairs % n_slices
+        self.n_slices_, self.n_terms_ = int(n_slices), int(X.shape[1])
+        shape = X.shape[0], len(pairs)
+        return sparse.csr_matrix((X.data, columns.ravel(), X.indptr), shape)
+
+    def sliced(self, counts: Array, eta: float) -> TopicWeights:
+        """Return the topics of expected counts (pairs, K), and keep these."""
+        self.pair_counts_, self.eta_ = np.asarray(counts), float(eta)
+        totals, common = self._totals(), self.common().T
+        smoothed = np.empty(counts.shape)
+        exact = np.asarray(counts, dtype=np.float64)
+        place = self.pair_words_, self.pair_slices_
+        kernels.smooth_pairs(*place, exact, self._rho(), smoothed)
+        kappa = self._kappa()
+        scale = 1.0 / (totals + kappa)
+        smoothed += kappa * common[self.pair_words_]
+        smoothed *= scale[self.pair_slices_]
+        # What stays of a weight without its token: the least that any word has.
+        floor = kappa * common.min(axis=0) * scale
+        return TopicWeights(smoothed, scale, floor, self.pair_slices_.astype(np.int32))
+
+    def _totals(self) -> Matrix:
+        """Return ``Σ_s ρ^|t−s| N_sk`` (slices, K)."""
+        sums = np.zeros((self.n_slices_, self.pair_counts_.shape[1]))
+        np.add.at(sums, self.pair_slices_, self.pair_counts_)
+        return self._kernel(np.arange(self.n_slices_)) @ sums
+
+    def _kernel(self, positions: Any) -> Matrix:
+        """Return ``ρ^|t−s|`` for positions t and all slices s."""
+        gaps = np.abs(np.subtract.outer(positions, np.arange(self.n_slices_)))
+        return np.asarray(np.power(self._rho(), gaps, dtype=np.float64))
+
+    def common(self) -> Matrix:
+        """Return the common topics (K, V)."""
+        shape = self.n_terms_, self.pair_counts_.shape[1]
+        counts = np.full(shape, self.eta_)
+        np.add.at(counts, self.pair_words_, self.pair_counts_)
+        return np.asarray((counts / counts.sum(axis=0)).T)
+
+    def topics(self, position: float) -> Matrix:
+        """Return the topics (K, V) of a slice, or of a place between or after them."""
+        weights = self._kernel(np.array([float(position)]))[0][self.pair_slices_]
+        shape = self.n_terms_, self.pair_counts_.shape[1]
+        counts = np.zeros(shape)
+        used = weights > 0
+        np.add.at(
+            counts,
+            self.pair_words_[used],
+            self.pair_counts_[used] * weights[used][:, None],
+        )
+        counts += self._kappa() * self.common().T
+        return np.asarray((counts / counts.sum(axis=0)).T)
+
+    def _check_slices(self, n_topics: int, n_terms: int) -> None:
+        """Refuse loaded pairs that are not those of topics of this size."""
+        words, slices, counts = self.pair_words_, self.pair_slices_, self.pair_counts_
+        numbers = isinstance(words, np.ndarray) and isinstance(slices, np.ndarray)
+        if not numbers or words.dtype.kind != "i" or slices.dtype.kind != "i":
+            raise ValueError("pair_words_ and pair_slices_ are not whole numbers")
+        size = len(words)
+        if self.n_terms_ != n_terms or slices.shape != words.shape or size == 0:
+            raise ValueError("pairs of words and slices do not fit the topics")
+        if counts.shape != (size, n_topics) or not np.isfinite(counts).all():
+            raise ValueError(f"pair_counts_ has shape {counts.shape}")
+        inside = 0 <= words.min() <= words.max() < n_terms
+        if not inside or not 0 <= slices.min() <= slices.max() < self.n_slices_:
+            raise ValueError("a pair is outside of the words or slices")
+        if (counts < 0).any() or not 0 < self.eta_ < np.inf:
+            raise ValueError("pair_counts_ or eta_ is negative")
+
+
+class GroupedPhi(Slices, PhiStep):
+    """Topics by group of documents, drawn to the common topic: content covariates.
+
+    ``φ_gkw ∝ N_gwk + κ φ_kw``. Works on the wider matrix of `widen`.
+
+    Parameters
+    ----------
+    strength : float, default=3000.0
+        κ, in tokens: with more, groups share more of a topic's words.
+    eta : float, default=0.01
+        Prior of the common topics, in tokens.
+    """
+
+    needs_all_words = True
+    normalized = True
+
+    def __init__(self, strength: float = 3000.0, eta: float = 0.01) -> None:
+        self.strength = strength
+        self.eta = eta
+
+    def _kappa(self) -> float:
+        return float(self.strength)
+
+    def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
+        """Return the topics of every pair."""
+        plain = np.empty_like(counts)
+        plain[context.rows] = counts
+        weights = self.sliced(plain, self.eta).weights
+        return weights[context.rows].astype(counts.dtype)
+
+
+def numbered(values: Any, known: Any, what: str) -> Numbers:
+    """Return the number of each value among the known ones, -1 where it is missing.
+
+    Raises
+    ------
+    DataError
+        If a value is not known.
+    """
+    place = {str(name): number for number, name in enumerate(known)}
+    found = np.full(len(values), -1)
+    for row, value in enumerate(values):
+        if value is None or value == "" or value != value:
+            continue
+        if str(value) not in place:
+            names = ", ".join(list(place)[:10])
+            raise DataError(
+                f"{what} is {value!r} in row {row}, which the fit did not have. Known "
+                f"are {names}; leave it empty (None) for the common topics."
+            )
+        found[row] = place[str(value)]
+    return found

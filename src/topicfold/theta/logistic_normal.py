@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mixtures that are correlated and depend on covariates: the logistic normal.
+
+``θ_d = softmax(η_d, 0)`` with ``η_d ~ N(x_d Γ, Σ)``, as in the correlated and the
+structural topic model. A pass moves every document towards the mode of its η given its
+expected counts, then
+
+    Γ = (XᵀX + λI)⁻¹ Xᵀη,   Σ = mean of (η − xΓ)(η − xΓ)ᵀ + mean of Laplace covariances
+
+The covariances are those of the documents' posteriors at their modes. They are taken
+from every so many documents, every few passes, and with the words of these documents
+if they are known: a token whose topic is in doubt says less than one whose topic is
+known, which expected counts alone cannot tell.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.core.parameters import (
+    NOT_NEGATIVE,
+    SHARE,
+    DeclaredParameters,
+    whole,
+)
+from topicfold.core.threads import even_ranges, n_ranges, run_ranges
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import to_numpy
+from topicfold.exceptions import DataError
+from topicfold.sides.design import (
+    check_columns,
+    design_names,
+    encode,
+    learn_columns,
+)
+from topicfold.steps.base import StepContext, ThetaStep
+from topicfold.theta import logistic_normal_kernels as kernels
+
+Matrix = NDArray[np.float64]
+# Newton steps of a document per pass, and the change of η that ends them.
+NEWTON_STEPS, NEWTON_TOL = 2, 1e-3
+# Documents whose Laplace covariances are taken: this many, fewer for many topics.
+MOST_SAMPLED, LEAST_SAMPLED, SAMPLED_BY_TOPICS = 1000, 200, 20_000
+# They are taken in each of the first passes, then in every so many up to a last one:
+# from there on the objective never falls.
+FIRST_PASSES, EVERY_PASSES, LAST_PASS = 5, 5, 100
+# Variance of η before anything is learned.
+START_VARIANCE = 20.0
+# Relative change of Σ in a pass, below which it has settled.
+SETTLED = 5e-4
+
+
+@dataclass
+class Known:
+    """What is known of some documents: rows of the design, and words of a few."""
+
+    design: Matrix
+    words: sparse.csr_matrix | None = None
+
+    def __getitem__(self, rows: Any) -> Known:
+        words = None if self.words is None else self.words[rows]
+        return Known(self.design[rows], words)
+
+
+def sampled_every(n_documents: int, n_topics: int) -> int:
+    """Return the distance between documents whose covariances are taken."""
+    most = min(max(SAMPLED_BY_TOPICS // n_topics, LEAST_SAMPLED), MOST_SAMPLED)
+    return max(1, n_documents // most)
+
+
+class LogisticNormalTheta(DeclaredParameters, ThetaStep):
+    """``θ = softmax(η)``, ``η ~ N(xΓ, Σ)``: topics that go together, and covariates.
+
+    Adds ``Σ_d log N(η_d; x_dΓ, Σ)``, with the Laplace covariances in it, to the
+    objective, up to a constant. The last topic is the reference: its η is 0.
+
+    Data
+    ----
+    prevalence : data frame, mapping of columns, array or None
+        Covariates, one row per document: numbers are scaled, categories have a column
+        each, a missing value moves nothing. None: all documents have one mean. In
+        `transform`, documents of which nothing is known have the mean of all.
+
+    Parameters
+    ----------
+    ridge : float, default=1.0
+        λ: how strongly effects of covariates are drawn to zero, in documents.
+    shrinkage : float, default=0.0
+        Share of the diagonal in Σ: 0 is Σ as it comes, 1 topics without correlation.
+    n_knots : int or None, default=None
+        Covariates that are numbers of more values than this are splines with so many
+        knots; None: all are lines.
+
+    Attributes
+    ----------
+    gamma_ : ndarray of shape (n_columns, n_topics - 1)
+        Γ, the intercept first.
+    sigma_ : ndarray of shape (n_topics - 1, n_topics - 1)
+        Σ.
+    laplace_ : ndarray of shape (n_topics - 1, n_topics - 1)
+        Mean Laplace covariance of the documents.
+    information_ : float
+        What a token says of η, as a share of one whose topic is known.
+
+    Examples
+    --------
+    >>> from topicfold import PLSA
+    >>> from topicfold.theta import LogisticNormalTheta
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]] * 3
+    >>> model = PLSA(2, theta_step=LogisticNormalTheta(), random_state=0)
+    >>> table = {"side": ["left", "left", "right", "right"] * 3}
+    >>> model = model.fit(X, prevalence=table)
+    >>> model.theta_step_.gamma_.shape
+    (3, 1)
+    """
+
+    data = "prevalence"
+    required = False
+    normalized = True
+    ridge: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
+    shrinkage: Annotated[float, SHARE] = 0.0
+    n_knots: Annotated[int | None, whole(2)] = None
+
+    # ---- data
+
+    def check(self, data: Any, context: StepContext) -> Known:
+        """Return the design: a column of ones, then those of the covariates."""
+        n_documents = len(context.lengths)
+        if hasattr(self, "columns_"):
+            return Known(self._encoded(data, n_documents))
+        if data is None:
+            self.columns_: list[Any] = []
+            design: Matrix = np.ones((n_documents, 1))
+        else:
+            self.columns_, encoded = learn_columns(
+                data, n_documents, n_knots=self.n_knots, min_documents=2
+            )
+            design = np.asarray(encoded.todense())
+        if n_documents < design.shape[1]:
+            raise DataError(
+                f"prevalence has {design.shape[1]} columns with the intercept, but "
+                f"there are {n_documents} documents. Give fewer covariates."
+            )
+        self.design_mean_ = design.mean(axis=0)
+        return Known(design)
+
+    def _encoded(self, data: Any, n_documents: int) -> Matrix:
+        if data is None or not self.columns_:
+            if data is not None:
+                raise DataError(
+                    "prevalence was given, but the fit had no covariates. Leave it out."
+                )
+            return np.tile(self.design_mean_, (n_documents, 1))
+        return np.asarray(encode(data, n_documents, self.columns_).todense())
+
+    @property
+    def moving(self) -> bool:
+        """Whether Σ still changes; the objective may stand still before."""
+        return self.change_ > SETTLED
+
+    def names(self) -> list[str]:
+        """Return the names of the rows of `gamma_`, the intercept's first."""
+        return design_names(self.columns_)
+
+    # ---- one pass
+
+    def prepare(self, context: StepContext) -> Any:
+        """Start at a wide Σ; return the number of threads."""
+        n_topics = context.topics.shape[1]
+        n_columns = 1 if context.data is None else context.data.design.shape[1]
+        if not hasattr(self, "sigma_"):
+            self.start(n_columns, n_topics)
+        self.n_documents_ = float(context.corpus.n_documents)
+        return getattr(context.corpus, "threads", 1)
+
+    def start(self, n_columns: int, n_topics: int) -> None:
+        """Set what is believed before anything is learned."""
+        self.gamma_ = np.zeros((n_columns, n_topics - 1))
+        self.sigma_ = START_VARIANCE * np.eye(n_topics - 1)
+        self.laplace_ = self.sigma_.copy()
+        self.information_, self.entropy_, self.change_ = 1.0, 0.0, 1.0
+        self.passes_, self.n_documents_ = 0.0, 1.0
+
+    def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
+        """Return mixtures nearer to the modes."""
+        out: Array = np.empty(theta.shape, theta.dtype)
+        counts, theta = to_numpy(counts), to_numpy(theta)
+        threads = context.state or 1
+        arguments = (
+            *(counts, theta, self._design(context), self.gamma_, self._precision()),
+            *((NEWTON_STEPS, NEWTON_TOL), out),
+        )
+        ranges = even_ranges(len(out), n_ranges(threads))
+        run_ranges(kernels.mode_rows, ranges, threads, *arguments)
+        return context.xp.asarray(out)  # type: ignore[no-any-return]
+
+    def gather(
+        self, counts: Array, theta: Array, context: StepContext
+    ) -> tuple[Any, ...]:
+        """Return moments of the design and of η, and Laplace covariances of some."""
+        eta, design = natural(theta), self._design(context)
+        moments = design.T @ design, design.T @ eta, eta.T @ eta
+        return *moments, *self._covariances(counts, theta, context)
+
+    def _covariances(
+        self, counts: Array, theta: Array, context: StepContext
+    ) -> tuple[Any, ...]:
+        """Return the sum of the sampled documents' covariances, their number, and the
+        traces that tell what a token says.
+        """
+        total, size = np.zeros_like(self.sigma_), counts.shape[1]
+        if not self.takes_covariances(int(self.passes_)):
+            return total, 0.0, 0.0, 0.0, 0.0
+        every = sampled_every(int(self.n_documents_), size)
+        rows = context.rows
+        first = (rows.start or 0) if isinstance(rows, slice) else int(rows[0])
+        sampled = slice(-first % every, None, every)
+        shares = to_numpy(theta[sampled]).astype(np.float64)
+        plain = to_numpy(counts[sampled]).sum(axis=1, dtype=np.float64)
+        topics, words = np.zeros((1, size)), None
+        if context.data is not None and context.data.words is not None:
+            words, plain = context.data.words[sampled], np.zeros(len(shares))
+            topics = to_numpy(context.topics).astype(np.float64)
+            places = np.argsort(context.word_order)
+            words = words.indptr, places[words.indices], words.data
+        words = words or _no_words(len(shares))
+        arguments = words, plain, np.ascontiguousarray(topics), shares
+        found = kernels.covariance_sums(*arguments, self._precision(), total)
+        return total + np.tril(total, -1).T, float(len(shares)), *found
+
+    def learn(self, sums: tuple[Any, ...], context: StepContext) -> None:
+        """Learn Γ and Σ, and in some passes the covariances of documents."""
+        xx, xe, ee, covariances, n_sampled, entropy, known, full = sums
+        if n_sampled > 0:
+            self.laplace_ = covariances / n_sampled
+            # Mean ½ log|ν| less what the likelihood loses where η is in doubt,
+            # ½ tr(A ν) with A its curvature; A + Σ⁻¹ is the inverse of ν.
+            doubt = len(self.sigma_) - np.sum(self._precision() * self.laplace_)
+            self.entropy_ = float(entropy / n_sampled - 0.5 * doubt)
+            self.information_ = float(known / full) if full > 0 else 1.0
+        self.passes_ += 1.0
+        self.gamma_ = np.linalg.solve(xx + self._penalty(), xe)
+        # With the penalty: (η − xΓ)ᵀ(η − xΓ) + λ ΓᵀΓ.
+        scatter = ee - self.gamma_.T @ xe
+        sigma = (scatter + scatter.T) / (2 * self.n_documents_) + self.laplace_
+        diagonal = np.diag(np.diag(sigma))
+        old, self.sigma_ = self.sigma_, sigma + self.shrinkage * (diagonal - sigma)
+        moved, size = float(np.linalg.norm(self.sigma_ - old)), np.linalg.norm(old)
+        # Of the last few passes: those that take covariances move more.
+        self.change_ = max(moved / max(float(size), 1e-300), 0.8 * self.change_)
+
+    def value(self, theta: Array, context: StepContext) -> float:
+        """Return ``log N(η; xΓ, Σ)`` of these rows, with their covariances."""
+        precision = self._precision()
+        rest = natural(theta) - self._design(context) @ self.gamma_
+        squares = float(np.einsum("di,ij,dj->", rest, precision, rest, optimize=True))
+        effects = self.gamma_.T @ self._penalty() @ self.gamma_ / self.n_documents_
+        each = np.linalg.slogdet(self.sigma_)[1]
+        each += np.sum(precision * (self.laplace_ + effects))
+        return -0.5 * squares - len(rest) * (0.5 * float(each) - self.entropy_)
+
+    @staticmethod
+    def takes_covariances(passed: int) -> bool:
+        """Tell whether the pass after so many takes the documents' covariances."""
+        early = passed < FIRST_PASSES or passed % EVERY_PASSES == 0
+        return early and passed <= LAST_PASS
+
+    def _penalty(self) -> Matrix:
+        penalty = np.full(len(self.gamma_), self.ridge)
+        penalty[0] = 0.0  # the intercept
+        return np.diag(penalty)
+
+    def _precision(self) -> Matrix:
+        return np.asarray(np.linalg.inv(self.sigma_), dtype=np.float64)
+
+    def _design(self, context: StepContext) -> Matrix:
+        if context.data is None:
+            return np.ones((len(context.lengths), 1))
+        design: Matrix = context.data.design
+        return design
+
+    # ---- results
+
+    def draws(
+        self,
+        theta: Array,
+        n_draws: int,
+        rng: np.random.RandomState,
+        *,
+        lengths: Matrix,
+        words: Any = None,
+        topics: Any = None,
+        threads: int = 1,
+    ) -> NDArray[np.float32]:
+        """Return draws (n_draws, D, K) of mixtures from the documents' posteriors.
+
+        Gaussian at the mode of η, with the curvature that `words` have under `topics`
+        (K, V). Without words, every token says the same share, `information_`.
+        """
+        plain = np.zeros(len(theta))
+        counts, weights = _no_words(len(theta)), np.zeros((1, theta.shape[1]))
+        if words is None:
+            plain = self.information_ * np.asarray(lengths, dtype=np.float64)
+        else:
+            X = sparse.csr_matrix(words)
+            counts = X.indptr, X.indices, X.data.astype(np.float64)
+            weights = np.ascontiguousarray(np.asarray(topics, dtype=np.float64).T)
+        normal = rng.standard_normal((n_draws, len(theta), theta.shape[1] - 1))
+        out = np.empty((n_draws, *theta.shape), np.float32)
+        arguments = counts, plain, weights, theta, self._precision(), normal, out
+        ranges = even_ranges(len(theta), n_ranges(threads))
+        run_ranges(kernels.draw_rows, ranges, threads, *arguments)
+        return out
+
+    def bound(self, theta: Array, X: Any, topics: Array, data: Known) -> float:
+        """Return R's stm's approximate bound of documents at their modes."""
+        X, shares = sparse.csr_matrix(X), theta.astype(np.float64)
+        weights = np.ascontiguousarray(topics.T, dtype=np.float64)
+        words = X.indptr, X.indices, X.data.astype(np.float64)
+        precision, zeros = self._precision(), np.zeros(len(theta))
+        total = np.zeros_like(precision)
+        value, *_ = kernels.covariance_sums(
+            words, zeros, weights, shares, precision, total
+        )
+        for d, (lo, hi) in enumerate(itertools.pairwise(X.indptr.tolist())):
+            chances = weights[X.indices[lo:hi]] @ shares[d]
+            value += float(X.data[lo:hi] @ np.log(np.maximum(chances, 1e-300)))
+        rest = natural(theta) - data.design @ self.gamma_
+        squares = np.einsum("di,ij,dj->", rest, precision, rest, optimize=True)
+        log_size = len(rest) * np.linalg.slogdet(self.sigma_)[1]
+        return float(value - 0.5 * (squares + log_size))
+
+    def correlations(self, design_covariance: Any = None) -> Matrix:
+        """Return the correlations (K, K) of topics, of ``log θ`` less its mean.
+
+        Those of documents with the same covariates; with the covariance of the design,
+        those of all documents.
+        """
+        sigma = self.sigma_
+        if design_covariance is not None:
+            sigma = sigma + self.gamma_.T @ design_covariance @ self.gamma_
+        size = len(sigma) + 1
+        centred = np.eye(size)[:, :-1] - 1.0 / size
+        covariance = centred @ sigma @ centred.T
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        return np.asarray(covariance * scale[:, None] * scale)
+
+    def _check_fitted(self, n_topics: int) -> None:
+        """Refuse a loaded step that is not that of a model of this size."""
+        free = n_topics - 1
+        columns = len(design_names(self.columns_))
+        check_columns(self.columns_)
+        shapes = {
+            "gamma_": (columns, free),
+            "sigma_": (free, free),
+            "laplace_": (free, free),
+            "design_mean_": (columns,),
+        }
+        for name, shape in shapes.items():
+            array: Any = getattr(self, name, None)
+            fine = isinstance(array, np.ndarray) and array.dtype == np.float64
+            if not fine or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} makes no sense for {n_topics} topics")
+        if np.linalg.eigvalsh(self.sigma_)[0] <= 0:
+            raise ValueError("sigma_ is not a covariance")
+
+
+def natural(theta: Array) -> Matrix:
+    """Return η (D, K − 1) of mixtures: logarithms less that of the last topic."""
+    logs = np.log(np.maximum(to_numpy(theta).astype(np.float64), kernels.LEAST))
+    return np.asarray(logs[:, :-1] - logs[:, -1:])
+
+
+def _no_words(n_documents: int) -> tuple[Any, ...]:
+    empty = sparse.csr_matrix((n_documents, 1))
+    return empty.indptr, empty.indices, empty.data
