@@ -36,6 +36,7 @@ MODULES = (
     "topicfold.engine.dask",
     "topicfold.metrics",
     "topicfold.choosing",
+    "topicfold.effects",
     "topicfold.registry",
     "topicfold.editing",
     "topicfold.search",

@@ -289,6 +289,18 @@ def editing() -> Figure:
     return figure
 
 
+def effects() -> Figure:
+    """Topics of SciPy's documentation against NumPy's, with intervals."""
+    from topicfold import Topics
+
+    subset = ["numpy.linalg", "numpy.random", "scipy.linalg", "scipy.stats"]
+    found = load_docs(subset=subset)
+    package = [label.split(".")[0] for label in found.labels]
+    length = np.asarray(found.counts.sum(axis=1)).ravel()
+    data = {"package": package, "length": length}
+    return Topics(6).fit(found).effects("~ package + s(length)", data).plot()
+
+
 def search() -> Figure:
     """Documents, words and a query in two dimensions of LSI."""
     words = ["car", "auto", "motor", "wheel", "sea", "fish", "boat", "wave"]
@@ -386,6 +398,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "updating": updating,
     "relevance": relevance,
     "editing": editing,
+    "effects": effects,
     "search": search,
     "scaling": scaling,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,7 +17,15 @@ from typing import Any, Literal
 
 from topicfold.exceptions import DataError
 
-__all__ = ["ModelEntry", "find_model", "model_names", "models", "register"]
+__all__ = [
+    "ModelEntry",
+    "UnknownOptionError",
+    "find_model",
+    "make_model",
+    "model_names",
+    "models",
+    "register",
+]
 
 
 @dataclass(frozen=True)
@@ -190,6 +199,24 @@ _BUILT_IN = (
     ),
 )  # fmt: skip
 _registered: list[ModelEntry] = []
+_logger = logging.getLogger("topicfold")
+# Models of other libraries, and what is nearest to them here.
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("bertopic", "top2vec", "etm", "prodlda", "fastopic", "zeroshottm"),
+        "It needs embeddings of a neural network; models here learn from words: lda, "
+        "or short for short texts",
+    ),
+    "nmf": "The nearest is plsa, which is NMF with the Kullback-Leibler divergence",
+    **dict.fromkeys(
+        ("gsdmm", "btm", "biterm"), "The nearest, for short texts, is short"
+    ),
+    **dict.fromkeys(("guidedlda", "corex"), "The nearest, with seed words, is seeded"),
+}
+# An acronym of two models, the one that is meant here, and the other.
+_TWO_MEANINGS = {
+    "dtm": ("the discriminative topic model of Huh and Fienberg", "a dynamic one"),
+}
 
 
 def models() -> tuple[ModelEntry, ...]:
@@ -242,12 +269,77 @@ def find_model(name: str, among: Sequence[ModelEntry] | None = None) -> ModelEnt
     known = {key: entry for entry in reversed(entries) for key in entry.all_names()}
     wanted = str(name).strip().lower()
     if wanted in known:
+        if wanted in _TWO_MEANINGS:
+            here, other = _TWO_MEANINGS[wanted]
+            own = known[wanted].name
+            _logger.warning("%r is %s here (%s), not %s", name, here, own, other)
         return known[wanted]
     names = [entry.name for entry in entries]
     near = difflib.get_close_matches(wanted, names, n=1)
     near = near or difflib.get_close_matches(wanted, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
+    if wanted in _ELSEWHERE:
+        hint = f" {_ELSEWHERE[wanted]}."
     raise DataError(f"there is no model {name!r}.{hint} Models: {', '.join(names)}.")
+
+
+class UnknownOptionError(DataError):
+    """Options that a model does not have; `names` has them."""
+
+    def __init__(self, model: str, names: Sequence[str]) -> None:
+        super().__init__(f"The model {model} has no option {', '.join(names)}.")
+        self.names = list(names)
+
+
+def make_model(
+    name: str, options: Mapping[str, Any], usual: Mapping[str, Any] | None = None
+) -> Any:
+    """Return an unfitted model of a name, its parameters checked.
+
+    Parameters
+    ----------
+    name : str
+        Any of its names.
+    options : mapping
+        Parameters of the estimator, or of the base that a two-phase model refines; None
+        is its default. `n_neighbors` and `similarity` are those of its graph of
+        neighbours. A parameter that it does not have is an error.
+    usual : mapping or None, default=None
+        Parameters that are set if the model has them and `options` leaves them out.
+
+    Examples
+    --------
+    >>> make_model("lda", {"n_components": 5, "max_iter": None}, {"n_jobs": 2})
+    LDA(n_components=5, n_jobs=2)
+    """
+    entry = find_model(name)
+    cls = entry.load_base() or entry.load()
+    accepted = cls._get_param_names()
+    chosen = {key: value for key, value in options.items() if value is not None}
+    if "graph" in accepted:
+        _gather_neighbors(chosen)
+    unknown = [key for key in chosen if key not in accepted]
+    if unknown:
+        raise UnknownOptionError(entry.name, unknown)
+    known = {key: value for key, value in (usual or {}).items() if key in accepted}
+    model = cls(**{**entry.options, **known, **chosen})
+    model._validate_params()  # before a long read of the corpus, not after it
+    return entry.load()(model) if entry.base else model
+
+
+def _gather_neighbors(chosen: dict[str, Any]) -> None:
+    """Make one graph of the options of neighbours."""
+    names = {"n_neighbors": "n_neighbors", "similarity": "metric"}
+    found = {names[key]: chosen.pop(key) for key in names if key in chosen}
+    if found and "graph" in chosen:
+        raise DataError(
+            f"{', '.join(found)} has no meaning beside a graph of your own. Leave it "
+            "out."
+        )
+    if found:
+        from topicfold.graph import NeighborGraph
+
+        chosen["graph"] = NeighborGraph(**found)
 
 
 def register(entry: ModelEntry) -> ExitStack:

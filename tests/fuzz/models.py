@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +12,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 import topicfold
 from topicfold import corpus as tf_corpus
 from topicfold import sides
+from topicfold.exceptions import DataError
 from topicfold.models.classifier import default_topics
 from topicfold.persistence import load_estimator
 
@@ -129,11 +133,32 @@ def _fitted(name: str, X: Any, y: Any) -> Any:
 def use_model(path: Path) -> None:
     """Load a model and call what a user would, with documents of the right shape."""
     model = load_estimator(path)
-    X = small_corpus().counts
+    X = _of_width(small_corpus().counts, getattr(model, "n_features_in_", None))
+    repr(model)
+    clone(model)
     if isinstance(model, topicfold.TopicClassifier):
         _use_classifier(model, X)
-        return
-    given = {"words": X, "tags": _tags()} if _is_multimodal(model) else X
+    else:
+        _use_topics(model, X)
+    _use_further(model, X, path)
+
+
+def _of_width(X: Any, n_terms: Any) -> Any:
+    """Return documents with as many words as a model has, those of X again and again.
+
+    A wrong number of words is scikit-learn's to refuse, in its own words.
+    """
+    if type(n_terms) is not int or not 0 <= n_terms < 10_000:
+        return X
+    return X[:, np.arange(n_terms) % X.shape[1]]
+
+
+def _use_topics(model: Any, X: Any) -> None:
+    given = X
+    if _is_multimodal(model):
+        sides = {s.name: s for s in getattr(model, "sides_", ()) if hasattr(s, "name")}
+        tags = getattr(sides.get("tags"), "components_", np.empty((0, 4)))
+        given = {"words": X, "tags": _of_width(_tags(), tags.shape[1])}
     for known in _known_sides(model):
         mixtures = np.asarray(model.transform(given, **known))
         _check_finite(mixtures)
@@ -150,6 +175,19 @@ def use_model(path: Path) -> None:
         model.topic_data().records()
         if not _is_multimodal(model):
             _check_finite(model.perplexity(X))
+    model.get_feature_names_out()
+
+
+def _use_further(model: Any, X: Any, path: Path) -> None:
+    """Save the model again, and let it learn more."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        model.save(Path(folder, "again"))
+    if isinstance(model, topicfold.LSI):
+        model.inverse_transform(np.asarray(model.transform(X)))
+    if hasattr(model, "partial_fit"):
+        with contextlib.suppress(DataError):  # of most models, which learn at once
+            model.partial_fit(X)
+        _check_finite(model.components_)
 
 
 def _use_classifier(model: Any, X: Any) -> None:

@@ -33,6 +33,7 @@ SCRAPS = (
 )  # fmt: skip
 JSON_VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 3, 100, 2**31, 2**62, -(2**62), 10**30),
+    *(10**400, -(10**400)),
     *(1.5, 2.5, -0.5, -1.0, 1e300, 1e149, 1e-300, math.nan, math.inf, -math.inf),
     *("", "a", "0", [], {}, [[]], [0], [1, 2], [None], ["x"], [[1, 2]], {"a": 1}),
     *({"type": "array", "key": "x"}, {"type": "list", "items": [None, None, None]}),
@@ -107,7 +108,9 @@ def spoil_array(array: np.ndarray, draw: Random) -> np.ndarray:
         case 0 | 1 | 2 | 3 if array.size and array.dtype.kind in "iuf":
             flat = array.reshape(-1)
             for _ in range(draw.choice((1, 1, 3))):
-                flat[draw.randrange(len(flat))] = _value(array.dtype, draw)
+                value = _value(array.dtype, draw)
+                with np.errstate(all="ignore"):  # infinite in float32
+                    flat[draw.randrange(len(flat))] = value
         case 4 if array.ndim and len(array):
             array = array[: draw.randrange(len(array))]
         case 5 if array.ndim:
@@ -131,7 +134,8 @@ def spoil_array(array: np.ndarray, draw: Random) -> np.ndarray:
             shape = draw.choice(((-1,), (1, -1), (-1, 1), (1, 1, -1)))
             array = array.reshape(shape)
         case 8 if array.size and array.dtype.kind in "iuf":
-            array = np.full_like(array, _value(array.dtype, draw))
+            with np.errstate(all="ignore"):
+                array = np.full_like(array, _value(array.dtype, draw))
         case 9 if array.size:
             array = (
                 array.T if draw.random() < 0.5 else array.reshape(-1)[:1].reshape(())

@@ -25,6 +25,7 @@ import openpyxl
 import scipy.io
 from fuzz import handed_in, places
 from fuzz import mutations as m
+from fuzz.forgeries import Forgery, add_attribute, change_size
 from fuzz.models import (
     AUTHORS,
     FEATURES,
@@ -200,17 +201,17 @@ def _write_blocks(path: Path) -> None:
 
 
 RESUMED: dict[str, Callable[[], Any]] = {
-    "state": lambda: topicfold.PLSA(3),
-    "state-orthogonal": lambda: topicfold.OrthogonalPLSA(3),
-    "state-lda": lambda: topicfold.LDA(3),
-    "state-variational": lambda: topicfold.LDA(3, algorithm="variational"),
+    "state": lambda: topicfold.PLSA(9),
+    "state-orthogonal": lambda: topicfold.OrthogonalPLSA(9),
+    "state-lda": lambda: topicfold.LDA(9),
+    "state-variational": lambda: topicfold.LDA(9, algorithm="variational"),
     "state-batches": lambda: topicfold.LDA(3, batch_size=5),
     "state-fstm": lambda: topicfold.FSTM(3),
     "state-authors": lambda: topicfold.AuthorTopics(3),
     "state-response": lambda: topicfold.SupervisedLDA(3, weight=1.0),
     "state-features": lambda: topicfold.FeatureLDA(3),
     "state-blocks": lambda: topicfold.LDA(9),
-    "state-sides": lambda: topicfold.LDA(3, sides=[Seeds({"a": [0, 1]}), Links()]),
+    "state-sides": lambda: topicfold.LDA(9, sides=[Seeds({"a": [0, 1]}), Links()]),
 }
 SIDE_DATA: dict[str, dict[str, Any]] = {
     "state-authors": {"authors": AUTHORS},
@@ -251,13 +252,16 @@ def spoil_bundle(content: bytes, draw: Random, *, folder: Path | None = None) ->
         arrays, strings = dict(bundle.arrays), dict(bundle.strings)
         meta = bundle.meta
         which = draw.random()
-        if arrays and which < 0.6:
+        if which < 0.4:
+            forge = change_size if which < 0.2 else add_attribute
+            forge(Forgery(arrays, strings, meta), draw)
+        elif arrays and which < 0.75:
             key = draw.choice(sorted(arrays))
             if draw.random() < 0.05:
                 del arrays[key]
             else:
                 arrays[key] = m.spoil_array(arrays[key], draw)
-        elif strings and which < 0.7:
+        elif strings and which < 0.8:
             key = draw.choice(sorted(strings))
             strings[key] = strings[key][: draw.randrange(len(strings[key]) + 1)]
         else:

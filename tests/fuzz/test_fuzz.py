@@ -5,12 +5,21 @@ The round runs in a process of its own: its children are forked, and a process w
 threads cannot be forked safely.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
+from fuzz.forgeries import Forgery, add_attribute, change_size
+from fuzz.models import fitted
+
+import topicfold
+from topicfold.exceptions import ModelFileError
+from topicfold.persistence import read_bundle, write_bundle
 
 TESTS = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -32,6 +41,52 @@ def test_spoiled_files_are_refused_or_read_as_others_read_them():
     done = fuzz("--most", "15", "--jobs", "2", "--seconds", "600", "--hang", "90")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "spoiled files" in done.stdout
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def of(name):
+        file = tmp_path / f"{name}.safetensors"
+        if not file.exists():
+            fitted(name).save(file)
+        bundle = read_bundle(file)
+        return Forgery(bundle.arrays, bundle.strings, bundle.meta)
+
+    return of
+
+
+def test_a_size_is_changed_wherever_it_is(saved, tmp_path):
+    sound, seen = fitted("ltm"), set()
+    for seed in range(60):
+        parts = saved("ltm")
+        change_size(parts, Random(seed))
+        file = tmp_path / "forged.safetensors"
+        options = {"arrays": parts.arrays, "strings": parts.strings}
+        write_bundle(file, kind="estimator", meta=parts.meta, **options)
+        with contextlib.suppress(ModelFileError):
+            model = topicfold.load(file)
+            seen |= {
+                name
+                for name in ("components_", "doc_topics_", "graph_", "n_features_in_")
+                if np.shape(getattr(model, name)) != np.shape(getattr(sound, name))
+                or (name == "n_features_in_" and model.n_features_in_ != 9)
+            }
+    assert seen == {"components_", "doc_topics_", "graph_", "n_features_in_"}
+
+
+def test_attributes_are_added(saved):
+    before = saved("plsa").meta["model"]
+    added = set()
+    for seed in range(1000):
+        parts = saved("plsa")
+        add_attribute(parts, Random(seed))
+        after = parts.meta["model"]
+        for where in ("params", "fitted"):
+            added |= {(where, n) for n in after[where].keys() - before[where].keys()}
+    names = {name for where, name in added if where == "fitted"}
+    assert names >= {"feature_names_in_", "_sklearn_output_config", "coef_"}
+    assert len(names) > 100
+    assert len(added) - len(names) > 50  # parameters
 
 
 def test_the_runner_finds_what_it_is_for(tmp_path):

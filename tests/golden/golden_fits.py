@@ -2,9 +2,8 @@
 """Fits that must not move: every model at a fixed seed on a small drawn corpus.
 
 ``python tests/golden/golden_fits.py FOLDER`` writes their arrays to ``fits.npz``, and
-one saved file for each model. ``v0_1`` was written by version 0.1.0; a later folder
-is written only where the arithmetic was changed on purpose, and the changelog says so:
-``--only NAMES FOLDER`` writes the arrays of those fits alone.
+one saved file for each model. The arrays in ``stored`` are written again only where the
+arithmetic was changed on purpose: ``--only NAMES FOLDER`` writes those fits alone.
 ``python tests/golden/golden_fits.py --bits FOLDER`` says which fits have other bits
 than those of FOLDER, which must have been written on the same machine.
 """

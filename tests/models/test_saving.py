@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import topicfold
-from topicfold import PLSA
+from topicfold import LDA, PLSA
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.persistence.model_folder import load_model_folder
@@ -48,3 +48,20 @@ def test_a_model_of_a_stream_has_topic_data(tmp_path, planted):
         assert data.doc_topics is None
         assert data.n_topics == 3
         assert data.settings["model"] == "PLSA"
+
+
+def test_the_record_has_the_priors_that_were_used():
+    """Not None, which only says that they were left to the model."""
+    X = np.random.default_rng(0).poisson(0.5, (50, 30))
+    fixed = LDA(3, learn_priors=False, random_state=0, max_iter=3).fit(X)
+    found = fixed.topic_data().settings
+    assert found["doc_topic_prior"] == pytest.approx(fixed.doc_topic_prior_[0])
+    assert found["topic_word_prior"] == pytest.approx(fixed.topic_word_prior_)
+    learned = LDA(3, doc_topic_prior=0.7, learn_priors=True, random_state=0).fit(X)
+    low, high = learned.doc_topic_prior_.min(), learned.doc_topic_prior_.max()
+    said = learned.topic_data().settings["doc_topic_prior"]
+    assert said == f"0.7 at the start, {low:.3g} to {high:.3g} learned"
+    free = LDA(3, learn_priors=True, random_state=0).fit(X)
+    said = free.topic_data().settings["doc_topic_prior"]
+    assert said.endswith(", one per topic")
+    assert free.topic_data().settings["tol"] is None

@@ -5,10 +5,21 @@ import sys
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from topicfold import LDA, PLSA, SupervisedLDA, TopicClassifier, TwoPhase
+from topicfold import (
+    LDA,
+    LSI,
+    PLSA,
+    GibbsLDA,
+    LaplacianPLSA,
+    MedLDA,
+    SupervisedLDA,
+    TopicClassifier,
+    TwoPhase,
+)
 from topicfold.exceptions import MissingAttributeError, ModelFileError
 from topicfold.persistence import (
     load_estimator,
@@ -374,7 +385,7 @@ def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
     model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
     assert model.accuracy_ is not None
     changed_model(tmp_path, model, without=["share_right_"])
-    with pytest.raises(MissingAttributeError, match="has no n_right_"):
+    with pytest.raises(MissingAttributeError, match="has no share_right_"):
         _ = load_estimator(tmp_path).accuracy_
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         _ = model.colour
@@ -403,3 +414,121 @@ def test_a_response_is_explained_by_the_kind_that_was_learned(counts):
     assert set(classes) == {0, 1}
     model.kind = "real"  # as a file may say
     assert [effect.label for effect in model.topic_effects()] == classes
+
+
+TABLE = {"type": "dict", "items": {"transform": "table"}}
+WORDS = {"type": "objects", "items": [None] * 8, "shape": [8], "object": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"fitted": {"feature_names_in_": 3}}, "not names of columns"),
+        ({"fitted": {"feature_names_in_": WORDS}}, "not names of columns"),
+        ({"fitted": {"_sklearn_output_config": 3}}, "_sklearn_output_config is 3"),
+        ({"fitted": {"_sklearn_output_config": TABLE}}, "_sklearn_output_config is"),
+        ({"params": {"doc_tol": 10**400}}, "more than 300 digits"),
+        ({"fitted": {"n_iter_": 10**400}}, "more than 300 digits"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_what_scikit_learn_reads_is_checked(tmp_path, counts, changes, message):
+    changed_model(tmp_path, PLSA(2, max_iter=2).fit(counts), **changes)
+    with pytest.raises(ModelFileError, match=message):
+        load_estimator(tmp_path)
+
+
+def test_as_many_names_as_columns(tmp_path, counts):
+    words = [f"w{i}" for i in range(8)]
+    model = PLSA(2, max_iter=2).fit(pd.DataFrame(counts, columns=words))
+    save_estimator(model, tmp_path)
+    assert load_estimator(tmp_path).feature_names_in_.tolist() == words
+    model.feature_names_in_ = model.feature_names_in_[:7]
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="feature_names_in_ has 7 names for 8"):
+        load_estimator(tmp_path)
+
+
+def test_a_number_of_many_digits_is_not_saved(tmp_path, dummy):
+    with pytest.raises(ModelFileError, match="more than 300 digits"):
+        save_estimator(dummy.Model(10**400), tmp_path)
+
+
+def test_a_model_of_no_words_is_refused(tmp_path, counts):
+    model = PLSA(2, max_iter=2).fit(counts)
+    model.components_, model.n_features_in_ = np.empty((2, 0)), 0
+    model.word_frequencies_ = np.empty(0)
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="n_features_in_ is 0"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: setattr(m, "graph_", m.graph_[:, :19]), "graph_ is not a matrix"),
+        (lambda m: setattr(m, "graph_", 3), "graph_ is not a matrix"),
+        (lambda m: setattr(m, "graph_", -m.graph_), "graph_ is not a matrix"),
+        (
+            lambda m: setattr(m, "training_counts_", m.training_counts_[1:]),
+            "training_counts_ is not a matrix",
+        ),
+        (lambda m: setattr(m, "weight_", None), "weight_ is None"),
+    ],
+    ids=["columns", "number", "negative", "documents", "weight"],
+)
+def test_a_graph_is_one_of_the_documents(tmp_path, counts, change, message):
+    model = LaplacianPLSA(2, max_iter=2, transform_neighbors=True, random_state=0)
+    save_estimator(model.fit(counts), tmp_path)
+    load_estimator(tmp_path)
+    change(model)
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=message):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("n_classes", [0, 1])
+@pytest.mark.parametrize("cls", [MedLDA, SupervisedLDA])
+def test_a_model_of_classes_has_two(tmp_path, counts, cls, n_classes):
+    options = {"kind": "classes", "weight": 1.0} if cls is SupervisedLDA else {}
+    model = cls(2, max_iter=2, **options).fit(counts, np.arange(20) % 2)
+    learned = model if cls is MedLDA else model.sides_[0]
+    for name in ("coef_", "classes_", "std_errors_"):
+        if hasattr(learned, name):
+            setattr(learned, name, getattr(learned, name)[:n_classes])
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="classes_"):
+        load_estimator(tmp_path)
+
+
+def test_sides_of_a_model_that_takes_none_are_refused(tmp_path, counts):
+    model = GibbsLDA(2, max_iter=2).fit(counts)
+    model.sides_ = []
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="sides_ are not for GibbsLDA"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("total_squares_", lambda value: []),
+        ("total_squares_", lambda value: -1.0),
+        ("n_documents_seen_", lambda value: 1.5),
+        ("singular_values_", np.negative),
+        ("singular_values_", lambda value: value[None]),
+        ("term_weights_", lambda value: 3),
+        ("term_base_", lambda value: value[:, [0, 0]]),
+        ("term_base_", lambda value: value[1:]),
+        ("doc_topics_", lambda value: value[1:]),
+        ("doc_topics_", lambda value: None),
+    ],
+)
+def test_lsi_is_checked(tmp_path, counts, name, change):
+    model = LSI(2, keep_documents=True, random_state=0).fit(counts)
+    save_estimator(model, tmp_path)
+    load_estimator(tmp_path)
+    setattr(model, name, change(getattr(model, name)))
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=f"LSI is not consistent: .*{name}"):
+        load_estimator(tmp_path)

@@ -118,13 +118,13 @@ def test_lists_of_other_things_are_refused(tmp_path, attribute, value):
 @pytest.mark.parametrize(
     "numbers",
     [
-        {"n_right_": 9, "n_checked_": 8},  # version 0.2
+        {"n_checked_": -1},
         {"n_checked_": 2.5},
         {"n_checked_": "2"},
         {"share_right_": 1.2},
         {"share_right_": None},
         {"n_effective_": 0.0},
-        {"n_effective_": 1e300},
+        {"n_effective_": 1e60},
     ],
     ids=str,
 )

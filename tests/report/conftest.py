@@ -99,9 +99,13 @@ def sided(small):
             SideTable(
                 name="features",
                 kind="effects",
-                rows=["year", "place"],
-                values=[[1.5, -2.0, 0.25, 0.0], [0.0, 1.0, 2.0, 3.0]],
-                errors=[[0.5, 0.1, 0.2, 0.3]] * 2,
+                rows=["year", "place=town", "place=village"],
+                values=[
+                    [1.5, -2.0, 0.25, 0.0],
+                    [0.0, 1.0, 2.0, 3.0],
+                    [0.5, -0.5, 0.0, 0.1],
+                ],
+                errors=[[0.5, 0.1, 0.2, 0.3]] * 3,
                 note="What a year more does.",
             ),
             SideTable(
@@ -109,6 +113,7 @@ def sided(small):
                 kind="effects",
                 rows=["response"],
                 values=[[4.0, 3.0, 2.0, 1.0]],
+                errors=[[2.0, 0.1, 0.1, 0.1]],
                 middle=2.5,
             ),
             SideTable(

@@ -492,7 +492,18 @@ def test_many_authors_can_be_searched(open_report, small):
 def test_effects_have_intervals(open_report, sided):
     page = open_report(sided, "#side=features")
     figures_are_drawn(page)
-    assert page.locator(".effects li").count() == 2
+    assert page.locator(".effects li").count() == 3
+    # Levels of a category have one axis with one zero; a year is of another unit.
+    zeros = page.locator(".effects .zero").evaluate_all(
+        "all => all.map(line => Number(line.getAttribute('x1')))"
+    )
+    assert zeros[1] == zeros[2] != zeros[0]
+    axes = page.locator(".effects li").evaluate_all(
+        "all => all.map(li => [...li.querySelectorAll('.effect-tick')]"
+        ".map(tick => tick.textContent).join(' '))"
+    )
+    assert axes[1] == axes[2] == "0 1 2 3"
+    assert axes[0] != axes[1]
     assert "What a year more does." in page.locator("#view").inner_text()
     go(page, "#side=features&row=year")
     figures_are_drawn(page)
@@ -503,7 +514,8 @@ def test_effects_have_intervals(open_report, sided):
     assert page.locator(".unsure").count() == 2
     go(page, "#topic=0")
     figures_are_drawn(page)
-    assert page.locator(".detail .interval").count() == 2
+    # Three of features, one of the response.
+    assert page.locator(".detail .interval").count() == 4
     page.locator("#merge").select_option("1")
     until(page, "document.querySelectorAll('.topic-item').length === 3")
     assert page.locator(".detail .interval").count() == 0
@@ -519,6 +531,10 @@ def test_one_response_is_shown_at_once_around_its_mean(open_report, sided):
         "all => all.map(dot => Number(dot.getAttribute('cx')))"
     )
     assert line == pytest.approx(np.mean(dots))
+    # Topics have seen the response: its intervals decide nothing, so no dot is hollow.
+    assert page.locator(".interval").count() == 4
+    assert page.locator(".unsure").count() == 0
+    assert "too narrow for a test" in page.locator("#view").inner_text()
 
 
 def test_languages_are_side_by_side(open_report, sided):
@@ -702,3 +718,35 @@ def test_a_report_as_large_as_the_demos(open_report):
     go(page, "#doc=3400")
     page.wait_for_selector("mark")
     assert page.locator("mark").count() == 60
+
+
+def _overlaps(page):
+    """Return how many names lie over another, or outside of their figure."""
+    figure, names = (
+        page.locator(what).evaluate_all(
+            "all => all.map(x => x.getBoundingClientRect())"
+            ".map(x => [x.left, x.top, x.right, x.bottom])"
+        )
+        for what in (".plane", ".circle-name")
+    )
+    boxes = np.array(names)
+    low, high = boxes[:, :2], boxes[:, 2:]
+    outside = (low < np.array(figure[0][:2]) - 1) | (high > np.array(figure[0][2:]) + 1)
+    # Letters do not fill their boxes.
+    touching = (low[:, None] + [1, 3] < high[None]).all(axis=2)
+    return int(outside.any(axis=1).sum() + np.triu(touching & touching.T, 1).sum())
+
+
+@pytest.mark.parametrize(("n_topics", "zoom"), [(20, "1"), (200, "4")])
+def test_every_circle_of_similar_topics_has_a_name(open_report, n_topics, zoom):
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(600, 0.02), n_topics)
+    mixtures = rng.dirichlet(np.full(n_topics, 0.1), 300)
+    words = [f"word{i}ly" for i in range(600)]
+    data = TopicData(topics=topics, vocabulary=words, doc_topics=mixtures)
+    page = open_report(data, "#similarity")
+    figures_are_drawn(page)
+    page.get_by_label("Zoom").select_option(zoom)
+    figures_are_drawn(page)
+    assert page.locator(".circle-name").count() == n_topics
+    assert _overlaps(page) == 0

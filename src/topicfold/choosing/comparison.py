@@ -35,6 +35,7 @@ from topicfold.choosing.evaluation import (
     topics_of,
     with_memory,
 )
+from topicfold.choosing.size import suggest_size
 from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
@@ -268,7 +269,7 @@ def compare(
         and ``"NMF"``; default: some quick and good ones, with WNTM where texts are
         short.
     n_components : int, optional
-        Number of topics; default: between 10 and 100, by the number of documents.
+        Number of topics; default: that of :func:`topicfold.choosing.suggest_size`.
     time_budget : float, default=300.0
         Seconds.
     test_size : float, default=0.2
@@ -300,7 +301,7 @@ def compare(
     chosen, left_out = _chosen(models, X, y)
     k = n_components
     if k is None:
-        k = int(np.clip(round(np.sqrt(X.shape[0] / 2)), 10, 100))
+        k = suggest_size(X, random_state=random_state, n_jobs=n_jobs).n_topics
     shared = {
         "corpus": name,
         "seed": int(random_state),

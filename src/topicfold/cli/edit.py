@@ -56,7 +56,7 @@ def edit(
       topicfold edit model -o edited --merge 1,4
       topicfold edit model -o edited --split 2:3
       topicfold edit model -o edited --apply edits.json    what the report exports
-      topicfold edit model -o again --apply edited         what was done to another
+      topicfold edit model -o again --apply edited        what was done to another
 
     [bold]In Python[/bold]
       from topicfold import Topics

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 import warnings
@@ -13,14 +14,14 @@ from typing import Any
 
 import typer
 
+from topicfold import registry
 from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
-from topicfold.cli.sides import SideOptions, count_languages, explain_seeds
+from topicfold.cli.sides import SideOptions, count_languages
 from topicfold.registry import ModelEntry, find_model, model_names
 
-DEFAULT_TOPICS = 50
 _fit = functools.partial(flag, rich_help_panel="Fit")
 _graph = functools.partial(flag, rich_help_panel="Graph of documents")
 
@@ -33,7 +34,7 @@ class _Flags(Flags):
         None,
         "--topics -k",
         min=1,
-        show_default="50, fewer for fewer than 500 documents",
+        show_default="as many as two fits of a sample agree on",
     )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -45,6 +46,7 @@ class _Flags(Flags):
         "--report/--no-report",
         show_default="where the model has topics",
     )
+    embeddings: str | None = flags.EMBEDDINGS
     keep_documents: bool = flag(
         "Save texts and counts in DIR too, for search, report and update.",
         True,
@@ -129,6 +131,7 @@ def fit(
       topicfold fit reviews.txt --seeds seeds.txt -k 30 -o guided-model
       topicfold fit papers.csv --authors author --response citations -o model
       topicfold fit laws.csv --text en --language de=german -o laws-model
+      topicfold fit reviews.txt --embeddings vectors.npy -o reviews-model
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -139,6 +142,7 @@ def fit(
     from topicfold.cli.report import save_and_report
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
+    from topicfold.topics.encoding import check_takes_embeddings
 
     quiet, seeds = given.quiet, model_flags.seeds
     check_output_folder(given.output, replace=given.force)
@@ -151,30 +155,44 @@ def fit(
     if given.report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
     wanted = model_flags.parameters()
-    size = given.topics or (DEFAULT_TOPICS if entry.sized else None)
-    common = {"n_components": size, "random_state": given.seed, "n_jobs": given.jobs}
+    common = {
+        "n_components": given.topics,
+        "random_state": given.seed,
+        "n_jobs": given.jobs,
+    }
     estimator = make_model(entry.name, common | wanted)
     check_saveable(estimator)
     columns = sides.columns()
-    corpus, text = inputs.read_corpus(source, options, extra=columns, quiet=quiet)
+    keep = [word for own in (wanted["seeds"] or {}).values() for word in own]
+    corpus, text = inputs.read_corpus(
+        source, options, extra=columns, keep=keep, quiet=quiet
+    )
     if not quiet:
         show_corpus(corpus)
         advise_short(corpus, entry)
-    if wanted["seeds"] is not None:
-        explain_seeds(wanted["seeds"], corpus)
+    chosen = ""
     if given.topics is None and entry.sized and entry.has_topics:
         least = len(wanted["seeds"] or ())
-        _fit_size(estimator, corpus.n_documents, least, quiet=quiet)
+        chosen = _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
+    vectors: dict[str, Any] = {}
+    if given.embeddings is not None:
+        check_takes_embeddings(estimator)
+        vectors["embeddings"] = handed_in.read_embeddings(
+            given.embeddings, source, corpus.n_documents
+        )
     done = _learn(
-        estimator, corpus, entry, model_flags.use_labels, sides, spoken, quiet=quiet
+        *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
+        vectors=vectors,
+        quiet=quiet,
     )
     saved = inputs.fitted_folder(
         estimator, corpus, text, languages=cutting, documents=given.keep_documents
     )
+    saved = dataclasses.replace(saved, chosen=chosen)
     advice = "" if done.ended else ", the most allowed (--max-iter for more)"
     save_and_report(
         saved,
@@ -190,46 +208,20 @@ def fit(
 
 
 def make_model(name: str, options: Mapping[str, Any]) -> Any:
-    """Return an unfitted model, its parameters checked.
-
-    An option is a parameter of the estimator; None means its default. One that the
-    model does not have is an error, unless it has the command line's own default.
-    """
-    entry = find_model(name)
-    cls = entry.load_base() or entry.load()
-    accepted = cls._get_param_names()
-    chosen = {key: value for key, value in options.items() if value is not None}
-    beside = _neighbor_options(chosen) if "graph" in accepted else {}
-    unknown = [
-        _FLAGS.get(key, f"--{key.replace('_', '-')}")
-        for key, value in chosen.items()
-        if key not in accepted and _COMMON.get(key) != value
-    ]
-    if unknown:
+    """Return an unfitted model; an error names flags."""
+    usual = {key: options[key] for key in _COMMON if options.get(key) is not None}
+    given = {
+        key: value
+        for key, value in options.items()
+        if key not in _COMMON or value != _COMMON[key]
+    }
+    try:
+        return registry.make_model(name, given, usual)
+    except registry.UnknownOptionError as error:
+        names = [_FLAGS.get(k, f"--{k.replace('_', '-')}") for k in error.names]
         raise CommandError(
-            f"The model {entry.name} has no option {', '.join(unknown)}."
-        )
-    kept = {key: value for key, value in chosen.items() if key in accepted}
-    model = cls(**{**entry.options, **kept})
-    for key, value in beside.items():
-        setattr(model, key, value)
-    # Before a long read of the corpus, not after it.
-    model._validate_params()
-    return entry.load()(model) if entry.base else model
-
-
-def _neighbor_options(chosen: dict[str, Any]) -> dict[str, Any]:
-    """Make one object of the options of neighbours; return those beside a graph."""
-    from topicfold.graph import NeighborGraph
-
-    names = {"n_neighbors": "n_neighbors", "similarity": "metric"}
-    found = {key: chosen.pop(key) for key in names if key in chosen}
-    if "graph" in chosen:  # there they count for the label edges of large classes
-        return found
-    if found:
-        options = {names[key]: value for key, value in found.items()}
-        chosen["graph"] = NeighborGraph(**options)
-    return {}
+            f"The model {find_model(name).name} has no option {', '.join(names)}."
+        ) from error
 
 
 def _learn(
@@ -240,6 +232,7 @@ def _learn(
     sides: SideOptions,
     languages: Mapping[str, Any],
     *,
+    vectors: Mapping[str, Any],
     quiet: bool,
 ) -> FitReport:
     """Fit a model to the words, labels, sides and languages (or none) of a corpus."""
@@ -258,7 +251,7 @@ def _learn(
         _join_classes(estimator, corpus.counts, y)
     if sides.given():
         sides.take(estimator, known)
-    done = fit_model(estimator, X, y, known, quiet=quiet)
+    done = fit_model(estimator, X, y, {**known, **vectors}, quiet=quiet)
     if y is not None and hasattr(estimator, "classes_"):
         names, numbers = corpus.encoded_labels()[1], estimator.classes_
         estimator.classes_ = np.array(names)[np.asarray(numbers, dtype=int)]
@@ -285,15 +278,17 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
         raise CommandError("The model seeded needs --seeds, a file of seed words.")
 
 
-def _fit_size(model: Any, n_documents: int, least: int, *, quiet: bool) -> None:
-    """Take fewer topics than usual for few documents: at least ten, as `compare`."""
-    few = min(max(10, n_documents // 10), max(1, n_documents // 2))
-    size = max(few, least)
-    if size < DEFAULT_TOPICS:
-        getattr(model, "base", model).set_params(n_components=size)
-        if not quiet:
-            text = f"{size}, as there are few documents; --topics for another number"
-            show_fact("Topics", text)
+def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> str:
+    """Take as many topics as the corpus has, and say and return why."""
+    from topicfold.choosing.size import suggest_size
+
+    found = suggest_size(X, n_jobs=jobs)
+    size = max(found.n_topics, least)
+    getattr(model, "base", model).set_params(n_components=size)
+    reason = found.reason if size == found.n_topics else "one per seeded topic"
+    if not quiet:
+        show_fact("Topics", f"{size}: {reason} (--topics for another number)")
+    return reason
 
 
 def advise_short(corpus: Any, entry: Any) -> None:

@@ -73,7 +73,7 @@ def _help(command: Callable[..., None]) -> str:
 
 # Each command is a function in the module of its name.
 COMMANDS = (
-    *("choose-k", "classify", "compare", "convert", "demo", "edit", "fit"),
+    *("choose-k", "classify", "compare", "convert", "demo", "edit", "effects", "fit"),
     *("info", "label", "quiz", "report", "search", "topics", "transform", "update"),
 )
 app.callback(invoke_without_command=True, help=_help(_start))(_start)

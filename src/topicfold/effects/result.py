@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.effects.design import Covariate, Design
 from topicfold.effects.outcomes import Outcome
@@ -272,8 +273,42 @@ class Effects:
             "notes": list(self.notes),
         }
 
+    def side_table(self) -> SideTable:
+        """Return the effects as a table beside the topics, which the report shows.
+
+        Only of all topics one by one: sums and differences have no place there.
+        """
+        n_topics = len(self.outcomes[0].weights)
+        single = [outcome.weights.tolist() for outcome in self.outcomes]
+        if single != np.eye(n_topics).tolist():
+            raise DataError(
+                "the report shows effects of every topic. Leave topics= out of "
+                "effects()."
+            )
+        rows = self.rows()
+        shape = (n_topics, len(self.contrasts))
+        values = np.array([row["estimate"] for row in rows]).reshape(shape).T
+        errors = None
+        if "high" in rows[0]:  # so that the report's intervals are those of the table
+            half = np.array([row["high"] - row["estimate"] for row in rows])
+            errors = half.reshape(shape).T / stats.norm.ppf((1 + LEVEL) / 2)
+        return SideTable(
+            name="covariates",
+            kind="effects",
+            rows=tuple(contrast.label for contrast in self.contrasts),
+            values=values,
+            errors=errors,
+            note=f"Difference of the share of a topic, {self.design.formula}: 0.05 is "
+            "five percentage points.",
+        )
+
+    def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
+        """Return the table and its notes as text; see `rows`."""
+        table = text_table(self.rows(level=level, adjust=adjust), width=140)
+        return "\n".join((self._title(), table, *self._remarks(adjust)))
+
     def __repr__(self) -> str:
-        return "\n".join((self._title(), text_table(self.rows()), *self._remarks()))
+        return self.text()
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -369,15 +404,19 @@ class Effects:
         n = len(self.design.matrix)
         return f"Effects on topic shares, {self.design.formula}, {n:,} documents"
 
-    def _remarks(self) -> list[str]:
+    def _remarks(self, adjust: str | None = None) -> list[str]:
         remarks = list(self.notes)
-        if self.pooled.n_draws > 1:
-            by_chance = 0.05 * self.n_tests
-            remarks.append(
-                f"{self.n_tests:,} tests, not adjusted: without any effect about "
-                f"{by_chance:.1f} would have p < 0.05. rows(adjust='fdr') adjusts."
-            )
-        return remarks
+        if self.pooled.n_draws < 2:
+            return remarks
+        tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
+        if adjust is not None:
+            return [*remarks, f"p-values are adjusted for {tests} ({adjust})."]
+        by_chance = 0.05 * self.n_tests
+        return [
+            *remarks,
+            f"{tests}, not adjusted: without any effect about {by_chance:.1f} would "
+            "have p < 0.05; adjust='fdr' or 'holm' adjusts them.",
+        ]
 
 
 def _p_value(estimate: float, error: float, free: float) -> float:

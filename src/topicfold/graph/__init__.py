@@ -2,6 +2,7 @@
 """Document graphs: similarities, exact and approximate neighbours, label edges."""
 
 from topicfold.graph.build import GraphInfo, NeighborGraph, check_graph, document_graph
+from topicfold.graph.embedding import CountSharing, EmbeddingIndex
 from topicfold.graph.neighbors import (
     NeighborIndex,
     document_neighbors,
@@ -9,6 +10,8 @@ from topicfold.graph.neighbors import (
 )
 
 __all__ = [
+    "CountSharing",
+    "EmbeddingIndex",
     "GraphInfo",
     "NeighborGraph",
     "NeighborIndex",

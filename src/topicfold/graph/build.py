@@ -18,6 +18,7 @@ from topicfold.core.counts import bad_values, check_structure
 from topicfold.core.labels import class_numbers, encode_labels
 from topicfold.core.parameters import DeclaredParameters, whole, whole_number
 from topicfold.exceptions import DataError
+from topicfold.graph.embedding import EmbeddingIndex, check_embeddings
 from topicfold.graph.neighbors import (
     SIMILARITIES,
     NeighborIndex,
@@ -265,6 +266,9 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
     ----------
     n_neighbors : int, default=10
         Neighbours per document; cut to one less than there are documents.
+    of : {"words", "embeddings"} or None, default=None
+        What is compared. None: embeddings where there are some, else words. Embeddings
+        are compared by their cosines, which `metric` and `sublinear_tf` do not change.
     metric : {"cosine", "intersection", "kl"} or callable, default="cosine"
         Which documents are near, the `similarity` of `NeighborIndex`.
     edge_weights : {"binary", "similarity"}, default="similarity"
@@ -287,13 +291,20 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
     _unsaved_parameters = ("metric",)  # a callable has no place in a file
 
     n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)
+    of: Annotated[str | None, StrOptions({"words", "embeddings"})] = None
     metric: Annotated[Any, StrOptions(set(SIMILARITIES)), callable] = "cosine"
     edge_weights: Annotated[str, StrOptions({"binary", "similarity"})] = "similarity"
     sublinear_tf: bool = True
     label_edges: bool = False
 
     def build(
-        self, X: Any, y: Any = None, *, given: Any = None, n_jobs: int | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        given: Any = None,
+        embeddings: Any = None,
+        n_jobs: int | None = None,
     ) -> sp.csr_array:
         """Return the graph of documents; with `label_edges` labels change it.
 
@@ -307,6 +318,8 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         given : sparse matrix, edge list, networkx graph or None, default=None
             The documents' own graph instead of nearest neighbours (`check_graph`);
             the options then count only for the label edges of large classes.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, which are compared instead of their words.
         n_jobs : int or None, default=None
             Threads; no effect on the result.
 
@@ -319,6 +332,12 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         n_documents = counts.shape[0]
         labels = encode_labels(y, n_documents) if self.label_edges else None
         n_neighbors = max(1, min(self.n_neighbors, n_documents - 1))
+        if given is None and self._by_embeddings(embeddings):
+            rows = check_embeddings(embeddings, n_documents)
+            near, similar = EmbeddingIndex(rows).query(None, n_neighbors, n_jobs=n_jobs)
+            if self.edge_weights == "binary":
+                similar = np.ones_like(similar)
+            given = symmetrized(_directed(near, similar, n_documents))
         if given is None:
             return document_graph(
                 counts,
@@ -336,19 +355,38 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
             graph, labels, index, n_neighbors, MAX_LABEL_EDGES, n_jobs
         )[0]
 
+    def _by_embeddings(self, embeddings: Any) -> bool:
+        """Whether documents are compared by embeddings; refuse what has no effect."""
+        if self.of == "embeddings" and embeddings is None:
+            raise DataError(
+                'NeighborGraph(of="embeddings") needs them: fit(X, embeddings=...).'
+            )
+        if self.of == "words" and embeddings is not None:
+            raise DataError(
+                'NeighborGraph(of="words") compares words, so embeddings would have no '
+                'effect. Leave them out, or give of="embeddings".'
+            )
+        return embeddings is not None
+
     def index(self, X: Any) -> NeighborIndex:
         """Return the index in which `near` searches neighbours of new documents."""
         return NeighborIndex(self._compared(X), similarity=self.metric)
 
     def near(
-        self, index: NeighborIndex, X: Any, *, n_jobs: int | None = None
+        self,
+        index: NeighborIndex | EmbeddingIndex,
+        X: Any,
+        *,
+        n_jobs: int | None = None,
     ) -> sp.csr_array:
         """Return the weights of new documents' edges to their nearest index documents.
 
-        `index` is what the method of that name returned for the training documents.
-        The rows of the result, of shape (n_new, n_documents), have the nearest first.
+        `index` is what the method of that name returned for the training documents, or
+        an `EmbeddingIndex`; then X are embeddings. The rows of the result, of shape
+        (n_new, n_documents), have the nearest first.
         """
-        found, similar = index.query(self._compared(X), self.n_neighbors, n_jobs=n_jobs)
+        compared = X if isinstance(index, EmbeddingIndex) else self._compared(X)
+        found, similar = index.query(compared, self.n_neighbors, n_jobs=n_jobs)
         if self.edge_weights == "binary":
             similar = np.ones_like(similar)
         return _directed(found, similar, index.n_documents)

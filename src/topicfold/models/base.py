@@ -19,7 +19,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from numbers import Integral, Number, Real
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -55,6 +56,7 @@ from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
 from topicfold.exceptions import (
     DataError,
+    DataWarning,
     EmptyDocumentWarning,
     ModelFileError,
     SpareTopicsWarning,
@@ -79,6 +81,8 @@ _NUMBERS = (
 )
 # Priors for which the bound of variational Bayes is finite in float32.
 PRIOR = Interval(Real, 1e-30, 1e9, closed="both")
+# Nothing is known of documents but their words.
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
@@ -100,6 +104,33 @@ def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
         column if not name else name if taken[name] == 1 else f"{name} {column}"
         for name, column in zip(names, columns, strict=True)
     ]
+
+
+class Embedded(NamedTuple):
+    """Counts on their way into a fit, with the embeddings of the documents."""
+
+    X: Any
+    embeddings: Any
+
+
+def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
+    """Return whether new documents have embeddings; say so where `fit` had others."""
+    if embeddings is not None and not fitted:
+        raise DataError(
+            f"this {type(model).__name__} was fitted without embeddings. Fit it with "
+            "them, fit(X, embeddings=...), or leave them out."
+        )
+    if embeddings is None and fitted:
+        encoder = getattr(model, "encoder_", None)
+        made = "" if encoder is None else f" of {encoder}"
+        warnings.warn(
+            f"This {type(model).__name__} was fitted with embeddings{made} and is "
+            "asked about documents without: their mixtures come from their words alone. Give "
+            "embeddings= for mixtures like those of the training documents.",
+            DataWarning,
+            stacklevel=level_of_caller(),
+        )
+    return embeddings is not None
 
 
 class TopicModel(
@@ -235,6 +266,7 @@ class TopicModel(
             for name, value in self.get_params(deep=False).items()
             if value is None or isinstance(value, bool | int | float | str)
         }
+        settings |= _values_used(self, settings)
         if hasattr(self, "group_names_"):
             settings["language"] = self.group_names_[0]
         if getattr(self, "edits_", None):
@@ -260,13 +292,47 @@ class TopicModel(
         return check_counts(self, X, reset=reset, **options)
 
     def _start_fit(self, X: Any) -> Any:
-        """Return X checked, and forget every attribute of the last fit."""
-        counts = self._counts(X, reset=True, blocks=self._takes_blocks)
+        """Return X checked, and forget every attribute of the last fit.
+
+        Counts with embeddings come back shared with the documents nearest by them.
+        """
+        X, embeddings = X if isinstance(X, Embedded) else (X, None)
+        with nullcontext() if embeddings is None else already_warned():
+            counts = self._counts(X, reset=True, blocks=self._takes_blocks)
         for name in list(vars(self)):
             of_X = name in ("n_features_in_", "feature_names_in_")
             if name.endswith("_") and not name.startswith("_") and not of_X:
                 delattr(self, name)
-        return counts
+        return counts if embeddings is None else self._embedded(counts, embeddings)
+
+    def _embedded(self, counts: Any, embeddings: Any) -> Any:
+        """Return checked counts as seen with embeddings; keep what new ones need."""
+        if getattr(self, "_needs_whole_counts", False):
+            raise DataError(
+                f"{type(self).__name__} takes no embeddings: it needs whole counts, "
+                "and those shared with neighbours are not. Use LDA."
+            )
+        refuse_blocks(counts, f"{type(self).__name__} with embeddings")
+        from topicfold.graph.embedding import CountSharing
+
+        sharing = CountSharing()
+        shared = sharing.fit_shared(counts, embeddings, n_jobs=self.n_jobs)
+        self.sharing_ = sharing
+        warn_empty(shared)
+        return shared
+
+    def _new_counts(self, X: Any, embeddings: Any) -> Any:
+        """Return new documents checked, and shared if the model has embeddings."""
+        sharing = getattr(self, "sharing_", None)
+        asked = check_asked(self, sharing is not None, embeddings)
+        with already_warned() if asked else nullcontext():
+            X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
+        if sharing is None or not asked:
+            return X
+        refuse_blocks(X, f"{type(self).__name__} with embeddings")
+        shared = sharing.shared(X, embeddings, n_jobs=self.n_jobs)
+        warn_empty(shared)
+        return shared
 
     def _seen(self, X: Any) -> Any:
         """Return checked documents as the model sees them."""
@@ -277,7 +343,7 @@ class TopicModel(
 
         return weighted_words(X, weights)
 
-    def _mixtures(self, X: Any, known: Any = None) -> Array:
+    def _mixtures(self, X: Any, known: Mapping[str, Any] = EMPTY) -> Array:
         """Return the mixtures of documents as seen: the one way of inference.
 
         `known` has what else is known of them, by keyword.
@@ -325,6 +391,10 @@ class TopicModel(
         for callback in getattr(self, "callbacks", None) or ():
             if hasattr(callback, "on_fit"):
                 callback.on_fit(self, X)
+        self._store_totals(X)
+
+    def _store_totals(self, X: Any) -> None:
+        """Keep the lengths of the documents and the shares of the words."""
         if isinstance(X, sparse.csr_matrix):
             self.doc_lengths_ = row_sums(X, n_threads(getattr(self, "n_jobs", None)))
         else:
@@ -376,6 +446,8 @@ class TopicModel(
             expected["doc_topics_"] = (n_documents, n_topics)
             expected["doc_lengths_"] = (n_documents,)
         problems: list[str] = []
+        if hasattr(self, "sides_") and not hasattr(self, "_fit_with_sides"):
+            problems.append(f"sides_ are not for {type(self).__name__}")
         for name, shape in expected.items():
             if not hasattr(self, name):
                 continue
@@ -394,6 +466,13 @@ class TopicModel(
             value = getattr(self, name, 1.0)
             if not isinstance(value, Real) or not float(value) >= 0:
                 problems.append(f"{name} is {value!r}, not a positive number")
+        sharing = getattr(self, "sharing_", None)
+        if sharing is not None:
+            from topicfold.graph.embedding import CountSharing
+
+            width = getattr(getattr(sharing, "counts_", None), "shape", (0, 0))[1]
+            if not isinstance(sharing, CountSharing) or width != self.n_features_in_:
+                problems.append("sharing_ does not fit its words")
         passes = getattr(self, "n_iter_", None)
         if passes is not None and (type(passes) is not int or passes < 0):
             problems.append(f"n_iter_ is {passes!r}, not a number of iterations")
@@ -504,7 +583,9 @@ class LearnedModel(TopicModel):
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, embeddings: Any = None, **side_data: Any
+    ) -> Self:
         """Learn topics and the mixtures of the training documents.
 
         Parameters
@@ -514,16 +595,56 @@ class LearnedModel(TopicModel):
         y : array-like of shape (n_documents,) or None, default=None
             Labels, -1 for unknown, for models and steps that use them; others ignore
             them.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, from any encoder. A document then shares counts
+            with the ten nearest (`topicfold.graph.CountSharing`); graph models join
+            documents by them.
         **side_data
             The data of the model's sides, each by its keyword.
         """
         sides = self._all_sides()
         self._warn_unsaveable(sides)
+        X = X if embeddings is None else Embedded(X, embeddings)
         if sides or side_data:
             self._fit_sided(X, y, sides, side_data)
         else:
             self._fit_counts(self._start_fit(X), y)
+        if hasattr(self, "sharing_"):  # people's counts, not those the model saw
+            self._store_totals(self.sharing_.counts_)
         return self
+
+    def transform(self, X: Any, *, embeddings: Any = None) -> Array:
+        """Return the topic mixtures of documents, rows on the simplex.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, if `fit` had them.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Deterministic, and the same for a document whatever batch it is in.
+        """
+        check_is_fitted(self, "components_")
+        return self._mixtures(self._seen(self._new_counts(X, embeddings)))
+
+    def fit_transform(self, X: Any, y: Any = None, **given: Any) -> Array:
+        """Fit, then return the mixtures of the training documents as `transform` does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts.
+        y : array-like or None, default=None
+            As in `fit`.
+        **given
+            What else `fit` takes; embeddings count for the mixtures too.
+        """
+        self.fit(X, y, **given)
+        return self.transform(X, embeddings=given.get("embeddings"))
 
     def _own_sides(self) -> Sequence[Any]:
         """Return the sides that make the model; those of `sides` come after them."""
@@ -625,6 +746,23 @@ def not_streamed(reason: str) -> Any:
     return property(refuse, doc=f"Not defined: {reason}.")
 
 
+def _values_used(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what `fit` took for parameters that were left to it, or learned."""
+    used: dict[str, Any] = {}
+    for name, value in settings.items():
+        found = np.asarray(getattr(model, f"{name}_", None))
+        if found.dtype.kind not in "iuf" or found.ndim > 1 or not found.size:
+            continue
+        low, high = found.min().item(), found.max().item()
+        one = bool(np.isclose(low, high))
+        if value is None:
+            used[name] = low if one else f"{low:.3g} to {high:.3g}, one per topic"
+        elif isinstance(value, float) and not np.allclose(found, value):
+            learned = f"{low:.3g}" if one else f"{low:.3g} to {high:.3g}"
+            used[name] = f"{value:g} at the start, {learned} learned"
+    return used
+
+
 def save_fitted(model: Any, path: Any, corpus: Any, known: dict[str, Any]) -> None:
     """Save a fitted model with what is known of its words and documents."""
     from topicfold.persistence.model_folder import known_of, save_model_folder
@@ -645,7 +783,7 @@ def check_counts(
 ) -> sparse.csr_matrix:
     """Return X as a clean CSR matrix of float32 or float64; never change X itself.
 
-    X may be a `Corpus`; its words are the feature names then.
+    X may be a `Corpus` or AnnData; its words are the feature names then.
 
     Integers and bool become float32, float32 stays, other floats become float64.
     Explicit zeros and duplicate entries are folded. A warning names documents without
@@ -654,6 +792,10 @@ def check_counts(
     """
     words = None
     threads = n_threads(getattr(estimator, "n_jobs", None))
+    if hasattr(X, "obsm") and hasattr(X, "varm"):
+        from topicfold.corpus.anndata import from_anndata
+
+        X = from_anndata(X)
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):
         words, X = X.vocabulary, X.counts
     if arrives_in_blocks(X):
@@ -710,7 +852,7 @@ def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
 
 def _refuse_other(X: Any) -> None:
     """Refuse texts, dates and masks, which are no counts or would pass for some."""
-    if X is None or isinstance(X, Mapping):
+    if X is None or isinstance(X, Mapping | Iterator):
         raise DataError(
             f"X is {'None' if X is None else 'a ' + type(X).__name__}, but one matrix "
             "of word counts is needed: expected a 2D array, documents × words."
@@ -736,6 +878,8 @@ def _refuse_other(X: Any) -> None:
         first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
     elif isinstance(X, list | tuple):
         first = X[0] if X else None
+    elif np.ndim(X) == 1 and len(X) and not sparse.issparse(X):  # a column of a table
+        first = next(iter(X))
     if isinstance(first, str):
         raise DataError(
             "X holds strings, but a matrix of word counts is needed. Turn texts into "

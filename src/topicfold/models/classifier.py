@@ -309,7 +309,9 @@ class TopicClassifier(
         directions, graph = self._directions(X, given), None
         if directions is not None:
             directions = directions.astype(np.float32)
-        starts = self.model_.fit(X, codes).models_
+        by_vectors = given is not None and self._takes_embedding_graph()
+        fitted = self.model_.fit(X, codes, embeddings=given if by_vectors else None)
+        starts = fitted.models_
         roots, first = Roots([start.doc_topics_ for start in starts]), starts[0]
         if isinstance(first, GraphPLSA):
             graph = normalize(first.graph_, norm="l1")
@@ -339,6 +341,14 @@ class TopicClassifier(
         rule.classes_ = self.classes_[rule.classes_]
         self.classifier_ = rule
         return features, values, found
+
+    def _takes_embedding_graph(self) -> bool:
+        """Whether the topics can join documents by embeddings instead of words."""
+        inner = self.model_.model
+        graph = getattr(inner, "graph", None)
+        if not isinstance(inner, GraphPLSA):
+            return False
+        return graph is None or getattr(graph, "of", "words") != "words"
 
     def _plain_topics(self, X: sparse.csr_matrix) -> SideBySide | None:
         """Return topics of the words alone where neighbours agree little in theirs."""
@@ -555,7 +565,7 @@ class TopicClassifier(
             if not recipe.topics:
                 theta = np.empty((X.shape[0], 0))
             elif isinstance(model, SideBySide) and model.sees_neighbors:
-                edges = model.models_[0].edges_to(X)
+                edges = model.models_[0].edges_to(X, given)
                 theta = model.fold_in_along(X, edges)
                 theta[np.diff(X.indptr) == 0] = 0.0  # no word, nothing is known
                 edges = normalize(edges, norm="l1")
@@ -679,11 +689,8 @@ class TopicClassifier(
         n = getattr(self, "n_checked_", 0)
         if not n:
             return None
-        if "share_right_" in vars(self):
-            share, worth = self.share_right_, self.n_effective_
-        else:  # of version 0.2
-            share, worth = self.n_right_ / n, n
-        return Accuracy(share, *wilson_interval(share, worth), n)
+        interval = wilson_interval(self.share_right_, self.n_effective_)
+        return Accuracy(self.share_right_, *interval, n)
 
     def explain(
         self, document: Any, n: int = 5, *, embeddings: Any = None
@@ -718,8 +725,11 @@ class TopicClassifier(
         recipe = self._recipe
         features, values = self._judged(X, embeddings)
         label = self.classes_[values[0].argmax()]
+        near = {}
+        if getattr(self.model_, "sees_embeddings", False):
+            near = {"embeddings": embeddings}
         with already_warned():
-            theta = self.model_.transform(X)[0].astype(np.float64)
+            theta = self.model_.transform(X, **near)[0].astype(np.float64)
         slope, intercept = self._linear_part(label)
         by_word, base = self._word_part(X, label)
         n_topics = len(theta) if recipe.topics else 0
@@ -832,7 +842,6 @@ class TopicClassifier(
         scales = getattr(self, "scales_", [1.0, 0.0])
         n_embeddings = getattr(self, "n_embeddings_", 0)
         n_checked = getattr(self, "n_checked_", 0)
-        n_right = getattr(self, "n_right_", 0)
         right = getattr(self, "share_right_", 0.0)
         worth = getattr(self, "n_effective_", 1.0)
         fine = isinstance(scales, list) and len(scales) == 2
@@ -841,8 +850,8 @@ class TopicClassifier(
             and all(_at_least_zero(scale) and scale < 1e6 for scale in scales)
             and type(n_embeddings) is int
             and n_embeddings >= 0
-            and type(n_right) is type(n_checked) is int
-            and 0 <= n_right <= n_checked < 2**53
+            and type(n_checked) is int
+            and 0 <= n_checked < 2**53
             and _at_least_zero(right)
             and right <= 1
             and _at_least_zero(worth)

@@ -333,15 +333,29 @@ class LSI(
         """Refuse a saved model whose arrays do not fit together."""
         if not hasattr(self, "term_base_"):
             return  # saved before it was fitted
+        arrays = {"term_base_": 2, "term_weights_": 1, "singular_values_": 1}
+        for name, ndim in arrays.items():
+            array: Any = getattr(self, name, None)
+            if getattr(array, "ndim", 0) != ndim or array.dtype.kind != "f":
+                raise ValueError(f"{name} is not an array of {ndim} dimensions")
         n_terms, rank = self.term_base_.shape
         if n_terms != self.n_features_in_ or self.term_weights_.shape != (n_terms,):
             raise ValueError(f"term_base_ has {n_terms} rows for other terms")
-        if self.singular_values_.ndim != 1 or rank > len(self.singular_values_):
+        if rank > len(self.singular_values_) or not (self._old_values() > 0).all():
             raise ValueError("singular_values_ do not fit term_base_")
-        documents = getattr(self, "doc_topics_", None)
-        expected = (self.n_documents_seen_, len(self.singular_values_))
-        if documents is not None and documents.shape != expected:
-            raise ValueError(f"doc_topics_ has shape {documents.shape}, not {expected}")
+        if np.abs(self.term_base_.T @ self.term_base_ - np.eye(rank)).max() > 0.1:
+            raise ValueError("the columns of term_base_ are not orthonormal")
+        seen, squares = self.n_documents_seen_, self.total_squares_
+        if type(seen) is not int or seen < 1:
+            raise ValueError(
+                f"n_documents_seen_ is {seen!r}, not a number of documents"
+            )
+        if not isinstance(squares, float) or squares < 0:
+            raise ValueError(f"total_squares_ is {squares!r}, not a sum of squares")
+        if hasattr(self, "doc_topics_"):
+            documents, expected = self.doc_topics_, (seen, len(self.singular_values_))
+            if np.shape(documents) != expected or documents.dtype.kind != "f":
+                raise ValueError(f"doc_topics_ is not an array of shape {expected}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

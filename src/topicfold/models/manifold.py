@@ -15,11 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.labels import encode_labels
 from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
 from topicfold.graph.build import NeighborGraph
+from topicfold.graph.embedding import EmbeddingIndex, check_embeddings
 from topicfold.graph.trust import graph_trust
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import STREAM, not_streamed
+from topicfold.models.base import STREAM, check_asked, not_streamed, warn_empty
 from topicfold.models.plsa import PLSA
 from topicfold.steps.base import DirichletPhi, PhiStep, ThetaStep
 from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
@@ -38,8 +40,9 @@ class GraphPLSA(PLSA):
     ----------
     graph : NeighborGraph, sparse matrix, edge list, networkx graph
         Which documents are joined: how nearest neighbours are found, or the
-        documents' own graph (links, authors, places); None is ``NeighborGraph()``.
-        Labels given to `fit` tell how far it can be trusted; they change it with
+        documents' own graph (links, authors, places); None is ``NeighborGraph()``: of
+        the embeddings where `fit` is given some, else of the words. Labels given to
+        `fit` tell how far it can be trusted; they change it with
         ``NeighborGraph(label_edges=True)`` only.
     transform_neighbors : bool, default=False
         Keep the training matrix (a copy, in the saved model too) so that `transform`
@@ -52,6 +55,8 @@ class GraphPLSA(PLSA):
     ----------
     graph_ : csr_array of shape (n_documents, n_documents)
         The symmetric graph.
+    embeddings_ : ndarray of shape (n_documents, n_dimensions)
+        Unit rows of the embeddings; missing without.
     """
 
     _parameter_constraints = {"graph": "no_validation"}  # noqa: RUF012
@@ -65,12 +70,17 @@ class GraphPLSA(PLSA):
     _adapted: ClassVar[str] = "weight"
     _full_strength: ClassVar[float]
 
-    def transform(self, X: Any, **side_data: Any) -> Array:
+    def transform(self, X: Any, *, embeddings: Any = None, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
 
-        By fold-in; with `transform_neighbors` each document is also drawn to its
-        nearest training documents, as much as a training document is to its own.
-        Graph models have no sides.
+        By fold-in; with `transform_neighbors`, or with embeddings, each document is
+        also drawn to its nearest training documents, as much as a training document is
+        to its own. Graph models have no sides.
+
+        Parameters
+        ----------
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, if `fit` had them.
 
         Returns
         -------
@@ -78,14 +88,24 @@ class GraphPLSA(PLSA):
             Deterministic, and the same for a document whatever batch it is in. Not
             the training θ: that is `doc_topics_`.
         """
-        if not self.transform_neighbors or side_data:
-            return super().transform(X, **side_data)
         check_is_fitted(self, "components_")
+        embedded = hasattr(self, "embeddings_")
+        asked = check_asked(self, embedded, embeddings)
+        if side_data or not (asked or (self.transform_neighbors and not embedded)):
+            return super().transform(X, **side_data)
         X = self._counts(X, allow_empty=True)
-        return self.fold_in_along(X, self.edges_to(X))
+        return self.fold_in_along(X, self.edges_to(X, embeddings))
 
-    def edges_to(self, X: sparse.csr_matrix) -> sparse.csr_array:
+    def edges_to(
+        self, X: sparse.csr_matrix, embeddings: Any = None
+    ) -> sparse.csr_array:
         """Return the weights of new documents' edges to their nearest training ones."""
+        if hasattr(self, "embeddings_"):
+            rows = check_embeddings(
+                embeddings, X.shape[0], n_dimensions=self.embeddings_.shape[1]
+            )
+            embedded = EmbeddingIndex(self.embeddings_)
+            return self._neighbors().near(embedded, rows, n_jobs=self.n_jobs)
         if not hasattr(self, "training_counts_"):
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with transform_neighbors="
@@ -102,7 +122,7 @@ class GraphPLSA(PLSA):
             X,
             self.components_,
             edges=edges,
-            training_theta=self.doc_topics_,
+            training_theta=self.doc_topics_[: edges.shape[1]],  # more came later
             neighbor_shares=self._neighbor_shares,
             **self._fold_in_options(),
         )
@@ -126,11 +146,54 @@ class GraphPLSA(PLSA):
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose graph is not one of its documents."""
+        super()._check_loaded()
+        if not hasattr(self, "doc_topics_"):
+            return
+        n_documents = len(self.doc_topics_)
+        expected = {
+            "graph_": (n_documents, n_documents),
+            "training_counts_": (n_documents, self.n_features_in_),
+        }
+        for name, shape in expected.items():
+            matrix: Any = getattr(self, name, None)
+            if hasattr(self, name) and not (
+                sparse.issparse(matrix)
+                and matrix.shape == shape
+                and matrix.data.min(initial=0) >= 0
+            ):
+                raise ValueError(f"{name} is not a matrix of shape {shape}, all >= 0")
+        strength = getattr(self, f"{self._adapted}_", 1.0)
+        if not isinstance(strength, float) or not strength >= 0:
+            raise ValueError(f"{self._adapted}_ is {strength!r}, not a strength")
+        rows = getattr(self, "embeddings_", None)
+        if rows is None:
+            return
+        if not isinstance(rows, np.ndarray) or len(rows) > n_documents:
+            raise ValueError("embeddings_ has more rows than there are documents")
+        check_embeddings(rows, len(rows))
+
+    def _embedded(self, counts: Any, embeddings: Any) -> Any:
+        """Keep the embeddings, which say who is near; the counts stay as they are."""
+        if self.graph is not None and not isinstance(self.graph, NeighborGraph):
+            raise DataError(
+                f"{type(self).__name__} joins documents by the graph that it was "
+                "given, so embeddings would have no effect. Leave out graph= or "
+                "embeddings=."
+            )
+        self.embeddings_ = check_embeddings(embeddings, counts.shape[0])
+        warn_empty(counts)
+        return counts
+
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
-        if self.transform_neighbors:
+        embeddings = getattr(self, "embeddings_", None)
+        if self.transform_neighbors and embeddings is None:
             self.training_counts_ = X.copy()
         given = None if isinstance(self.graph, NeighborGraph) else self.graph
-        self.graph_ = self._neighbors().build(X, y, given=given, n_jobs=self.n_jobs)
+        self.graph_ = self._neighbors().build(
+            X, y, given=given, embeddings=embeddings, n_jobs=self.n_jobs
+        )
         name = self._adapted
         if getattr(self, name) is None and getattr(self, "paper_lambda", None) is None:
             try:

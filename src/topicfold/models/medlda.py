@@ -215,8 +215,8 @@ class MedLDA(ClassifierMixin, LearnedModel):
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if hasattr(self, "coef_"):
-            if getattr(self.classes_, "ndim", 0) != 1:
-                raise ValueError("classes_ is not an array of classes")
+            if getattr(self.classes_, "ndim", 0) != 1 or len(self.classes_) < 2:
+                raise ValueError("classes_ is not an array of two classes or more")
             expected = (len(self.classes_), len(self.components_))
             if self.coef_.shape != expected:
                 raise ValueError(f"coef_ has shape {self.coef_.shape}, not {expected}")

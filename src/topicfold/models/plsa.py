@@ -18,7 +18,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.online import OnlineStatistics
 from topicfold.learn.plsa import PlsaEM
 from topicfold.learn.sides import SidedLda
-from topicfold.models.base import StreamedModel, refuse_blocks
+from topicfold.models.base import EMPTY, StreamedModel, refuse_blocks
 from topicfold.models.sided import SidedModel
 from topicfold.sides.base import Side
 from topicfold.sides.together import check_place
@@ -93,7 +93,7 @@ class PLSA(SidedModel, StreamedModel):
             self._fit_counts(self._start_fit(X), y, side_data)
 
     def _fit_counts(
-        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] | None = None
+        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] = EMPTY
     ) -> None:
         if self._theta_step().needs_graph:
             # Before the graph is built; other steps are refused with the engine.
@@ -106,7 +106,7 @@ class PLSA(SidedModel, StreamedModel):
         graph = self._document_graph(X, y) if needs_graph else None
         # Only now: the strength of the step may depend on the graph.
         step = self._start_theta_step()
-        data = self._step_data(step, StepContext.of(engine, phi.T), side_data or {})
+        data = self._step_data(step, StepContext.of(engine, phi.T), side_data)
         algorithm = PlsaEM(engine, phi, step, self._phi_step(), graph=graph, data=data)
         del X, phi  # the engine has its own arrangement of both
         self._learn(algorithm)
@@ -174,7 +174,7 @@ class PLSA(SidedModel, StreamedModel):
         own = self._theta_step().data
         return [*super()._keywords(sides), *([] if own is None else [own])]
 
-    def _mixtures(self, X: Any, known: Any = None) -> Array:
+    def _mixtures(self, X: Any, known: Mapping[str, Any] = EMPTY) -> Array:
         step = getattr(self, "theta_step_", None)
         if step is None or step.needs_graph or step.needs_all_documents:
             return super()._mixtures(X, known)
@@ -186,7 +186,7 @@ class PLSA(SidedModel, StreamedModel):
                 topics=self.components_.T,
                 word_order=np.arange(X.shape[1]),
             )
-            data = step.check((known or {}).get(step.data), context)
+            data = step.check(known.get(step.data), context)
         options = {**self._fold_in_options(), "step": step, "data": data}
         return fold_in(X, self.components_, dtype=X.dtype, **options)
 

@@ -16,7 +16,7 @@ from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import TopicModel, already_warned, check_counts
+from topicfold.models.base import TopicModel, already_warned, check_asked, check_counts
 from topicfold.models.manifold import GraphPLSA
 
 
@@ -58,7 +58,7 @@ class SideBySide(TopicModel):
     n_starts: Annotated[int, whole(1)] = field(default=3, kw_only=False)
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, embeddings: Any = None) -> Self:
         """Fit every start.
 
         Parameters
@@ -67,7 +67,14 @@ class SideBySide(TopicModel):
             Counts or other non-negative weights.
         y : array-like of shape (n_documents,) or None, default=None
             Labels, for models that use them.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, for graph models.
         """
+        if embeddings is not None and not isinstance(self.model, GraphPLSA):
+            raise DataError(
+                f"starts of {type(self.model).__name__} side by side take no "
+                "embeddings. Give a graph model, such as LocallyConsistentPLSA."
+            )
         if "random_state" not in self.model.get_params(deep=False):
             raise DataError(
                 f"{type(self.model).__name__} has no random_state, so all its starts "
@@ -80,7 +87,9 @@ class SideBySide(TopicModel):
         # Features, not topics to be read.
         with already_warned(SpareTopicsWarning), part_of_more():
             for seed in self._seeds():
-                self.models_.append(self._start(seed).fit(X, y))
+                # Later starts have the graph of the first.
+                given = None if self.models_ else embeddings
+                self.models_.append(self._start(seed).fit(X, y, embeddings=given))
         for later in self.models_[1:]:  # the first one keeps the graph
             if isinstance(later, GraphPLSA):
                 later.graph = None
@@ -104,23 +113,32 @@ class SideBySide(TopicModel):
                 model.set_params(**{name: getattr(first, f"{name}_")})
         return model
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, *, embeddings: Any = None) -> Array:
         """Fit, and return the mixtures of the training documents."""
-        return self.fit(X, y).stacked([m.doc_topics_ for m in self.models_])
+        self.fit(X, y, embeddings=embeddings)
+        return self.stacked([m.doc_topics_ for m in self.models_])
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, *, embeddings: Any = None) -> Array:
         """Return the mixtures of documents, as the models infer them."""
         check_is_fitted(self, "models_")
-        if not self.sees_neighbors:
+        asked = check_asked(self, self.sees_embeddings, embeddings)
+        if not self.sees_neighbors or asked != self.sees_embeddings:
             return super().transform(X)
         X = check_counts(self, X, reset=False, allow_empty=True)
-        return self.fold_in_along(X, self.models_[0].edges_to(X))
+        return self.fold_in_along(X, self.models_[0].edges_to(X, embeddings))
 
     @property
     def sees_neighbors(self) -> bool:
         """Whether new documents are drawn to the training documents near them."""
         first = self.models_[0]
-        return isinstance(first, GraphPLSA) and first.transform_neighbors
+        if not isinstance(first, GraphPLSA):
+            return False
+        return bool(first.transform_neighbors) or self.sees_embeddings
+
+    @property
+    def sees_embeddings(self) -> bool:
+        """Whether those are near by their embeddings."""
+        return hasattr(self.models_[0], "embeddings_")
 
     def fold_in_along(self, X: Any, edges: Any) -> Array:
         """Return mixtures of checked documents, drawn to training documents."""

@@ -81,11 +81,13 @@ class SidedModel(LearnedModel):
         known = {name: v for name, v in side_data.items() if name not in hidden}
         return self.transform(X, **known)
 
-    def transform(self, X: Any, **side_data: Any) -> Array:
+    def transform(self, X: Any, *, embeddings: Any = None, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
 
         Parameters
         ----------
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            Vectors of the documents, if `fit` had them.
         **side_data
             What is known of these documents, by the keywords of `fit`; a side without
             data plays no part.
@@ -102,7 +104,7 @@ class SidedModel(LearnedModel):
             for side in getattr(self, "sides_", ())
         )
         with already_warned() if elsewhere else nullcontext():
-            X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
+            X = self._new_counts(X, embeddings)
         return self._sided_mixtures(self._seen(X), side_data)
 
     def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:

@@ -98,6 +98,9 @@ class WordNetworkLDA(LDA):
     _takes_blocks = False
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
+        seen = counts  # by the mixtures; words meet in the texts themselves
+        if hasattr(self, "sharing_"):
+            counts = self.sharing_.counts_
         if counts.shape[0] >= JUDGED and words_if_short(counts) is None:
             words = counts.sum() / counts.shape[0]
             warn_caller(
@@ -117,7 +120,7 @@ class WordNetworkLDA(LDA):
         self.doc_lengths_ = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
         words = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = words / words.sum()
-        self.doc_topics_ = self._mixtures(counts)
+        self.doc_topics_ = self._mixtures(seen)
 
     def _default_priors(self) -> tuple[float, float]:
         tokens = min(ETA_TOKENS / self._size**0.5, ETA_MOST)

@@ -47,6 +47,8 @@ RENAMED_CLASSES = {
 }
 # Products of two such numbers are still finite in float64.
 _MAX_MAGNITUDE = 1e150
+# Larger whole numbers overflow wherever they meet a float.
+_LARGEST_INT = 10**300
 _CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _SPARSE = {
     cls.__name__: cls
@@ -288,6 +290,8 @@ class _Writer:
             if not _is_plain(value.dtype):
                 raise _unsupported(f"a NumPy scalar of dtype {value.dtype}", label)
             return {"type": "scalar", "dtype": value.dtype.name, "value": value.item()}
+        if isinstance(value, int) and not -_LARGEST_INT <= value <= _LARGEST_INT:
+            raise _unsupported("a whole number of more than 300 digits", label)
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if type(value) in (np.ndarray, np.memmap):
@@ -391,6 +395,8 @@ class _Reader:
 
     def decode(self, node: Any) -> Any:
         """Return the value of a node."""
+        if isinstance(node, int) and not -_LARGEST_INT <= node <= _LARGEST_INT:
+            raise ValueError("it has a whole number of more than 300 digits")
         if not isinstance(node, dict):
             return node
         match node["type"]:
@@ -443,6 +449,7 @@ class _Reader:
                 model._validate_params()
             if hasattr(cls, "_check_loaded"):
                 model._check_loaded()
+            _check_scikit_learn(vars(model))
         except _NONSENSE as error:
             raise ModelFileError(
                 f"The saved {cls.__name__} is not consistent: {error}"
@@ -542,6 +549,27 @@ def _check_attribute(name: str, value: Any) -> None:
                 f"{name} has {wrong} entries that are not finite or absurdly large. "
                 "Save the model again."
             )
+
+
+def _check_scikit_learn(state: Mapping[str, Any]) -> None:
+    """Refuse what scikit-learn itself reads of an estimator and does not check."""
+    names: Any = state.get("feature_names_in_", np.empty(0, str))
+    if getattr(names, "ndim", 0) != 1 or not all(isinstance(n, str) for n in names):
+        raise ValueError("feature_names_in_ are not names of columns")
+    n_columns = state.get("n_features_in_", 1)
+    if type(n_columns) is not int or n_columns < 1:
+        raise ValueError(f"n_features_in_ is {n_columns!r}, not a number of columns")
+    if {"n_features_in_", "feature_names_in_"} <= state.keys() and (
+        len(names) != n_columns
+    ):
+        raise ValueError(f"feature_names_in_ has {len(names)} names for {n_columns}")
+    output = state.get("_sklearn_output_config", {})
+    if not (
+        isinstance(output, dict)
+        and output.keys() <= {"transform"}
+        and output.get("transform") in ("default", "pandas", "polars", None)
+    ):
+        raise ValueError(f"_sklearn_output_config is {output!r}, not a container")
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:

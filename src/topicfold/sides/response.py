@@ -375,7 +375,7 @@ class Response(DeclaredParameters, Side):
         rows = (len(self.classes_),) if self.kind == "classes" else ()
         if {self.coef_.shape, self.std_errors_.shape} != {(*rows, n_topics)}:
             raise ValueError(f"coef_ of a response has shape {self.coef_.shape}")
-        if rows and self.classes_.shape != rows:
+        if rows and (self.classes_.shape != rows or rows[0] < 2):
             raise ValueError(f"classes_ has shape {self.classes_.shape}")
         if not isinstance(getattr(self, "name_", ""), str):
             raise ValueError("name_ of a response is not text")  # noqa: TRY004

@@ -95,6 +95,8 @@ def drop_known(
         for name in lists
         if getattr(new, name) is not None
     }
+    if new.embeddings is not None:
+        kept["embeddings"] = np.asarray(new.embeddings)[rows]
     return new._replace(counts=added[rows], **kept), added[rows], known
 
 

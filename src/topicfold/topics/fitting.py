@@ -3,23 +3,30 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from topicfold.choosing.size import suggest_size
+from topicfold.core.parameters import few_topics
 from topicfold.exceptions import DataError
-from topicfold.registry import find_model, models
+from topicfold.registry import find_model, make_model, models
 
-_DEFAULT_TOPICS = 20
+_logger = logging.getLogger("topicfold")
 
 
-def make_model(
-    model: Any, n_topics: int | None, n_documents: int, **usual: Any
-) -> tuple[Any, bool]:
+def prepare_model(
+    model: Any, n_topics: int | None, X: Any, **usual: Any
+) -> tuple[Any, bool, str]:
     """Return an unfitted model, `usual` set where it says nothing; whether it needs
-    labels.
+    labels; and why it has so many topics, if nobody said how many.
+
+    Without a number of topics, `suggest_size` looks at the counts X.
     """
+    reason = ""
+    n_documents = X.shape[0]
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):
         raise DataError(
@@ -31,8 +38,11 @@ def make_model(
             "estimator, such as LDA(max_iter=50)."
         )
     if isinstance(model, str):
-        made, supervised = _named(model)
-        n_topics = n_topics or min(_DEFAULT_TOPICS, max(1, n_documents // 2))
+        made, supervised, sized = _named(model)
+        if n_topics is None and sized:
+            found = suggest_size(X, random_state=0, n_jobs=usual.get("n_jobs"))
+            n_topics, reason = found.n_topics, found.reason
+            _logger.info("%d topics: %s", n_topics, found.reason)
     else:
         made = clone(model)
         own = [entry for entry in models() if isinstance(made, entry.load())]
@@ -42,23 +52,22 @@ def make_model(
     if size is not None and size > n_documents:
         raise DataError(
             f"{size:,} topics are more than the {n_documents:,} documents. Give fewer, "
-            f"such as Topics({min(20, max(1, n_documents // 10))})."
+            f"such as Topics({few_topics(n_documents)})."
         )
     for name, value in usual.items():
         if _get(made, name) is None:
             _set(made, name, value)
-    return made, supervised
+    return made, supervised, reason
 
 
-def _named(name: str) -> tuple[Any, bool]:
+def _named(name: str) -> tuple[Any, bool, bool]:
     entry = find_model(name)
     if not entry.has_topics:
         raise DataError(
             f"{entry.shown} has no topics to show. Use topicfold.{entry.class_name} "
             "itself, or another model."
         )
-    made = (entry.load_base() or entry.load())(**entry.options)
-    return entry.load()(made) if entry.base else made, entry.labels == "must"
+    return make_model(name, {}), entry.labels == "must", entry.sized
 
 
 def _get(model: Any, name: str) -> Any:

@@ -62,12 +62,12 @@ export function barChart(rows, width, { labelWidth = 130, limit, describe } = {}
   return svg;
 }
 
-function ticks(low, high) {
-  const rough = (high - low) / 4 || 1;
+export function ticks(low, high, parts = 4) {
+  const rough = (high - low) / parts || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
   const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-6; at += step) found.push(at);
+  for (let i = Math.ceil(low / step); i * step <= high + step * 1e-6; i += 1) found.push(i * step);
   return found;
 }
 

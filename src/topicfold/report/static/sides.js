@@ -3,7 +3,7 @@
 
 import { count, h, link, percent, plural, s, short } from "./dom.js";
 import { topicColor } from "./theme.js";
-import { barChart, responsive, section, tipped } from "./charts.js";
+import { barChart, responsive, section, ticks, tipped } from "./charts.js";
 import { documentItem, growing, topicLink, topicTable } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
 
@@ -51,29 +51,42 @@ function brief3(value) {
   return Number(value.toPrecision(3)).toString().replace("-", "−");
 }
 
-// Dots with intervals around a line: rows of [{label, href, value, error, color}].
-function effectChart(rows, width, { middle, describe }) {
-  const step = 26;
-  const labels = Math.min(220, width * 0.4);
+// What rows reach with their intervals, the middle included.
+function reach(rows, middle) {
   const ends = rows.flatMap((row) => [row.value - INTERVAL * row.error, row.value + INTERVAL * row.error]);
-  const low = Math.min(middle, ...ends);
-  const high = Math.max(middle, ...ends);
+  return [Math.min(middle, ...ends), Math.max(middle, ...ends)];
+}
+
+// Intervals of features can leave out "no effect". Topics of a response have seen it, so theirs decide nothing.
+function decides(side) {
+  return side.name === "features";
+}
+
+// Dots with intervals around a line, above an axis: rows of [{label, href, value, error, color}].
+function effectChart(rows, width, { side, describe, limits = reach(rows, side.middle) }) {
+  const step = 26;
+  const { middle } = side;
+  const labels = Math.min(220, width * 0.4);
+  const [low, high] = limits;
   const x = (value) => labels + 8 + ((value - low) / (high - low || 1)) * (width - labels - 76);
-  const height = rows.length * step + 4;
+  const bottom = rows.length * step + 4;
+  const height = bottom + 20;
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": describe },
-    s("line", { class: "zero", x1: x(middle), x2: x(middle), y1: 0, y2: height }));
+    s("line", { class: "grid", x1: x(low), x2: x(high), y1: bottom, y2: bottom }),
+    ticks(low, high, 6).map((tick) => [s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }),
+      s("text", { class: "axis small-axis effect-tick", x: x(tick), y: bottom + 16, "text-anchor": "middle" }, brief3(tick))]),
+    s("line", { class: "zero", x1: x(middle), x2: x(middle), y1: 0, y2: bottom }));
   rows.forEach((row, place) => {
     const y = place * step + 15;
     const [from, to] = [row.value - INTERVAL * row.error, row.value + INTERVAL * row.error];
     const lines = [row.label, brief3(row.value)];
     if (row.error) lines.push(`95% interval ${brief3(from)} to ${brief3(to)}`);
-    const sure = !row.error || from > middle || to < middle;
+    const unsure = decides(side) && row.error && from <= middle && to >= middle;
     const group = s("g", { class: "bar-row" }, s("rect", { x: 0, y: y - 13, width, height: step, class: "bar-hit" }),
       s("a", { href: row.href, "aria-label": lines.join(", ") }, s("text", { x: labels - 6, y: y + 4, "text-anchor": "end",
         class: "bar-label" }, short(row.label, Math.floor((labels - 10) / 8.2)))),
       row.error ? s("line", { class: "interval", stroke: row.color, x1: x(from), x2: x(to), y1: y, y2: y }) : null,
-      // A hollow dot: the interval has the line in it.
-      s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color, stroke: row.color, ...(sure ? {} : { class: "unsure" }) }),
+      s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color, stroke: row.color, ...(unsure ? { class: "unsure" } : {}) }),
       s("text", { class: "bar-value", x: width - 4, y: y + 4, "text-anchor": "end" }, brief3(row.value)));
     svg.append(tipped(group, () => lines));
   });
@@ -81,7 +94,9 @@ function effectChart(rows, width, { middle, describe }) {
 }
 
 function effectHint(side) {
-  return [side.note, side.errors ? "With 95% intervals; a hollow dot's has the line in it." : ""].filter(Boolean).join(" ");
+  const intervals = decides(side) ? "Lines are 95% intervals; a hollow dot's interval includes no effect."
+    : "Lines are 95% intervals with the topics taken as known, too narrow for a test.";
+  return [side.note, side.errors ? intervals : ""].filter(Boolean).join(" ");
 }
 
 // Words of a topic in every language, side by side; the first are the model's own.
@@ -126,7 +141,7 @@ function topicBlock(report, side, topic) {
   // The surest first: far from the middle for its error.
   const far = (row) => Math.abs(row.value - side.middle) / (row.error || 1);
   const best = rows.sort((a, b) => far(b) - far(a)).slice(0, MOST_ROWS);
-  const figure = responsive((width) => effectChart(best, width, { middle: side.middle, describe: `${name} and topic ${topic.id}` }));
+  const figure = responsive((width) => effectChart(best, width, { side, describe: `${name} and topic ${topic.id}` }));
   return section(name, figure, { hint: effectHint(side) });
 }
 
@@ -164,7 +179,7 @@ function rowBlock(report, side, at) {
     return section("Topics", topicTable(report, items, `Topics of ${side.rows[at]}`), { name: side.name, exports: { csv } });
   }
   const rows = effectRows(report, side, at);
-  const figure = responsive((width) => effectChart(rows, Math.min(width, 860), { middle: side.middle,
+  const figure = responsive((width) => effectChart(rows, Math.min(width, 860), { side,
     describe: `${side.rows[at]} and topics` }));
   return section("Topics", figure, { name: side.name, exports: { csv, figure: () => figure.querySelector("svg") },
     hint: effectHint(side) });
@@ -220,15 +235,28 @@ function shareView(report, side, places) {
     hint: `Share of a topic in the mixture, in percent.${side.sizes ? " Those with the most documents first." : ""}` });
 }
 
+// The rows that share a unit: levels of a category (place=town), scores of classes. They have one axis.
+function together(side, place) {
+  const all = side.rows.map((_, at) => at);
+  if (!decides(side)) return all;
+  const [column, level] = side.rows[place].split("=", 2);
+  return level === undefined ? [place] : all.filter((at) => side.rows[at].startsWith(`${column}=`));
+}
+
 // A small chart for every row: the topics at both ends.
 function effectView(report, side, places) {
-  const card = (place) => {
+  const ends = (place) => {
     const all = effectRows(report, side, place);
-    const rows = all.length > 2 * ENDS ? [...all.slice(0, ENDS), ...all.slice(-ENDS)] : all;
-    const figure = responsive((width) => effectChart(rows, width, { middle: side.middle, describe: `${side.rows[place]} and topics` }));
+    return all.length > 2 * ENDS ? [...all.slice(0, ENDS), ...all.slice(-ENDS)] : all;
+  };
+  const card = (place) => {
+    const rows = ends(place);
+    const limits = () => reach(together(side, place).flatMap(ends), side.middle);
+    const figure = responsive((width) => effectChart(rows, width, { side, limits: limits(),
+      describe: `${side.rows[place]} and topics` }));
     return h("li", {}, h("h3", {}, h("a", { href: link({ side: side.name, row: side.rows[place] }) }, side.rows[place])), figure);
   };
-  const cut = report.bySize.length > 2 * ENDS ? ` The ${ENDS} topics at either end are shown; a name leads to all.` : "";
+  const cut = report.bySize.length > 2 * ENDS ? ` The ${ENDS} topics at either end are shown; click a name to see all.` : "";
   return section(`${capital(side.name)} and topics`, growing(places, card, MOST_ROWS, { list: "effects", noun: "" }),
     { hint: effectHint(side) + cut });
 }

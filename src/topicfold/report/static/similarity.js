@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How topics lie to each other: on a plane, pair by pair, and the closest pairs.
 
-import { h, link, percent, s, short } from "./dom.js";
+import { h, link, percent, s, select, short } from "./dom.js";
 import { topicColor } from "./theme.js";
 import { responsive, section, tipped } from "./charts.js";
 import { topicLink } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
 
 const MOST_PAIRS = 15;
+// A larger plane has room for the names of more topics.
+const ZOOMS = [1, 2, 4];
+const planeView = { zoom: 1 };
 
 function closePairs(report) {
   const ids = report.bySize.map((topic) => topic.id).sort((a, b) => a - b);
@@ -24,7 +27,8 @@ function sharedTerms(report, one, other) {
 
 // Circles of the topics' sizes, moved apart until none lies on another.
 function placeCircles(topics, width, height) {
-  const room = Math.sqrt((width * height) / 24);
+  // Zoomed in, circles grow less than the plane, so that names get the room.
+  const room = Math.sqrt((width * height) / (24 * planeView.zoom));
   const circles = topics.map((topic) => ({ topic, r: Math.max(9, room * Math.sqrt(topic.size)),
     x: width * (0.1 + 0.8 * topic.spot[0]), y: height * (0.1 + 0.8 * topic.spot[1]) }));
   for (let round = 0; round < 120; round += 1) {
@@ -47,26 +51,46 @@ function placeCircles(topics, width, height) {
   return circles;
 }
 
-// A name goes under its circle where it is in nobody's way.
-function circleNames(report, circles, width) {
+// Places for a name of half its width: at its circle, then farther off, inside the figure.
+function* namePlaces({ x, y, r }, half, width) {
+  for (let off = 0; off <= 3; off += 1) {
+    const gap = r + 9 + 14 * off;
+    yield [x, y + gap];
+    yield [x, y - gap];
+    yield [x + r + half + 3 + 12 * off, y + (off % 2 ? 12 : 0)];
+    yield [x - r - half - 3 - 12 * off, y - (off % 2 ? 12 : 0)];
+    for (const side of [-1, 1]) {
+      yield [Math.min(Math.max(x + side * half * 0.8, half + 2), width - half - 2), y + gap];
+      yield [Math.min(Math.max(x + side * half * 0.8, half + 2), width - half - 2), y - gap];
+    }
+  }
+}
+
+// Names are put where they are in nobody's way, the largest topics first; a line leads to one that is far off.
+function circleNames(report, circles, width, height) {
   const taken = circles.map(({ x, y, r }) => ({ x, y, half: r, high: r }));
-  return circles.map(({ topic, x, y, r }) => {
-    const text = short(report.name(topic.id), 26);
-    const half = text.length * 3.2 + 4;
-    for (const at of [y + r + 9, y - r - 9]) {
-      const box = { x, y: at, half, high: 7 };
-      if (x < half || x > width - half || taken.some((other) => Math.abs(other.x - x) < other.half + half
-        && Math.abs(other.y - at) < other.high + 7)) continue;
-      taken.push(box);
-      return s("text", { x, y: at + 4, "text-anchor": "middle", class: "circle-name" }, text);
+  const free = (x, y, half) => x >= half + 1 && x <= width - half - 1 && y >= 9 && y <= height - 9
+    && !taken.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < other.high + 7);
+  return circles.map((circle) => {
+    for (const letters of [26, 15]) {
+      const text = short(report.name(circle.topic.id), letters);
+      const half = text.length * 3.2 + 3;
+      for (const [x, y] of namePlaces(circle, half, width)) {
+        if (!free(x, y, half)) continue;
+        taken.push({ x, y, half, high: 7 });
+        const far = Math.abs(y - circle.y) > circle.r + 12 || Math.abs(x - circle.x) > circle.r + half + 6;
+        return [far ? s("line", { class: "name-line", x1: circle.x, y1: circle.y, x2: x, y2: y }) : null,
+          s("text", { x, y: y + 4, "text-anchor": "middle", class: "circle-name" }, text)];
+      }
     }
     return null;
   });
 }
 
 function planeFigure(report, pairs) {
-  return responsive((width) => {
-    const height = Math.round(Math.min(620, Math.max(300, width * 0.55)));
+  const figure = responsive((whole) => {
+    const width = whole * planeView.zoom;
+    const height = Math.round(Math.min(620, Math.max(300, whole * 0.55)) * planeView.zoom);
     const circles = placeCircles(report.bySize, width, height);
     const at = new Map(circles.map((circle) => [circle.topic.id, circle]));
     const ties = pairs.slice(0, report.bySize.length).filter((pair) => pair.value > 0.2);
@@ -84,8 +108,10 @@ function planeFigure(report, pairs) {
       return tipped(circle, () => [`${topic.id} ${name}`, `${percent(topic.size)} of all words`,
         report.topTerms(topic.id, 0.6, 8).map((term) => term.name).join(", ")]);
     }),
-    circleNames(report, circles, width));
+    circleNames(report, circles, width, height));
   });
+  figure.classList.add("wide");
+  return figure;
 }
 
 function pairList(report, pairs, actions) {
@@ -117,9 +143,11 @@ export function showSimilarity(report, box, parameters, actions) {
   const plane = planeFigure(report, pairs);
   const csv = () => [["topic", ...order.map(String)],
     order.map((one) => [one, ...order.map((other) => report.likeness(one, other))])];
+  const zoom = select("Zoom", ZOOMS.map((times) => [String(times), `${100 * times}%`]), String(planeView.zoom),
+    (times) => { planeView.zoom = Number(times); plane.redraw(); });
   box.append(h("h2", {}, "Similarity of topics"),
-    section("Topics on a plane", plane, { name: "topics-plane", exports: { figure: () => plane.querySelector("svg") },
-      hint: "Area: share of all words. Topics with similar words are close, and the closest are tied." }),
+    section("Topics on a plane", h("div", {}, h("div", { class: "toolbar" }, zoom), plane), { name: "topics-plane", exports: { figure: () => plane.querySelector("svg") },
+      hint: "Area: share of all words. Topics with similar words are close, and lines join the most similar. Zoom in if a name is missing." }),
     section("Most similar pairs", h("div", { class: "wide" }, pairList(report, pairs, actions)), { name: "similar-pairs",
       exports: { csv: () => [["topic", "other", "similarity", "terms"],
         pairs.map((pair) => [pair.one, pair.other, pair.value, sharedTerms(report, pair.one, pair.other)])] } }),

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``topicfold effects``: does a feature of documents matter to their topics?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicfold.cli import flags
+from topicfold.cli.console import csv_table, show_fact, working
+from topicfold.cli.flags import Flags, Format, flag, takes_flags
+from topicfold.cli.messages import CommandError, tell
+from topicfold.exceptions import MissingDependencyError
+
+if TYPE_CHECKING:
+    from topicfold.effects import Effects
+    from topicfold.persistence.model_folder import ModelFolder
+
+_Table = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE", help="Covariates, a row per document: .csv, .tsv, .parquet."
+    ),
+]
+
+
+class _Flags(Flags):
+    formula: str = flag(
+        "Covariates, such as '~ party + s(date) | speaker'.",
+        ...,
+        "--formula -F",
+        metavar="TEXT",
+    )
+    topics: list[str] | None = flag(
+        "Topics, sums and differences, separated by commas: 1,4,1+4,1-4.",
+        metavar="A,B,…",
+    )
+    id: str | None = flag(
+        "Column of TABLE with the documents' ids; without it, rows are in their order.",
+        metavar="COLUMN",
+    )
+    cluster: str | None = flag(
+        "Column whose documents are not independent.", metavar="COLUMN"
+    )
+    weights: str | None = flag("Column of weights.", metavar="COLUMN")
+    adjust: str | None = flag(
+        "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
+    )
+    method: str = flag("Draws: joint, fixed, bootstrap or posterior.", "joint")
+    draws: int = flag("Draws of the mixtures.", 25, min=2)
+    sentences: bool = flag("Print a sentence per effect.", False)
+    plot: Path | None = flags.PLOT
+    covariate: str | None = flag("Covariate to draw.", metavar="COLUMN")
+    format: Format = flags.FORMAT
+    seed: int = flags.SEED
+    jobs: int = flags.JOBS
+
+
+@takes_flags()
+def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> None:
+    """Estimate effects of covariates on the shares of topics, with intervals.
+
+    Shares are regressed on the covariates, over draws of the mixtures. s(x) is a
+    smooth curve, a * b an interaction, and the column after | groups documents that
+    are not independent. Rows of TABLE are in the order of the documents, or named by
+    --id.
+
+    [bold]Examples[/bold]
+      topicfold effects model speeches.csv -F "~ party + s(date) | speaker"
+      topicfold effects model mails.csv -F "~ sender" --topics 3,3-7 --plot a.png
+      topicfold effects model mails.csv -F "~ sender" --adjust fdr --sentences
+
+    [bold]In Python[/bold]
+      from topicfold import Topics
+      Topics.load("model").effects("~ sender", table).plot()
+    """
+    from topicfold.effects import estimate_effect
+    from topicfold.persistence.model_folder import load_model_folder
+
+    if given.covariate is not None and given.plot is None:
+        raise CommandError("--covariate says what --plot draws. Give --plot too.")
+    plot = given.plot
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
+    saved = load_model_folder(folder)
+    if saved.counts is None and given.method != "posterior":
+        raise CommandError(
+            f"{folder} was saved without its documents, and draws need their counts. "
+            "Fit it again with its documents, or give --method posterior."
+        )
+    data = _in_order(_read(table), given.id, saved, table)
+    with working("Drawing mixtures …"):
+        found = estimate_effect(
+            saved.model if saved.counts is None else _Documents(saved),
+            given.formula,
+            data,
+            topics=[_topic(name) for name in flags.listed(given.topics)] or None,
+            method=given.method,
+            n_draws=given.draws,
+            cluster=given.cluster,
+            weights=given.weights,
+            random_state=given.seed,
+            n_jobs=given.jobs,
+        )
+    _show(found, given)
+    if plot is not None:
+        _draw(found, plot, given)
+
+
+class _Documents:
+    """A model with its documents, as `estimate_effect` takes them."""
+
+    def __init__(self, saved: ModelFolder) -> None:
+        self.fitted_ = saved
+        self.data_ = saved.topic_data()
+
+
+def _topic(name: str) -> int | str:
+    return int(name) if name.isdecimal() else name
+
+
+def _read(path: Path) -> Any:
+    """Return the table of covariates as a data frame."""
+    from topicfold.core.tables import load_pandas
+
+    pandas = load_pandas()
+    if not path.is_file():
+        raise CommandError(f"there is no file {path}. Give a table of covariates.")
+    kind = path.suffix.lower()
+    try:
+        if kind in (".parquet", ".pq"):
+            return pandas.read_parquet(path)
+        if kind in (".jsonl", ".ndjson"):
+            return pandas.read_json(path, lines=True)
+        return pandas.read_csv(path, sep="\t" if kind == ".tsv" else ",")
+    except (ValueError, UnicodeError, ImportError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise CommandError(f"{path} cannot be read as a table: {reason}") from error
+
+
+def _in_order(frame: Any, column: str | None, saved: ModelFolder, path: Path) -> Any:
+    """Return the table in the order of the documents, by a column of their ids."""
+    if column is None:
+        return frame
+    if column not in frame.columns:
+        raise CommandError(
+            f"{path} has no column {column!r}. It has "
+            f"{', '.join(map(str, frame.columns))}."
+        )
+    if saved.doc_ids is None:
+        raise CommandError(
+            "the model was saved without ids of documents, so --id has nothing to "
+            "match. Leave it out, and give rows in the order of the documents."
+        )
+    ids = frame[column].astype(str)
+    if ids.duplicated().any():
+        twice = ids[ids.duplicated()].iloc[0]
+        raise CommandError(f"{path} has the id {twice!r} twice. Remove a row.")
+    missing = [name for name in saved.doc_ids if name not in set(ids)]
+    if missing:
+        raise CommandError(
+            f"{path} has no row for {len(missing):,} documents (first: "
+            f"{missing[0]!r}). Add them; a value may be empty."
+        )
+    return frame.set_axis(ids, axis=0).loc[saved.doc_ids].reset_index(drop=True)
+
+
+def _show(found: Effects, given: _Flags) -> None:
+    if given.format is Format.json:
+        data = found.plot_data | {"sentences": found.sentences(adjust=given.adjust)}
+        data["effects"] = [dict(row) for row in found.rows(adjust=given.adjust)]
+        typer.echo(json.dumps(data, ensure_ascii=False, indent=1))
+    elif given.format is Format.csv:
+        typer.echo(csv_table(found.rows(adjust=given.adjust)), nl=False)
+    elif given.sentences:
+        for sentence in found.sentences(adjust=given.adjust):
+            typer.echo(sentence)
+    else:
+        typer.echo(found.text(adjust=given.adjust))
+
+
+def _draw(found: Effects, plot: Path, given: _Flags) -> None:
+    try:
+        found.plot(given.covariate, path=plot)
+    except MissingDependencyError as error:
+        tell("note", error)
+        return
+    if given.format is Format.table:
+        show_fact("Plot", str(plot))

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Documents near by their embeddings, and counts shared with them.
+
+Rows of embeddings become unit rows, so that products are cosines. Up to `EXACT`
+documents every pair is compared; beyond, the documents lie in cells (spherical k-means)
+and neighbours are searched in the cells nearest to a document. Products in float32
+choose candidates, those in float64 order them: neighbours do not depend on the other
+documents of a batch, nor on threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import cached_property
+from numbers import Real
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from topicfold.core.parameters import (
+    NOT_NEGATIVE,
+    DeclaredParameters,
+    FittedAttributes,
+    whole,
+    whole_number,
+)
+from topicfold.core.threads import n_threads, one_blas_thread, run_ranges
+from topicfold.exceptions import DataError
+
+Rows = NDArray[np.float32]
+EXACT = 10_000  # documents up to which all pairs are compared
+CELL_SIZE, PROBES = 300, 10  # documents of a cell, cells that are searched
+ROUNDS, PER_CELL = 8, 60  # of k-means; documents of its sample per cell
+BLOCK = 512  # rows of a product; fixed, as a sum's order may depend on it
+MORE = 2  # candidates for each neighbour
+LARGEST = 1e15  # of a number in an embedding: squares stay finite in float32
+GRID = 2.0**-20  # similarities are told apart as finely as this
+
+
+def check_embeddings(
+    embeddings: Any, n_documents: int, n_dimensions: int | None = None
+) -> Rows:
+    """Return unit rows of embeddings (D, n), or say what is wrong with them.
+
+    A row of zeros stays so: it says nothing about its document.
+
+    Parameters
+    ----------
+    embeddings : array-like of shape (n_documents, n_dimensions)
+        Numbers of any kind; what an encoder returned.
+    n_documents : int
+        Rows that are needed.
+    n_dimensions : int or None, default=None
+        Columns that are needed; None takes any.
+    """
+    if sp.issparse(embeddings):
+        embeddings = embeddings.toarray()
+    try:
+        table = np.asarray(embeddings)
+        rows = np.array(table, dtype=np.float64 if table.dtype == object else None)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            "embeddings are not a table of numbers: every row needs as many numbers. "
+            "Give an array of shape (documents, dimensions)."
+        ) from error
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        raise DataError(
+            f"embeddings have the shape {rows.shape} and the type {rows.dtype}. Give "
+            "an array of real numbers of shape (documents, dimensions)."
+        )
+    if len(rows) != n_documents:
+        raise DataError(
+            f"there are {len(rows)} embeddings for {n_documents} documents. Give one "
+            "row per document, in their order."
+        )
+    if n_dimensions is not None and rows.shape[1] != n_dimensions:
+        raise DataError(
+            f"embeddings have {rows.shape[1]} dimensions, in fit they had "
+            f"{n_dimensions}. Give those of the same encoder to both."
+        )
+    if not rows.shape[1]:
+        raise DataError("embeddings have no dimensions. Give at least one column.")
+    if rows.dtype != np.float64:
+        rows = rows.astype(np.float32)
+    bad = ~(np.abs(rows) <= LARGEST).all(axis=1)  # NaN too
+    if bad.any():
+        raise DataError(
+            f"embeddings have NaN, infinity or a number beyond {LARGEST:g} in "
+            f"{int(bad.sum())} rows (first: row {int(np.argmax(bad))}). Encode those "
+            "documents again, or give rows of zeros for them."
+        )
+    rows = rows.astype(np.float32, copy=False)
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows /= np.where(largest > 0, largest, 1.0)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.where(lengths > 0, lengths, 1.0)
+    return rows
+
+
+class EmbeddingIndex:
+    """Documents in which those nearest by embedding are searched.
+
+    Parameters
+    ----------
+    embeddings : array-like of shape (n_documents, n_dimensions)
+        A row per document.
+
+    Notes
+    -----
+    Exact up to 10,000 documents; beyond, neighbours outside of the ten cells nearest to
+    a document are missed. Time O(D² n) and then about O(D · 3000 · n); memory that of
+    the embeddings in float32, and of D · 200 numbers.
+
+    Examples
+    --------
+    >>> index = EmbeddingIndex([[1, 0], [0, 1], [1, 1]])
+    >>> index.query([[3, 1]], 2)[0].tolist()
+    [[2, 0]]
+    """
+
+    def __init__(self, embeddings: Any) -> None:
+        n_documents = len(embeddings)
+        self.rows_ = check_embeddings(embeddings, n_documents)
+        self.n_documents = n_documents
+
+    def query(
+        self,
+        embeddings: Any = None,
+        n_neighbors: int = 10,
+        *,
+        n_jobs: int | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the nearest documents, nearest first, and their cosines.
+
+        Parameters
+        ----------
+        embeddings : array-like of shape (n_queries, n_dimensions) or None, default=None
+            None asks for the neighbours of the index documents, without themselves.
+        n_neighbors : int, default=10
+            Neighbours per document; cut to those there are.
+        n_jobs : int or None, default=None
+            Threads; no effect on the result.
+
+        Returns
+        -------
+        documents, similarities : ndarray of shape (n_queries, n_neighbors)
+            -1 and 0 where no other document has a positive cosine.
+        """
+        own = embeddings is None
+        n_best = whole_number(n_neighbors, "n_neighbors")
+        n_best = min(n_best, max(self.n_documents - own, 1))
+        queries = self.rows_
+        if not own:
+            width = self.rows_.shape[1]
+            queries = check_embeddings(embeddings, len(embeddings), width)
+        shape = len(queries), n_best
+        near = np.full(shape, -1, dtype=np.int64)
+        similar = np.zeros(shape)
+
+        def task(start: int, stop: int) -> None:
+            found = self._candidates(queries[start:stop], MORE * n_best + own)
+            if own:
+                found[found == np.arange(start, stop)[:, None]] = -1
+            best = self._ordered(queries[start:stop], found, n_best)
+            width = best[0].shape[1]
+            near[start:stop, :width], similar[start:stop, :width] = best
+
+        starts = range(0, len(queries), BLOCK)
+        blocks = [(start, min(start + BLOCK, len(queries))) for start in starts]
+        with one_blas_thread():
+            if self.n_documents > EXACT:
+                _ = self._cells  # by one thread
+            run_ranges(task, blocks, n_threads(n_jobs))
+        return near, similar
+
+    def _candidates(self, queries: Rows, n_best: int) -> NDArray[np.int64]:
+        """Return documents that may be the nearest ones, -1 where there are fewer."""
+        if self.n_documents <= EXACT:
+            return _largest(queries @ self.rows_.T, n_best)[0]
+        centers, members, starts = self._cells
+        probed = _largest(queries @ centers.T, min(PROBES, len(centers)))[0]
+        shape = (*probed.shape, n_best)
+        found = np.full(shape, -1, dtype=np.int64)
+        values = np.full(shape, -np.inf, dtype=np.float32)
+        order = np.argsort(probed, axis=None, kind="stable")
+        cells, firsts = np.unique(probed.ravel()[order], return_index=True)
+        for cell, places in zip(cells, np.split(order, firsts[1:]), strict=True):
+            rows, ranks = np.divmod(places, probed.shape[1])
+            own = members[starts[cell] : starts[cell + 1]]
+            if not len(own):
+                continue
+            best, value = _largest(queries[rows] @ self.rows_[own].T, n_best)
+            width = best.shape[1]
+            found[rows, ranks, :width] = own[best]
+            values[rows, ranks, :width] = value
+        flat = values.reshape(len(queries), -1)
+        best = _largest(flat, n_best)[0]
+        return np.take_along_axis(found.reshape(len(queries), -1), best, axis=1)
+
+    def _ordered(
+        self, queries: Rows, found: NDArray[np.int64], n_best: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the nearest of some documents; of equal ones the lower number."""
+        pairs = self.rows_[found].astype(np.float64)
+        values = np.einsum("ijk,ik->ij", pairs, queries.astype(np.float64))
+        values = np.where(found >= 0, np.round(values / GRID) * GRID, 0.0)
+        order = np.lexsort((found, -values), axis=1)[:, :n_best]
+        found = np.take_along_axis(found, order, axis=1)
+        values = np.take_along_axis(values, order, axis=1)
+        return np.where(values > 0, found, -1), np.maximum(values, 0.0)
+
+    @cached_property
+    def _cells(self) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
+        """Return centres of cells, documents by cell, and where each cell starts."""
+        n_cells = -(-self.n_documents // CELL_SIZE)
+        drawn = np.random.default_rng(0).permutation(self.n_documents)
+        sample = self.rows_[np.sort(drawn[: PER_CELL * n_cells])]
+        centers = sample[:: max(len(sample) // n_cells, 1)][:n_cells].copy()
+        for _ in range(ROUNDS):
+            own = _nearest_center(sample, centers)
+            members = sp.csr_array(
+                (np.ones(len(own), np.float32), (own, np.arange(len(own)))),
+                shape=(len(centers), len(own)),
+            )
+            sums = members @ sample
+            lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+            centers = np.where(lengths > 0, sums / np.maximum(lengths, 1e-30), centers)
+        own = _nearest_center(self.rows_, centers)
+        counts = np.bincount(own, minlength=len(centers))
+        return centers, np.argsort(own, kind="stable"), np.r_[0, np.cumsum(counts)]
+
+
+def _largest(values: Rows, n: int) -> tuple[NDArray[np.int64], Rows]:
+    """Return the columns of the n largest values of each row, in any order."""
+    n = min(n, values.shape[1])
+    if n == values.shape[1]:
+        columns = np.broadcast_to(np.arange(n), values.shape).copy()
+    else:
+        columns = np.argpartition(values, -n, axis=1)[:, -n:]
+    return columns, np.take_along_axis(values, columns, axis=1)
+
+
+def _nearest_center(rows: Rows, centers: Rows) -> NDArray[np.int64]:
+    starts = range(0, len(rows), BLOCK)
+    parts = [(rows[i : i + BLOCK] @ centers.T).argmax(axis=1) for i in starts]
+    return np.concatenate(parts)
+
+
+class CountSharing(FittedAttributes, DeclaredParameters, BaseEstimator):
+    """Counts of documents with those of the documents nearest by embedding.
+
+    A document is seen as ``x_d + weight · mean of x over its nearest documents``: short
+    texts then share words with texts that say the same in other words.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Documents that a document shares counts with.
+    weight : float, default=3.0
+        How much their mean counts, beside the document's own counts.
+
+    Attributes
+    ----------
+    counts_ : csr_matrix of shape (n_documents, n_terms)
+        The counts of the training documents.
+    embeddings_ : ndarray of shape (n_documents, n_dimensions)
+        Unit rows of their embeddings, in float32.
+
+    Examples
+    --------
+    >>> sharing = CountSharing(1, weight=0.5)
+    >>> shared = sharing.fit_shared([[2, 0], [0, 4]], [[1.0, 0.1], [1.0, 0.0]])
+    >>> shared.toarray()
+    array([[2., 2.],
+           [1., 4.]])
+    """
+
+    n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)
+    weight: Annotated[float, NOT_NEGATIVE] = 3.0
+
+    def fit_shared(
+        self, X: Any, embeddings: Any, *, n_jobs: int | None = None
+    ) -> sp.csr_matrix:
+        """Keep the training documents; return their shared counts.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_terms)
+            Counts.
+        embeddings : array-like of shape (n_documents, n_dimensions)
+            A row per document.
+        n_jobs : int or None, default=None
+            Threads; no effect on the result.
+        """
+        self._validate_params()
+        counts = _floats(X)
+        self.embeddings_ = check_embeddings(embeddings, counts.shape[0])
+        self.counts_ = counts
+        self.__dict__.pop("_index", None)
+        near, _ = self._index.query(None, self.n_neighbors, n_jobs=n_jobs)
+        return self._joined(counts, near)
+
+    def shared(
+        self, X: Any, embeddings: Any, *, n_jobs: int | None = None
+    ) -> sp.csr_matrix:
+        """Return shared counts of new documents, by their nearest training documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_terms)
+            Counts, in the columns of `fit_shared`.
+        embeddings : array-like of shape (n_documents, n_dimensions)
+            A row per document, by the encoder of `fit_shared`.
+        n_jobs : int or None, default=None
+            Threads; no effect on the result.
+        """
+        counts = _floats(X)
+        rows = check_embeddings(embeddings, counts.shape[0], self.embeddings_.shape[1])
+        near, _ = self._index.query(rows, self.n_neighbors, n_jobs=n_jobs)
+        return self._joined(counts, near)
+
+    @cached_property
+    def _index(self) -> EmbeddingIndex:
+        return EmbeddingIndex(self.embeddings_)
+
+    def _joined(self, counts: sp.csr_matrix, near: NDArray[np.int64]) -> sp.csr_matrix:
+        joined = near >= 0
+        n_joined = joined.sum(axis=1)
+        shares = np.repeat(self.weight / np.maximum(n_joined, 1), n_joined)
+        graph = sp.csr_matrix(
+            (shares.astype(counts.dtype), near[joined], np.r_[0, np.cumsum(n_joined)]),
+            shape=(len(near), self.counts_.shape[0]),
+        )
+        shared = sp.csr_matrix(counts + graph @ self.counts_.astype(counts.dtype))
+        shared.sort_indices()
+        return shared
+
+    def _check_loaded(self) -> None:
+        """Refuse saved parts that do not fit together."""
+        rows, counts = (getattr(self, n, None) for n in ("embeddings_", "counts_"))
+        if rows is None and counts is None:
+            return  # saved before it was fitted
+        if (
+            not isinstance(rows, np.ndarray)
+            or not sp.issparse(counts)
+            or rows.ndim != 2
+            or not isinstance(self.weight, Real)
+            or len(rows) != counts.shape[0]
+            or not len(rows)
+        ):
+            raise ValueError("its embeddings and its documents do not fit together")
+        self._validate_params()
+        check_embeddings(rows, len(rows))
+        if counts.nnz and not (0 < counts.data.min() <= counts.data.max() < 1e30):
+            raise ValueError("its counts make no sense")
+
+
+def _floats(X: Any) -> sp.csr_matrix:
+    """Return counts in float32, or in float64 as they are."""
+    counts = sp.csr_matrix(X)
+    return counts if counts.dtype.kind == "f" else counts.astype(np.float32)

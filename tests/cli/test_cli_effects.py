@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from effects_support import planted
+
+from topicfold import LDA
+from topicfold.persistence.model_folder import save_model_folder
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A model of planted effects, its table, and the same table by ids."""
+    folder = tmp_path_factory.mktemp("effects")
+    found = planted(3, n_documents=80, tokens=40, n_terms=40)
+    model = LDA(n_components=3, random_state=0).fit(found["X"])
+    ids = [f"d{number}" for number in range(80)]
+    words = [f"word{number}" for number in range(40)]
+    save_model_folder(
+        model, folder / "model", vocabulary=words, doc_ids=ids, counts=found["X"]
+    )
+    save_model_folder(model, folder / "bare", vocabulary=words)
+    table = pd.DataFrame(
+        {
+            "name": ids,
+            "x": found["x"],
+            "day": pd.date_range("2020-01-01", periods=80).astype(str),
+            "who": np.arange(80) % 30,
+        }
+    )
+    table.to_csv(folder / "table.csv", index=False)
+    table.iloc[::-1].to_csv(folder / "turned.tsv", index=False, sep="\t")
+    return folder
+
+
+def run(cli, saved, *args, table="table.csv", model="model"):
+    return cli("effects", saved / model, saved / table, "--draws", 3, *args)
+
+
+def test_table(cli, saved):
+    result = run(cli, saved, "-F", "~ x + s(day) | who")
+    assert result.exit_code == 0, result.output
+    assert "Effects on topic shares, ~ x + s(day), 80 documents" in result.output
+    assert "x: 1 - 0" in result.output
+    assert "robust to 30 clusters" in result.output
+    assert "6 tests, not adjusted" in result.output
+
+
+def test_rows_by_id_are_those_in_order(cli, saved):
+    plain = run(cli, saved, "-F", "~ x", "-f", "csv").output
+    turned = run(cli, saved, "-F", "~ x", "-f", "csv", "--id", "name",
+                 table="turned.tsv").output  # fmt: skip
+    assert plain == turned
+    assert plain.startswith("topic,words,effect,estimate,error,low,high,p\n")
+
+
+def test_json_sentences_and_plot(cli, saved, tmp_path):
+    options = ("-F", "~ x", "--topics", "0,0+1,0-1", "--adjust", "holm")
+    result = run(cli, saved, *options, "-f", "json", "--plot", tmp_path / "a.png")
+    found = json.loads(result.output)
+    assert [row["topic"] for row in found["effects"]] == ["0", "0 + 1", "0 - 1"]
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    told = run(cli, saved, *options, "--sentences").output.splitlines()
+    assert told == found["sentences"]
+    assert (
+        "p-values are adjusted for 3 tests (holm)" in run(cli, saved, *options).output
+    )
+
+
+def test_a_model_without_documents(cli, saved, check_error):
+    check_error(run(cli, saved, "-F", "~ x", model="bare"), "without its documents")
+    result = run(cli, saved, "-F", "~ x", "--method", "posterior", model="bare")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("args", "table", "message"),
+    [
+        (("-F", "~ xx"), "table.csv", "did you mean 'x'?"),
+        (("-F", "~ x"), "nothing.csv", "there is no file"),
+        (("-F", "~ x"), "model", "there is no file"),
+        (("-F", "~ x", "--id", "names"), "table.csv", "no column 'names'"),
+        (("-F", "~ x", "--id", "who"), "table.csv", "twice"),
+        (("-F", "~ x", "--id", "day"), "table.csv", "no row for 80 documents"),
+        (("-F", "~ x", "--plot", "a.txt"), "table.csv", ".png, .svg or .pdf"),
+        (("-F", "~ x", "--covariate", "x"), "table.csv", "Give --plot too"),
+        (("-F", "~ x", "--method", "magic"), "table.csv", "method is 'magic'"),
+        (("-F", "~ x", "--adjust", "all"), "table.csv", "adjust is 'all'"),
+        (("-F", "~ x", "--topics", "7"), "table.csv", "topics are 0 to 2"),
+    ],
+)
+def test_mistakes(cli, saved, check_error, args, table, message):
+    check_error(run(cli, saved, *args, table=table), message)
+
+
+def test_a_table_that_is_none(cli, saved, check_error, tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    result = cli("effects", saved / "model", tmp_path / "empty.csv", "-F", "~ x")
+    check_error(result, "cannot be read as a table")

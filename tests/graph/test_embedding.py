@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Neighbours by embedding, and counts shared with them, against plain NumPy."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from topicfold.exceptions import DataError
+from topicfold.graph import CountSharing, EmbeddingIndex, NeighborGraph, embedding
+from topicfold.graph.embedding import check_embeddings
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    centers = rng.standard_normal((9, 12))
+    return centers[rng.integers(0, 9, 700)] + rng.standard_normal((700, 12))
+
+
+def plain_neighbors(rows, queries, n, own=False):
+    """Return the nearest rows by cosine, all pairs compared."""
+    cosines = normalize(queries) @ normalize(rows).T
+    if own:
+        np.fill_diagonal(cosines, -2)
+    near = np.argsort(-cosines, axis=1, kind="stable")[:, :n]
+    return near, np.take_along_axis(cosines, near, axis=1)
+
+
+def test_neighbors_are_the_nearest_by_cosine(rows):
+    index = EmbeddingIndex(rows)
+    expected, cosines = plain_neighbors(rows, rows, 10, own=True)
+    near, similar = index.query(None, 10)
+    np.testing.assert_array_equal(near, expected)
+    np.testing.assert_allclose(similar, cosines, atol=2e-6)
+    new = np.random.default_rng(1).standard_normal((40, 12))
+    np.testing.assert_array_equal(
+        index.query(new, 7)[0], plain_neighbors(rows, new, 7)[0]
+    )
+
+
+def test_cells_find_nearly_all_neighbors(rows, monkeypatch):
+    expected = EmbeddingIndex(rows).query(None, 10)[0]
+    for name, value in {"EXACT": 100, "CELL_SIZE": 20, "BLOCK": 64}.items():
+        monkeypatch.setattr(embedding, name, value)
+    index = EmbeddingIndex(rows)
+    near = index.query(None, 10)[0]
+    found = [len(set(a) & set(b)) for a, b in zip(near, expected, strict=True)]
+    assert np.mean(found) > 9
+    assert not (near == np.arange(len(rows))[:, None]).any()
+    np.testing.assert_array_equal(index.query(None, 10, n_jobs=3)[0], near)
+    new = rows[:150] + 0.1
+    one_by_one = np.vstack([index.query(row[None], 10)[0] for row in new])
+    np.testing.assert_array_equal(index.query(new, 10)[0], one_by_one)
+
+
+def test_batches_and_threads_change_nothing(rows):
+    index = EmbeddingIndex(rows[:600])
+    whole = index.query(rows[600:], 10)
+    for part in range(600, 700, 30):
+        own = index.query(rows[part : part + 30], 10, n_jobs=2)
+        for ours, theirs in zip(own, whole, strict=True):
+            np.testing.assert_array_equal(ours, theirs[part - 600 : part - 570])
+
+
+def test_equal_documents_and_zero_vectors():
+    rows = np.array([[1.0, 0], [1, 0], [1, 0], [0, 0], [-1, 0]])
+    near, similar = EmbeddingIndex(rows).query(None, 3)
+    assert near.tolist() == [
+        [1, 2, -1],
+        [0, 2, -1],
+        [0, 1, -1],
+        [-1, -1, -1],
+        [-1, -1, -1],
+    ]
+    assert (similar[near < 0] == 0).all()
+    assert EmbeddingIndex(rows[:1]).query(None, 3)[0].tolist() == [[-1]]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8])
+def test_any_kind_of_number(dtype):
+    rows = np.array([[3, 4], [0, 2], [100, 0]]).astype(dtype)
+    found = check_embeddings(rows, 3)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 1], [1, 0]], rtol=1e-6)
+    np.testing.assert_array_equal(check_embeddings(rows.tolist(), 3), found)
+    np.testing.assert_array_equal(
+        check_embeddings(sparse.csr_matrix(rows.astype(np.float32)), 3), found
+    )
+    assert not np.shares_memory(found, rows)
+
+
+def test_very_large_and_small_rows_have_a_direction():
+    found = check_embeddings([[3e14, 4e14], [3e-30, 4e-30]], 2)
+    np.testing.assert_allclose(found, [[0.6, 0.8]] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "message"),
+    [
+        (np.ones((3, 2)), "3 embeddings for 4 documents"),
+        (np.ones(4), r"have the shape \(4,\)"),
+        (np.ones((4, 0)), "have 0 dimensions"),
+        (np.ones((4, 3)), "have 3 dimensions, in fit they had 2"),
+        ([[1, np.nan]] * 4, r"NaN, infinity .* in 4 rows \(first: row 0\)"),
+        ([[1, 2], [1, np.inf], [1, 2], [1, 2]], "in 1 rows .first: row 1"),
+        ([[1, 2], [1], [1, 2], [1, 2]], "not a table of numbers"),
+        ([["a", "b"]] * 4, "not a table|the type"),
+        (np.ones((4, 2)) * 1j, "the type complex128"),
+        (None, "not a table|the shape"),
+    ],
+)
+def test_what_is_no_embedding_is_refused(embeddings, message):
+    with pytest.raises(DataError, match=message):
+        check_embeddings(embeddings, 4, 2)
+
+
+def test_a_vector_has_a_dimension():
+    with pytest.raises(DataError, match="have no dimensions"):
+        check_embeddings(np.ones((4, 0)), 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_counts_are_shared_as_the_equation_says(rows, dtype):
+    rng = np.random.default_rng(2)
+    X = sparse.random(700, 30, 0.2, "csr", dtype, rng)
+    sharing = CountSharing(5, weight=2.0)
+    shared = sharing.fit_shared(X, rows)
+    graph = np.zeros((700, 700))
+    np.put_along_axis(graph, plain_neighbors(rows, rows, 5, own=True)[0], 0.2, axis=1)
+    assert shared.dtype == dtype
+    np.testing.assert_allclose(
+        shared.toarray(), X + 2.0 * graph @ X.toarray(), rtol=1e-5
+    )
+    new = rng.standard_normal((8, 12))
+    X_new = sparse.random(8, 30, 0.2, "csr", dtype, rng)
+    near = plain_neighbors(rows, new, 5)[0]
+    np.testing.assert_allclose(
+        sharing.shared(X_new, new).toarray(),
+        X_new + 2.0 * X.toarray()[near].mean(axis=1),
+        rtol=1e-5,
+    )
+
+
+def test_a_document_without_a_vector_keeps_its_counts(rows):
+    X = sparse.csr_matrix(np.eye(700))
+    rows[3] = 0
+    shared = CountSharing().fit_shared(X, rows)
+    np.testing.assert_array_equal(shared[3].toarray(), X[3].toarray())
+    assert shared[:, 3].nnz == 1  # nor is it a neighbour
+
+
+def test_a_graph_of_embeddings(rows):
+    X = np.ones((700, 3))
+    graph = NeighborGraph(4, edge_weights="binary").build(X, embeddings=rows)
+    expected = np.zeros((700, 700))
+    np.put_along_axis(expected, plain_neighbors(rows, rows, 4, own=True)[0], 1, axis=1)
+    np.testing.assert_array_equal(graph.toarray(), np.maximum(expected, expected.T))
+    weighed = NeighborGraph(4, of="embeddings").build(X, embeddings=rows)
+    assert (weighed - weighed.T).nnz == 0
+    np.testing.assert_array_equal(weighed.toarray() > 0, graph.toarray() > 0)
+    assert 0 < weighed.data.min() <= weighed.data.max() <= 1
+
+
+def test_a_graph_says_what_it_compares(rows):
+    X = np.ones((700, 3))
+    with pytest.raises(DataError, match=r"needs them: fit\(X, embeddings="):
+        NeighborGraph(of="embeddings").build(X)
+    with pytest.raises(DataError, match="compares words, so embeddings would have no"):
+        NeighborGraph(of="words").build(X, embeddings=rows)
+    with pytest.raises(ValueError, match="'of' parameter of NeighborGraph must be"):
+        NeighborGraph(of="vectors").build(X)

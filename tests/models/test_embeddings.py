@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models that are given embeddings of their documents, in `fit` and afterwards."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import topicfold
+from topicfold import (
+    FSTM,
+    LDA,
+    PLSA,
+    DiscriminativePLSA,
+    GibbsLDA,
+    LaplacianPLSA,
+    LocallyConsistentPLSA,
+    NeighborGraph,
+    OrthogonalPLSA,
+    TopicClassifier,
+    WordNetworkLDA,
+)
+from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
+from topicfold.graph import CountSharing
+from topicfold.metrics import clustering_nmi
+
+SHARING = (LDA, PLSA, FSTM, OrthogonalPLSA, WordNetworkLDA)
+GRAPHS = (LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Five classes; a text has three of its class's 150 words, a vector tells it."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, 500)
+    words = 150 * y[:, None] + rng.integers(0, 150, (500, 3))
+    X = np.zeros((500, 750))
+    np.add.at(X, (np.arange(500)[:, None], words), 1)
+    E = np.eye(5, 8)[y] + 0.3 * rng.standard_normal((500, 8))
+    return sparse.csr_matrix(X), E, y
+
+
+def fitted(model, texts, n=400, **options):
+    X, E, _ = texts
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", topicfold.exceptions.SpareTopicsWarning)
+        warnings.simplefilter("ignore", topicfold.exceptions.UnsettledWarning)
+        return model(5, random_state=0, **options).fit(X[:n], embeddings=E[:n])
+
+
+@pytest.mark.parametrize("model", [LDA, PLSA, FSTM, OrthogonalPLSA, *GRAPHS])
+def test_documents_that_share_no_word_come_together(model, texts):
+    X, E, y = texts
+    plain = model(5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain.fit(X[:400])
+    found = fitted(model, texts)
+    by_words = clustering_nmi(y[:400], plain.doc_topics_.argmax(axis=1))
+    by_both = clustering_nmi(y[:400], found.doc_topics_.argmax(axis=1))
+    assert by_both > max(0.75, by_words + (0.2 if model not in GRAPHS else 0))
+    theta = found.transform(X[400:], embeddings=E[400:])
+    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+    assert clustering_nmi(y[400:], theta.argmax(axis=1)) > 0.75
+    one = np.vstack(
+        [found.transform(X[[d]], embeddings=E[[d]]) for d in range(400, 420)]
+    )
+    np.testing.assert_array_equal(one, theta[:20])
+
+
+@pytest.mark.parametrize("model", SHARING)
+def test_a_persons_counts_stay_those_of_the_texts(model, texts):
+    X, _, _ = texts
+    found = fitted(model, texts)
+    np.testing.assert_allclose(found.doc_lengths_, 3.0)
+    totals = np.asarray(X[:400].sum(axis=0)).ravel()
+    np.testing.assert_allclose(found.word_frequencies_, totals / totals.sum())
+    data = found.topic_data()
+    np.testing.assert_allclose(data.doc_lengths, 3.0)
+
+
+def test_lda_sees_the_shared_counts(texts):
+    """`fit` with embeddings is that of the counts which `CountSharing` makes."""
+    X, E, _ = texts
+    sharing = CountSharing()
+    shared = sharing.fit_shared(X[:400], E[:400])
+    expected = LDA(5, random_state=0).fit(shared)
+    found = fitted(LDA, texts)
+    np.testing.assert_array_equal(found.components_, expected.components_)
+    np.testing.assert_array_equal(found.doc_topics_, expected.doc_topics_)
+    np.testing.assert_array_equal(
+        found.transform(X[400:], embeddings=E[400:]),
+        expected.transform(sharing.shared(X[400:], E[400:])),
+    )
+
+
+def test_words_of_short_texts_are_those_of_the_texts(texts):
+    X, _, _ = texts
+    found = fitted(WordNetworkLDA, texts)
+    plain = WordNetworkLDA(5, random_state=0).fit(X[:400])
+    np.testing.assert_array_equal(found.components_, plain.components_)
+
+
+@pytest.mark.parametrize("model", [LDA, LocallyConsistentPLSA])
+def test_saved_with_what_new_documents_need(model, texts, tmp_path):
+    X, E, _ = texts
+    found = fitted(model, texts)
+    found.save(tmp_path / "model")
+    again = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.transform(X[400:], embeddings=E[400:]),
+        found.transform(X[400:], embeddings=E[400:]),
+    )
+
+
+@pytest.mark.parametrize("model", [LDA, FSTM, LaplacianPLSA])
+def test_asked_without_embeddings_words_alone_answer_with_a_warning(model, texts):
+    X, _, _ = texts
+    found = fitted(model, texts)
+    with pytest.warns(DataWarning, match="their mixtures come from their words alone"):
+        theta = found.transform(X[400:])
+    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", [LDA, FSTM, LaplacianPLSA])
+def test_embeddings_that_fit_the_model_only(model, texts):
+    X, E, _ = texts
+    plain = model(5, random_state=0, max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain.fit(X)
+    with pytest.raises(DataError, match="was fitted without embeddings"):
+        plain.transform(X, embeddings=E)
+    found = fitted(model, texts)
+    with pytest.raises(DataError, match="have 7 dimensions, in fit they had 8"):
+        found.transform(X, embeddings=E[:, :7])
+    with pytest.raises(DataError, match="100 embeddings for 500 documents"):
+        found.transform(X, embeddings=E[400:])
+    with pytest.raises(DataError, match="NaN"):
+        model(5).fit(X, embeddings=np.where(E > 1, np.nan, E))
+    with pytest.raises(DataError, match="499 embeddings for 500 documents"):
+        model(5).fit(X, embeddings=E[1:])
+
+
+def test_float16_and_lists_are_taken(texts):
+    X, E, _ = texts
+    half = LDA(5, random_state=0).fit(X, embeddings=E.astype(np.float16))
+    lists = LDA(5, random_state=0).fit(X, embeddings=E.astype(np.float16).tolist())
+    np.testing.assert_array_equal(half.doc_topics_, lists.doc_topics_)
+
+
+def test_a_text_without_words_has_the_mixture_of_its_neighbors(texts):
+    X, E, _ = texts
+    found = fitted(LDA, texts)
+    empty = sparse.csr_matrix((1, 750))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theta = found.transform(empty, embeddings=E[[450]])
+    known = found.transform(X[[450]], embeddings=E[[450]])
+    assert theta.argmax() == known.argmax()
+    with pytest.warns(EmptyDocumentWarning):
+        theta = found.transform(empty, embeddings=np.zeros((1, 8)))
+    np.testing.assert_allclose(theta, 0.2, rtol=1e-5)
+
+
+def test_fit_transform_takes_embeddings(texts):
+    X, E, _ = texts
+    for model in (LDA(5, random_state=0), FSTM(5, random_state=0)):
+        theta = model.fit_transform(X, embeddings=E)
+        np.testing.assert_array_equal(theta, model.transform(X, embeddings=E))
+
+
+def test_models_that_take_none_say_so(texts):
+    X, E, _ = texts
+    with pytest.raises(DataError, match="GibbsLDA takes no embeddings: it needs whole"):
+        GibbsLDA(5).fit(X, embeddings=E)
+    ring = np.c_[np.arange(500), np.roll(np.arange(500), 1)]
+    with pytest.raises(DataError, match="by the graph that it was given"):
+        LaplacianPLSA(5, graph=ring).fit(X, embeddings=E)
+    with pytest.raises(DataError, match="compares words, so embeddings"):
+        LaplacianPLSA(5, graph=NeighborGraph(of="words")).fit(X, embeddings=E)
+    with pytest.raises(DataError, match="needs them: fit"):
+        LaplacianPLSA(5, graph=NeighborGraph(of="embeddings")).fit(X)
+
+
+def test_a_classifier_joins_documents_by_embeddings(texts, tmp_path):
+    X, E, y = texts
+    given = np.full(400, -1)
+    given[:25] = y[:25]
+    model = TopicClassifier(random_state=0).fit(X[:400], given, embeddings=E[:400])
+    assert model.model_.sees_embeddings
+    assert (model.transduction_ == y[:400])[25:].mean() > 0.9
+    found = model.predict(X[400:], embeddings=E[400:])
+    assert (found == y[400:]).mean() > 0.9
+    assert model.explain(X[400], embeddings=E[[400]]).label == found[0]
+    model.save(tmp_path / "model")
+    again = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(X[400:], embeddings=E[400:]), found)
