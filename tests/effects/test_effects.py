@@ -314,6 +314,10 @@ def test_topics_know_their_documents():
     assert effects.rows()[0]["effect"] == "label: b - a"
     other = topics.effects("~ x", {"x": np.arange(18)}, topics=1, n_draws=3)
     assert [row["topic"] for row in other.rows()] == ["1"]
+    dated = Topics(2, min_df=1).fit(
+        pd.DataFrame({"text": texts, "when": np.arange(2001, 2019)}), time="when"
+    )
+    assert dated.effects("~ time", n_draws=3).rows()[0]["effect"].startswith("time: +1")
     with pytest.raises(DataError, match="neither labels nor times"):
         Topics(2, min_df=1).fit(texts).effects("~ label")
     with pytest.raises(DataError, match="X is for models"):
