@@ -663,7 +663,7 @@ class Topics(TransformerMixin, BaseEstimator):
         kind = type(saved.model).__name__
         title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
-            title += '; texts are short, model="short" usually gives better topics'
+            title += '; texts are short, try model="short" too'
         return title
 
     def __getattr__(self, name: str) -> Any:
