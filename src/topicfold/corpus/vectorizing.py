@@ -385,7 +385,7 @@ class WordCounter:
         vocabulary: Sequence[str] | None = None,
         keep: Iterable[str] = (),
     ) -> None:
-        self._shortest, self._longest = _checked_range(ngram_range)
+        self._shortest, self._longest = checked_range(ngram_range)
         self._english = (
             isinstance(stop_words, str) and stop_words.strip().lower() in ENGLISH
         )
@@ -717,7 +717,8 @@ def repeated(words: Iterable[str]) -> str | None:
     return None
 
 
-def _checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
+def checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
+    """Return the lengths of the shortest and the longest run of words."""
     try:
         shortest, longest = ngram_range
     except (TypeError, ValueError):
