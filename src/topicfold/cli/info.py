@@ -13,10 +13,14 @@ from topicfold.cli import flags
 from topicfold.cli.console import counted, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError, one_line
+from topicfold.core.tables import printable
 
 
 class _Flags(Flags):
     json: bool = flag("Write JSON.", False)
+    describe: bool = flag(
+        "Write a paragraph on methods for a paper, and BibTeX.", False
+    )
     log: bool = flag("Write the log of edits alone, for topicfold edit --apply.", False)
 
 
@@ -27,15 +31,22 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     [bold]Examples[/bold]
       topicfold info reviews-model
       topicfold info reviews-model --json | jq .settings
+      topicfold info reviews-model --describe
       topicfold info edited-model --log > edits.json
 
     [bold]In Python[/bold]
       import topicfold
       topicfold.load("reviews-model").get_params()
     """
+    asked = [name for name in ("json", "describe", "log") if getattr(given, name)]
+    if len(asked) > 1:
+        raise CommandError(
+            f"give one of {' and '.join(f'--{name}' for name in asked)}."
+        )
+    if given.describe:
+        typer.echo(_printable_lines(_description(folder)))
+        return
     if given.log:
-        if given.json:
-            raise CommandError("--log is JSON already. Leave --json out.")
         typer.echo(json.dumps(_log(folder), indent=2, ensure_ascii=False))
         return
     facts = model_facts(folder)
@@ -66,6 +77,19 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
         rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
         show_fact("Edit", ": ".join(filter(None, [edit["action"], ", ".join(rest)])))
     show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
+
+
+def _description(folder: Path) -> str:
+    from topicfold.persistence.model_folder import load_model_folder
+    from topicfold.topics.describing import describe
+
+    saved = load_model_folder(folder)
+    return str(describe(saved, saved.topic_data()))
+
+
+def _printable_lines(text: str) -> str:
+    """Return text of several lines without what a terminal would obey."""
+    return "\n".join(printable(line) for line in text.splitlines())
 
 
 def _log(folder: Path) -> dict[str, Any]:

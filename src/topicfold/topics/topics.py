@@ -43,11 +43,13 @@ from topicfold.persistence.model_folder import (
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
+from topicfold.topics.describing import Description, describe
 from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_name
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
 from topicfold.topics.known import add_sides, columns_in, known_data, model_for
+from topicfold.topics.restarts import stability_table
 from topicfold.topics.views import (
     class_table,
     document_table,
@@ -203,7 +205,7 @@ class Topics(TransformerMixin, BaseEstimator):
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
         counts, words, options = self._count(found)
-        estimator, supervised = prepare_model(
+        estimator, supervised, reason = prepare_model(
             model_for(known) if self.model == "lda" else self.model,
             self.n_topics,
             counts,
@@ -237,6 +239,7 @@ class Topics(TransformerMixin, BaseEstimator):
                 text=options,
                 counts=counts,
                 corpus=found.name,
+                chosen=reason,
             )
         )
 
@@ -458,6 +461,36 @@ class Topics(TransformerMixin, BaseEstimator):
             data = dataclasses.replace(data, sides=sides)
         return write_report(data, path, **options)
 
+    def describe(self) -> Description:
+        """Return a paragraph on methods for a paper, and BibTeX of what it cites.
+
+        It says which model was fitted to what, how many topics there are and how the
+        number was chosen, how texts became counts and how much that left out, priors,
+        iterations, seed, edits and versions. Printed, it is both; ``.text`` and
+        ``.bibtex`` are the two parts.
+
+        Examples
+        --------
+        >>> texts = ["red fox in a wood", "a fox, a wood", "blue sea", "fish, blue sea"]
+        >>> print(Topics(2, min_df=1).fit(texts).describe().text[:56])
+        We fitted LDA (latent Dirichlet allocation; Blei et al.,
+        """
+        return describe(self._saved(), self._record())
+
+    def stability(self, n_restarts: int = 5) -> Table:
+        """Return how much of every topic fits with other seeds find again.
+
+        The model is fitted `n_restarts` times. A topic's ``stability`` is the mean
+        probability that it shares with its counterparts, 0 to 1, ``least`` the smallest
+        one, and ``found`` says how many fits share at least half of it.
+
+        Parameters
+        ----------
+        n_restarts : int, default=5
+            Fits.
+        """
+        return stability_table(self._saved(), self._record(), n_restarts)
+
     def explore(self, height: int = 700, **options: Any) -> Any:
         """Show the report in the output cell of a notebook; offline.
 
@@ -635,7 +668,7 @@ class Topics(TransformerMixin, BaseEstimator):
         kind = type(saved.model).__name__
         title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
-            title += '; texts are short, model="short" usually gives better topics'
+            title += '; texts are short, try model="short" too'
         return title
 
     def __getattr__(self, name: str) -> Any:
