@@ -65,7 +65,7 @@ def test_json_by_columns_keeps_rows_that_the_first_column_lacks(tmp_path):
     assert len(pandas.read_json(file)) == 3
 
 
-@pytest.mark.parametrize("orient", ["columns", "index", "split", "records"])
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
 def test_json_of_every_shape_that_pandas_writes(tmp_path, orient):
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"label": ["x", "y"], "body": ["red fox", "blue fish"]})
@@ -75,7 +75,7 @@ def test_json_of_every_shape_that_pandas_writes(tmp_path, orient):
         found = read_texts(file, **stated)
         assert found.texts == ["red fox", "blue fish"]
         assert found.labels == ["x", "y"]
-        assert found.columns == {"text": "body", "label": "label"}
+        assert {"text": "body", "label": "label"}.items() <= found.columns.items()
 
 
 TABLE = (

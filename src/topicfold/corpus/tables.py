@@ -95,6 +95,8 @@ def _rows_of(table: dict[str, Any], source: Source) -> Any:
     """
     columns = list(table.values())
     names, values = table.get("columns"), table.get("data")
+    if "schema" in table and isinstance(values, list) and _is_records(values):
+        return values
     if isinstance(names, list) and isinstance(values, list):
         named = all(isinstance(name, str) for name in names)
         rows = [row for row in values if isinstance(row, list)]
