@@ -182,6 +182,9 @@ def test_topics_of_cells_go_in_and_out(made, counts):
     main = data.obsm["X_topics"].argmax(axis=1)
     assert len({*main[:15]}) == len({*main[15:]}) == 1
     model = LDA(3, random_state=0).fit(corpus)
+    same = LDA(3, random_state=0).fit(data)
+    assert_array_equal(same.components_, model.components_)
+    assert same.feature_names_in_[0] == "gene0"
     to_anndata(data, model, key="three")
     assert data.obsm["X_three"].shape == (30, 3)
     assert_array_equal(data.varm["three"], model.components_.T)

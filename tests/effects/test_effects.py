@@ -100,6 +100,32 @@ def test_shares_of_all_topics_add_up(found):
     assert sum(row["share"] for row in shares) == pytest.approx(1)
 
 
+def test_kinds_of_columns(found):
+    theta, data = found["theta"], found["data"]
+    kinds = pd.CategoricalDtype(["right", "none", "left"])
+    odd = data.assign(
+        side=data["side"].astype(kinds),
+        yes=data["x"] == 1,
+        whole=data["city"].astype("Int64"),
+        **{"odd name": data["age"]},
+    )
+    effects = estimate_effect(theta, "~ side + C(group) + whole + `odd name`", odd)
+    assert [contrast.label for contrast in effects.contrasts] == [
+        *("side: left - right", "group: b - a", "group: c - a"),
+        *("whole: +1", "odd name: +1"),
+    ]
+    plain = estimate_effect(theta, "~ side + group + city + age", data)
+    own = {row["effect"]: row["estimate"] for row in effects.rows()[:5]}
+    other = {row["effect"]: row["estimate"] for row in plain.rows()[:5]}
+    assert own["side: left - right"] == pytest.approx(-other["side: right - left"])
+    assert own["odd name: +1"] == pytest.approx(other["age: +1"])
+    assert own["whole: +1"] == pytest.approx(other["city: +1"])
+    (first, *_) = estimate_effect(theta, "~ yes", odd).rows()
+    assert first["effect"] == "yes: True - False"
+    numbers = estimate_effect(theta, "~ C(city % 3)", data)
+    assert numbers.design.matrix.shape[1] == 3
+
+
 def test_sums_and_differences(found):
     single = effects_of(found)
     several = effects_of(found, topics=["0 + 1", "0 - 1", 2])
@@ -293,6 +319,31 @@ def test_topics_know_their_documents():
         estimate_effect(topics, "~ x", {"x": np.arange(18)}, X=np.ones((18, 3)))
 
 
+def test_the_report_shows_effects(tmp_path):
+    texts = ["red fox wood tree"] * 6 + ["blue sea fish wave"] * 6
+    texts += ["red fox sea fish"] * 6
+    topics = Topics(2, min_df=1).fit(texts, ["a"] * 6 + ["b"] * 6 + ["a", "b"] * 3)
+    found = topics.effects("~ label", n_draws=5)
+    table = found.side_table()
+    rows = found.rows()
+    np.testing.assert_allclose(table.values[0], [r["estimate"] for r in rows], 1e-6)
+    half = [row["high"] - row["estimate"] for row in rows]
+    np.testing.assert_allclose(1.959964 * table.errors[0], half, 1e-5)
+    path = topics.report(tmp_path / "report.html", effects=found)
+    assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
+    assert not topics.data_.sides
+    with pytest.raises(DataError, match="effects of every topic"):
+        topics.effects("~ label", topics=[1], n_draws=5).side_table()
+
+
+def test_topics_that_move_are_named(found):
+    wrong = LDA(n_components=3, random_state=0).fit(found["X"])
+    rng = np.random.default_rng(0)
+    wrong.components_ = rng.dirichlet(np.full(120, 0.05), 3).astype(np.float32)
+    effects = estimate_effect(wrong, "~ x", found["data"], X=found["X"], n_draws=3)
+    assert "other words in the draws" in effects.notes[-1]
+
+
 def test_split_sample(found):
     effects = split_sample(
         LDA(n_components=3, random_state=0), "~ x | city", found["data"], found["X"],
@@ -349,6 +400,7 @@ BAD = [
     ("~ x", {"topics": []}, "topics is empty"),
     ("~ x", {"method": "magic"}, "method is 'magic'"),
     ("~ x", {"n_draws": 1}, "n_draws"),
+    ("~ x", {"random_state": None}, "random_state"),
     ("~ x", {"X": None}, "needs the counts"),
     ("~ x", {"X": np.ones((240, 3))}, "3 features"),
     ("~ x", {"X": np.full((240, 120), 0.5)}, "not a whole number"),

@@ -90,13 +90,13 @@ def test_pairs_of_gensim():
     ("X", "message"),
     [
         (["fox", None], "document 1 is missing"),
-        (["fox", 3], "document 1 is a int"),
+        (["fox", 3], "document 1 is a number"),
         ([], "The list is empty. Give a list of texts"),
         ({"a": 1}, "Documents cannot be of type dict"),
         ("a whole text", "Texts are given as a list"),
         ("a whole text\n" * 99, "Texts are given as a list"),
         ("word " * 999, "Texts are given as a list"),
-        (np.eye(3), r"4 topics are more than the 3 documents.*Topics\(1\)"),
+        (np.eye(3), r"4 topics are more than the 3 documents.*Topics\(2\)"),
     ],
 )
 def test_what_is_no_text_says_what_to_give(X, message):

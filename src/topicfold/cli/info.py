@@ -68,8 +68,11 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     settings = (f"{k}={v}" for k, v in facts["settings"].items() if v is not None)
     show_fact("Settings", one_line(", ".join(settings)))
     if facts["text"] is not None:
-        options = ", ".join(f"{k}={v}" for k, v in facts["text"].items())
-        show_fact("Text", options or "defaults")
+        own = {k: v for k, v in facts["text"].items() if k != "left_out"}
+        show_fact("Text", ", ".join(f"{k}={v}" for k, v in own.items()) or "defaults")
+        line = _left_out_line(facts["text"].get("left_out"))
+        if line:
+            show_fact("Left out", line)
     for edit in facts["edits"]:
         rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
         show_fact("Edit", ": ".join(filter(None, [edit["action"], ", ".join(rest)])))
@@ -132,6 +135,23 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "bytes": bundle_file(folder).stat().st_size,
         "version": saved.topicfold_version,
     }
+
+
+def _left_out_line(found: Any) -> str:
+    """Return which frequent words were left out, and how much of all words they are;
+    "" if none were, or if the file says something else.
+    """
+    known = found if isinstance(found, dict) else {}
+    number, share, most = (known.get(name) for name in ("words", "share", "most"))
+    if not isinstance(number, int) or not isinstance(share, float):
+        return ""
+    if not isinstance(most, list):
+        return ""
+    more = ", …" if number > len(most) else ""
+    words = ", ".join(map(str, most))
+    return (
+        f"{counted(number, 'frequent word')}, {share:.0%} of all words: {words}{more}"
+    )
 
 
 def _corpus_line(facts: dict[str, Any]) -> str:

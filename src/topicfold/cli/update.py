@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicfold.cli import flags, inputs
+from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.console import counted, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
@@ -23,6 +23,7 @@ class _Flags(Flags):
         "Learn all documents again, from the topics as they are; edits may be undone.",
         False,
     )
+    embeddings: str | None = flags.EMBEDDINGS
     force: bool = flags.FORCE
     quiet: bool = flags.QUIET
 
@@ -40,9 +41,10 @@ def update(
     Documents that the model has keep their mixtures. The topics learn from the new
     documents and weigh them against all that they learned before. They learn new words
     too, if as many documents have them as --min-df asked for when the model was fitted.
-    A model that learned from more than words (classes, authors, links) keeps its topics
-    and words; the new documents are only added. Documents whose ids the model has are
-    left out. The output tells which topics drifted and how many documents moved.
+    A model that learned from more than words (classes, authors, links, embeddings)
+    keeps its topics and words; the new documents are only added. Documents whose ids
+    the model has are left out. The output tells which topics drifted and how many
+    documents moved.
 
     [bold]Examples[/bold]
       topicfold update reviews-model reviews-of-may.csv
@@ -81,6 +83,9 @@ def update(
         ids=found.ids,
         times=found.times,
     )
+    if given.embeddings is not None:
+        vectors = handed_in.read_embeddings(given.embeddings, source, counts.shape[0])
+        new = new._replace(embeddings=vectors)
     with working("Learning …", quiet=given.quiet):
         done = updated(saved, new, counts, refit=given.refit)
     total = counted(done.folder.counts.shape[0], "document")

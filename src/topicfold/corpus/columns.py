@@ -8,8 +8,11 @@ import difflib
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from topicfold.corpus.lines import BadLines, Progress, text_lines
 from topicfold.exceptions import DataError
@@ -156,7 +159,7 @@ class Source:
         for name in wanted:
             value = record.get(name)
             if not isinstance(value, str) and (value is not None or len(wanted) == 1):
-                has = f"is a {type(value).__name__}"
+                has = f"is {kind_of(value)}"
                 if isinstance(value, dict) and value:
                     inner = ", ".join(inner_names({name: value})[1:4])
                     return f'the field "{name}" holds other fields: {inner}.'
@@ -187,8 +190,8 @@ class Source:
                 name = names[field][0]
                 self.bad.report(
                     number,
-                    f'the field "{name}" is a {type(record[name]).__name__}. Write a '
-                    "string or a number.",
+                    f'the field "{name}" is {kind_of(record[name])}. Write a string or '
+                    "a number.",
                 )
                 return None
             known.append(value)
@@ -213,6 +216,22 @@ def inner_names(record: dict[str, Any], depth: int = 3) -> list[str]:
         if isinstance(value, dict) and depth:
             names += [f"{name}.{inner}" for inner in inner_names(value, depth - 1)]
     return names
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is, in words.
+
+    Examples
+    --------
+    >>> kind_of(3), kind_of(["fox"]), kind_of(b"fox")
+    ('a number (3)', 'a list', 'of type bytes')
+    """
+    if isinstance(value, Number | np.number):
+        return f"a number ({value})"
+    if isinstance(value, datetime.date):
+        return "a date"
+    names: dict[type, str] = {list: "a list", tuple: "a list", dict: "an object"}
+    return names.get(type(value), f"of type {type(value).__name__}")
 
 
 def is_missing(value: Any) -> bool:

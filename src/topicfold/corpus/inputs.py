@@ -17,6 +17,7 @@ from scipy import sparse
 
 from topicfold.core.counts import check_counts
 from topicfold.corpus.anndata import from_anndata, is_anndata
+from topicfold.corpus.columns import is_missing, kind_of
 from topicfold.corpus.files import format_of, read
 from topicfold.corpus.frames import as_frame
 from topicfold.corpus.texts import TEXT_FORMATS, Texts, frame_texts, read_texts
@@ -34,6 +35,8 @@ class Documents(NamedTuple):
     times: list[str] | None = None
     text: Mapping[str, Any] | None = None
     name: str = ""
+    extra: Mapping[str, list[str]] | None = None
+    embeddings: Any = None
 
     @property
     def n_documents(self) -> int:
@@ -48,8 +51,8 @@ def as_documents(
 
     A string is the name of a file or folder. `vocabulary` has the words of the columns
     of a matrix, or of the numbers of gensim's pairs; `columns` those of a file or data
-    frame, as in `read_texts`: text, label, id, time; of an Excel file also its sheet,
-    of AnnData the layer.
+    frame, as in `read_texts`: text, label, id, time, and others to keep (extra); of an
+    Excel file also its sheet, of AnnData the layer.
 
     Examples
     --------
@@ -108,6 +111,11 @@ def as_documents(
 
 def _refused(named: Mapping[str, Any], found: Any) -> Any:
     """Refuse columns where there are none."""
+    if "extra" in named:
+        raise DataError(
+            f"{named['extra'][0]!r} names a column, but the documents are not a file "
+            "or data frame. Give the values themselves, one per document."
+        )
     if named:
         raise DataError(
             f"{', '.join(named)} names a column, but the documents are not a file or "
@@ -134,7 +142,8 @@ def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
 
 
 def _of_texts(found: Texts) -> Documents:
-    return Documents(found.texts, labels=found.labels, ids=found.ids, times=found.times)
+    known = Documents(found.texts, labels=found.labels, ids=found.ids)
+    return known._replace(times=found.times, extra=found.extra)
 
 
 def _of_counts(X: Any, vocabulary: Any) -> Documents:
@@ -161,8 +170,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     good = str if isinstance(items[0], str) else list | tuple | np.ndarray
     wrong = next((n for n, x in enumerate(items) if not isinstance(x, good)), None)
     if wrong is not None:
-        kind = type(items[wrong]).__name__
-        what = "missing" if items[wrong] is None or kind == "float" else f"a {kind}"
+        found = items[wrong]
+        what = "missing" if is_missing(found) else kind_of(found)
         raise DataError(
             f'document {wrong} is {what}. Give a string for every document, "" for an '
             "empty one."
@@ -176,8 +185,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     if isinstance(first, int | float | np.number):
         return _of_counts(np.asarray(items), vocabulary)
     raise DataError(
-        f"the documents hold {type(first).__name__}s. Give texts, lists of words, or a "
-        "matrix of counts."
+        f"the documents hold what is {kind_of(first)}. Give texts, lists of words, or "
+        "a matrix of counts."
     )
 
 

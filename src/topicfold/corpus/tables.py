@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from topicfold.core.lazy import optional
-from topicfold.corpus.columns import Record, Source, inner_names
+from topicfold.corpus.columns import Record, Source, inner_names, kind_of
 from topicfold.corpus.lines import LONGEST_LINE, TOO_LONG, BadLines, open_whole
 from topicfold.corpus.npz import DAMAGE, check_unpacked
 from topicfold.exceptions import DataError
@@ -36,7 +36,7 @@ def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Re
         else:
             bad.report(
                 number,
-                f"a {type(record).__name__} instead of an object. Write "
+                f"{kind_of(record)} instead of an object. Write "
                 '{"text": "..."} in every line.',
             )
 
@@ -45,9 +45,12 @@ def _all_named(source: Source, records: Iterable[Record]) -> Iterator[Record]:
     """Yield objects; at the end, a field that was named and that none has is told."""
     seen: dict[str, None] = {}
     for number, record in records:
-        if len(seen) < 1000:
+        if not seen:
             seen.update(dict.fromkeys(inner_names(record)))
-        yield number, source.with_inner(record)
+        whole = source.with_inner(record)
+        if len(seen) < 1000:
+            seen.update(dict.fromkeys(whole))
+        yield number, whole
     for field, names in source.stated.items():
         for name in names:
             if seen and name not in seen:

@@ -150,6 +150,7 @@ def frame_texts(
     label: str | None = None,
     id: str | None = None,
     time: str | None = None,
+    extra: Sequence[str] | None = None,
 ) -> Texts:
     """Return the documents of a data frame, columns as in `read_texts`.
 
@@ -162,7 +163,7 @@ def frame_texts(
     >>> frame_texts(names, lambda places: [[values[p] for p in places]]).texts
     ['red fox']
     """
-    stated = _stated(text=text, label=label, id=id, time=time)
+    stated = _stated(text=text, label=label, id=id, time=time, extra=extra)
     place = Path("the data frame")
     source = Source(place, "frame", stated, BadLines(place, False, "row"))
     columns = source.check_columns(list(names))

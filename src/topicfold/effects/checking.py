@@ -66,6 +66,8 @@ def split_sample(
     N. Egami, C. Fong, J. Grimmer, M. Roberts, B. Stewart (2022). How to make causal
     inferences using texts. Science Advances 8.
     """
+    whole_number(n_draws, "n_draws", 2)
+    whole_number(random_state, "random_state", 0)
     if not 0 < share < 1:
         raise DataError(f"share is {share!r}. Give a number between 0 and 1.")
     counts = sparse.csr_matrix(X)
@@ -163,6 +165,8 @@ def permutation_test(
         shuffle), a row per outcome.
     """
     whole_number(n_permutations, "n_permutations", 1)
+    whole_number(n_draws, "n_draws", 1)
+    whole_number(random_state, "random_state", 0)
     source, names, given = find_source(model, X, "joint")
     if given is not None:
         raise DataError("a permutation test needs a model and counts.")

@@ -102,9 +102,9 @@ class Design:
         matrix = np.asarray(rows, dtype=np.float64)
         return np.asarray(np.average(matrix, axis=0, weights=self.weights))
 
-    def values(self, name: str) -> NDArray[Any]:
-        """Return the values of a covariate in the rows used."""
-        return np.asarray(self._frame[name])
+    def values(self, name: str) -> Floats:
+        """Return the numbers of a covariate in the rows used."""
+        return np.asarray(self._frame[name], dtype=np.float64)
 
     def tested_columns(self, name: str) -> NDArray[np.int64]:
         """Return the columns of all terms that a covariate is in."""
@@ -162,6 +162,9 @@ def make_design(
     known &= looked_at & worded
     rows = np.flatnonzero(known)
     frame = frame.iloc[rows].reset_index(drop=True)[used]
+    for name in used:
+        if hasattr(frame[name], "cat"):  # levels that no document has
+            frame[name] = frame[name].cat.remove_unused_categories()
     matrix = _model_matrix(terms, frame)
     spec = matrix.model_spec
     columns = {
@@ -405,6 +408,8 @@ def _model_matrix(terms: str, frame: Any) -> Any:
 
 def _covariate(name: str, column: Any, spec: Any, date: bool) -> Covariate:
     pandas = load_pandas()
+    if hasattr(column, "cat"):
+        return Covariate(name, "levels", tuple(column.cat.categories))
     if not pandas.api.types.is_numeric_dtype(column):
         return Covariate(name, "levels", tuple(sorted(column.unique())))
     values = np.unique(np.asarray(column, dtype=np.float64))

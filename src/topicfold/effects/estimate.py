@@ -111,6 +111,7 @@ def estimate_effect(
     True
     """
     whole_number(n_draws, "n_draws", 2)
+    whole_number(random_state, "random_state", 0)
     if method not in METHODS:
         raise DataError(f"method is {method!r}. Give one of {', '.join(METHODS)}.")
     source, names, given = find_source(model, X, method)
@@ -276,7 +277,7 @@ def _drifted(source: Source) -> Iterator[str]:
         listed = ", ".join(map(str, far[:10]))
         topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
         yield (
-            f"{topics} other words in the draws than in the fit: the documents say "
-            "little about them, and neither do their effects. Use fewer topics, or "
-            "method='fixed'."
+            f"{topics} other words in the draws than in the fit, because the documents "
+            "do not hold the words together: the effect is not that of the fitted "
+            "topic. Use fewer topics, or method='fixed'."
         )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.effects.design import Covariate, Design
 from topicfold.effects.outcomes import Outcome
@@ -271,6 +272,35 @@ class Effects:
             "shares": shares,
             "notes": list(self.notes),
         }
+
+    def side_table(self) -> SideTable:
+        """Return the effects as a table beside the topics, which the report shows.
+
+        Only of all topics one by one: sums and differences have no place there.
+        """
+        n_topics = len(self.outcomes[0].weights)
+        single = [outcome.weights.tolist() for outcome in self.outcomes]
+        if single != np.eye(n_topics).tolist():
+            raise DataError(
+                "the report shows effects of every topic. Leave topics= out of "
+                "effects()."
+            )
+        rows = self.rows()
+        shape = (n_topics, len(self.contrasts))
+        values = np.array([row["estimate"] for row in rows]).reshape(shape).T
+        errors = None
+        if "high" in rows[0]:  # so that the report's intervals are those of the table
+            half = np.array([row["high"] - row["estimate"] for row in rows])
+            errors = half.reshape(shape).T / stats.norm.ppf((1 + LEVEL) / 2)
+        return SideTable(
+            name="covariates",
+            kind="effects",
+            rows=tuple(contrast.label for contrast in self.contrasts),
+            values=values,
+            errors=errors,
+            note=f"Difference of the share of a topic, {self.design.formula}: 0.05 is "
+            "five percentage points.",
+        )
 
     def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
         """Return the table and its notes as text; see `rows`."""

@@ -12,6 +12,7 @@ from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
     Engine,
+    OwnShare,
     corpus_fingerprint,
     pack_rows,
 )
@@ -70,10 +71,15 @@ class PlsaEM:
         prepare_step(theta_step, self.theta_context)
         prepare_step(phi_step, self.phi_context)
 
+    @property
+    def moving(self) -> bool:
+        """Whether what the θ-step learns still changes."""
+        return bool(self.theta_step.moving)
+
     def start(self) -> float:
         """Evaluate the start."""
         self._take_topics(self.packed_topics)
-        self._pass = self.engine.document_pass(self.theta, self.packed_topics)
+        self._pass = self._document_pass(self.theta, self.packed_topics)
         return self._objective(self._pass, self.theta, self._on_simplex)
 
     def iterate(self) -> float:
@@ -93,7 +99,7 @@ class PlsaEM:
 
         def evaluate(rows: Array) -> DocumentPass:
             packed = pack_rows(rows, engine, old)
-            evaluated[:] = [(packed, engine.document_pass(packed, topics))]
+            evaluated[:] = [(packed, self._document_pass(packed, topics))]
             return evaluated[0][1]
 
         self.theta_context.evaluate = evaluate
@@ -112,7 +118,7 @@ class PlsaEM:
         if evaluated and evaluated[0][0] is theta:
             self._pass = evaluated[0][1]
         else:
-            self._pass = engine.document_pass(theta, topics, out=spare)
+            self._pass = self._document_pass(theta, topics, spare)
         return self._objective(self._pass, theta, on_simplex)
 
     def _go_safely(self, target: Any, topics: Array, counts: Any) -> float:
@@ -127,7 +133,7 @@ class PlsaEM:
 
         def evaluate(theta: Any) -> float:
             nonlocal done
-            done = self.engine.document_pass(theta, topics, out=spare)
+            done = self._document_pass(theta, topics, spare)
             return self._objective(done, theta, True)
 
         theta, share = step_back(
@@ -142,6 +148,9 @@ class PlsaEM:
         self._pass = done
         self._move_to(theta, topics, True)
         return self.theta_context.objective
+
+    def _document_pass(self, theta: Any, topics: Array, out: Any = None) -> Any:
+        return self.engine.document_pass(theta, topics, out=out)
 
     def _take_topics(self, topics: Array) -> None:
         """Tell the steps of the topics that count from now on."""
@@ -195,6 +204,38 @@ class PlsaEM:
     def doc_topics(self) -> Array:
         """Mixtures (D, K)."""
         return self.engine.mixtures(self.theta)
+
+
+class LeftOutEM(PlsaEM):
+    """The same, with a part of a token's own count left out of its word's counts.
+
+    Topics then fit the words of new documents better (`learn.lda.Cvb0`); in its
+    document, a token's count stays. The objective need not rise all the way.
+
+    Topics are ``(N_wk + eta) / (N_k + V eta)``; `share` of a count is left out.
+    """
+
+    def __init__(self, *args: Any, share: float, eta: float, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.share, self.eta = share, eta
+        shape = self.engine.n_documents, self.engine.n_topics
+        self._kept = self.engine.pack_documents(np.broadcast_to(np.zeros(1), shape))
+
+    def _document_pass(self, theta: Any, topics: Array, out: Any = None) -> Any:
+        engine, pack = self.engine, self.engine.pack_prior
+        if self._pass is None:  # the start has no counts of tokens yet
+            return engine.document_pass(theta, topics, out=out)
+        totals = engine.topic_totals(self._pass.counts) + self.eta * engine.n_terms
+        totals = np.maximum(totals, np.finfo(np.float32).tiny)
+        own = OwnShare(pack(self.share / totals), pack(self.eta / totals))
+        kept = OwnShare(self._kept, self._kept)
+        options: dict[str, Any] = {"link": "collapsed", "own": own, "documents": kept}
+        return engine.document_pass(theta, topics, out=out, **options)
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        super().free_scratch()
+        self._kept = np.empty((0, 0), self.engine.dtype)
 
 
 def carried(step: ThetaStep, name: str) -> dict[str, Any]:

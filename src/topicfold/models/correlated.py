@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE, whole
+from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -25,9 +25,8 @@ from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import run_em
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.loop import part_of_more
-from topicfold.learn.plsa import PlsaEM
+from topicfold.learn.plsa import LeftOutEM, PlsaEM
 from topicfold.models.base import (
-    EMPTY,
     PRIOR,
     STARTS,
     STREAM,
@@ -68,16 +67,17 @@ class CorrelatedLDA(PLSA):
     init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
         Start of the topics, as in :class:`PLSA`; "spectral" has anchor words, and
         needs no random numbers.
+    max_iter : int, default=300
+        Maximum number of iterations; Σ must settle, too, before it ends earlier.
 
     Attributes
     ----------
     topic_correlations_ : ndarray of shape (n_components, n_components)
         Correlations of ``log θ`` less its mean over topics, by Σ.
     objective_history_ : list of float
-        Log posterior up to a constant; never falls but where the documents'
-        covariances were taken anew (`laplace_passes_`).
-    laplace_passes_ : list of int
-        Passes in which they were.
+        Approximate bound of the log-likelihood, up to a constant. It need not rise all
+        the way: half of a token's own count is left out of its word's counts, as in
+        LDA, and the documents' covariances are taken anew every few passes.
     start_objectives_ : list of float
         Objective of each start after its first passes.
 
@@ -99,23 +99,21 @@ class CorrelatedLDA(PLSA):
     sides = theta_step = phi_step = None
     _without = ("theta_step", "phi_step", "sides", *STREAM)
     partial_fit = not_streamed("it learns from the whole corpus")
+    # What of a token's own count is left out of its word's counts.
+    _left_out = 0.5
     _part = LogisticNormalTheta
     topic_word_prior: Annotated[float | None, PRIOR] = None
     shrinkage: float = 0.0
     n_starts: Annotated[int, whole(1, 1000)] = 1
     init: Annotated[Any, StrOptions(STARTS), "array-like"] = "spectral"
-    tol: Annotated[float, NOT_NEGATIVE] = 2e-6
+    max_iter: Annotated[int, whole(1)] = 300
 
     # ---- fitting
 
     def _fit_counts(
-        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] = EMPTY
+        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] | None = None
     ) -> None:
-        if self._size < 2:
-            raise DataError(
-                f"{type(self).__name__} needs n_components of 2 or more: one topic "
-                "has nothing to go together with."
-            )
+        side_data = side_data or {}
         self._store_corpus(X)
         self.topic_word_prior_ = self._prior(X)
         seen = self._content_seen(X, side_data)
@@ -126,7 +124,6 @@ class CorrelatedLDA(PLSA):
         data = Known(data.design, _sampled_words(seen, self._size))
         best = self._best_start(X, seen, engine, step, data)
         self.theta_step_: ThetaStep = best.theta_step
-        self.start_objectives_: list[float]
         self._learn(best)
         self._fitted_algorithm(best)
 
@@ -151,7 +148,7 @@ class CorrelatedLDA(PLSA):
                     went = run_em(learner, max_iter=START_PASSES, tol=0.0)
                 found.append(float(went.history[-1]))
             learners.append(learner)
-        self.start_objectives_ = found
+        self.start_objectives_: list[float] = found
         return learners[int(np.argmax(found)) if found else 0]
 
     def _learner(
@@ -162,17 +159,22 @@ class CorrelatedLDA(PLSA):
         for name, value in step._learned().items():
             setattr(own, name, value)
         own.start(data.design.shape[1], self._size)
-        options = {"max_iter": START_UPDATES, "tol": 0.01, "device": self.device}
+        options: dict[str, Any] = {"max_iter": START_UPDATES, "tol": 0.01}
         theta = fold_in(
             X,
             phi,
             step=own,
             data=Known(data.design),
             dtype=X.dtype,
+            device=self.device,
             n_jobs=self.n_jobs,
             **options,
         )
-        learner = PlsaEM(engine, phi, own, self._phi_step(), data=data)
+        parts = engine, phi, own, self._phi_step()
+        learner = PlsaEM(*parts, data=data)
+        if self._left_out > 0:
+            eta = self.topic_word_prior_
+            learner = LeftOutEM(*parts, data=data, share=self._left_out, eta=eta)
         learner.theta = engine.pack_documents(theta)
         # From one pass that takes covariances to the next.
         learner.settles_over = EVERY_PASSES
@@ -195,12 +197,7 @@ class CorrelatedLDA(PLSA):
         return phi
 
     def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
-        step = self._step
-        self.topic_correlations_ = step.correlations()
-        taken = LogisticNormalTheta.takes_covariances
-        before = int(step.passes_) - self.n_iter_
-        passes = range(self.n_iter_)
-        self.laplace_passes_ = [p + 1 for p in passes if taken(before + p)]
+        self.topic_correlations_ = self._step.correlations()
 
     @property
     def _step(self) -> LogisticNormalTheta:
@@ -325,6 +322,10 @@ class StructuralLDA(CorrelatedLDA):
         Γ, of covariates scaled as in the fit; the last topic is the reference.
     content_groups_ : list of str
         Groups of `content`, empty without.
+    objective_history_ : list of float
+        Approximate bound of the log-likelihood, up to a constant. Without content it
+        never falls, but where the documents' covariances are taken anew, every five
+        passes up to pass 100.
 
     References
     ----------
@@ -343,6 +344,8 @@ class StructuralLDA(CorrelatedLDA):
     (1, 2)
     """
 
+    # What leaves a word's counts would make the bound of the likelihood lower.
+    _left_out = 0.0
     content_strength: Annotated[float, POSITIVE] = 3000.0
     ridge: float = 1.0
     n_knots: int | None = None
@@ -489,13 +492,13 @@ class StructuralLDA(CorrelatedLDA):
             return self.components_
         return self.phi_step_.topics(number).astype(self.components_.dtype)
 
-    def _mixtures(self, X: Any, side_data: Mapping[str, Any] = EMPTY) -> Array:
-        if side_data.get("content") is None:
-            return super()._mixtures(X, side_data)
-        known, step = self._known(X, side_data), self._step
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
+        if (known or {}).get("content") is None:
+            return super()._mixtures(X, known)
+        data, step = self._known(X, known), self._step
         theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
-        for rows, topics in self._by_topics(X, side_data):
-            options = {**self._fold_in_options(), "step": step, "data": known[rows]}
+        for rows, topics in self._by_topics(X, known):
+            options = {**self._fold_in_options(), "step": step, "data": data[rows]}
             theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
         return theta
 

@@ -102,7 +102,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     """Latent Dirichlet allocation: topics of word counts, a mixture per document.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
-    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K).
+    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K). Passes of CVB0 over a whole
+    corpus are extrapolated, which halves their number at least.
 
     Parameters
     ----------
@@ -142,8 +143,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     max_iter : int, default=200
         Maximum number of iterations (passes over the corpus).
     tol : float or None, default=None
-        Relative change of the objective per iteration that ends the fit, for CVB0 on
-        a whole corpus the mean of the last five. None is 5e-5 there, else 1e-5.
+        Relative change of the objective per iteration that ends the fit. For CVB0 on
+        a whole corpus the mean of the last five, and ten times `tol` is the share of a
+        document's mixture that a pass may still move in the mean: the likelihood
+        settles before the mixtures do. None is 5e-5 there, else 1e-5.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
         mini-batches of that many documents.
@@ -235,6 +238,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, PosteriorMode) and self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
+        if isinstance(algorithm, Cvb0):
+            algorithm.extrapolated()
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         self.topic_totals_ = algorithm.topic_totals()

@@ -122,7 +122,7 @@ class GraphPLSA(PLSA):
             X,
             self.components_,
             edges=edges,
-            training_theta=self.doc_topics_,
+            training_theta=self.doc_topics_[: edges.shape[1]],  # more came later
             neighbor_shares=self._neighbor_shares,
             **self._fold_in_options(),
         )
@@ -170,8 +170,8 @@ class GraphPLSA(PLSA):
         rows = getattr(self, "embeddings_", None)
         if rows is None:
             return
-        if not isinstance(rows, np.ndarray) or len(rows) != n_documents:
-            raise ValueError("embeddings_ has no row for each document")
+        if not isinstance(rows, np.ndarray) or len(rows) > n_documents:
+            raise ValueError("embeddings_ has more rows than there are documents")
         check_embeddings(rows, len(rows))
 
     def _embedded(self, counts: Any, embeddings: Any) -> Any:

@@ -19,39 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.jit import kernel
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.phi import kernels
 from topicfold.sides.base import TopicWeights
 from topicfold.steps.base import PhiStep, StepContext
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.integer]
-
-
-@kernel
-def _smooth_pairs(words, slices, counts, rho, out):
-    """Write ``Σ_s ρ^|t−s| N_s`` of pairs that are sorted by word and slice."""
-    n_pairs, n_topics = counts.shape
-    before = np.zeros(n_topics)
-    for step in range(2):
-        for n in range(n_pairs):
-            i = n if step == 0 else n_pairs - 1 - n
-            last = i - 1 if step == 0 else i + 1
-            decay = 0.0
-            if n > 0 and words[last] == words[i]:
-                decay = rho ** abs(slices[i] - slices[last])
-            if step == 0:
-                for k in range(n_topics):
-                    before[k] = before[k] * decay + counts[i, k]
-                    out[i, k] = before[k]
-            else:
-                for k in range(n_topics):
-                    before[k] = before[k] * decay
-                    out[i, k] += before[k]
-                    before[k] += counts[i, k]
-        for k in range(n_topics):
-            before[k] = 0.0
 
 
 class Slices:
@@ -91,7 +66,7 @@ class Slices:
         smoothed = np.empty(counts.shape)
         exact = np.asarray(counts, dtype=np.float64)
         place = self.pair_words_, self.pair_slices_
-        _smooth_pairs(*place, exact, self._rho(), smoothed)
+        kernels.smooth_pairs(*place, exact, self._rho(), smoothed)
         kappa = self._kappa()
         scale = 1.0 / (totals + kappa)
         smoothed += kappa * common[self.pair_words_]

@@ -2,6 +2,7 @@
 """What else is known of a document: authors, other counts, responses, labels, …"""
 
 from topicfold.core.side_table import SideTable
+from topicfold.sides.author_priors import AuthorPriors
 from topicfold.sides.authors import Authors
 from topicfold.sides.base import Side, SideContext, TopicWeights
 from topicfold.sides.features import Features
@@ -12,6 +13,7 @@ from topicfold.sides.response import Response
 from topicfold.sides.seeds import Seeds
 
 __all__ = [
+    "AuthorPriors",
     "Authors",
     "Features",
     "Labels",

@@ -175,6 +175,9 @@ class ThetaStep(Step):
         Keyword of the step's data in `fit` and `transform`; None if it has none.
     required : bool
         Whether `fit` without the data is an error.
+    moving : bool
+        Whether what the step learns still changes: the fit goes on then, although the
+        objective may have settled.
 
     Examples
     --------
@@ -195,6 +198,11 @@ class ThetaStep(Step):
     max_halvings: int = 4
     data: ClassVar[str | None] = None
     required: ClassVar[bool] = True
+
+    @property
+    def moving(self) -> bool:
+        """Whether what is learned still changes."""
+        return False
 
     def check(self, data: Any, context: StepContext) -> Any:
         """Return the data of the documents as rows: an array or a CSR matrix.

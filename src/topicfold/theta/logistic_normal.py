@@ -52,6 +52,8 @@ MOST_SAMPLED, LEAST_SAMPLED, SAMPLED_BY_TOPICS = 1000, 200, 20_000
 FIRST_PASSES, EVERY_PASSES, LAST_PASS = 5, 5, 100
 # Variance of η before anything is learned.
 START_VARIANCE = 20.0
+# Relative change of Σ in a pass, below which it has settled.
+SETTLED = 5e-4
 
 
 @dataclass
@@ -112,7 +114,8 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     >>> from topicfold.theta import LogisticNormalTheta
     >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]] * 3
     >>> model = PLSA(2, theta_step=LogisticNormalTheta(), random_state=0)
-    >>> model = model.fit(X, prevalence={"side": ["left", "left", "right", "right"] * 3})
+    >>> table = {"side": ["left", "left", "right", "right"] * 3}
+    >>> model = model.fit(X, prevalence=table)
     >>> model.theta_step_.gamma_.shape
     (3, 1)
     """
@@ -135,10 +138,11 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             self.columns_: list[Any] = []
             design: Matrix = np.ones((n_documents, 1))
         else:
-            options = {"n_knots": self.n_knots, "min_documents": 2}
-            self.columns_, encoded = learn_columns(data, n_documents, **options)
+            self.columns_, encoded = learn_columns(
+                data, n_documents, n_knots=self.n_knots, min_documents=2
+            )
             design = np.asarray(encoded.todense())
-        if n_documents <= design.shape[1]:
+        if n_documents < design.shape[1]:
             raise DataError(
                 f"prevalence has {design.shape[1]} columns with the intercept, but "
                 f"there are {n_documents} documents. Give fewer covariates."
@@ -155,6 +159,11 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             return np.tile(self.design_mean_, (n_documents, 1))
         return np.asarray(encode(data, n_documents, self.columns_).todense())
 
+    @property
+    def moving(self) -> bool:
+        """Whether Σ still changes; the objective may stand still before."""
+        return self.change_ > SETTLED
+
     def names(self) -> list[str]:
         """Return the names of the rows of `gamma_`, the intercept's first."""
         return design_names(self.columns_)
@@ -164,8 +173,6 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     def prepare(self, context: StepContext) -> Any:
         """Start at a wide Σ; return the number of threads."""
         n_topics = context.topics.shape[1]
-        if n_topics < 2:
-            raise DataError("A logistic normal needs at least two topics.")
         n_columns = 1 if context.data is None else context.data.design.shape[1]
         if not hasattr(self, "sigma_"):
             self.start(n_columns, n_topics)
@@ -177,7 +184,8 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         self.gamma_ = np.zeros((n_columns, n_topics - 1))
         self.sigma_ = START_VARIANCE * np.eye(n_topics - 1)
         self.laplace_ = self.sigma_.copy()
-        self.information_, self.passes_, self.n_documents_ = 1.0, 0.0, 1.0
+        self.information_, self.entropy_, self.change_ = 1.0, 0.0, 1.0
+        self.passes_, self.n_documents_ = 0.0, 1.0
 
     def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
         """Return mixtures nearer to the modes."""
@@ -208,7 +216,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         """
         total, size = np.zeros_like(self.sigma_), counts.shape[1]
         if not self.takes_covariances(int(self.passes_)):
-            return total, 0.0, 0.0, 0.0
+            return total, 0.0, 0.0, 0.0, 0.0
         every = sampled_every(int(self.n_documents_), size)
         rows = context.rows
         first = (rows.start or 0) if isinstance(rows, slice) else int(rows[0])
@@ -223,14 +231,18 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             words = words.indptr, places[words.indices], words.data
         words = words or _no_words(len(shares))
         arguments = words, plain, np.ascontiguousarray(topics), shares
-        _, *traces = kernels.covariance_sums(*arguments, self._precision(), total)
-        return total + np.tril(total, -1).T, float(len(shares)), *traces
+        found = kernels.covariance_sums(*arguments, self._precision(), total)
+        return total + np.tril(total, -1).T, float(len(shares)), *found
 
     def learn(self, sums: tuple[Any, ...], context: StepContext) -> None:
         """Learn Γ and Σ, and in some passes the covariances of documents."""
-        xx, xe, ee, covariances, n_sampled, known, full = sums
+        xx, xe, ee, covariances, n_sampled, entropy, known, full = sums
         if n_sampled > 0:
             self.laplace_ = covariances / n_sampled
+            # Mean ½ log|ν| less what the likelihood loses where η is in doubt,
+            # ½ tr(A ν) with A its curvature; A + Σ⁻¹ is the inverse of ν.
+            doubt = len(self.sigma_) - np.sum(self._precision() * self.laplace_)
+            self.entropy_ = float(entropy / n_sampled - 0.5 * doubt)
             self.information_ = float(known / full) if full > 0 else 1.0
         self.passes_ += 1.0
         self.gamma_ = np.linalg.solve(xx + self._penalty(), xe)
@@ -238,7 +250,10 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         scatter = ee - self.gamma_.T @ xe
         sigma = (scatter + scatter.T) / (2 * self.n_documents_) + self.laplace_
         diagonal = np.diag(np.diag(sigma))
-        self.sigma_ = sigma + self.shrinkage * (diagonal - sigma)
+        old, self.sigma_ = self.sigma_, sigma + self.shrinkage * (diagonal - sigma)
+        moved, size = float(np.linalg.norm(self.sigma_ - old)), np.linalg.norm(old)
+        # Of the last few passes: those that take covariances move more.
+        self.change_ = max(moved / max(float(size), 1e-300), 0.8 * self.change_)
 
     def value(self, theta: Array, context: StepContext) -> float:
         """Return ``log N(η; xΓ, Σ)`` of these rows, with their covariances."""
@@ -246,9 +261,9 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         rest = natural(theta) - self._design(context) @ self.gamma_
         squares = float(np.einsum("di,ij,dj->", rest, precision, rest, optimize=True))
         effects = self.gamma_.T @ self._penalty() @ self.gamma_ / self.n_documents_
-        each = np.linalg.slogdet(self.sigma_)[1] - np.linalg.slogdet(self.laplace_)[1]
+        each = np.linalg.slogdet(self.sigma_)[1]
         each += np.sum(precision * (self.laplace_ + effects))
-        return -0.5 * (squares + len(rest) * float(each))
+        return -0.5 * squares - len(rest) * (0.5 * float(each) - self.entropy_)
 
     @staticmethod
     def takes_covariances(passed: int) -> bool:
@@ -262,7 +277,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         return np.diag(penalty)
 
     def _precision(self) -> Matrix:
-        return np.linalg.inv(self.sigma_)
+        return np.asarray(np.linalg.inv(self.sigma_), dtype=np.float64)
 
     def _design(self, context: StepContext) -> Matrix:
         if context.data is None:
@@ -333,7 +348,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         size = len(sigma) + 1
         centred = np.eye(size)[:, :-1] - 1.0 / size
         covariance = centred @ sigma @ centred.T
-        scale = 1.0 / np.sqrt(np.diag(covariance))
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         return np.asarray(covariance * scale[:, None] * scale)
 
     def _check_fitted(self, n_topics: int) -> None:
@@ -348,7 +363,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             "design_mean_": (columns,),
         }
         for name, shape in shapes.items():
-            array = getattr(self, name, None)
+            array: Any = getattr(self, name, None)
             fine = isinstance(array, np.ndarray) and array.dtype == np.float64
             if not fine or array.shape != shape or not np.isfinite(array).all():
                 raise ValueError(f"{name} makes no sense for {n_topics} topics")

@@ -12,7 +12,7 @@ marginal likelihood, which a token's unknown topic makes smaller:
 
     H = Σ⁻¹ + n (diag θ − θθᵀ) − Σ_w x_w (diag p_w − p_w p_wᵀ),   p_wk ∝ θ_k φ_kw
 
-Each kernel names the function of ``tests/theta/logistic_normal_reference.py`` it equals.
+Each kernel names the function of ``tests/logistic_normal_reference.py`` it equals.
 """
 
 from __future__ import annotations

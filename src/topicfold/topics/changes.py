@@ -95,6 +95,12 @@ def drop_known(
         for name in lists
         if getattr(new, name) is not None
     }
+    if new.embeddings is not None:
+        kept["embeddings"] = np.asarray(new.embeddings)[rows]
+    if new.embeddings is not None:
+        kept["embeddings"] = np.asarray(new.embeddings)[rows]
+    if new.extra is not None:
+        kept["extra"] = {k: [v[row] for row in rows] for k, v in new.extra.items()}
     return new._replace(counts=added[rows], **kept), added[rows], known
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from topicfold.choosing.size import suggest_size
+from topicfold.core.parameters import few_topics
 from topicfold.exceptions import DataError
 from topicfold.registry import find_model, make_model, models
 
@@ -51,7 +52,7 @@ def prepare_model(
     if size is not None and size > n_documents:
         raise DataError(
             f"{size:,} topics are more than the {n_documents:,} documents. Give fewer, "
-            f"such as Topics({min(20, max(1, n_documents // 10))})."
+            f"such as Topics({few_topics(n_documents)})."
         )
     for name, value in usual.items():
         if _get(made, name) is None:

@@ -72,7 +72,7 @@ def updated(
     elif learns(old.model):
         model = _learned(old, counts, added)
     else:
-        model = _with_mixtures(old.model, added)
+        model = _with_mixtures(old.model, added, new.embeddings)
     folder = dataclasses.replace(old, model=model, counts=counts, **_known(old, new))
     topics, moved = compare_records(before, folder.topic_data())
     return Update(
@@ -89,13 +89,14 @@ def updated(
 def learns(model: Any) -> bool:
     """Tell whether the topics of a model learn from the counts of more documents.
 
-    A model of classes, authors, responses, features or links would have to be told
-    these of the new documents too.
+    A model of classes, authors, responses, features, links or embeddings would have to
+    be told these of the new documents too.
     """
     if hasattr(model, "classes_") or isinstance(model, LSI):
         return False
     told = any(side.keyword for side in getattr(model, "sides_", ()))
-    return not told and not hasattr(model, "training_counts_")
+    kept = ("training_counts_", "sharing_", "embeddings_")
+    return not told and not any(hasattr(model, name) for name in kept)
 
 
 def can_refit(model: Any) -> bool:
@@ -129,6 +130,7 @@ def _with_new_words(
 ) -> tuple[ModelFolder, Any]:
     """Return the counts of old and new documents with columns for new words."""
     options = {**(old.text or {}), **cutting}
+    options.pop("left_out", None)  # it is no option, but what was found
     by_name = ":" in str(options.get("tokens"))  # a function that nobody gave again
     if not old.texts or not old.vocabulary or options.get("phrases") or by_name:
         return old, added
@@ -254,13 +256,14 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     return grown
 
 
-def _with_mixtures(model: Any, added: Any) -> Any:
+def _with_mixtures(model: Any, added: Any, embeddings: Any = None) -> Any:
     """Return the model with the mixtures of more documents; its topics stay."""
     grown = copy.copy(model)
     keeper = grown
     if hasattr(model, "base_"):  # of a two-phase model, the first has the mixtures
         keeper = grown.base_ = copy.copy(model.base_)
-    mixtures = np.asarray(model.transform(added))
+    known = {} if embeddings is None else {"embeddings": embeddings}
+    mixtures = np.asarray(model.transform(added, **known))
     keeper.doc_topics_ = model.doc_topics_
     _keep_documents(keeper, mixtures, added)
     return grown

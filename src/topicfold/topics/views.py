@@ -56,6 +56,7 @@ def find_documents(
     n: int,
     mix: float | None,
     text: Mapping[str, Any],
+    encoder: Any = None,
 ) -> Hits:
     """Return the documents nearest to a query, with titles and passages."""
     index = TopicIndex(
@@ -63,6 +64,7 @@ def find_documents(
         vocabulary=data.vocabulary,
         text=text,
         lexical=None if saved.counts is None else "bm25",
+        encoder=encoder,
         n_jobs=-1,
     )
     index.add(

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Correlated and structural topics: what is planted is found, on new documents too."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from topicfold import CorrelatedLDA, StructuralLDA, load
+from topicfold.corpus.blocks import BlockMatrix
+from topicfold.exceptions import DataError, ModelFileError
+from topicfold.learn.spectral import spectral_topics
+
+
+def planted(n_documents=500, seed=0, together=0.8, shift=0):
+    """Topics 0 and 1 go together, x moves topic 0; groups word topic 1 differently."""
+    n_topics, n_terms, length = 4, 120, 90
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(n_terms, 0.08), n_topics)
+    sigma = np.eye(n_topics)
+    sigma[0, 1] = sigma[1, 0] = together
+    x, groups = rng.integers(0, 2, n_documents), rng.integers(0, 2, n_documents)
+    eta = rng.multivariate_normal(np.zeros(n_topics), sigma, n_documents)
+    eta[:, 0] += 1.2 * x
+    theta = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+    other = topics.copy()
+    other[1] = (other[1] + np.roll(other[1], shift)) / 2
+    worded = [topics, other]
+    pairs = zip(theta, groups, strict=True)
+    X = np.array([rng.multinomial(length, t @ worded[g]) for t, g in pairs])
+    return sparse.csr_matrix(X.astype(np.float64)), theta, topics, x, groups
+
+
+def order(model, theta):
+    size = theta.shape[1]
+    likeness = np.corrcoef(model.doc_topics_.T, theta.T)[:size, size:]
+    return linear_sum_assignment(-likeness.T)[1]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    X, theta, topics, x, _ = planted(n_documents=600, seed=1)
+    model = StructuralLDA(4, random_state=0).fit(X, prevalence={"x": x})
+    return X, theta, topics, x, model
+
+
+def test_effects_and_correlations_are_found(plain):
+    _, theta, _, x, model = plain
+    places = order(model, theta)
+    found, true = model.doc_topics_[:, places], theta
+    moved = found[x == 1].mean(axis=0) - found[x == 0].mean(axis=0)
+    expected = true[x == 1].mean(axis=0) - true[x == 0].mean(axis=0)
+    assert_allclose(moved, expected, atol=0.05)
+    together = model.topic_correlations_[np.ix_(places, places)]
+    pairs = together[np.triu_indices(4, 1)]
+    assert together[0, 1] == pairs.max() > 0.2
+    assert model.prevalence_names_ == ["intercept", "x"]
+    assert model.prevalence_effects_.shape == (2, 4)
+    assert model.converged_
+
+
+def test_new_documents_are_inferred_as_in_the_fit_with_and_without_covariates(plain):
+    X, _, _, x, model = plain
+    known = model.transform(X, prevalence={"x": x})
+    assert np.abs(known - model.doc_topics_).sum(axis=1).mean() < 0.02
+    some = model.transform(X[7:19], prevalence={"x": x[7:19]})
+    assert_allclose(some, known[7:19], atol=1e-6)
+    unknown = model.transform(X)
+    assert_allclose(unknown.sum(axis=1), 1, rtol=1e-5)
+    assert 0.005 < np.abs(unknown - known).sum(axis=1).mean() < 0.2
+    empty = sparse.csr_matrix((2, X.shape[1]))
+    with pytest.warns(match="no word"):
+        prior = model.transform(empty, prevalence={"x": [0, 1]})
+    gap = np.abs(prior[1] - prior[0])
+    assert gap.max() > 0.1
+
+
+def test_draws_are_wider_where_words_say_less(plain):
+    X, _, _, x, model = plain
+    draws = model.theta_draws(60, X=X, prevalence={"x": x})
+    assert draws.shape == (60, *model.doc_topics_.shape)
+    again = model.theta_draws(60, X=X, prevalence={"x": x}, random_state=0)
+    assert (draws == again).all()
+    roughly = model.theta_draws(60)
+    spread, rough = draws.std(axis=0).mean(), roughly.std(axis=0).mean()
+    assert 0.8 < rough / spread < 1.25
+    short = model.theta_draws(60, X=(X > 2).astype(float), prevalence={"x": x})
+    assert short.std(axis=0).mean() > 1.2 * spread
+
+
+@pytest.mark.parametrize("init", ["spectral", "clusters"])
+def test_several_starts_keep_the_best(init, plain):
+    X, _, _, x, _ = plain
+    few = {"max_iter": 5, "tol": 0.0, "random_state": 0, "init": init}
+    model = StructuralLDA(4, n_starts=3, **few).fit(X[:200], prevalence={"x": x[:200]})
+    assert len(model.start_objectives_) == 3
+    assert model.objective_history_[0] >= max(model.start_objectives_) - 1.0
+
+
+def test_content_words_a_topic_by_group():
+    X, theta, topics, _, groups = planted(900, 2, together=0.0, shift=7)
+    names = np.array(["left", "right"])[groups]
+    options = {"random_state": 0, "content_strength": 300.0}
+    model = StructuralLDA(4, **options).fit(X[:700], content=names[:700])
+    assert model.content_groups_ == ["left", "right"]
+    places = order(model, theta[:700])
+    left, right = (model.topics_of(name)[places] for name in ("left", "right"))
+    assert_allclose(left.sum(axis=1), 1, rtol=1e-5)
+    gaps = np.abs(left - right).sum(axis=1)
+    assert gaps.argmax() == 1
+    assert gaps[1] > 3 * np.delete(gaps, 1).max()
+    assert_allclose(right[1], (topics[1] + np.roll(topics[1], 7)) / 2, atol=0.03)
+    words = model.perspectives(int(places[1]), ("left", "right"), 3)
+    assert not set(words[0]) & set(words[1])
+    test, known = X[700:], names[700:]
+    plain = StructuralLDA(4, random_state=0).fit(X[:700])
+    told = model.perplexity(test, content=known)
+    assert told < plain.perplexity(test)
+    assert told < model.perplexity(test)
+    mixed = [None if row % 2 else name for row, name in enumerate(known)]
+    some = model.transform(test, content=mixed)
+    assert_allclose(some[::2], model.transform(test, content=known)[::2], atol=1e-6)
+    assert_allclose(some[1::2], model.transform(test)[1::2], atol=1e-6)
+
+
+def test_saved_models_are_the_same(tmp_path, plain):
+    X, _, _, x, model = plain
+    model.save(tmp_path / "plain")
+    loaded = load(tmp_path / "plain")
+    known = {"prevalence": {"x": x}}
+    assert (loaded.transform(X, **known) == model.transform(X, **known)).all()
+    assert (loaded.theta_draws(2) == model.theta_draws(2)).all()
+    names = np.where(x, "a", "b")
+    few = {"max_iter": 5, "tol": 0.0, "random_state": 0}
+    content = StructuralLDA(4, **few).fit(X, content=names)
+    content.save(tmp_path / "content")
+    again = load(tmp_path / "content")
+    assert (again.topics_of("a") == content.topics_of("a")).all()
+    content.phi_step_.pair_words_[0] = X.shape[1] + 5
+    content.save(tmp_path / "broken")
+    with pytest.raises(ModelFileError, match="outside"):
+        load(tmp_path / "broken")
+    model.theta_step_.sigma_ = -model.theta_step_.sigma_
+    model.save(tmp_path / "negative")
+    model.theta_step_.sigma_ = -model.theta_step_.sigma_
+    with pytest.raises(ModelFileError, match="covariance"):
+        load(tmp_path / "negative")
+
+
+def test_blocks_are_as_one_matrix(tmp_path):
+    X, _, _, x, _ = planted(n_documents=90)
+    blocks = BlockMatrix.write(tmp_path / "blocks", X, block_size=25)
+    start = np.random.default_rng(0).dirichlet(np.ones(X.shape[1]), 4)
+    few = {"max_iter": 8, "tol": 0.0, "init": start}
+    one = StructuralLDA(4, **few).fit(X, prevalence={"x": x})
+    many = StructuralLDA(4, **few).fit(blocks, prevalence={"x": x})
+    assert_allclose(many.doc_topics_, one.doc_topics_, atol=1e-6)
+    assert_allclose(many.components_, one.components_, atol=1e-6)
+    threads = StructuralLDA(4, n_jobs=3, **few).fit(X, prevalence={"x": x})
+    assert (threads.doc_topics_ == one.doc_topics_).all()
+
+
+def test_bad_content_is_refused():
+    X = np.eye(4) + 1
+    with pytest.raises(DataError, match="the group 'b' has one document"):
+        StructuralLDA(2).fit(X, content=["a", "a", "a", "b"])
+    with pytest.raises(DataError, match="content has one group"):
+        StructuralLDA(2).fit(X, content=["a"] * 4)
+    with pytest.raises(DataError, match="missing in row 1"):
+        StructuralLDA(2).fit(X, content=["a", None, "b", "b"])
+    with pytest.raises(DataError, match="3 rows, but X has 4"):
+        StructuralLDA(2).fit(X, content=["a", "b", "b"])
+    few = {"max_iter": 2, "random_state": 0}
+    model = StructuralLDA(2, **few).fit(X, content=["a", "a", "b", "b"])
+    with pytest.raises(DataError, match="'c' in row 0, which the fit did not have"):
+        model.transform(X[:1], content=["c"])
+    with pytest.raises(DataError, match="content was given, but the fit had none"):
+        StructuralLDA(2, **few).fit(X).transform(X[:1], content=["c"])
+
+
+def test_anchor_words_find_topics_that_have_them():
+    rng = np.random.default_rng(3)
+    topics = rng.dirichlet(np.full(60, 0.3), 5)
+    topics[:, :5] = 0.15 * np.eye(5)
+    topics /= topics.sum(axis=1, keepdims=True)
+    theta = rng.dirichlet(np.full(5, 0.3), 4000)
+    X = sparse.csr_matrix([rng.multinomial(80, row @ topics) for row in theta])
+    found = spectral_topics(X, 5, np.random.RandomState(0))
+    places = linear_sum_assignment(-(topics @ found.T))[1]
+    assert np.abs(found[places] - topics).sum(axis=1).max() < 0.35
+    with pytest.raises(DataError, match="a word of its own"):
+        spectral_topics(X[:, :3], 5, np.random.RandomState(0))
+
+
+def test_correlated_topics_explain_new_words_as_lda_does():
+    from topicfold import LDA
+
+    X, *_ = planted(n_documents=700, seed=5)
+    fit, new = X[:550], X[550:]
+    lda = LDA(4, random_state=0).fit(fit).perplexity(new)
+    assert CorrelatedLDA(4, random_state=0).fit(fit).perplexity(new) < 1.01 * lda
