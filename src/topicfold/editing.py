@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import as_csr, normalize_rows
 from topicfold.core.numbering import fitted_size, no_topic, renumbered, topic_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
@@ -438,7 +438,7 @@ def _spread(rows: Array, topic: int, parts: Array, dtype: Any) -> Array:
 
 def _counts_of_topic(model: Any, topic: int, X: Any) -> sparse.csr_matrix:
     """Expected counts of one topic at the non-zeros of X."""
-    counts = sparse.csr_matrix(X, dtype=np.float64, copy=True)
+    counts = as_csr(X).astype(np.float64)
     theta = getattr(model, "doc_topics_", None)
     if theta is None:
         raise DataError("This model of a stream keeps no mixtures: fit it with `fit`.")

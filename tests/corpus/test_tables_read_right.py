@@ -71,6 +71,7 @@ TABLE = (
     [
         (TABLE, "csv"),
         (TABLE.replace(",", ";"), "csv"),
+        ("id|text\n1|red fox, quick\n2|blue fish\n", "csv"),
         ("id\ttext\n1\tred fox\n2\tblue fish\n", "tsv"),
         ("a,b,c\n" + "1,2,3\n" * 5, "csv"),
         ('{"text": "red fox"}\n{"text": "fish"}\n', "jsonl"),
@@ -106,6 +107,17 @@ def test_lines_of_text_are_not_questioned(tmp_path, content):
     file = tmp_path / "t.txt"
     file.write_text(content)
     assert text_format(file) == "lines"
+
+
+def test_a_table_of_another_suffix_is_recognised(tmp_path):
+    file = tmp_path / "t.dat"
+    file.write_text("id|text\n1|red fox, quick\n2|blue fish\n")
+    with pytest.raises(DataError, match=r"'\.dat'.*columns 'id', 'text': format='csv'"):
+        read_texts(file)
+    assert read_texts(file, format="csv").texts == ["red fox, quick", "blue fish"]
+    file.write_text("a line\n")
+    with pytest.raises(DataError, match=r"'\.dat'.*Give a folder of \.txt files or"):
+        read_texts(file)
 
 
 def test_a_long_table_is_known_by_its_beginning(tmp_path):

@@ -7,6 +7,7 @@ from effects_support import planted
 from scipy import sparse
 
 from topicfold import LDA, PLSA, GibbsLDA, Topics
+from topicfold.corpus import Corpus
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
 
@@ -313,6 +314,10 @@ def test_topics_know_their_documents():
     assert effects.rows()[0]["effect"] == "label: b - a"
     other = topics.effects("~ x", {"x": np.arange(18)}, topics=1, n_draws=3)
     assert [row["topic"] for row in other.rows()] == ["1"]
+    dated = Topics(2, min_df=1).fit(
+        pd.DataFrame({"text": texts, "when": np.arange(2001, 2019)}), time="when"
+    )
+    assert dated.effects("~ time", n_draws=3).rows()[0]["effect"].startswith("time: +1")
     with pytest.raises(DataError, match="neither labels nor times"):
         Topics(2, min_df=1).fit(texts).effects("~ label")
     with pytest.raises(DataError, match="X is for models"):
@@ -342,6 +347,17 @@ def test_topics_that_move_are_named(found):
     wrong.components_ = rng.dirichlet(np.full(120, 0.05), 3).astype(np.float32)
     effects = estimate_effect(wrong, "~ x", found["data"], X=found["X"], n_draws=3)
     assert "other words in the draws" in effects.notes[-1]
+
+
+def test_a_corpus_names_the_topics(found):
+    words = [f"word{place}" for place in range(120)]
+    corpus = Corpus(found["X"].astype(np.int64), words)
+    rows = effects_of(found, X=corpus, n_draws=3).rows()
+    assert all(row["words"].startswith("word") for row in rows)
+    plain = effects_of(found, n_draws=3).rows()
+    assert [row["estimate"] for row in rows] == [row["estimate"] for row in plain]
+    halves = split_sample(LDA(3, random_state=0), "~ x", found["data"], corpus)
+    assert halves.rows()[0]["words"].startswith("word")
 
 
 def test_split_sample(found):

@@ -29,6 +29,8 @@ _USUAL = {
 }
 # A title that comes before the text, if no column of text is named.
 _TITLE = "title"
+# What separates the columns of a .csv file: the first of these that its header has.
+DELIMITERS = ",;\t|"
 USUAL_NAMES = frozenset((_TITLE, *chain.from_iterable(_USUAL.values())))
 EXTRA = "extra"
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""

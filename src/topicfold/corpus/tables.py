@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from topicfold.core.lazy import optional
-from topicfold.corpus.columns import Record, Source, inner_names, kind_of
+from topicfold.corpus.columns import DELIMITERS, Record, Source, inner_names, kind_of
 from topicfold.corpus.lines import LONGEST_LINE, TOO_LONG, BadLines, open_whole
 from topicfold.corpus.npz import DAMAGE, check_unpacked
 from topicfold.exceptions import DataError
@@ -191,8 +191,7 @@ def _table_records(source: Source) -> Iterator[Record]:
     header_line = next((line for line in place if line.strip()), None)
     if header_line is None:
         return
-    # A comma, else what spreadsheets also write.
-    marks = "\t" if source.kind == "tsv" else ",;\t"
+    marks = "\t" if source.kind == "tsv" else DELIMITERS
     delimiter = next((mark for mark in marks if mark in header_line), marks[0])
     rows = csv.reader(chain([header_line], place), delimiter=delimiter, strict=True)
     header: list[str] | None = None

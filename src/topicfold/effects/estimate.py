@@ -65,8 +65,9 @@ def estimate_effect(
         independent.
     data : data frame, mapping of columns or list of mappings
         A row per document. Rows with a missing covariate are left out and counted.
-    X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
+    X : Corpus or {array-like, sparse matrix} of shape (n_documents, n_terms), optional
         Whole counts of the documents, in the columns of the model; `Topics` has them.
+        A :class:`~topicfold.corpus.Corpus` also has the words that name topics.
     topics : int, str, list, mapping or None, default=None
         None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
         difference; a mapping names them: ``{"economy": [1, 4]}``.
@@ -203,7 +204,8 @@ def find_source(
             )
     else:
         counts = None
-        record = model.topic_data() if hasattr(model, "topic_data") else model
+        X, words = counts_and_words(X)
+        record = model.topic_data(words) if hasattr(model, "topic_data") else model
     phi = getattr(record, "topics", None)
     if phi is None or not hasattr(record, "name"):
         raise DataError(
@@ -224,6 +226,13 @@ def find_source(
             "estimate_effect(..., X=counts), or Topics that kept their documents."
         )
     return source, names, None
+
+
+def counts_and_words(X: Any) -> tuple[Any, Any]:
+    """Return the counts and the words of a corpus, or a matrix as it is."""
+    if hasattr(X, "counts") and hasattr(X, "vocabulary"):
+        return X.counts, X.vocabulary
+    return X, None
 
 
 def _n_documents(source: Source, given: Floats | None) -> int:
