@@ -97,6 +97,10 @@ def drop_known(
     }
     if new.embeddings is not None:
         kept["embeddings"] = np.asarray(new.embeddings)[rows]
+    if new.embeddings is not None:
+        kept["embeddings"] = np.asarray(new.embeddings)[rows]
+    if new.extra is not None:
+        kept["extra"] = {k: [v[row] for row in rows] for k, v in new.extra.items()}
     return new._replace(counts=added[rows], **kept), added[rows], known
 
 

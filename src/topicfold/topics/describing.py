@@ -14,7 +14,7 @@ from typing import Any
 
 from topicfold._version import __version__
 from topicfold.core.numbering import fitted_size
-from topicfold.corpus.vectorizing import FEW, WordCounter, text_blocks
+from topicfold.corpus.vectorizing import WordCounter, text_blocks
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.registry import models
 from topicfold.topic_data import TopicData
@@ -175,7 +175,7 @@ def _text_sentences(saved: ModelFolder) -> Iterator[str]:
     if not text:
         return
     yield f"{_cut_words(text)}."
-    yield _bounds_sentence(saved, text) + _left_out(saved, text) + "."
+    yield _bounds_sentence(text) + _left_out(saved, text) + "."
 
 
 def _cut_words(text: Mapping[str, Any]) -> str:
@@ -202,13 +202,15 @@ def _cut_words(text: Mapping[str, Any]) -> str:
     return sentence
 
 
-def _bounds_sentence(saved: ModelFolder, text: Mapping[str, Any]) -> str:
-    n_documents = saved.counts.shape[0] if saved.counts is not None else FEW
+def _bounds_sentence(text: Mapping[str, Any]) -> str:
     low, high = text.get("min_df", 2), text.get("max_df")
     least = f"{low:.3g} of the" if isinstance(low, float) else f"{low:,}"
     sentence = f"Words in fewer than {least} documents"
-    if high is None and n_documents >= FEW:
-        sentence += ", or spread evenly over more than half of them,"
+    if high is None and text.get("left_out"):
+        sentence += (
+            " and words in more than half of the documents that are spread evenly over "
+            "them"
+        )
     elif high is not None and not (isinstance(high, float) and high >= 1):
         most = f"{high:.0%} of the" if isinstance(high, float) else f"{high:,}"
         sentence += f" or in more than {most} documents"
