@@ -6,7 +6,7 @@ import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, Topics
+from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
@@ -461,6 +461,22 @@ def test_bad_tables_and_models(found):
     gibbs = GibbsLDA(n_components=3, random_state=0, max_iter=10).fit(X)
     with pytest.raises(DataError, match="cannot start at given topics"):
         estimate_effect(gibbs, "~ x", data, X=X, method="bootstrap")
+
+
+def test_structural_topics(found):
+    X, data = found["X"], found["data"]
+    table = {"x": data["x"].to_numpy(dtype=float)}
+    model = StructuralLDA(3, random_state=0).fit(X, prevalence=table)
+    own = estimate_effect(model, "~ x", data, method="posterior", n_draws=5)
+    joint = estimate_effect(model, "~ x", data, X=X, n_draws=5)
+    np.testing.assert_allclose(
+        own.pooled.coefficients[1], joint.pooled.coefficients[1], atol=0.1
+    )
+    worded = StructuralLDA(3, random_state=0).fit(X, content=data["side"].tolist())
+    with pytest.raises(DataError, match="in each group of content"):
+        estimate_effect(worded, "~ x", data, X=X)
+    found = estimate_effect(worded, "~ x", data, method="posterior", n_draws=5)
+    assert {"low", "high"} <= set(found.rows()[0])
 
 
 def test_bad_questions_of_a_result(found):

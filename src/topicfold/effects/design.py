@@ -8,6 +8,7 @@ out and counted, dates made numbers, and what stops a regression said by name.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -520,8 +521,6 @@ def _variables_of(spec: Any, term: str) -> set[str]:
 
 def _plain(text: str) -> str:
     """Return the text of an error without the marks of a terminal."""
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]|\[[0-9;]*m", "", text)
 
 

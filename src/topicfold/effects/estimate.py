@@ -206,6 +206,11 @@ def find_source(
         counts = None
         X, words = counts_and_words(X)
         record = model.topic_data(words) if hasattr(model, "topic_data") else model
+    if getattr(model, "content_groups_", None) and method != "posterior":
+        raise DataError(
+            f"the topics have other words in each group of content, and method="
+            f"{method!r} knows the common ones only. Use method='posterior'."
+        )
     phi = getattr(record, "topics", None)
     if phi is None or not hasattr(record, "name"):
         raise DataError(
