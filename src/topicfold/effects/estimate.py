@@ -83,8 +83,8 @@ def estimate_effect(
     cluster, weights : str or array-like, optional
         A column, or a value per document.
     robust : bool or {"HC1", "HC3"}, default=True
-        Standard errors that allow unequal variances (True is HC3). With clusters they
-        are cluster-robust in any case.
+        Standard errors that allow unequal variances; True is HC3, with clusters the
+        jackknife over them. "HC1" is what most programs report, also of clusters.
     random_state : int, default=0
         Seed.
     n_jobs : int, default=-1
