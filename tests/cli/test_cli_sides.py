@@ -181,7 +181,10 @@ def test_new_documents_in_any_language(cli, table, tmp_path, fitted):
 def test_languages_go_with_other_sides(fitted, tmp_path):
     model = fitted("--language", "de", "--authors", "author")
     assert isinstance(model, topicfold.AuthorTopics)
-    assert [type(side).__name__ for side in model.sides_] == ["AuthorPriors", "OtherCounts"]
+    assert [type(side).__name__ for side in model.sides_] == [
+        "AuthorPriors",
+        "OtherCounts",
+    ]
     data = load_model_folder(tmp_path / "m").topic_data()
     assert [side.name for side in data.sides] == ["authors", "de"]
     assert data.settings["language"] == "text"

@@ -48,6 +48,10 @@ def test_a_name_of_two_columns_is_refused_in_every_table(tmp_path, kind):
         with pytest.raises(DataError, match=f"has 2 columns named '{twice}'. Rename"):
             read_texts(file, label="label")
     assert read_texts(file).labels is None  # a name that nobody asked for
+    apart = tmp_path / "t.json"
+    apart.write_text('{"columns": ["text", "text"], "data": [["fox", "fish"]]}')
+    with pytest.raises(DataError, match="has 2 columns named 'text'"):
+        read_texts(apart)
 
 
 def test_json_by_columns_keeps_rows_that_the_first_column_lacks(tmp_path):
@@ -59,6 +63,19 @@ def test_json_by_columns_keeps_rows_that_the_first_column_lacks(tmp_path):
     assert found.texts == ["fox", "fish", "owl"]
     assert found.labels == ["x", "", ""]
     assert len(pandas.read_json(file)) == 3
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
+def test_json_of_every_shape_that_pandas_writes(tmp_path, orient):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"label": ["x", "y"], "body": ["red fox", "blue fish"]})
+    file = tmp_path / "t.json"
+    table.to_json(file, orient=orient)
+    for stated in ({}, {"text": "body"}):
+        found = read_texts(file, **stated)
+        assert found.texts == ["red fox", "blue fish"]
+        assert found.labels == ["x", "y"]
+        assert {"text": "body", "label": "label"}.items() <= found.columns.items()
 
 
 TABLE = (

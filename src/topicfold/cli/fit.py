@@ -303,7 +303,8 @@ def advise_short(corpus: Any, entry: Any) -> None:
         show_fact(
             "Advice",
             f"These texts have about {words:.0f} counted words each. For short texts, "
-            "--model short usually gives better topics.",
+            "--model short finds words that go together better, and may merge subjects:"
+            " topicfold compare says which to take.",
         )
 
 

@@ -83,7 +83,8 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
                                 semicolons, tabs or bars), unless you name columns by
                                 their numbers, from 1
     .jsonl                      every line is an object; blank lines are left out
-    .json                       a list of objects or of strings, or a table by columns
+    .json                       a list of objects or of strings, or a table as pandas
+                                writes it
     .xlsx                       every row of a sheet, below the names
     .parquet                    every row
     ==========================  ======================================================

@@ -114,7 +114,7 @@ def _sides(data: Mapping[str, Any], kind: str | None) -> Iterator[Any]:
     from topicfold import sides
 
     if "authors" in data:
-        yield sides.Authors()
+        yield sides.AuthorPriors()
     if "response" in data:
         yield sides.Response(kind or kind_of(data["response"]))
     if "features" in data:

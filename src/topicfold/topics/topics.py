@@ -159,6 +159,7 @@ class Topics(TransformerMixin, BaseEstimator):
         label: str | None = None,
         time: str | None = None,
         id: str | None = None,
+        format: str | None = None,
         sheet: str | int | None = None,
         layer: str | None = None,
         vocabulary: Any = None,
@@ -178,6 +179,9 @@ class Topics(TransformerMixin, BaseEstimator):
             others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+        format : str, optional
+            Format of a file, where its name does not show it; see
+            :func:`topicfold.corpus.read`.
         sheet : str or int, optional
             Sheet of an Excel file, by its title or its number, from 1.
         layer : str, optional
@@ -194,7 +198,8 @@ class Topics(TransformerMixin, BaseEstimator):
             default model, the first of these chooses the model, as on the command line.
         """
         columns: dict[str, Any] = {"text": text, "label": label, "time": time, "id": id}
-        columns |= {"sheet": sheet, "layer": layer, "extra": columns_in(known) or None}
+        columns |= {"format": format, "sheet": sheet, "layer": layer}
+        columns |= {"extra": columns_in(known) or None}
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         data = known_data(known, found.extra)
         if y is not None:
@@ -670,7 +675,7 @@ class Topics(TransformerMixin, BaseEstimator):
         kind = type(saved.model).__name__
         title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
-            title += '; texts are short, model="short" usually gives better topics'
+            title += '; texts are short, try model="short" too'
         return title
 
     def __getattr__(self, name: str) -> Any:
