@@ -76,7 +76,7 @@ def test_the_log_says_that_topics_came(topics):
     ]
     assert log["topics"] == 2
     plain = Topics(2, min_df=1, max_df=1.0).fit(OLD).model_
-    with pytest.raises(DataError, match="Edit 0 .*added later"):
+    with pytest.raises(DataError, match=r"Edit 0 .*added later"):
         apply_edits(plain, edits_of(log, plain))
     assert numbers_of(plain) == [0, 1]
 
