@@ -269,6 +269,7 @@ class Topics(TransformerMixin, BaseEstimator):
         y: Any = None,
         *,
         refit: bool = False,
+        new_topics: int = 0,
         embeddings: Any = None,
         **columns: Any,
     ) -> Self:
@@ -290,6 +291,10 @@ class Topics(TransformerMixin, BaseEstimator):
         refit : bool, default=False
             Learn all documents again, starting from the topics as they are. Topics and
             mixtures move then, and edits may be undone.
+        new_topics : int, default=0
+            Topics to learn from the new documents, beside those that there are; for
+            documents that fit none (``update_.unlike``). They get the next free
+            numbers.
         embeddings : array-like of shape (n_documents, n_dimensions), optional
             Their vectors, as in `transform`.
         **columns
@@ -312,7 +317,9 @@ class Topics(TransformerMixin, BaseEstimator):
             new = new._replace(labels=label_texts(y, new.n_documents))
         new = new._replace(embeddings=self._vectors(new, embeddings))
         added = self._known_counts(new)
-        self.update_ = updated(old, new, added, self._cutting(), refit=refit)
+        self.update_ = updated(
+            old, new, added, self._cutting(), refit=refit, new_topics=new_topics
+        )
         return self._keep(self.update_.folder)
 
     # Looking
