@@ -33,6 +33,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from topicfold import LDA, LaplacianPLSA, LocallyConsistentPLSA, WordNetworkLDA
 from topicfold.corpus import load_folder, vectorize
 from topicfold.metrics import clustering_nmi, npmi_coherence
+from topicfold.models.word_network import words_if_short
 
 RESULTS = Path(__file__).parent / "results"
 SNIPPETS = "short_searchsnippets"
@@ -133,6 +134,12 @@ def measure(corpus, method, size, seed, folder):
         "seconds": round(seconds, 2),
         "documents": len(found),
     }
+
+
+def suits(method, corpus, folder):
+    """Tell whether a method is for such texts: one of them is for short ones."""
+    short = words_if_short(load(corpus, folder)[1]) is not None
+    return short or not method.startswith("WordNetworkLDA")
 
 
 def methods():
@@ -267,7 +274,7 @@ def main():
                 for size in SIZES:
                     for seed in SEEDS:
                         key = corpus, method, size, seed
-                        if key not in done:
+                        if key not in done and suits(method, corpus, options.vectors):
                             found = measure(*key, options.vectors)
                             keep(dict(zip(keys, key, strict=True)) | found)
     if options.write:
