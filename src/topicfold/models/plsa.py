@@ -70,7 +70,7 @@ class PLSA(SidedModel, StreamedModel):
     max_doc_updates = 500  # `doc_tol` ends almost all documents before
     theta_step: Annotated[ThetaStep | None, ThetaStep] = None
     phi_step: Annotated[PhiStep | None, PhiStep] = None
-    init: Any = "neighbors"
+    init: Any = "clusters"
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
