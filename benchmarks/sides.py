@@ -72,9 +72,10 @@ def authors() -> Iterator[Claim]:
         told = f"{found:.0f} %; by the means of LDA's mixtures {rival:.0f} %"
         yield claim, told, found >= 96
     text = (RESULTS / "sides_authors.md").read_text("utf-8")
-    faster = number(text.partition("faster by ")[2])
-    claim = "at least 20 times faster than gensim to its perplexity"
-    yield claim, f"{faster:.0f} times", faster >= 20
+    if "faster by " in text:  # gensim was asked
+        faster = number(text.partition("faster by ")[2])
+        claim = "at least 20 times faster than gensim to its perplexity"
+        yield claim, f"{faster:.0f} times", faster >= 20
 
 
 def response() -> Iterator[Claim]:

@@ -125,8 +125,8 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
         made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
             f"This {type(model).__name__} was fitted with embeddings{made} and is "
-            "asked about documents without: their mixtures come from their words alone. Give "
-            "embeddings= for mixtures like those of the training documents.",
+            "asked about documents without: their mixtures come from their words "
+            "alone. Give embeddings= for mixtures like those of the fit.",
             DataWarning,
             stacklevel=level_of_caller(),
         )
