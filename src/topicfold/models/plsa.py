@@ -109,7 +109,7 @@ class PLSA(SidedModel, StreamedModel):
         data = self._step_data(step, StepContext.of(engine, phi.T), side_data)
         algorithm = PlsaEM(engine, phi, step, self._phi_step(), graph=graph, data=data)
         del X, phi  # the engine has its own arrangement of both
-        self._learn(algorithm)
+        self._learn(algorithm.extrapolated())
         self._fitted_algorithm(algorithm)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
