@@ -125,8 +125,8 @@ def measure(folder: Path) -> list[str]:
     lines = [
         "# Author-topic model on NIPS 0-12",
         "",
-        f"{X.shape[0]} papers, {len(names)} authors. CPU seconds of one thread, K = {K}."
-        " `python -m benchmarks.sides_authors`.",
+        f"{X.shape[0]} papers, {len(names)} authors. CPU seconds of one thread for "
+        f"K = {K}. `python -m benchmarks.sides_authors`.",
         "",
         "| a pass of | seconds | times PLSA |",
         "| --- | --- | --- |",
@@ -135,9 +135,9 @@ def measure(folder: Path) -> list[str]:
         "",
         "Held out: a tenth of the papers, all of whose authors have others. Perplexity "
         "of all their words, none of which the mixture has seen. *LDA means*: an "
-        "author's mixture is the mean of those that LDA finds of his papers. Coauthors: "
-        f"of the {PROLIFIC} authors with most papers, those who have a coauthor among "
-        "the ten most similar, in percent of those who have any.",
+        "author's mixture is the mean of those that LDA finds of his papers. "
+        f"Coauthors: of the {PROLIFIC} authors with most papers, those who have a "
+        "coauthor among the ten most similar, in percent of those who have any.",
         "",
         "| topics | seed | AuthorTopics | LDA means | strict=True | LDA, prior mixture "
         "| unigram | coauthors, AuthorTopics | coauthors, LDA means |",

@@ -38,6 +38,15 @@ def test_fit_and_info_say_what_was_left_out(cli, speeches, tmp_path):
     assert facts["text"]["left_out"]["most"] == ["nation"]
 
 
+@pytest.mark.parametrize(
+    "found", [3, {}, {"words": "x", "share": 0.1, "most": []}, {"words": 2, "most": 1}]
+)
+def test_info_shows_no_nonsense_of_a_file(found):
+    from topicfold.cli.info import _left_out_line
+
+    assert _left_out_line(found) == ""
+
+
 def test_seed_words_stay(cli, speeches, tmp_path):
     seeds = tmp_path / "seeds.txt"
     seeds.write_text("first: nation, war\nsecond: bank\n")

@@ -116,7 +116,7 @@ def test_links_and_seeds_together(fitted, tmp_path):
 def test_a_model_of_its_own_takes_its_side_once(fitted):
     model = fitted("-m", "authors", "--authors", "author")
     assert isinstance(model, topicfold.AuthorTopics)
-    assert [type(side).__name__ for side in model.sides_] == ["Authors"]
+    assert [type(side).__name__ for side in model.sides_] == ["AuthorPriors"]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,10 @@ def test_new_documents_in_any_language(cli, table, tmp_path, fitted):
 def test_languages_go_with_other_sides(fitted, tmp_path):
     model = fitted("--language", "de", "--authors", "author")
     assert isinstance(model, topicfold.AuthorTopics)
-    assert [type(side).__name__ for side in model.sides_] == ["Authors", "OtherCounts"]
+    assert [type(side).__name__ for side in model.sides_] == [
+        "AuthorPriors",
+        "OtherCounts",
+    ]
     data = load_model_folder(tmp_path / "m").topic_data()
     assert [side.name for side in data.sides] == ["authors", "de"]
     assert data.settings["language"] == "text"

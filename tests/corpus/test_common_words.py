@@ -121,6 +121,8 @@ def test_words_to_keep_stay_however_frequent_rare_or_ordinary(caplog):
     assert len(few) == 4
     _, only = vectorize(texts, keep=["nation"], min_df=40, max_df=40)
     assert only == ["nation"]
+    with pytest.raises(DataError, match="keep holds something that is not a string"):
+        vectorize(texts, keep=[3])
     pytest.importorskip("snowballstemmer")
     _, stems = vectorize(texts, keep=["nations"], stem="english")
     assert "nation" in stems
@@ -233,3 +235,11 @@ def test_what_to_install_is_said(caplog, monkeypatch):
     with caplog.at_level(logging.WARNING):
         assert Corpus.from_texts(GERMAN).text["stop_words"] == "english"
     assert "pip install 'topicfold[languages]', or give a list" in caplog.text
+    assert "look German" not in caplog.text  # said once
+
+
+def test_texts_in_order_of_language_are_mixed():
+    pytest.importorskip("stop_words")
+    ordered = [*GERMAN * 50, *ENGLISH * 50]
+    assert Corpus.from_texts(ordered).text["stop_words"] == "english"
+    assert Corpus.from_texts(GERMAN * 50).text["stop_words"] == "german"

@@ -10,7 +10,7 @@ import topicfold
 from topicfold import LDA, PLSA, AuthorTopics
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.sides import AuthorPriors, SideContext
-from topicfold.sides.author_priors import EVEN_SHARE, STRENGTHS
+from topicfold.sides.author_priors import EVEN_SHARE, FOLDS, STRENGTHS
 
 FEW = {"max_iter": 12, "tol": 0.0, "random_state": 0}
 
@@ -43,7 +43,7 @@ def test_mixtures_and_priors_by_the_equations():
     rng = np.random.default_rng(0)
     counts = rng.gamma(0.4, 9.0, (12, 3))
     counts[11] = 0.0
-    names = [["a"], ["a", "b"], ["b"], ["c"], ["a", "c"], None] * 2
+    names = [["a"], ["b"], ["b"], ["c"], ["a"], None] * 2  # nothing to divide
     side, prior = learned(counts, names, np.full(3, 0.5))
     n = counts.sum(axis=1)
     w = n / (n + 1.5)
@@ -51,29 +51,27 @@ def test_mixtures_and_priors_by_the_equations():
     mean = (1 - EVEN_SHARE) * (w @ theta) / w.sum() + EVEN_SHARE / 3
     np.testing.assert_allclose(side.mean_, mean / mean.sum())
 
-    def mixture(name, without=None):
-        own = [d for d, a in enumerate(names) if a and name in a and d != without]
-        total = sum((w[d] * theta[d] for d in own), side.strength_ * side.mean_)
-        return total / (sum(w[own]) + side.strength_)
+    def mixture(name, without=(), strength=side.strength_):
+        own = [d for d, a in enumerate(names) if a and name in a and d not in without]
+        total = sum((w[d] * theta[d] for d in own), strength * side.mean_)
+        return total / (sum(w[own]) + strength)
+
+    def value(strength):
+        total = 0.0
+        for fold in range(FOLDS):
+            hidden = range(fold, 12, FOLDS)
+            for d in hidden:
+                if names[d]:
+                    logs = [mixture(a, hidden, strength) for a in names[d]]
+                    total += w[d] * theta[d] @ np.log(np.mean(logs, axis=0))
+        return total
 
     expected = [mixture(name) for name in "abc"]
     np.testing.assert_allclose(side.entity_topics_, expected)
     for d, own in enumerate(names):
-        wanted = [mixture(name, without=d) for name in own or ()] or [side.mean_]
+        wanted = [mixture(name, without=[d]) for name in own or ()] or [side.mean_]
         np.testing.assert_allclose(prior[d], 1.5 * np.mean(wanted, axis=0))
-
-    def value(strength):
-        side.strength_ = strength
-        logs = [
-            np.log(np.mean([mixture(a, without=d) for a in own], axis=0))
-            for d, own in enumerate(names)
-            if own
-        ]
-        known = [d for d, own in enumerate(names) if own]
-        return sum(w[d] * theta[d] @ log for d, log in zip(known, logs, strict=True))
-
-    best = side.strength_
-    assert best == max(STRENGTHS, key=value)
+    assert side.strength_ == max(STRENGTHS, key=value)
 
 
 def test_new_documents_are_predicted_better_than_by_the_strict_model(written):
@@ -93,6 +91,18 @@ def test_new_documents_are_predicted_better_than_by_the_strict_model(written):
     assert fit(model) > float((X[test] @ mean).sum())
     lda = LDA(4, **few).fit(X[train])
     assert model.perplexity(X[test], authors=known) < lda.perplexity(X[test])
+
+
+def test_topics_are_divided_among_authors_who_write_of_different_things():
+    """Ann writes of the first topic and Bob of the second, mostly together."""
+    rng = np.random.default_rng(0)
+    names = [["Ann", "Bob"]] * 60 + [["Ann"], ["Bob"]] * 20
+    theta = np.array([[0.5, 0.5]] * 60 + [[0.95, 0.05], [0.05, 0.95]] * 20)
+    order = rng.permutation(100)
+    counts = np.array([rng.multinomial(80, theta[d]) for d in order]).astype(float)
+    apart, _ = learned(counts, [names[d] for d in order], np.full(2, 0.5))
+    assert apart.entity_topics_[0, 0] > 0.85
+    assert apart.entity_topics_[1, 1] > 0.85
 
 
 def test_documents_have_mixtures_of_their_own(written):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 import warnings
@@ -169,9 +170,10 @@ def fit(
     if not quiet:
         show_corpus(corpus)
         advise_short(corpus, entry)
+    chosen = ""
     if given.topics is None and entry.sized and entry.has_topics:
         least = len(wanted["seeds"] or ())
-        _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)
+        chosen = _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
@@ -190,6 +192,7 @@ def fit(
     saved = inputs.fitted_folder(
         estimator, corpus, text, languages=cutting, documents=given.keep_documents
     )
+    saved = dataclasses.replace(saved, chosen=chosen)
     advice = "" if done.ended else ", the most allowed (--max-iter for more)"
     save_and_report(
         saved,
@@ -275,16 +278,17 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
         raise CommandError("The model seeded needs --seeds, a file of seed words.")
 
 
-def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> None:
-    """Take as many topics as the corpus has, and say why."""
+def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> str:
+    """Take as many topics as the corpus has, and say and return why."""
     from topicfold.choosing.size import suggest_size
 
     found = suggest_size(X, n_jobs=jobs)
     size = max(found.n_topics, least)
     getattr(model, "base", model).set_params(n_components=size)
+    reason = found.reason if size == found.n_topics else "one per seeded topic"
     if not quiet:
-        reason = found.reason if size == found.n_topics else "one per seeded topic"
         show_fact("Topics", f"{size}: {reason} (--topics for another number)")
+    return reason
 
 
 def advise_short(corpus: Any, entry: Any) -> None:
@@ -299,7 +303,8 @@ def advise_short(corpus: Any, entry: Any) -> None:
         show_fact(
             "Advice",
             f"These texts have about {words:.0f} counted words each. For short texts, "
-            "--model short usually gives better topics.",
+            "--model short finds words that go together better, and may merge subjects:"
+            " topicfold compare says which to take.",
         )
 
 

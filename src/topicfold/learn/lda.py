@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import psi
 
 from topicfold.core.counts import normalize_rows
@@ -20,7 +21,11 @@ from topicfold.engine.protocol import (
     corpus_fingerprint,
 )
 from topicfold.learn.extrapolation import Extrapolation, Point
-from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
+from topicfold.learn.priors import (
+    alpha_from_draws,
+    dirichlet_from_mean_log,
+    symmetric_from_mean_log,
+)
 from topicfold.steps.base import (
     PhiStep,
     StepContext,
@@ -33,6 +38,8 @@ PRIOR_EVERY = 5
 # How much of a token's own count `Cvb0` leaves out of the counts of its word. Out of
 # the document's counts it is left wholly, as the collapsed posterior has it.
 OWN_WORD_SHARE = 0.5
+# Passes at which Σα is learned from draws; after the first only if it has grown.
+MIXING_AT = (10, 15, 20, 25)
 # The part of itself by which an extrapolated pass of `Cvb0` may lower its objective,
 # which need not rise.
 CVB0_SLACK = 1e-4
@@ -244,11 +251,14 @@ class PosteriorMode(_LdaEM):
             raise RuntimeError("call start() before iterate()")
         words = engine.word_pass(self.parameters, self.weights, self._spare)
         if self._learns_now():
-            self.alpha = alpha_from_documents(engine, self._pass.counts, self.alpha)
+            self._learn_alpha(self._pass.counts)
         self._totals = engine.topic_totals(words) + self.eta * engine.n_terms
         topics = self._topics_from(words)
         self._spare, self.weights = self.weights, topics
         self._move_documents()
+
+    def _learn_alpha(self, counts: Array) -> None:
+        self.alpha = alpha_from_documents(self.engine, counts, self.alpha)
 
     def _move_documents(self) -> None:
         """The joint M-step: documents move by the same responsibilities."""
@@ -321,6 +331,26 @@ class Cvb0(PosteriorMode):
 
     link: Link = "collapsed"
     settles_over = 5
+    #: Documents by which Σα is learned, and the threads that sample their topics.
+    sample: sparse.csr_matrix | None = None
+    n_jobs: int | None = None
+
+    def with_sample(self, sample: sparse.csr_matrix | None, n_jobs: int | None) -> Self:
+        """Let Σα grow where documents are more mixed than it says; returns self."""
+        self.sample, self.n_jobs = sample, n_jobs
+        self._least = float(self.alpha.sum())
+        return self
+
+    def _learn_alpha(self, counts: Array) -> None:
+        super()._learn_alpha(counts)
+        first = self._iteration == MIXING_AT[0]
+        grown = self.sample is not None and self.alpha.sum() > 1.001 * self._least
+        if self.sample is None or not (first or grown):
+            return
+        if self._iteration in MIXING_AT:
+            topics = self.engine.unpack_topics(self.weights)
+            found = alpha_from_draws(self.sample, topics, self.alpha, self.n_jobs)
+            self.alpha *= max(self._least, float(found.sum())) / self.alpha.sum()
 
     def _pass_options(self) -> dict[str, Any]:
         pack = self.engine.pack_prior

@@ -12,7 +12,7 @@ with c = Σ_k α_k of the model and m the mean of all documents; short documents
 less, ``n_d / (n_d + c)``. Either a document counts in full with each author, r = 1, or
 its topics are divided among them, ``r_dak = M_da θ_ak / Σ_b M_db θ_bk``: the former is
 right if authors write together because they write about the same. The prior of a
-document is made of its authors' other documents, without itself. How well a fifth of
+document is made of its authors' other documents, without itself. How well each fifth of
 the documents is predicted from the others, ``Σ_d Σ_k θ_dk log Σ_a M_da θ_ak``, decides
 on r and on s, how many documents the mean of all is worth.
 """
@@ -38,9 +38,9 @@ STRENGTHS = np.geomspace(0.03, 30.0, 13)
 USUAL_STRENGTH = 0.3
 # Share of the mean mixture that is spread evenly: no topic is impossible.
 EVEN_SHARE = 0.01
-# Every so many documents are hidden to choose s and r; fewer other documents of an
-# author say nothing.
-FOLD = 5
+# Parts of the documents that are hidden in turn to choose s and r, and the pass in
+# which that is done again; fewer other documents of an author say nothing.
+FOLDS, CHOOSE_AGAIN = 5, 20
 LEAST_OTHERS = 0.5
 # How often the topics of documents are divided among their authors anew.
 DIVISIONS = 5
@@ -74,6 +74,8 @@ class AuthorPriors(Authors):
         m, the mixture of entities that are not known.
     strength_ : float
         s, how many documents m is worth.
+    divided_ : float
+        1 if the topics of documents were divided among their authors, else 0.
     concentration_ : float
         c, how many tokens the prior of a document is worth.
 
@@ -91,6 +93,7 @@ class AuthorPriors(Authors):
     hook = "prior"  # type: ignore[assignment]
     _numbers = ("strength_", "concentration_")
     strength_: float = 0.0
+    divided_: float = 0.0
 
     def carried(self, data: Any, context: SideContext) -> dict[str, tuple[int, ...]]:
         """Mixtures, their mean, s and the last prior."""
@@ -101,20 +104,23 @@ class AuthorPriors(Authors):
             "mean_": shape[1:],
             "strength_": (),
             "concentration_": (),
+            "divided_": (),
             "_prior": shape,
         }
 
     def learn(self, counts: Array, data: Any, context: SideContext) -> None:
         """Make the authors' mixtures of their documents', every few passes."""
         if context.iteration % LEARN_EVERY == 0 and context.iteration:
-            self._learn(counts, data, context)
+            self._learn(counts, data, context, last=False)
 
     def finish(self, counts: Array, data: Any, context: SideContext) -> None:
         """Make them of the last mixtures."""
-        self._learn(counts, data, context)
+        self._learn(counts, data, context, last=True)
         del self._prior
 
-    def _learn(self, counts: Array, data: Any, context: SideContext) -> None:
+    def _learn(
+        self, counts: Array, data: Any, context: SideContext, *, last: bool
+    ) -> None:
         rows = np.asarray(counts, dtype=np.float64)
         lengths = rows.sum(axis=1, keepdims=True)
         total = self.concentration_ = float(context.alpha.sum())
@@ -123,7 +129,16 @@ class AuthorPriors(Authors):
         mean = weights @ theta / max(weights.sum(), 1e-30)
         self.mean_ = (1 - EVEN_SHARE) * mean + EVEN_SHARE / rows.shape[1]
         self.mean_ /= self.mean_.sum()
-        self.strength_, parts = self._best(theta, weights, data)
+        rows_of, share = (
+            _rows_of(data),
+            data.data * np.diff(data.indptr)[_rows_of(data)],
+        )
+        # One if all authors count the same.
+        parts = (weights[rows_of] * share)[:, None] * theta[rows_of]
+        if last or self.strength_ == 0 or context.iteration == CHOOSE_AGAIN:
+            self._choose(parts, theta, weights, data)
+        if self.divided_:
+            parts = self._divided(parts, data, self.strength_)
         sums, sizes = _totals(parts, data)
         top = sums + self.strength_ * self.mean_
         self.entity_topics_ = top / (sizes[:, None] + self.strength_)
@@ -131,55 +146,47 @@ class AuthorPriors(Authors):
         prior[np.diff(data.indptr) == 0] = self.mean_
         self._prior = total * np.maximum(prior, 1e-6)
 
-    def _best(self, theta: Matrix, weights: Matrix, data: Any) -> tuple[float, Matrix]:
-        """Return s, and what each document counts with each of its authors (nnz, K).
-
-        A document counts in full with each author, or its topics are divided among
-        them, whichever predicts a fifth of the documents better from the others.
-        """
+    def _choose(self, whole: Matrix, theta: Matrix, weights: Matrix, data: Any) -> None:
+        """Choose s and r by predicting each fifth of the documents from the others."""
         rows = _rows_of(data)
-        share = data.data * np.diff(data.indptr)[rows]  # 1 if all count the same
-        whole = (weights[rows] * share)[:, None] * theta[rows]
-        hidden = np.arange(len(theta)) % FOLD == 0
-        seen = np.where(hidden[rows, None], 0.0, whole)
-        _, sizes = _totals(seen, data)
-        # Hidden documents all of whose authors have others.
-        hidden &= np.diff(data.indptr) > 0
-        hidden[rows[sizes[data.indices] < LEAST_OTHERS]] = False
-        if not (weights * hidden).any():
-            return USUAL_STRENGTH, whole
-        told = weights[hidden, None] * theta[hidden]
-        own = data[hidden]
+        values = np.zeros((2, len(STRENGTHS)))
+        for fold in range(FOLDS):
+            hidden = np.arange(len(theta)) % FOLDS == fold
+            seen = np.where(hidden[rows, None], 0.0, whole)
+            sums, sizes = _totals(seen, data)
+            # Hidden documents all of whose authors have others.
+            hidden &= np.diff(data.indptr) > 0
+            hidden[rows[sizes[data.indices] < LEAST_OTHERS]] = False
+            told, own = weights[hidden, None] * theta[hidden], data[hidden]
+            if not told.any():
+                continue
+            values[0] += self._values(sums, sizes, told, own)
+            strength = float(STRENGTHS[values[0].argmax()])
+            parts = self._divided(seen, data, strength)
+            values[1] += self._values(*_totals(parts, data), told, own)
+        best = np.unravel_index(values.argmax(), values.shape)
+        known = bool(values.any())
+        self.divided_ = float(best[0]) if known else 0.0
+        self.strength_ = float(STRENGTHS[best[1]]) if known else USUAL_STRENGTH
 
-        def best(parts: Matrix) -> tuple[float, float]:
-            sums, sizes = _totals(parts, data)
-            values = []
-            for strength in STRENGTHS:
-                found = sums + strength * self.mean_
-                found = own @ (found / (sizes[:, None] + strength))
-                values.append(float((told * np.log(np.maximum(found, 1e-12))).sum()))
-            return max(values), float(STRENGTHS[int(np.argmax(values))])
+    def _values(self, sums: Matrix, sizes: Matrix, told: Matrix, own: Any) -> Matrix:
+        """Return how well documents are predicted with each s."""
+        values = []
+        for strength in STRENGTHS:
+            mixtures = (sums + strength * self.mean_) / (sizes[:, None] + strength)
+            logs = np.log(np.maximum(own @ mixtures, 1e-12))
+            values.append(float((told * logs).sum()))
+        return np.array(values)
 
-        value, strength = best(seen)
-        divided = seen
+    def _divided(self, whole: Matrix, data: Any, strength: float) -> Matrix:
+        """Return documents' topics, divided by what their authors' others have."""
+        rows, parts = _rows_of(data), whole
         for _ in range(DIVISIONS):
-            divided = self._divided(divided, seen, data, strength)
-        other, other_strength = best(divided)
-        if other <= value:
-            return strength, whole
-        divided = whole
-        for _ in range(DIVISIONS):
-            divided = self._divided(divided, whole, data, other_strength)
-        return other_strength, divided
-
-    def _divided(
-        self, parts: Matrix, whole: Matrix, data: Any, strength: float
-    ) -> Matrix:
-        """Return a document's topics, divided by what its authors' others have."""
-        own = self._others(parts, *_totals(parts, data), data, strength)
-        own *= data.data[:, None]
-        sums = _sum_rows(own, data)[_rows_of(data)]
-        return np.asarray(whole * own / np.maximum(sums, 1e-30))
+            own = self._others(parts, *_totals(parts, data), data, strength)
+            own *= data.data[:, None]
+            sums = _sum_rows(own, data)[rows]
+            parts = np.asarray(whole * own / np.maximum(sums, 1e-30))
+        return parts
 
     def _predicted(
         self, parts: Matrix, sums: Matrix, sizes: Matrix, data: Any, strength: float

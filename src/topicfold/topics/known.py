@@ -105,9 +105,8 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: str | None = None) -
         model.set_params(kind=kind or kind_of(data["response"]))
     if "sides" not in parameters:
         return
-    own = {type(side) for side in model._own_sides()}
-    found = list(_sides(data, kind))
-    added = [side for side in found if type(side) not in own]
+    own = {side.keyword for side in model._own_sides()}
+    added = [side for side in _sides(data, kind) if side.keyword not in own]
     model.set_params(sides=[*(model.sides or ()), *added] or None)
 
 
@@ -115,7 +114,7 @@ def _sides(data: Mapping[str, Any], kind: str | None) -> Iterator[Any]:
     from topicfold import sides
 
     if "authors" in data:
-        yield sides.Authors()
+        yield sides.AuthorPriors()
     if "response" in data:
         yield sides.Response(kind or kind_of(data["response"]))
     if "features" in data:

@@ -43,11 +43,13 @@ from topicfold.persistence.model_folder import (
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
+from topicfold.topics.describing import Description, describe
 from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_name
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
 from topicfold.topics.known import add_sides, columns_in, known_data, model_for
+from topicfold.topics.restarts import stability_table
 from topicfold.topics.views import (
     class_table,
     document_table,
@@ -157,6 +159,7 @@ class Topics(TransformerMixin, BaseEstimator):
         label: str | None = None,
         time: str | None = None,
         id: str | None = None,
+        format: str | None = None,
         sheet: str | int | None = None,
         layer: str | None = None,
         vocabulary: Any = None,
@@ -176,6 +179,9 @@ class Topics(TransformerMixin, BaseEstimator):
             others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+        format : str, optional
+            Format of a file, where its name does not show it; see
+            :func:`topicfold.corpus.read`.
         sheet : str or int, optional
             Sheet of an Excel file, by its title or its number, from 1.
         layer : str, optional
@@ -192,13 +198,14 @@ class Topics(TransformerMixin, BaseEstimator):
             default model, the first of these chooses the model, as on the command line.
         """
         columns: dict[str, Any] = {"text": text, "label": label, "time": time, "id": id}
-        columns |= {"sheet": sheet, "layer": layer, "extra": columns_in(known) or None}
+        columns |= {"format": format, "sheet": sheet, "layer": layer}
+        columns |= {"extra": columns_in(known) or None}
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         data = known_data(known, found.extra)
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
         counts, words, options = self._count(found)
-        estimator, supervised = prepare_model(
+        estimator, supervised, reason = prepare_model(
             model_for(known) if self.model == "lda" else self.model,
             self.n_topics,
             counts,
@@ -232,6 +239,7 @@ class Topics(TransformerMixin, BaseEstimator):
                 text=options,
                 counts=counts,
                 corpus=found.name,
+                chosen=reason,
             )
         )
 
@@ -261,6 +269,7 @@ class Topics(TransformerMixin, BaseEstimator):
         y: Any = None,
         *,
         refit: bool = False,
+        new_topics: int = 0,
         embeddings: Any = None,
         **columns: Any,
     ) -> Self:
@@ -282,6 +291,10 @@ class Topics(TransformerMixin, BaseEstimator):
         refit : bool, default=False
             Learn all documents again, starting from the topics as they are. Topics and
             mixtures move then, and edits may be undone.
+        new_topics : int, default=0
+            Topics to learn from the new documents, beside those that there are; for
+            documents that fit none (``update_.unlike``). They get the next free
+            numbers.
         embeddings : array-like of shape (n_documents, n_dimensions), optional
             Their vectors, as in `transform`.
         **columns
@@ -304,7 +317,9 @@ class Topics(TransformerMixin, BaseEstimator):
             new = new._replace(labels=label_texts(y, new.n_documents))
         new = new._replace(embeddings=self._vectors(new, embeddings))
         added = self._known_counts(new)
-        self.update_ = updated(old, new, added, self._cutting(), refit=refit)
+        self.update_ = updated(
+            old, new, added, self._cutting(), refit=refit, new_topics=new_topics
+        )
         return self._keep(self.update_.folder)
 
     # Looking
@@ -452,6 +467,36 @@ class Topics(TransformerMixin, BaseEstimator):
             sides = (*data.sides, effects.side_table())
             data = dataclasses.replace(data, sides=sides)
         return write_report(data, path, **options)
+
+    def describe(self) -> Description:
+        """Return a paragraph on methods for a paper, and BibTeX of what it cites.
+
+        It says which model was fitted to what, how many topics there are and how the
+        number was chosen, how texts became counts and how much that left out, priors,
+        iterations, seed, edits and versions. Printed, it is both; ``.text`` and
+        ``.bibtex`` are the two parts.
+
+        Examples
+        --------
+        >>> texts = ["red fox in a wood", "a fox, a wood", "blue sea", "fish, blue sea"]
+        >>> print(Topics(2, min_df=1).fit(texts).describe().text[:56])
+        We fitted LDA (latent Dirichlet allocation; Blei et al.,
+        """
+        return describe(self._saved(), self._record())
+
+    def stability(self, n_restarts: int = 5) -> Table:
+        """Return how much of every topic fits with other seeds find again.
+
+        The model is fitted `n_restarts` times. A topic's ``stability`` is the mean
+        probability that it shares with its counterparts, 0 to 1, ``least`` the smallest
+        one, and ``found`` says how many fits share at least half of it.
+
+        Parameters
+        ----------
+        n_restarts : int, default=5
+            Fits.
+        """
+        return stability_table(self._saved(), self._record(), n_restarts)
 
     def explore(self, height: int = 700, **options: Any) -> Any:
         """Show the report in the output cell of a notebook; offline.
@@ -630,7 +675,7 @@ class Topics(TransformerMixin, BaseEstimator):
         kind = type(saved.model).__name__
         title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
-            title += '; texts are short, model="short" usually gives better topics'
+            title += '; texts are short, try model="short" too'
         return title
 
     def __getattr__(self, name: str) -> Any:
