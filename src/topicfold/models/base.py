@@ -525,7 +525,8 @@ class LearnedModel(TopicModel):
     n_components : int, default=10
         Number of topics.
     init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
-        Start of the topics; "neighbors" for PLSA and MedLDA, "documents" for others.
+        Start of the topics; "clusters" for PLSA and its relatives, "neighbors" for
+        MedLDA, "documents" for FSTM.
         "clusters": clusters of documents by their first singular vectors, with a fifth
         of the corpus mixed in; "documents": half a few random documents, half the
         corpus; "neighbors": half a document with those most like it, half the corpus;
