@@ -356,7 +356,7 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
     grown.doc_topics_ = np.vstack([grown.doc_topics_, mixtures])
     grown.doc_lengths_ = np.concatenate([grown.doc_lengths_, lengths])
-    graph = getattr(grown, "graph_", None)
+    graph: Any = getattr(grown, "graph_", None)
     # That of the fit: new documents have no neighbours in it.
     if sparse.issparse(graph) and graph.format == "csr":
         size = len(grown.doc_topics_)
