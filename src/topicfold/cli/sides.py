@@ -78,7 +78,7 @@ class SideOptions(Flags):
 
     def model_name(self) -> str:
         """Return the model for what is known; LDA if it is nothing."""
-        asked = {key: value for key, value in vars(self).items() if value}
+        asked = {k: v for k, v in vars(self).items() if v not in (None, False, [])}
         if self.label_topics:
             asked["labels"] = True
         name = model_for(asked)
@@ -105,7 +105,7 @@ class SideOptions(Flags):
         extra = _columns_of(corpus, self.columns())
         named = {"authors": self.authors, "features": self.features}
         named["response"] = self.response  # type: ignore[assignment]
-        found = known_data({k: v for k, v in named.items() if v}, extra)
+        found = known_data({k: v for k, v in named.items() if v is not None}, extra)
         if self.response is not None and self.response_kind is not None:
             self._check_response(found, extra[self.response])
         if self.links is not None:
