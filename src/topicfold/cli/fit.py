@@ -270,7 +270,7 @@ _NEEDS = {
 def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> None:
     """Refuse a model without what it is to learn from."""
     needed = _NEEDS.get(entry.name)
-    if needed is not None and not getattr(sides, needed):
+    if needed is not None and getattr(sides, needed) in (None, False, []):
         raise CommandError(
             f"The model {entry.name} needs --{needed}: see topicfold fit --help."
         )
