@@ -10,6 +10,7 @@ from topicfold.sides.links import Links
 from topicfold.sides.matrices import OtherCounts
 from topicfold.sides.response import Response
 from topicfold.sides.seeds import Seeds
+from topicfold.sides.times import TimeStamps
 
 __all__ = [
     "Authors",
@@ -22,5 +23,6 @@ __all__ = [
     "Side",
     "SideContext",
     "SideTable",
+    "TimeStamps",
     "TopicWeights",
 ]
