@@ -212,7 +212,8 @@ def measure(results: dict, path: Path, args) -> None:
     for setting, (*_, n_draws) in SETTINGS.items():
         if args.setting and args.setting != setting:
             continue
-        for seed in range(n_draws if args.draws is None else args.draws):
+        last = n_draws if args.draws is None else args.first + args.draws
+        for seed in range(args.first, last):
             for tokens in TOKENS:
                 key = f"{setting} | {tokens} | {seed}"
                 if key not in results:
@@ -355,6 +356,7 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path)
     parser.add_argument("--setting", choices=list(SETTINGS))
     parser.add_argument("--draws", type=int)
+    parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
     path = RESULTS / "effects.json"
     results = load(path)

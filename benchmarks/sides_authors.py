@@ -2,8 +2,9 @@
 """The author-topic model on NIPS 0-12: cost of a pass, known authors, against gensim.
 
 Held out are papers all of whose authors have other papers. They are scored without a
-look at their words, by the mixture of their authors, and by what LDA knows of a new
-document, the mixture of its prior.
+look at their words: by the mixture of their authors, by the mean of the mixtures that
+LDA finds of their authors' papers, and by what LDA knows of any new document, the
+mixture of its prior.
 
     python -m benchmarks.sides_authors --corpora DIR --write
 
@@ -20,10 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicfold import LDA, PLSA, AuthorTopics
+from topicfold.sides import Authors
 
 RESULTS = Path(__file__).parent / "results"
 K = 50
-SEEDS = (0, 1, 2)
+SIZES = (20, 50)
+SEEDS = (0, 1, 2, 3, 4)
+PROLIFIC = 49
 PASSES = (5, 10, 20, 50, 100)
 GENSIM_PASSES = (1, 10)
 
@@ -121,8 +125,8 @@ def measure(folder: Path) -> list[str]:
     lines = [
         "# Author-topic model on NIPS 0-12",
         "",
-        f"{X.shape[0]} papers, {len(names)} authors, K = {K}. CPU seconds of one "
-        "thread. `python -m benchmarks.sides_authors`.",
+        f"{X.shape[0]} papers, {len(names)} authors. CPU seconds of one thread for "
+        f"K = {K}. `python -m benchmarks.sides_authors`.",
         "",
         "| a pass of | seconds | times PLSA |",
         "| --- | --- | --- |",
@@ -130,14 +134,19 @@ def measure(folder: Path) -> list[str]:
         f"| AuthorTopics | {ours:.3f} | {ours / plain:.2f} |",
         "",
         "Held out: a tenth of the papers, all of whose authors have others. Perplexity "
-        "of all their words, none of which the mixture has seen.",
+        "of all their words, none of which the mixture has seen. *LDA means*: an "
+        "author's mixture is the mean of those that LDA finds of his papers. "
+        f"Coauthors: of the {PROLIFIC} authors with most papers, those who have a "
+        "coauthor among the ten most similar, in percent of those who have any.",
         "",
-        "| seed | papers | mixture of the authors | LDA, prior mixture | unigram |",
-        "| --- | --- | --- | --- | --- |",
+        "| topics | seed | AuthorTopics | LDA means | strict=True | LDA, prior mixture "
+        "| unigram | coauthors, AuthorTopics | coauthors, LDA means |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for seed in SEEDS:
-        held = split(authors, seed)
-        lines.append(held_out_line(X, authors, held, seed))
+    for n_topics in SIZES:
+        for seed in SEEDS:
+            held = split(authors, seed)
+            lines.append(held_out_line(X, authors, held, n_topics, seed))
     held = split(authors, 0)
     known = [authors[d] for d in np.flatnonzero(held)]
     rest = [authors[d] for d in np.flatnonzero(~held)]
@@ -149,7 +158,7 @@ def measure(folder: Path) -> list[str]:
         start = time.process_time()
         model.fit(X[~held], authors=rest)
         seconds = time.process_time() - start
-        theta = model.transform(X[held], authors=known)
+        theta = model.expected_topics(known)
         value = perplexity(theta, model.components_, X[held])
         reached.append((value, seconds))
         lines.append(f"| AuthorTopics | {passes} | {seconds:.1f} | {value:.0f} |")
@@ -166,23 +175,48 @@ def measure(folder: Path) -> list[str]:
     return lines
 
 
-def held_out_line(X, authors, held, seed) -> str:
+def held_out_line(X, authors, held, n_topics, seed) -> str:
     """Return a line of the table of held-out papers."""
     rest = [authors[d] for d in np.flatnonzero(~held)]
     known = [authors[d] for d in np.flatnonzero(held)]
-    ours = AuthorTopics(K, random_state=seed).fit(X[~held], authors=rest)
-    theta = ours.transform(X[held], authors=known)
-    lda = LDA(K, random_state=seed).fit(X[~held])
+    ours = AuthorTopics(n_topics, random_state=seed).fit(X[~held], authors=rest)
+    strict = AuthorTopics(n_topics, strict=True, random_state=seed)
+    strict.fit(X[~held], authors=rest)
+    lda = LDA(n_topics, random_state=seed).fit(X[~held])
+    members = Authors().check(rest, lda._side_context(X[~held], n_topics=n_topics))
+    written = (members > 0).astype(float)
+    means = np.asarray(written.T @ lda.doc_topics_)
+    means /= means.sum(axis=1, keepdims=True)
+    place = {name: a for a, name in enumerate(ours.author_names_)}
+    by_mean = [means[[place[name] for name in own]].mean(axis=0) for own in known]
     # The prior's mixture, at the shares the topics have: what LDA knows beforehand.
     shares = lda.topic_totals_ / lda.topic_totals_.sum()
-    prior = np.tile(shares, (held.sum(), 1))
-    unigram = lda.word_frequencies_[None]
     values = (
-        perplexity(theta, ours.components_, X[held]),
-        perplexity(prior, lda.components_, X[held]),
-        perplexity(np.ones((held.sum(), 1)), unigram, X[held]),
+        perplexity(ours.expected_topics(known), ours.components_, X[held]),
+        perplexity(np.array(by_mean), lda.components_, X[held]),
+        perplexity(strict.expected_topics(known), strict.components_, X[held]),
+        perplexity(np.tile(shares, (held.sum(), 1)), lda.components_, X[held]),
+        perplexity(np.ones((held.sum(), 1)), lda.word_frequencies_[None], X[held]),
     )
-    return f"| {seed} | {held.sum()} | " + " | ".join(f"{v:.0f}" for v in values) + " |"
+    cells = [f"{value:.0f}" for value in values]
+    together = (written.T @ written).toarray()
+    own = ours.author_topics_
+    likeness = np.sqrt(own) @ np.sqrt(own).T
+    lengths = np.linalg.norm(means, axis=1)
+    cosines = means @ means.T / np.outer(lengths, lengths)
+    cells += [f"{100 * coauthors(like, together):.0f}" for like in (likeness, cosines)]
+    return f"| {n_topics} | {seed} | " + " | ".join(cells) + " |"
+
+
+def coauthors(likeness: np.ndarray, together: np.ndarray) -> float:
+    """Share of prolific authors with a coauthor among the ten most similar of them."""
+    most = np.argsort(-np.diag(together), kind="stable")[:PROLIFIC]
+    likeness, joint = likeness[np.ix_(most, most)].copy(), together[np.ix_(most, most)]
+    np.fill_diagonal(likeness, -1)
+    np.fill_diagonal(joint, 0)
+    near = np.argsort(-likeness, axis=1, kind="stable")[:, :10]
+    found = np.take_along_axis(joint, near, axis=1).any(axis=1)
+    return float(found[joint.any(axis=1)].mean())
 
 
 def main() -> None:

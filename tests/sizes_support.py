@@ -39,7 +39,7 @@ VARIANTS = {
 }
 NAMES = (*ENTRIES, *VARIANTS, "classifier")
 OPTIONS = {
-    "labeled": {},  # a topic for each label, and one for all documents
+    "labeled": {"n_background": 1},  # and a topic for each label
     "seeded": {"seeds": {"a": [0, 1], "b": [5]}},
     "slda": {"kind": "classes", "weight": 2.0},
     "rtm": {"weight": 2.0},

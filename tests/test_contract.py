@@ -100,8 +100,7 @@ SWINGS = GibbsLDA | MedLDA | SupervisedLDA | TwoPhase | FSTM | CorrelatedLDA
 MONOTONE = [
     name
     for name, model in TOPICS.items()
-    if not isinstance(model, SWINGS)
-    and getattr(model, "batch_size", None) is None
+    if not isinstance(model, SWINGS) and getattr(model, "batch_size", None) is None
 ]
 BLOCKS = [
     name

@@ -17,6 +17,7 @@ PRINTED = {
     "features_labels_seeds": "of the unknown ones found",
     "citations": "overlap of linked documents",
     "class_topics": "because of:",
+    "effects": "percentage points higher where treatment is 1",
     "few_labels": "LocallyConsistentPLSA",
     "gpu": "GPU",
     "languages": "have the same main topic in both",

@@ -8,11 +8,12 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
 
-from topicfold import LDA, PLSA, select_n_components
+from topicfold import LDA, PLSA, Topics, select_n_components
 from topicfold.cli.main import app
 from topicfold.corpus import vectorize
 from topicfold.editing import apply_edits
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
+from topicfold.registry import find_model
 
 CHINESE = [
     "我昨天在北京的大学里看到了一只红色的狐狸",
@@ -37,7 +38,7 @@ def _error(*arguments):
 def test_more_topics_than_documents(texts, tmp_path):
     line = _error("fit", texts, "-k", 5000, "-o", tmp_path / "m")
     assert "5,000 topics are more than the 6 documents" in line
-    assert "--topics 1;" in line
+    assert "--topics 2;" in line
 
 
 def test_missing_graph_file(texts, tmp_path):
@@ -87,3 +88,52 @@ def test_a_choice_among_many_fits_does_not_warn_of_each():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         select_n_components(model, X, [2, 3], n_words=3, n_restarts=2)
+
+
+def test_texts_given_to_an_estimator():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["red fox", "blue fish"]})
+    for texts in (frame.text, frame.text.astype("category"), frame.text.to_numpy()):
+        with pytest.raises(
+            DataError, match=r"X holds strings, .*topicfold\.Topics takes"
+        ):
+            LDA(2).fit(texts)
+    with pytest.raises(DataError, match="X is a generator, but one matrix"):
+        LDA(2).fit(text for text in frame.text)
+
+
+@pytest.mark.parametrize(
+    ("documents", "problem"),
+    [
+        ([1, 2], r"document 0 is a number \(1\)\. Give a string"),
+        (["a fox", 2.5], r"document 1 is a number \(2\.5\)"),
+        (["a fox", None], "document 1 is missing"),
+        (["a fox", float("nan")], "document 1 is missing"),
+        (["a fox", ["b"]], "document 1 is a list"),
+        ([b"fox"], "document 0 is of type bytes"),
+        ([{"text": "fox"}], "document 0 is an object"),
+    ],
+)
+def test_documents_that_are_no_texts_are_named_in_words(documents, problem):
+    with pytest.raises(DataError, match=problem):
+        Topics(2).fit(documents)
+
+
+def test_a_report_makes_no_folders(tmp_path):
+    topics = Topics(2, min_df=1).fit(["red fox", "fox wood", "blue sea", "sea fish"])
+    with pytest.raises(DataError, match=r"no folder .*nowhere\. Make it, or give"):
+        topics.report(tmp_path / "nowhere" / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_models_of_other_libraries_and_of_two_meanings(caplog):
+    with pytest.raises(DataError, match=r"no model 'BERTopic'\. It needs embeddings"):
+        find_model("BERTopic")
+    with pytest.raises(DataError, match="The nearest is plsa"):
+        find_model("nmf")
+    assert find_model("DTM").name == "discriminative"
+    assert "'DTM' is the discriminative topic model" in caplog.text
+    assert "not a dynamic one" in caplog.text
+    caplog.clear()
+    assert find_model("discriminative").shown == "DTM"
+    assert caplog.text == ""

@@ -7,25 +7,42 @@ notebook shows. ``pip install 'topicfold[plot]'`` installs matplotlib.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from topicfold.choosing.comparison import load_figure
+from topicfold.core.tables import Table
 from topicfold.exceptions import DataError
-from topicfold.report.colors import PALETTE, borders, pick_colors
-from topicfold.report.content import topic_similarity
+from topicfold.persistence.atomic import write_atomically
+from topicfold.report.colors import PALETTE
+from topicfold.report.content import topic_tree
 from topicfold.report.documents import find_periods
-from topicfold.report.layout import map_documents, topic_anchors
+from topicfold.report.layout import topic_anchors
+from topicfold.report.places import (
+    document_places,
+    figure_rows,
+    topic_colors,
+    topic_similarity,
+)
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
-__all__ = ["classes", "document_map", "over_time", "plot", "similarity", "words"]
+__all__ = [
+    "classes",
+    "document_map",
+    "over_time",
+    "plot",
+    "save_figures",
+    "similarity",
+    "words",
+]
 
-# Of the many documents so many are drawn, drawn at random.
-MAX_POINTS = 10_000
-# Those of the report, used again in turn.
+# Those of the report; a topic has one in all figures.
 COLORS = PALETTE["light"]
 
 
@@ -50,23 +67,35 @@ def words(data: TopicData, *, n_topics: int = 12, n_words: int = 8) -> Any:
     columns = min(4, len(largest))
     rows = -(-len(largest) // columns)
     height = 0.22 * min(n_words, data.n_terms) + 0.6
-    figure = _figure((2.7 * columns, height * rows))
+    figure, colors = _figure((2.7 * columns, height * rows)), _colors(data)
     for place, topic in enumerate(largest, 1):
         axes = figure.add_subplot(rows, columns, place)
         chosen = ids[topic][::-1]
         bars = axes.barh(
-            range(len(chosen)), data.topics[topic, chosen], color=_color(topic)
+            range(len(chosen)), data.topics[topic, chosen], color=colors[topic]
         )
         axes.set_yticks(range(len(bars)), [data.vocabulary[i] for i in chosen])
         axes.set_title(_label(data, topic, 26), fontsize=9, loc="left")
         axes.tick_params(length=0, labelsize=8)
         axes.set_xticks([])
         axes.spines[:].set_visible(False)
-    return figure
+    figure.data = Table(
+        {
+            "topic": data.numbers[topic],
+            "word": data.vocabulary[i],
+            "probability": float(data.topics[topic, i]),
+        }
+        for topic in largest
+        for i in ids[topic].tolist()
+    )
+    return _say_left_out(figure, data, largest)
 
 
 def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     """Draw the documents on a plane, those with similar topics close to each other.
+
+    It is the map of the report, in the same colours and the same way up. Of more than
+    10,000 documents a sample is drawn.
 
     Parameters
     ----------
@@ -75,21 +104,20 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     n_labels : int, default=20
         Topics that get a name on the map, the largest first.
     """
-    mixtures = _mixtures(data)
-    if len(mixtures) > MAX_POINTS:
-        chosen = np.random.default_rng(0).choice(len(mixtures), MAX_POINTS, False)
-        mixtures = mixtures[np.sort(chosen)]
-    places = map_documents(mixtures, data.topics)
-    main = mixtures.argmax(axis=1)
+    if data.doc_topics is None:
+        raise DataError("a map needs the mixtures of documents, and there are none.")
+    rows = figure_rows(data)
+    mixtures = data.doc_topics[rows]
+    # The page counts from the top, a figure from the bottom.
+    places = document_places(data, rows) * [1, -1] + [0, 1]
+    main = data.main_topics()[rows]
     figure = _figure((8, 7))
     axes = figure.add_subplot()
     size = float(np.clip(12_000 / len(places), 2, 24))
-    touching = borders(places, main, data.n_topics)
-    picked = pick_colors(data.topic_sizes(), topic_similarity(data), touching)
-    shades = [COLORS[color] for color in picked.tolist()]
-    colors = [shades[topic] for topic in main.tolist()]
+    colors = _colors(data)
+    dots = [colors[topic] for topic in main.tolist()]
     # As pixels inside a vector figure: thousands of shapes would be slow to show.
-    axes.scatter(*places.T, s=size, c=colors, alpha=0.6, linewidths=0, rasterized=True)
+    axes.scatter(*places.T, s=size, c=dots, alpha=0.6, linewidths=0, rasterized=True)
     axes.set(xlim=(-0.08, 1.08), ylim=(-0.02, 1.05))
     axes.axis("off")
     largest = _largest(data, n_labels)
@@ -98,8 +126,21 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
     outline = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
     style: dict[str, Any] = {"fontsize": 8, "ha": "center", "fontweight": "bold"}
     for topic, name, place in zip(largest, names, _spread(anchors, names), strict=True):
-        axes.text(*place, name, color=shades[topic], bbox=outline, **style)
-    return figure
+        axes.text(*place, name, color=colors[topic], bbox=outline, **style)
+    figure.data = Table(
+        {
+            "document": row if data.doc_ids is None else data.doc_ids[row],
+            "x": round(x, 4),
+            "y": round(y, 4),
+            "main topic": data.numbers[topic],
+        }
+        for row, (x, y), topic in zip(
+            rows.tolist(), places.tolist(), main.tolist(), strict=True
+        )
+    )
+    if len(rows) < data.n_documents:
+        _remark(figure, f"{len(rows):,} of {data.n_documents:,} documents")
+    return _say_left_out(figure, data, largest, "are named")
 
 
 def _spread(anchors: Any, names: list[str]) -> list[tuple[float, float]]:
@@ -137,25 +178,35 @@ def over_time(data: TopicData, *, n_topics: int = 12) -> Any:
     largest = _largest(data, n_topics)
     columns = min(3, len(largest))
     rows = -(-len(largest) // columns)
-    figure = _figure((3.4 * columns, 1.5 * rows + 0.3))
+    figure, colors = _figure((3.4 * columns, 1.5 * rows + 0.3)), _colors(data)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for axes in grid.flat[len(largest) :]:
         axes.axis("off")
     step = max(1, len(periods.names) // 4)
     for axes, topic in zip(grid.flat, largest, strict=False):
         shares = periods.shares[:, topic]
-        axes.fill_between(range(len(shares)), shares, color=_color(topic), alpha=0.25)
-        axes.plot(shares, color=_color(topic))
+        axes.fill_between(range(len(shares)), shares, color=colors[topic], alpha=0.25)
+        axes.plot(shares, color=colors[topic])
         axes.set_title(_label(data, topic, 34), fontsize=9, loc="left")
         axes.set_xticks(range(0, len(shares), step), periods.names[::step], fontsize=7)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.tick_params(labelsize=7)
+    # Ticks whose labels are exact: 2.5% is not 2%.
+    grid[0, 0].yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
     grid[0, 0].set_ylim(bottom=0)
-    return figure
+    figure.data = Table(
+        {"period": name, "documents": int(number)}
+        | {f"topic{data.numbers[k]}": float(row[k]) for k in largest}
+        for name, number, row in zip(
+            periods.names, periods.documents, periods.shares, strict=True
+        )
+    )
+    return _say_left_out(figure, data, largest)
 
 
 def classes(data: TopicData, *, n_topics: int = 40) -> Any:
     """Draw the mean mixture of every class.
+
+    Topics are the rows, in the order of the classes that have most of them.
 
     Parameters
     ----------
@@ -166,13 +217,22 @@ def classes(data: TopicData, *, n_topics: int = 40) -> Any:
     """
     names, shares = data.class_topics()
     largest = _largest(data, n_topics)
-    # Topics in the order of the class that has most of each.
-    largest.sort(key=lambda k: (int(shares[:, k].argmax()), -float(shares[:, k].max())))
-    return _matrix(shares[:, largest], names, [_label(data, k, 24) for k in largest])
+    # Stable: topics of one class are the largest first, as in the report.
+    largest.sort(key=lambda k: int(shares[:, k].argmax()))
+    labels = [_label(data, k, 30) for k in largest]
+    figure = _matrix(shares.T[largest], labels, names)
+    figure.data = Table(
+        {"topic": data.numbers[k]}
+        | dict(zip(names, shares[:, k].tolist(), strict=True))
+        for k in largest
+    )
+    return _say_left_out(figure, data, largest)
 
 
 def similarity(data: TopicData, *, n_topics: int = 60) -> Any:
     """Draw how much of their words every two topics share, similar ones together.
+
+    The scale is that of the pairs; the diagonal is left empty.
 
     Parameters
     ----------
@@ -181,20 +241,25 @@ def similarity(data: TopicData, *, n_topics: int = 60) -> Any:
     n_topics : int, default=60
         Topics to draw.
     """
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
     shared = topic_similarity(data)
-    chosen = np.array(_largest(data, n_topics))
-    shared = np.clip(shared[np.ix_(chosen, chosen)], 0, 1)
-    if len(chosen) > 2:
-        apart = 1 - (shared + shared.T) / 2
-        np.fill_diagonal(apart, 0)
-        order = leaves_list(linkage(squareform(apart, checks=False), "average"))
-        chosen, shared = chosen[order], shared[np.ix_(order, order)]
-    names = [_label(data, k, 24) for k in chosen.tolist()]
+    kept = {*_largest(data, n_topics)}
+    chosen = [topic for topic in topic_tree(data, shared)[1] if topic in kept]
+    shared = shared[np.ix_(chosen, chosen)]
+    names = [_label(data, k, 24) for k in chosen]
+    table = Table(
+        {"topic": data.numbers[k]}
+        | {
+            f"topic{data.numbers[j]}": float(x)
+            for j, x in zip(chosen, row, strict=True)
+        }
+        for k, row in zip(chosen, shared, strict=True)
+    )
     np.fill_diagonal(shared, np.nan)
-    return _matrix(shared, names, names)
+    pairs = shared[~np.isnan(shared)]
+    least = float(pairs.min()) if len(pairs) else 0.0
+    figure = _matrix(shared, names, names, least)
+    figure.data = table
+    return _say_left_out(figure, data, chosen)
 
 
 _KINDS: dict[str, Callable[..., Any]] = {
@@ -208,6 +273,9 @@ _KINDS: dict[str, Callable[..., Any]] = {
 
 def plot(data: TopicData, kind: str = "words", path: Any = None, **options: Any) -> Any:
     """Draw one of the figures by its name, and save it if a path is given.
+
+    The figure's ``data`` is a table of what it shows; ``data.to_frame()`` is a data
+    frame.
 
     Parameters
     ----------
@@ -228,6 +296,46 @@ def plot(data: TopicData, kind: str = "words", path: Any = None, **options: Any)
     if path is not None:
         figure.write(path)
     return figure
+
+
+def save_figures(data: TopicData, folder: Any) -> list[Path]:
+    """Write every figure that the record allows as SVG and PDF, and its data as CSV.
+
+    Parameters
+    ----------
+    data : TopicData
+        The topics.
+    folder : str or path
+        The folder; it is made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        The files: words.svg, words.pdf, words.csv, map.svg, …
+    """
+    place = Path(folder)
+    wanted = {"words": True, "similarity": data.n_topics > 1}
+    wanted["map"] = data.doc_topics is not None and data.n_documents > 0
+    wanted["time"] = find_periods(data) is not None
+    labelled = data.labels is not None and any(data.labels)
+    wanted["classes"] = labelled and data.doc_topics is not None
+    written = []
+    for kind in (kind for kind in _KINDS if wanted[kind]):
+        figure = plot(data, kind)
+        for end in ("svg", "pdf"):
+            figure.write(place / f"{kind}.{end}")
+        _write_table(place / f"{kind}.csv", figure.data)
+        written += [place / f"{kind}.{end}" for end in ("svg", "pdf", "csv")]
+    return written
+
+
+def _write_table(file: Path, table: Table) -> None:
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    content = stream.getvalue().encode()
+    write_atomically(file, lambda to: to.write_bytes(content))
 
 
 class Page:
@@ -257,11 +365,11 @@ def _figure(size: tuple[float, float]) -> Any:
     return load_figure()(figsize=size, layout="constrained")
 
 
-def _matrix(values: Any, rows: Any, columns: Any) -> Any:
+def _matrix(values: Any, rows: Any, columns: Any, least: float = 0.0) -> Any:
     width, height = 0.28 * len(columns) + 3, 0.22 * len(rows) + 2
     figure = _figure((min(width, 16), min(height, 14)))
     axes = figure.add_subplot()
-    image = axes.imshow(values, cmap="Blues", vmin=0, aspect="auto")
+    image = axes.imshow(values, cmap="Blues", vmin=least, aspect="auto")
     axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=7)
     axes.set_yticks(range(len(rows)), rows, fontsize=7)
     axes.tick_params(length=0)
@@ -269,21 +377,31 @@ def _matrix(values: Any, rows: Any, columns: Any) -> Any:
     return figure
 
 
+def _remark(figure: Any, text: str) -> None:
+    """Write a line below a figure; another one follows it."""
+    figure.remarks = [*getattr(figure, "remarks", ()), text]
+    line = "; ".join(figure.remarks)
+    figure.supxlabel(line[0].upper() + line[1:], fontsize=8, color="0.4")
+
+
+def _say_left_out(
+    figure: Any, data: TopicData, shown: list[int], what: str = "are shown"
+) -> Any:
+    """Say below the figure that it has not all topics."""
+    if len(shown) < data.n_topics:
+        _remark(figure, f"the {len(shown)} largest of {data.n_topics} topics {what}")
+    return figure
+
+
 def _largest(data: TopicData, n: int) -> list[int]:
     return np.argsort(-data.topic_sizes(), kind="stable")[:n].tolist()
 
 
-def _mixtures(data: TopicData) -> Any:
-    if data.doc_topics is None:
-        raise DataError("a map needs the mixtures of documents, and there are none.")
-    return data.doc_topics
-
-
-def _color(topic: int) -> str:
-    return COLORS[topic % len(COLORS)]
+def _colors(data: TopicData) -> list[str]:
+    return [COLORS[color] for color in topic_colors(data).tolist()]
 
 
 def _label(data: TopicData, topic: int, length: int) -> str:
     # Dollar signs would be taken for mathematics.
-    text = f"{topic} {data.name(topic)}".replace("$", r"\$")
+    text = f"{data.numbers[topic]} {data.name(topic)}".replace("$", r"\$")
     return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -206,6 +207,24 @@ _BUILT_IN = (
     ),
 )  # fmt: skip
 _registered: list[ModelEntry] = []
+_logger = logging.getLogger("topicfold")
+# Models of other libraries, and what is nearest to them here.
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("bertopic", "top2vec", "etm", "prodlda", "fastopic", "zeroshottm"),
+        "It needs embeddings of a neural network; models here learn from words: lda, "
+        "or short for short texts",
+    ),
+    "nmf": "The nearest is plsa, which is NMF with the Kullback-Leibler divergence",
+    **dict.fromkeys(
+        ("gsdmm", "btm", "biterm"), "The nearest, for short texts, is short"
+    ),
+    **dict.fromkeys(("guidedlda", "corex"), "The nearest, with seed words, is seeded"),
+}
+# An acronym of two models, the one that is meant here, and the other.
+_TWO_MEANINGS = {
+    "dtm": ("the discriminative topic model of Huh and Fienberg", "a dynamic one"),
+}
 
 
 def models() -> tuple[ModelEntry, ...]:
@@ -258,11 +277,17 @@ def find_model(name: str, among: Sequence[ModelEntry] | None = None) -> ModelEnt
     known = {key: entry for entry in reversed(entries) for key in entry.all_names()}
     wanted = str(name).strip().lower()
     if wanted in known:
+        if wanted in _TWO_MEANINGS:
+            here, other = _TWO_MEANINGS[wanted]
+            own = known[wanted].name
+            _logger.warning("%r is %s here (%s), not %s", name, here, own, other)
         return known[wanted]
     names = [entry.name for entry in entries]
     near = difflib.get_close_matches(wanted, names, n=1)
     near = near or difflib.get_close_matches(wanted, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
+    if wanted in _ELSEWHERE:
+        hint = f" {_ELSEWHERE[wanted]}."
     raise DataError(f"there is no model {name!r}.{hint} Models: {', '.join(names)}.")
 
 

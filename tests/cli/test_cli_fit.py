@@ -274,7 +274,7 @@ def test_short_texts_are_told_of_their_model(cli, tmp_path):
     options = ("-k", 2, "--max-iter", 3, "--no-report")
     said = cli("fit", lines, "-o", tmp_path / "lda", *options).stdout
     assert "have about 3 counted words each" in said
-    assert "For short texts, --model short usually gives better topics." in said
+    assert "For short texts, --model short finds words that go together" in said
     short = cli("fit", lines, "-o", tmp_path / "short", "-m", "short", *options)
     assert "Advice" not in short.stdout
     long = tmp_path / "long.txt"
@@ -288,17 +288,16 @@ def test_short_texts_are_told_of_their_model(cli, tmp_path):
 
 
 def test_few_documents_get_fewer_topics(cli, check_error, texts, tmp_path):
-    """The default of 50 was refused, as more than there are documents."""
+    """Without -k, as many topics as two fits of a sample agree on."""
     few = tmp_path / "few.txt"
     few.write_text("red fox\nblue sea\ndeep sea\nred den\nold fox\n" * 6)
     fit = ("fit", few, "--max-iter", 2, "--no-report", "--force", "-o", tmp_path / "m")
     result = cli(*fit)
-    assert "Topics   10, as there are few documents" in result.stdout
-    assert len(topicfold.load(tmp_path / "m").components_) == 10
+    assert "Topics   5: there are only 30 documents (--topics" in result.stdout
+    assert len(topicfold.load(tmp_path / "m").components_) == 5
     few.write_text("\n".join(f"red fox number{n // 2}" for n in range(500)))
     result = cli(*fit)
-    assert "Topics  " not in result.stdout
-    assert "LDA, 50 topics" in result.stdout
+    assert "two fits agree on" in result.stdout
     check_error(cli("fit", texts, "-k", 50, "-o", tmp_path / "n"), "50 topics are more")
 
 
@@ -318,6 +317,6 @@ def test_advice_on_words_names_the_flags(cli, check_error, tmp_path):
     said = cli(*fit).stderr
     assert "59 of 60 texts are copies of others" in said
     assert "All 2 words are in more than 30 of the 60 texts" in said
-    assert "Raise --max-df (now 0.5)." in said
+    assert "Raise --max-df, to 1.0 to keep all." in said
     lines.write_text("der Fuchs und die Maus\n das ist nicht ein Meer von Land\n" * 2)
     assert "look German (der, und, die …): --stop-words 'german'" in cli(*fit).stderr

@@ -224,7 +224,7 @@ def test_bad_files_are_skipped_when_asked(tmp_path):
         ("a.jsonl", '\n["x"]\n', "line 2: a list instead"),
         ("a.jsonl", '{"label": "x"}\n', 'line 1: the field "text" is missing'),
         ("a.jsonl", '{"texts": "x"}\n', 'Did you mean "texts"?'),
-        ("a.jsonl", '{"text": 3}\n', 'line 1: the field "text" is a int'),
+        ("a.jsonl", '{"text": 3}\n', 'line 1: the field "text" is a number'),
         ("a.jsonl", '{"text": "x", "label": []}', 'field "label" is a list'),
         ("a.jsonl", '{"text": "x", "id": 1}\n{"text": "y"}', "line 2: the id is miss"),
         ("a.jsonl", "\n\n", "no documents"),

@@ -118,7 +118,7 @@ def test_given_vocabulary_and_word_pairs():
         (["a 1", "2"], "no words to count in 2 texts: .* only numbers, single"),
         (["fox", "owl"], r"Lower min_df \(now 2\)"),
         (["fox"], "One document is too few: .* or min_df=1, max_df=1.0"),
-        (["red fox"] * 60, r"All 2 words are in more than 30 .* Raise max_df \(now 0"),
+        (["red fox"] * 60, r"All 2 words are in more than 30 .* Raise max_df, to 1.0"),
     ],
 )
 def test_what_cannot_be_counted(texts, message):

@@ -6,7 +6,8 @@ import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, Topics
+from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, Topics
+from topicfold.corpus import Corpus
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
 
@@ -100,6 +101,35 @@ def test_shares_of_all_topics_add_up(found):
     assert sum(row["share"] for row in shares) == pytest.approx(1)
 
 
+def test_kinds_of_columns(found):
+    theta, data = found["theta"], found["data"]
+    kinds = pd.CategoricalDtype(["right", "none", "left"])
+    odd = data.assign(
+        side=data["side"].astype(kinds),
+        yes=data["x"] == 1,
+        whole=data["city"].astype("Int64"),
+        **{"odd name": data["age"], "share": data["age"]},
+    )
+    assert (
+        estimate_effect(theta, "~ share", odd).predict("share", [40])[0]["value"] == 40
+    )
+    effects = estimate_effect(theta, "~ side + C(group) + whole + `odd name`", odd)
+    assert [contrast.label for contrast in effects.contrasts] == [
+        *("side: left - right", "group: b - a", "group: c - a"),
+        *("whole: +1", "odd name: +1"),
+    ]
+    plain = estimate_effect(theta, "~ side + group + city + age", data)
+    own = {row["effect"]: row["estimate"] for row in effects.rows()[:5]}
+    other = {row["effect"]: row["estimate"] for row in plain.rows()[:5]}
+    assert own["side: left - right"] == pytest.approx(-other["side: right - left"])
+    assert own["odd name: +1"] == pytest.approx(other["age: +1"])
+    assert own["whole: +1"] == pytest.approx(other["city: +1"])
+    (first, *_) = estimate_effect(theta, "~ yes", odd).rows()
+    assert first["effect"] == "yes: True - False"
+    numbers = estimate_effect(theta, "~ C(city % 3)", data)
+    assert numbers.design.matrix.shape[1] == 3
+
+
 def test_sums_and_differences(found):
     single = effects_of(found)
     several = effects_of(found, topics=["0 + 1", "0 - 1", 2])
@@ -147,9 +177,9 @@ def test_curves_and_dates(found):
     assert effects.contrasts[0].label == "day: 2001-08-04 - 2001-01-25"
     rows = effects.predict("day")
     assert len(rows) == 3 * 40
-    assert rows[0]["day"] == "2001-01-01"
+    assert rows[0]["value"] == "2001-01-01"
     one = effects.predict("day", ["2001-03-01"])
-    assert [row["day"] for row in one] == ["2001-03-01"] * 3
+    assert [row["value"] for row in one] == ["2001-03-01"] * 3
     line = effects_of(found, "~ day").rows()[0]
     assert line["effect"] == "day: +1 year"
     texts = found["data"].assign(day=found["data"]["day"].astype(str))
@@ -287,10 +317,50 @@ def test_topics_know_their_documents():
     assert effects.rows()[0]["effect"] == "label: b - a"
     other = topics.effects("~ x", {"x": np.arange(18)}, topics=1, n_draws=3)
     assert [row["topic"] for row in other.rows()] == ["1"]
+    dated = Topics(2, min_df=1).fit(
+        pd.DataFrame({"text": texts, "when": np.arange(2001, 2019)}), time="when"
+    )
+    assert dated.effects("~ time", n_draws=3).rows()[0]["effect"].startswith("time: +1")
     with pytest.raises(DataError, match="neither labels nor times"):
         Topics(2, min_df=1).fit(texts).effects("~ label")
     with pytest.raises(DataError, match="X is for models"):
         estimate_effect(topics, "~ x", {"x": np.arange(18)}, X=np.ones((18, 3)))
+
+
+def test_the_report_shows_effects(tmp_path):
+    texts = ["red fox wood tree"] * 6 + ["blue sea fish wave"] * 6
+    texts += ["red fox sea fish"] * 6
+    topics = Topics(2, min_df=1).fit(texts, ["a"] * 6 + ["b"] * 6 + ["a", "b"] * 3)
+    found = topics.effects("~ label", n_draws=5)
+    table = found.side_table()
+    rows = found.rows()
+    np.testing.assert_allclose(table.values[0], [r["estimate"] for r in rows], 1e-6)
+    half = [row["high"] - row["estimate"] for row in rows]
+    np.testing.assert_allclose(1.959964 * table.errors[0], half, 1e-5)
+    path = topics.report(tmp_path / "report.html", effects=found)
+    assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
+    assert not topics.data_.sides
+    with pytest.raises(DataError, match="effects of every topic"):
+        topics.effects("~ label", topics=[1], n_draws=5).side_table()
+
+
+def test_topics_that_move_are_named(found):
+    wrong = LDA(n_components=3, random_state=0).fit(found["X"])
+    rng = np.random.default_rng(0)
+    wrong.components_ = rng.dirichlet(np.full(120, 0.05), 3).astype(np.float32)
+    effects = estimate_effect(wrong, "~ x", found["data"], X=found["X"], n_draws=3)
+    assert "other words in the draws" in effects.notes[-1]
+
+
+def test_a_corpus_names_the_topics(found):
+    words = [f"word{place}" for place in range(120)]
+    corpus = Corpus(found["X"].astype(np.int64), words)
+    rows = effects_of(found, X=corpus, n_draws=3).rows()
+    assert all(row["words"].startswith("word") for row in rows)
+    plain = effects_of(found, n_draws=3).rows()
+    assert [row["estimate"] for row in rows] == [row["estimate"] for row in plain]
+    halves = split_sample(LDA(3, random_state=0), "~ x", found["data"], corpus)
+    assert halves.rows()[0]["words"].startswith("word")
 
 
 def test_split_sample(found):
@@ -340,6 +410,7 @@ BAD = [
     ("~ x | town", {}, "no column 'town' for cluster"),
     ("~ x |", {}, "one column after |"),
     ("~ x | one", {}, "one cluster"),
+    ("~ alone | city", {}, "one cluster alone decides a coefficient \\(alone\\)"),
     ("~ x", {"weights": np.zeros(240)}, "positive"),
     ("~ x", {"weights": [1, 2]}, "shape"),
     ("~ x", {"weights": "group"}, "must be numbers"),
@@ -349,6 +420,7 @@ BAD = [
     ("~ x", {"topics": []}, "topics is empty"),
     ("~ x", {"method": "magic"}, "method is 'magic'"),
     ("~ x", {"n_draws": 1}, "n_draws"),
+    ("~ x", {"random_state": None}, "random_state"),
     ("~ x", {"X": None}, "needs the counts"),
     ("~ x", {"X": np.ones((240, 3))}, "3 features"),
     ("~ x", {"X": np.full((240, 120), 0.5)}, "not a whole number"),
@@ -362,6 +434,7 @@ def test_bad_input_is_one_sentence(found, formula, options, message):
         many=np.arange(240),
         lonely=["z" if d == 17 else "a" for d in range(240)],
         negative=np.zeros(240),
+        alone=(found["data"]["city"] == 3).astype(int),
         nothing=np.nan,
     )
     with (
@@ -393,6 +466,22 @@ def test_bad_tables_and_models(found):
     gibbs = GibbsLDA(n_components=3, random_state=0, max_iter=10).fit(X)
     with pytest.raises(DataError, match="cannot start at given topics"):
         estimate_effect(gibbs, "~ x", data, X=X, method="bootstrap")
+
+
+def test_structural_topics(found):
+    X, data = found["X"], found["data"]
+    table = {"x": data["x"].to_numpy(dtype=float)}
+    model = StructuralLDA(3, random_state=0).fit(X, prevalence=table)
+    own = estimate_effect(model, "~ x", data, method="posterior", n_draws=5)
+    joint = estimate_effect(model, "~ x", data, X=X, n_draws=5)
+    np.testing.assert_allclose(
+        own.pooled.coefficients[1], joint.pooled.coefficients[1], atol=0.1
+    )
+    worded = StructuralLDA(3, random_state=0).fit(X, content=data["side"].tolist())
+    with pytest.raises(DataError, match="in each group of content"):
+        estimate_effect(worded, "~ x", data, X=X)
+    found = estimate_effect(worded, "~ x", data, method="posterior", n_draws=5)
+    assert {"low", "high"} <= set(found.rows()[0])
 
 
 def test_bad_questions_of_a_result(found):

@@ -197,6 +197,29 @@ def test_fold_in_along_edges_is_the_fixed_point_of_its_equation(
     assert len(asked) == (1 if room else 11)
 
 
+def test_neighbours_alone_decide_where_a_document_has_no_words(problem):
+    """Also with a step that gives them no share beside words."""
+    X, topics = problem
+    theta = np.random.default_rng(6).dirichlet(np.ones(3), 8)
+    edges = np.zeros((12, 8))
+    edges[:, 2], edges[:, 5] = 0.25, 0.75
+    options = {"max_iter": 200, "tol": 1e-12, "device": "cpu", "n_jobs": 1}
+    found = neighbor_fold_in(
+        X,
+        topics,
+        edges=sparse.csr_array(edges),
+        training_theta=theta,
+        neighbor_shares=lambda lengths, degrees: np.zeros_like(lengths),
+        **options,
+    )
+    assert X[3].nnz == 0
+    np.testing.assert_allclose(found[3], 0.25 * theta[2] + 0.75 * theta[5], rtol=1e-12)
+    plain = fold_in(X, topics, prior=0.0, **options)
+    np.testing.assert_allclose(
+        np.delete(found, 3, 0), np.delete(plain, 3, 0), atol=1e-6
+    )
+
+
 def test_a_document_along_edges_stops_by_itself(problem):
     X, topics = problem
     theta = np.random.default_rng(6).dirichlet(np.ones(3), 8)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import binomtest
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from tests_support import draw_sides
@@ -128,6 +129,35 @@ def test_probabilities_sum_to_one_and_tell_the_class(corpus, fitted):
     np.testing.assert_array_equal(shares.argmax(axis=1), fitted.predict(X))
     values = fitted.decision_function(X)
     np.testing.assert_allclose(shares, probabilities(values, fitted.temperature_))
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_the_temperature_is_the_best_for_labels_that_were_hidden(corpus, few):
+    X, y, given = corpus
+    model = TopicClassifier(None if few else LDA(4, max_iter=5, random_state=0))
+    found = model._fit(X, given if few else y, None, 3, 1000)
+    assert isinstance(model.model_, SideBySide) == few
+    # By a grid: the loss has one minimum, and log T a normal prior.
+    tried = np.exp(np.linspace(-4, 4, 4001))
+    own = np.arange(len(found.codes)), found.codes
+    losses = [
+        -np.log(probabilities(found.values, t)[own]).sum() + 0.5 * np.log(t) ** 2
+        for t in tried
+    ]
+    assert model.temperature_ == pytest.approx(tried[np.argmin(losses)], rel=5e-3)
+    assert abs(np.log(model.temperature_)) > 0.05  # it makes a difference
+
+
+def test_latent_directions_weigh_rare_words_up(corpus, fitted):
+    """They are the singular vectors of log counts at length 1, times the idf."""
+    X, _, _ = corpus
+    idf = TfidfTransformer().fit(X).idf_
+    np.testing.assert_allclose(fitted.lsi_.term_weights_, idf)
+    assert np.ptp(idf) > 0.1
+    weighted = normalize(X.log1p()).multiply(idf).toarray()
+    size = len(fitted.lsi_.singular_values_)
+    values = np.linalg.svd(weighted, compute_uv=False)[:size]
+    np.testing.assert_allclose(fitted.lsi_.singular_values_, values, rtol=1e-2)
 
 
 def test_neighbours_have_half_of_the_word(corpus, fitted):

@@ -218,6 +218,20 @@ def test_learned_priors_do_no_harm_to_short_documents(model):
     assert learned < 1.01 * fixed
 
 
+def test_sum_of_alpha_grows_where_documents_are_mixed_and_never_falls():
+    rng = np.random.default_rng(6)
+    phi = rng.dirichlet(np.full(300, 0.1), size=4)
+    for alpha, least, most in ((2.0, 4.0, 12.0), (0.02, 0.8, 0.8)):
+        theta = rng.dirichlet(np.full(4, alpha), size=400)
+        X = np.array([rng.multinomial(120, row / row.sum()) for row in theta @ phi])
+        model = LDA(4, random_state=0).fit(X)
+        assert least <= model.doc_topic_prior_.sum().round(9) <= most
+        again = LDA(4, random_state=0, n_jobs=2).fit(X)
+        np.testing.assert_array_equal(again.doc_topics_, model.doc_topics_)
+        weights = LDA(4, random_state=0).fit(X * 0.75)
+        assert weights.doc_topic_prior_.sum() == pytest.approx(0.8)
+
+
 def test_variational_inference_weights(planted):
     model = LDA(3, algorithm="variational", max_iter=5, random_state=0).fit(
         planted[0].astype(float)

@@ -193,6 +193,16 @@ def test_regression_is_ridge_regression(corpus):
     )
 
 
+def test_a_regression_leaves_a_topic_a_millionth():
+    """Of predictions below zero, and of a document for which all are."""
+    X = sparse.csr_matrix(np.eye(3))
+    weights = np.array([[0.6, -0.7], [-0.9, -0.9], [0.0, 0.0]])
+    found = regressed_mixtures(X, weights, np.array([0.4, 0.6]))
+    small = 1e-6 / (1.0 + 1e-6)
+    expected = [[1 - small, small], [0.5, 0.5], [0.4, 0.6]]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_regression_of_a_new_document_is_learned_from_all(corpus):
     X, y = corpus
     X = X.astype(float)

@@ -47,6 +47,18 @@ def test_gradient_and_curvature_are_those_of_the_likelihood(kind):
         assert (-(up - 2 * here + down) / step**2 <= curvatures(kind, F) + 1e-4).all()
 
 
+def test_the_curvature_of_classes_is_bounded_in_every_direction():
+    """That of −log p is diag p − p pᵀ, whose largest eigenvalue is a half at most."""
+    F = np.random.default_rng(2).normal(0, 2, (200, 4))
+    F[0] = [9.0, 9.0, -9.0, -9.0]  # two classes share the probability
+    for p, bound in zip(means("classes", F), curvatures("classes", F), strict=True):
+        largest = np.linalg.eigvalsh(np.diag(p) - np.outer(p, p))[-1]
+        assert largest <= bound + 1e-12
+    p = means("classes", F[:1])[0]
+    largest = np.linalg.eigvalsh(np.diag(p) - np.outer(p, p))[-1]
+    assert curvatures("classes", F[:1]) == pytest.approx([largest], rel=1e-6)
+
+
 @pytest.mark.parametrize("ridge", [0.7, 60.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_coefficients_agree_with_scikit_learn(kind, ridge):

@@ -15,6 +15,7 @@ from topicfold.learn.resume import POINTER
 from topicfold.learn.sides import SidedLda
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.sides import (
+    AuthorPriors,
     Authors,
     Features,
     Labels,
@@ -39,6 +40,7 @@ DATA = {
 SEEDS = Seeds({"a": [0, 1], "b": [5]}, {"a": [7]})
 SIDES = {
     "authors": [Authors()],
+    "author priors": [AuthorPriors()],
     "response": [Response()],
     "classes": [Response("classes"), Labels()],
     "links": [Links()],

@@ -264,7 +264,7 @@ def test_what_a_graph_must_be_is_said():
     with pytest.raises(DataError, match="the graph has 4 nodes, the corpus 20"):
         graph_operator("Laps", context)
     context.graph = random_graph(20)
-    context.engine = SimpleNamespace(n_documents=20, n_blocks=2)
+    context.engine = SimpleNamespace(n_documents=20, in_one_place=False)
     with pytest.raises(DataError, match=r"LaplacianTheta needs.* visited in blocks"):
         prepare_step(LaplacianTheta(), context)
     context.engine = SimpleNamespace(

@@ -90,13 +90,13 @@ def test_pairs_of_gensim():
     ("X", "message"),
     [
         (["fox", None], "document 1 is missing"),
-        (["fox", 3], "document 1 is a int"),
+        (["fox", 3], "document 1 is a number"),
         ([], "The list is empty. Give a list of texts"),
         ({"a": 1}, "Documents cannot be of type dict"),
         ("a whole text", "Texts are given as a list"),
         ("a whole text\n" * 99, "Texts are given as a list"),
         ("word " * 999, "Texts are given as a list"),
-        (np.eye(3), r"4 topics are more than the 3 documents.*Topics\(1\)"),
+        (np.eye(3), r"4 topics are more than the 3 documents.*Topics\(2\)"),
     ],
 )
 def test_what_is_no_text_says_what_to_give(X, message):
@@ -147,7 +147,7 @@ def test_it_shows_itself(topics):
 
 def test_says_in_its_title_that_another_model_suits_short_texts():
     many = [*TEXTS] * 20
-    advice = 'texts are short, model="short" usually gives better topics'
+    advice = 'texts are short, try model="short" too'
     assert advice in repr(Topics(2, min_df=1).fit(many)).splitlines()[0]
     assert advice not in repr(Topics(2, "short", min_df=1).fit(many))
     longer = [" ".join([text] * 9) for text in many]
@@ -329,8 +329,16 @@ def test_data_frame(topics, monkeypatch):
     pytest.importorskip("pandas")
     topics.over_time(DATES)
     frame = topics.to_frame()
-    assert list(frame.columns[:2]) == ["time", "label"]
-    assert frame.shape == (8, 4)
+    assert list(frame.columns[:4]) == ["text", "time", "label", "main topic"]
+    assert frame.shape == (8, 6)
+    assert frame["text"].tolist() == TEXTS
+    mixtures = frame.iloc[:, 4:].to_numpy()
+    np.testing.assert_array_equal(mixtures, topics.data_.doc_topics)
+    assert frame["main topic"].tolist() == mixtures.argmax(axis=1).tolist()
+    frame["name"] = [f"d{row}" for row in range(8)]
+    named = Topics(2, min_df=1).fit(frame, text="text", id="name").to_frame()
+    assert list(named.columns[:2]) == ["id", "text"]
+    assert named["id"].tolist() == frame["name"].tolist()
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match="pip install pandas"):
         topics.to_frame()

@@ -20,6 +20,8 @@ from topicfold.metrics import topic_stability
 SIZES = (5, 10, 20, 40, 80)
 LEAST_DOCUMENTS, MOST_DOCUMENTS, PASSES = 200, 800, 10
 ALIKE = 0.7
+# A topic that shares more than this with another of the same fit is a copy of it.
+COPY = 0.6
 # Documents per topic at least; with fewer documents than this no fit is compared.
 PER_TOPIC, FEW = 10, 60
 
@@ -35,7 +37,8 @@ class SizeAdvice:
     reason : str
         Why, for people.
     stability : dict of int to float
-        What was tried: the mean probability that matched topics of two fits share.
+        What was tried: the mean probability that matched topics of two fits share,
+        times the share of topics that are no copies of others.
     """
 
     n_topics: int
@@ -50,8 +53,8 @@ def suggest_size(
 
     LDA is fitted twice, with other seeds, to at most 800 documents for 5, 10, 20, 40
     and 80 topics. The largest number whose topics share 0.7 of their probability is
-    taken: with more topics, another seed would find others. It takes about as long as
-    one fit.
+    taken, where copies of a topic count as not shared: with more topics, another seed
+    would find others, or the same ones twice. It takes about as long as one fit.
 
     Parameters
     ----------
@@ -108,5 +111,16 @@ def _tried(X: Any, n_documents: int, seed: int, n_jobs: int | None) -> dict[int,
 
         with quiet(), part_of_more():
             found = list(run_in_order(topics, 2, min(2, n_threads(n_jobs))))
-        tried[size] = topic_stability(found)
+        distinct = np.mean([_distinct(topics) for topics in found])
+        tried[size] = float(topic_stability(found) * distinct)
     return tried
+
+
+def _distinct(topics: Any) -> float:
+    """Return the share of topics that are no copies of others."""
+    kept: list[Any] = []
+    for row in topics:
+        shared = np.minimum(row, np.array(kept)).sum(axis=1) if kept else np.zeros(1)
+        if shared.max() <= COPY:
+            kept.append(row)
+    return len(kept) / len(topics)

@@ -12,6 +12,7 @@ import typer
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import csv_table, show_corpus, show_fact, show_next, working
 from topicfold.cli.flags import Flags, flag, takes_flags
+from topicfold.cli.handed_in import read_embeddings
 from topicfold.cli.label import document_names, with_answers
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
@@ -54,6 +55,7 @@ class _Flags(Flags):
         max=0.99,
         metavar="P",
     )
+    embeddings: str | None = flags.EMBEDDINGS
     output: str = flag("CSV file; - prints.", STDOUT, "--output -o", metavar="FILE")
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -112,22 +114,27 @@ def classify(
     known = _checked_labels(labels)
     classifier, topics = _make_classifier(known, name, given)
     show_fact("Topics", _choice(topics, known))
+    vectors = _vectors(given.embeddings, source, corpus.n_documents)
     if given.check:
-        _fit_and_check(classifier, corpus.counts, known)
+        _fit_and_check(classifier, corpus.counts, known, vectors)
     else:
         with working("Learning …"):
-            classifier.set_params(cv=0).fit(corpus.counts, known)
+            classifier.set_params(cv=0).fit(corpus.counts, known, embeddings=vectors)
     show_fact("Rule", _taught(classifier))
     save_folder(inputs.fitted_folder(classifier, corpus, text), folder)
     show_fact("Saved", str(folder))
     show_next("topicfold classify {} NEW-DOCUMENTS", folder)
 
 
-def _fit_and_check(classifier: Any, counts: Any, labels: Any) -> None:
+def _vectors(name: str | None, source: str, n_documents: int) -> Any:
+    return None if name is None else read_embeddings(name, source, n_documents)
+
+
+def _fit_and_check(classifier: Any, counts: Any, labels: Any, vectors: Any) -> None:
     """Fit, and say how well documents are classified without their labels."""
     try:
         with working("Learning, with and without each label …"):
-            classifier.fit_cross_predict(counts, labels)
+            classifier.fit_cross_predict(counts, labels, embeddings=vectors)
     except DataError as error:
         if "too few" not in str(error):
             raise
@@ -234,15 +241,22 @@ def _predict(
         )
     if asked.abstain:
         model.set_params(abstain=asked.abstain)
-    labels = model.predict(counts)
+    vectors = _vectors(asked.embeddings, source, counts.shape[0])
+    if vectors is not None and not getattr(model, "n_embeddings_", 0):
+        raise CommandError(f"{folder} was trained without --embeddings. Leave it out.")
+    beside = {} if vectors is None else {"embeddings": vectors}
+    labels = model.predict(counts, **beside)
     with already_warned():
-        shares = model.predict_proba(counts).max(axis=1) if asked.proba else ()
+        shares = ()
+        if asked.proba:
+            shares = model.predict_proba(counts, **beside).max(axis=1)
         for row, label in enumerate(labels):
             cells = {"id": found.ids[row] if found.ids else str(row), what: label}
             if asked.proba:
                 cells["probability"] = f"{shares[row]:.3f}"
             if asked.explain:
-                reasons = model.explain(counts[[row]], n=asked.explain).words
+                own = {name: rows[[row]] for name, rows in beside.items()}
+                reasons = model.explain(counts[[row]], n=asked.explain, **own).words
                 words = (_word(saved, reason.word) for reason in reasons)
                 cells["words"] = " ".join(words)
             rows.append(cells)

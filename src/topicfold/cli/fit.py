@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 import warnings
@@ -18,7 +19,7 @@ from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
-from topicfold.cli.sides import SideOptions, count_languages, explain_seeds
+from topicfold.cli.sides import SideOptions, count_languages
 from topicfold.registry import ModelEntry, find_model, model_names
 
 _fit = functools.partial(flag, rich_help_panel="Fit")
@@ -45,6 +46,7 @@ class _Flags(Flags):
         "--report/--no-report",
         show_default="where the model has topics",
     )
+    embeddings: str | None = flags.EMBEDDINGS
     keep_documents: bool = flag(
         "Save texts and counts in DIR too, for search, report and update.",
         True,
@@ -129,6 +131,7 @@ def fit(
       topicfold fit reviews.txt --seeds seeds.txt -k 30 -o guided-model
       topicfold fit papers.csv --authors author --response citations -o model
       topicfold fit laws.csv --text en --language de=german -o laws-model
+      topicfold fit reviews.txt --embeddings vectors.npy -o reviews-model
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -139,6 +142,7 @@ def fit(
     from topicfold.cli.report import save_and_report
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
+    from topicfold.topics.encoding import check_takes_embeddings
 
     quiet, seeds = given.quiet, model_flags.seeds
     check_output_folder(given.output, replace=given.force)
@@ -159,25 +163,36 @@ def fit(
     estimator = make_model(entry.name, common | wanted)
     check_saveable(estimator)
     columns = sides.columns()
-    corpus, text = inputs.read_corpus(source, options, extra=columns, quiet=quiet)
+    keep = [word for own in (wanted["seeds"] or {}).values() for word in own]
+    corpus, text = inputs.read_corpus(
+        source, options, extra=columns, keep=keep, quiet=quiet
+    )
     if not quiet:
         show_corpus(corpus)
         advise_short(corpus, entry)
-    if wanted["seeds"] is not None:
-        explain_seeds(wanted["seeds"], corpus)
+    chosen = ""
     if given.topics is None and entry.sized and entry.has_topics:
         least = len(wanted["seeds"] or ())
-        _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)
+        chosen = _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)
     if entry.has_topics and hasattr(estimator, "n_components"):
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
+    vectors: dict[str, Any] = {}
+    if given.embeddings is not None:
+        check_takes_embeddings(estimator)
+        vectors["embeddings"] = handed_in.read_embeddings(
+            given.embeddings, source, corpus.n_documents
+        )
     done = _learn(
-        estimator, corpus, entry, model_flags.use_labels, sides, spoken, quiet=quiet
+        *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
+        vectors=vectors,
+        quiet=quiet,
     )
     saved = inputs.fitted_folder(
         estimator, corpus, text, languages=cutting, documents=given.keep_documents
     )
+    saved = dataclasses.replace(saved, chosen=chosen)
     advice = "" if done.ended else ", the most allowed (--max-iter for more)"
     save_and_report(
         saved,
@@ -217,6 +232,7 @@ def _learn(
     sides: SideOptions,
     languages: Mapping[str, Any],
     *,
+    vectors: Mapping[str, Any],
     quiet: bool,
 ) -> FitReport:
     """Fit a model to the words, labels, sides and languages (or none) of a corpus."""
@@ -235,7 +251,7 @@ def _learn(
         _join_classes(estimator, corpus.counts, y)
     if sides.given():
         sides.take(estimator, known)
-    done = fit_model(estimator, X, y, known, quiet=quiet)
+    done = fit_model(estimator, X, y, {**known, **vectors}, quiet=quiet)
     if y is not None and hasattr(estimator, "classes_"):
         names, numbers = corpus.encoded_labels()[1], estimator.classes_
         estimator.classes_ = np.array(names)[np.asarray(numbers, dtype=int)]
@@ -262,16 +278,17 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
         raise CommandError("The model seeded needs --seeds, a file of seed words.")
 
 
-def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> None:
-    """Take as many topics as the corpus has, and say why."""
+def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> str:
+    """Take as many topics as the corpus has, and say and return why."""
     from topicfold.choosing.size import suggest_size
 
     found = suggest_size(X, n_jobs=jobs)
     size = max(found.n_topics, least)
     getattr(model, "base", model).set_params(n_components=size)
+    reason = found.reason if size == found.n_topics else "one per seeded topic"
     if not quiet:
-        reason = found.reason if size == found.n_topics else "one per seeded topic"
         show_fact("Topics", f"{size}: {reason} (--topics for another number)")
+    return reason
 
 
 def advise_short(corpus: Any, entry: Any) -> None:
@@ -286,7 +303,8 @@ def advise_short(corpus: Any, entry: Any) -> None:
         show_fact(
             "Advice",
             f"These texts have about {words:.0f} counted words each. For short texts, "
-            "--model short usually gives better topics.",
+            "--model short finds words that go together better, and may merge subjects:"
+            " topicfold compare says which to take.",
         )
 
 

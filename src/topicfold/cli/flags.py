@@ -131,6 +131,10 @@ InputArgument = Annotated[
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of a saved model.")
 ]
+EMBEDDINGS = flag(
+    "Vectors of the documents, a row each: FILE.npy, or a column of a Parquet INPUT.",
+    metavar="FILE",
+)
 FORCE = flag("Replace a model in DIR.", False)
 FORMAT = flag("Output format.", Format.table, "--format -f")
 JOBS = flag("Threads, -1 for all cores; the result does not depend on it.", -1)

@@ -57,6 +57,36 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
     return links
 
 
+def read_embeddings(name: str, source: str, n_documents: int) -> Any:
+    """Read the vectors that --embeddings names: of a file, or a column of the input."""
+    import numpy as np
+
+    from topicfold.graph.embedding import check_embeddings
+
+    path = Path(name)
+    try:
+        if path.suffix.lower() == ".npy":
+            found = np.load(path, allow_pickle=False)
+        elif Path(source).suffix.lower() == ".parquet":
+            from pyarrow.parquet import read_table
+
+            found = np.array(read_table(source, columns=[name])[name].to_pylist())
+        else:
+            raise CommandError(
+                f"--embeddings {name}: give a file of NumPy, FILE.npy, with a row per "
+                "document, or the name of a column where INPUT is a Parquet file."
+            )
+    except (OSError, ValueError, KeyError) as error:
+        raise CommandError(
+            f"--embeddings {name} cannot be read ({error}). Write the vectors with "
+            "numpy.save, a row per document."
+        ) from error
+    try:
+        return check_embeddings(found, n_documents)
+    except DataError as error:
+        raise CommandError(f"--embeddings {name}: {error}") from error
+
+
 def read_seeds(path: Path) -> dict[str, list[str]]:
     """Read seed words: a line for each topic, ``name: word, word``, or JSON.
 

@@ -13,10 +13,14 @@ from topicfold.cli import flags
 from topicfold.cli.console import counted, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError, one_line
+from topicfold.core.tables import printable
 
 
 class _Flags(Flags):
     json: bool = flag("Write JSON.", False)
+    describe: bool = flag(
+        "Write a paragraph on methods for a paper, and BibTeX.", False
+    )
     log: bool = flag("Write the log of edits alone, for topicfold edit --apply.", False)
 
 
@@ -27,15 +31,22 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     [bold]Examples[/bold]
       topicfold info reviews-model
       topicfold info reviews-model --json | jq .settings
+      topicfold info reviews-model --describe
       topicfold info edited-model --log > edits.json
 
     [bold]In Python[/bold]
       import topicfold
       topicfold.load("reviews-model").get_params()
     """
+    asked = [name for name in ("json", "describe", "log") if getattr(given, name)]
+    if len(asked) > 1:
+        raise CommandError(
+            f"give one of {' and '.join(f'--{name}' for name in asked)}."
+        )
+    if given.describe:
+        typer.echo(_printable_lines(_description(folder)))
+        return
     if given.log:
-        if given.json:
-            raise CommandError("--log is JSON already. Leave --json out.")
         typer.echo(json.dumps(_log(folder), indent=2, ensure_ascii=False))
         return
     facts = model_facts(folder)
@@ -57,12 +68,28 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     settings = (f"{k}={v}" for k, v in facts["settings"].items() if v is not None)
     show_fact("Settings", one_line(", ".join(settings)))
     if facts["text"] is not None:
-        options = ", ".join(f"{k}={v}" for k, v in facts["text"].items())
-        show_fact("Text", options or "defaults")
+        own = {k: v for k, v in facts["text"].items() if k != "left_out"}
+        show_fact("Text", ", ".join(f"{k}={v}" for k, v in own.items()) or "defaults")
+        line = _left_out_line(facts["text"].get("left_out"))
+        if line:
+            show_fact("Left out", line)
     for edit in facts["edits"]:
         rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
         show_fact("Edit", ": ".join(filter(None, [edit["action"], ", ".join(rest)])))
     show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
+
+
+def _description(folder: Path) -> str:
+    from topicfold.persistence.model_folder import load_model_folder
+    from topicfold.topics.describing import describe
+
+    saved = load_model_folder(folder)
+    return str(describe(saved, saved.topic_data()))
+
+
+def _printable_lines(text: str) -> str:
+    """Return text of several lines without what a terminal would obey."""
+    return "\n".join(printable(line) for line in text.splitlines())
 
 
 def _log(folder: Path) -> dict[str, Any]:
@@ -108,6 +135,23 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "bytes": bundle_file(folder).stat().st_size,
         "version": saved.topicfold_version,
     }
+
+
+def _left_out_line(found: Any) -> str:
+    """Return which frequent words were left out, and how much of all words they are;
+    "" if none were, or if the file says something else.
+    """
+    known = found if isinstance(found, dict) else {}
+    number, share, most = (known.get(name) for name in ("words", "share", "most"))
+    if not isinstance(number, int) or not isinstance(share, float):
+        return ""
+    if not isinstance(most, list):
+        return ""
+    more = ", …" if number > len(most) else ""
+    words = ", ".join(map(str, most))
+    return (
+        f"{counted(number, 'frequent word')}, {share:.0%} of all words: {words}{more}"
+    )
 
 
 def _corpus_line(facts: dict[str, Any]) -> str:

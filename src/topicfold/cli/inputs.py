@@ -74,7 +74,8 @@ class TextOptions(Flags):
     max_df: str | None = _words(
         "Keep words in at most this many documents, or this share of them.",
         metavar="N",
-        show_default="0.5, below 20 documents 1.0; docs: 0.3",
+        show_default="words of most documents are left out if they are spread "
+        "evenly; docs: 0.3",
     )
     max_features: int | None = _words(
         "Keep this many of the most frequent words.", min=1
@@ -82,7 +83,7 @@ class TextOptions(Flags):
     stop_words: str | None = _words(
         "Words to leave out: a language (english, german, french …), none, or a file "
         "with one word per line.",
-        show_default="english",
+        show_default="english, or the language of the texts",
     )
     ngrams: str | None = _words(
         "Runs of words that are terms: 2 for words and pairs, 2-3 for pairs and "
@@ -150,6 +151,8 @@ class TextOptions(Flags):
         return kind if kind in TEXT_FORMATS else None
 
 
+# Options of `vectorize` that counting finds out.
+FOUND = ("stop_words", "left_out")
 # What decides on the words of a new model, and is fixed for a saved one.
 WORD_OPTIONS = (
     *("min_df", "max_df", "max_features", "stop_words", "ngrams", "phrases", "stem"),
@@ -209,8 +212,8 @@ def _lengths(text: str) -> list[int]:
 
 def stop_words_of(value: str | None, tokens: str | None) -> str | list[str] | None:
     """Return the stop words that a flag names: a language, a file, or none."""
-    if value is None or value.lower() == "english":
-        return "english"
+    if value is None or value.lower() in ("english", "auto"):
+        return (value or "auto").lower()
     if value.lower() == "none":
         return None
     from topicfold.corpus import read_texts, words_of
@@ -233,9 +236,17 @@ def stop_words_of(value: str | None, tokens: str | None) -> str | list[str] | No
 
 
 def read_corpus(
-    source: str, options: TextOptions, *, extra: Sequence[str] = (), quiet: bool = False
+    source: str,
+    options: TextOptions,
+    *,
+    extra: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
-    """Read the documents to fit, with extra columns; return also how text was cut."""
+    """Read the documents to fit, with extra columns; return also how text was cut.
+
+    `keep` are words that are counted wherever they occur.
+    """
     from topicfold.corpus.files import count_texts
     from topicfold.corpus.texts import read_texts
 
@@ -245,14 +256,15 @@ def read_corpus(
     kind = options.text_format(source)
     if kind is None:
         return _read_counts(source, options, {}), None
-    settings = options.vectorizing()
+    settings = options.vectorizing() | ({"keep": list(keep)} if keep else {})
     how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source, quiet=quiet) as progress:
         found = read_texts(source, progress=progress, **how)
         corpus = count_texts(found, Path(source), **with_function(settings))
     if not quiet and found.columns:
         show_fact("Columns", _columns_line(found.columns, found.times))
-    return corpus, settings
+    found_out = {k: v for k, v in (corpus.text or {}).items() if k in FOUND}
+    return corpus, settings | found_out
 
 
 def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
@@ -362,10 +374,12 @@ def _read_counts(
 
 def check_topics(n_topics: int, n_documents: int) -> None:
     """Refuse more topics than documents, which would take long and tell nothing."""
+    from topicfold.core.parameters import few_topics
+
     if n_topics > n_documents:
         raise CommandError(
             f"{n_topics:,} topics are more than the {n_documents:,} documents. Give "
-            f"fewer, such as --topics {min(20, max(1, n_documents // 10))}; topicfold "
+            f"fewer, such as --topics {few_topics(n_documents)}; topicfold "
             "choose-k compares several numbers."
         )
 

@@ -40,6 +40,9 @@ class _Flags(Flags):
     against: Path | None = flag(
         "Another model to show side by side with this one.", metavar="MODEL"
     )
+    figures: Path | None = flag(
+        "Also write the figures as SVG and PDF, with their data as CSV.", metavar="DIR"
+    )
     title: str | None = flag("Title of the page.")
     max_documents: int = flag(
         "Maximum number of documents; of more, a sample is shown.", 100_000, min=1
@@ -63,6 +66,7 @@ def report(model: _Model, *, given: _Flags, options: inputs.TextOptions) -> None
     [bold]Examples[/bold]
       topicfold report reviews-model -o report.html
       topicfold report reviews-model --against other-model -o report.html
+      topicfold report reviews-model --figures figures
       topicfold report reviews-model --documents reviews.txt -o report.html
 
     [bold]In Python[/bold]
@@ -94,6 +98,12 @@ def report(model: _Model, *, given: _Flags, options: inputs.TextOptions) -> None
     if other is not None:
         _show_matching(data, other)
     show_fact("Report", str(file))
+    if given.figures is not None:
+        from topicfold.plotting import save_figures
+
+        with working("Drawing …"):
+            files = save_figures(data, given.figures)
+        show_fact("Figures", f"{counted(len(files), 'file')} in {given.figures}")
 
 
 def _show_matching(data: TopicData, other: TopicData) -> None:

@@ -47,6 +47,10 @@ class _Flags(Flags):
     documents: str | None = flag(
         "Search these documents; they are read as by fit.", metavar="INPUT"
     )
+    embeddings: str | None = flag(
+        "Vectors of --documents: FILE.npy, or a column of a Parquet file.",
+        metavar="FILE",
+    )
     format: Format = flags.FORMAT
 
 
@@ -98,6 +102,8 @@ def search(
     if given.topic is not None and mix:
         raise CommandError("a topic has no words to mix in. Leave out --mix.")
     inputs.refuse_unused(options, "--documents", given.documents)
+    if given.embeddings is not None and given.documents is None:
+        raise CommandError("--embeddings are those of --documents. Give both.")
     wanted = 0.0 if terms or given.topic is not None else mix
     index, known = _open_index(folder, given, wanted, options)
     if terms:

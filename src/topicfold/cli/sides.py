@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from topicfold.cli.flags import Flags, flag
 from topicfold.cli.inputs import count_known, stop_words_of, with_function
-from topicfold.cli.messages import CommandError, tell
+from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
+from topicfold.topics.known import (
+    BETWEEN,
+    add_sides,
+    known_data,
+    model_for,
+    names_in,
+    numbers_in,
+)
 
 _side = functools.partial(flag, rich_help_panel="What else is known")
 _column = functools.partial(_side, metavar="COLUMN")
@@ -33,7 +41,7 @@ class SideOptions(Flags):
     """Flags that name columns and files with more than words; none by default."""
 
     authors: str | None = _column(
-        f"Column with the authors, separated by {_BETWEEN!r} if several."
+        f"Column with the authors, separated by {BETWEEN!r} if several."
     )
     response: str | None = _column(
         "Column that the topics should predict: numbers or classes."
@@ -70,8 +78,11 @@ class SideOptions(Flags):
 
     def model_name(self) -> str:
         """Return the model for what is known; LDA if it is nothing."""
-        asked = (name for flag, name in _MODELS.items() if getattr(self, flag))
-        return next(asked, "lda")
+        asked = {key: value for key, value in vars(self).items() if value}
+        if self.label_topics:
+            asked["labels"] = True
+        name = model_for(asked)
+        return "multimodal" if name == "lda" and self.language else name
 
     def check(self) -> None:
         """Refuse flags that make no sense, before anything is read."""
@@ -92,25 +103,11 @@ class SideOptions(Flags):
     def data(self, corpus: Any) -> dict[str, Any]:
         """Return what `fit` and `transform` take, by keyword; without languages."""
         extra = _columns_of(corpus, self.columns())
-        found: dict[str, Any] = {}
-        if self.authors is not None:
-            found["authors"] = [_names(value) for value in extra[self.authors]]
-        if self.response is not None:
-            texts = extra[self.response]
-            numbers = None if self.response_kind == "classes" else _numbers(texts)
-            if numbers is None and self.response_kind not in (None, "classes"):
-                raise CommandError(
-                    f"--response-kind is {self.response_kind}, but the column "
-                    f"{self.response!r} has {_first_text(texts)!r}, which is not a "
-                    "number."
-                )
-            values: list[Any] = numbers or [text or None for text in texts]
-            found["response"] = _Column(values)
-            found["response"].name = self.response
-        if self.features:
-            found["features"] = {
-                name: _numbers(extra[name]) or extra[name] for name in self.features
-            }
+        named = {"authors": self.authors, "features": self.features}
+        named["response"] = self.response  # type: ignore[assignment]
+        found = known_data({k: v for k, v in named.items() if v}, extra)
+        if self.response is not None and self.response_kind is not None:
+            self._check_response(found, extra[self.response])
         if self.links is not None:
             from topicfold.cli.handed_in import read_links
 
@@ -120,8 +117,19 @@ class SideOptions(Flags):
                 raise CommandError(
                     "--label-topics needs labels. Name their column with --label."
                 )
-            found["labels"] = [_names(label) or None for label in corpus.labels]
+            found["labels"] = [names_in(label) or None for label in corpus.labels]
         return found
+
+    def _check_response(self, found: dict[str, Any], texts: list[str]) -> None:
+        """Make the response what its kind says, or refuse it."""
+        numbers = isinstance(found["response"][0], float)
+        if self.response_kind == "classes" and numbers:
+            found["response"][:] = [text or None for text in texts]
+        elif self.response_kind != "classes" and not numbers:
+            raise CommandError(
+                f"--response-kind is {self.response_kind}, but the column "
+                f"{self.response!r} has {_first_text(texts)!r}, which is not a number."
+            )
 
     def take(self, model: Any, data: Mapping[str, Any]) -> None:
         """Give a model the sides that it does not have by itself."""
@@ -130,38 +138,14 @@ class SideOptions(Flags):
                 f"{type(model).__name__} does not learn from {', '.join(self.given())}."
                 " Use the model lda."
             )
-        if "response" in data and "kind" in model.get_params(deep=False):
-            model.set_params(kind=self._kind(data))
-        own = {type(side) for side in model._own_sides()}
-        added = [side for side in self._sides(data) if type(side) not in own]
-        model.set_params(sides=added or None)
+        add_sides(model, data, kind=self.response_kind)
+        from topicfold.sides import OtherCounts
 
-    def _kind(self, data: Mapping[str, Any]) -> Any:
-        numbers = isinstance(data["response"][0], float)
-        return self.response_kind or ("real" if numbers else "classes")
-
-    def _sides(self, data: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield a side for each kind of data."""
-        from topicfold import sides
-
-        if "authors" in data:
-            yield sides.Authors()
-        if "response" in data:
-            yield sides.Response(self._kind(data))
-        if "features" in data:
-            yield sides.Features()
-        if "labels" in data:
-            yield sides.Labels()
-        if "links" in data:
-            yield sides.Links()
-        for name in filter(data.__contains__, self.languages()):
-            yield sides.OtherCounts(name)
-
-
-class _Column(list[Any]):
-    """Values of a column, with its name."""
-
-    name: str = ""
+        own = [side.name for side in model._own_sides() if hasattr(side, "name")]
+        spoken = [n for n in self.languages() if n in data and n not in own]
+        if spoken:
+            more = [OtherCounts(name) for name in spoken]
+            model.set_params(sides=[*(model.sides or ()), *more])
 
 
 def count_languages(
@@ -182,7 +166,8 @@ def count_languages(
     for name, words in wanted.items():
         if name == first:
             raise CommandError(f"--language {name}: that is the column of --text.")
-        own = {key: value for key, value in (text or {}).items() if key != "stem"}
+        not_own = ("stem", "keep", "left_out")
+        own = {key: value for key, value in (text or {}).items() if key not in not_own}
         try:
             own["stop_words"] = stop_words_of(words or "none", own.get("tokens"))
             found[name] = Corpus.from_texts(extra[name], **with_function(own))
@@ -231,30 +216,8 @@ def known_languages(
     }
 
 
-def explain_seeds(seeds: Mapping[str, list[str]], corpus: Any) -> None:
-    """Say of seed words that the texts have, but not the vocabulary, why."""
-    words = {word for own in seeds.values() for word in own} - {*corpus.vocabulary}
-    texts = getattr(corpus, "texts", None)
-    if not words or not texts:
-        return
-    from topicfold.corpus import words_of
-
-    held = dict.fromkeys(sorted(words), 0)
-    for text in texts:
-        for word in words.intersection(words_of(text)):
-            held[word] += 1
-    told = [f"{word!r} is in {n:,} of {len(texts):,}" for word, n in held.items() if n]
-    if told:
-        tell(
-            "note",
-            f"of the seed words that are left out, {', '.join(told)} documents. "
-            "--max-df 1.0 keeps frequent words, --min-df 1 rare ones, --stop-words "
-            "none all others.",
-        )
-
-
 def _first_text(values: Sequence[str]) -> str:
-    return next(value for value in values if _numbers([value]) is None)
+    return next(value for value in values if numbers_in([value]) is None)
 
 
 def _columns_of(corpus: Any, names: Sequence[str]) -> Mapping[str, list[str]]:
@@ -266,15 +229,3 @@ def _columns_of(corpus: Any, names: Sequence[str]) -> Mapping[str, list[str]]:
             "Give a table with a column of texts."
         )
     return extra
-
-
-def _names(value: str) -> list[str]:
-    return [name.strip() for name in value.split(_BETWEEN) if name.strip()]
-
-
-def _numbers(values: Sequence[str]) -> list[float] | None:
-    """Return a column as numbers, NaN where it is empty; None if it holds others."""
-    try:
-        return [float(value) if value.strip() else float("nan") for value in values]
-    except ValueError:
-        return None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from topicfold.cli import flags, inputs
+from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 from topicfold.cli.sides import SideOptions, check_languages, known_languages
@@ -27,6 +27,7 @@ class _Flags(Flags):
         "--output -o",
         metavar="FILE",
     )
+    embeddings: str | None = flags.EMBEDDINGS
 
 
 @takes_flags(without=("time", *inputs.WORD_OPTIONS))
@@ -83,6 +84,14 @@ def transform(
     if strange:
         raise CommandError(
             f"{folder} was fitted without {', '.join(strange)}. Leave it out here too."
+        )
+    if given.embeddings is not None:
+        if not any(hasattr(saved.model, n) for n in ("sharing_", "embeddings_")):
+            raise CommandError(
+                f"{folder} was fitted without --embeddings. Leave it out here too."
+            )
+        known["embeddings"] = handed_in.read_embeddings(
+            given.embeddings, source, counts.shape[0]
         )
     mixtures = saved.model.transform(counts, **known)
     names = found.ids or [str(row) for row in range(len(mixtures))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicfold.cli import flags, inputs
+from topicfold.cli import flags, handed_in, inputs
 from topicfold.cli.console import counted, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
@@ -22,6 +22,10 @@ class _Flags(Flags):
     refit: bool = flag(
         "Learn all documents again, from the topics as they are; edits may be undone.",
         False,
+    )
+    embeddings: str | None = flags.EMBEDDINGS
+    new_topics: int = flag(
+        "Topics to learn from the new documents, beside those that there are.", 0, min=0
     )
     force: bool = flags.FORCE
     quiet: bool = flags.QUIET
@@ -40,13 +44,15 @@ def update(
     Documents that the model has keep their mixtures. The topics learn from the new
     documents and weigh them against all that they learned before. They learn new words
     too, if as many documents have them as --min-df asked for when the model was fitted.
-    A model that learned from more than words (classes, authors, links) keeps its topics
-    and words; the new documents are only added. Documents whose ids the model has are
-    left out. The output tells which topics drifted and how many documents moved.
+    A model that learned from more than words (classes, authors, links, embeddings)
+    keeps its topics and words; the new documents are only added. Documents whose ids
+    the model has are left out. The output tells which topics drifted and how many
+    documents moved.
 
     [bold]Examples[/bold]
       topicfold update reviews-model reviews-of-may.csv
       topicfold update reviews-model reviews-of-may.csv -o newer-model
+      topicfold update reviews-model reviews-of-may.csv --new-topics 2
       topicfold update reviews-model reviews-of-may.csv --refit
 
     [bold]In Python[/bold]
@@ -81,8 +87,13 @@ def update(
         ids=found.ids,
         times=found.times,
     )
+    if given.embeddings is not None:
+        vectors = handed_in.read_embeddings(given.embeddings, source, counts.shape[0])
+        new = new._replace(embeddings=vectors)
     with working("Learning …", quiet=given.quiet):
-        done = updated(saved, new, counts, refit=given.refit)
+        done = updated(
+            saved, new, counts, refit=given.refit, new_topics=given.new_topics
+        )
     total = counted(done.folder.counts.shape[0], "document")
     text = f"{counted(done.n_added, 'new document')}, now {total}"
     if with_words:

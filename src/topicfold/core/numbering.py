@@ -45,8 +45,11 @@ def topic_numbers(edits: Iterable[Mapping[str, Any]], n_topics: int) -> list[int
 
 def fitted_size(edits: Iterable[Mapping[str, Any]], n_topics: int) -> int:
     """Return how many topics there were before the first edit of a log."""
-    changes = [_change(edit) for edit in edits]
-    return n_topics + sum(len(gone) - more for gone, more in changes)
+    try:
+        changes = [_change(edit) for edit in edits]
+    except (KeyError, TypeError, ValueError):  # a damaged file
+        return n_topics
+    return max(1, n_topics + sum(len(gone) - more for gone, more in changes))
 
 
 def no_topic(topic: int, numbers: Sequence[int]) -> str:
@@ -92,9 +95,14 @@ def _change(edit: Mapping[str, Any]) -> tuple[list[int], int]:
         return sorted({*edit["topics"]}), 0
     if edit["action"] == "split":
         return [], edit.get("n_topics", 2) - 1
+    if edit["action"] == "grow":  # new topics, of documents that were added
+        return [], edit["n_topics"]
     return [], 0
 
 
 def _left_gaps(edits: Iterable[Mapping[str, Any]]) -> bool:
     """Whether numbers that are gone would be passed over by the next split."""
-    return any(_change(edit)[0] for edit in _since_renumbering(edits))
+    try:
+        return any(_change(edit)[0] for edit in _since_renumbering(edits))
+    except (KeyError, TypeError, ValueError):  # a damaged file
+        return False

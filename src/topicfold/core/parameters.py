@@ -294,3 +294,14 @@ def level_of_caller() -> int:
             break
         frame, level = frame.f_back, level + 1
     return level
+
+
+def few_topics(n_documents: int) -> int:
+    """Return a number of topics that suits few documents, for advice.
+
+    Examples
+    --------
+    >>> few_topics(15), few_topics(120), few_topics(9000)
+    (2, 12, 20)
+    """
+    return min(20, max(n_documents // 10, min(2, n_documents)))

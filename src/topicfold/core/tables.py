@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -30,24 +32,117 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in text)
 
 
-def text_table(rows: Rows, *, width: int = 100) -> str:
-    """Return rows as lines; the last column is cut where a line ends."""
+# Columns of a plain table are not made narrower than this, and no less of the last one
+# is shown beside them; where there is no room it goes below its row.
+_LEAST_WIDTH = 12
+_LEAST_SHARE = 0.6
+_MOST_LINES = 3
+_INDENT = 4
+
+
+def text_table(rows: Rows, *, width: int | None = None) -> str:
+    """Return rows as lines that fit a terminal, or `width`.
+
+    A last column of text that has no room is put below its row. Of numbers, as many
+    columns are shown as there is room for; a last line says how many are not.
+
+    Examples
+    --------
+    >>> rows = [{"name": "a", "text": "one two three four five six seven eight"}]
+    >>> print(text_table(rows, width=30))
+    name
+    a
+        one two three four five
+        six seven eight
+    """
     if not rows:
         return "(none)"
+    if width is None:
+        width = shutil.get_terminal_size((100, 24)).columns
     names = list(rows[0])
-    cells = [list(map(printable, names))]
-    cells += [[printable(shown(row[name])) for name in names] for row in rows]
+    columns = [
+        [printable(name), *(printable(shown(row[name])) for row in rows)]
+        for name in names
+    ]
     numbers = [all(isinstance(r[n], int | float | None) for r in rows) for n in names]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
-    lines = []
-    for line in cells:
-        parts = [
-            text.rjust(wide) if right else text.ljust(wide)
-            for text, wide, right in zip(line, widths, numbers, strict=True)
+    if _total(columns) <= width:
+        return "\n".join(_lines(columns, numbers))
+    if numbers[-1] or len(names) == 1:
+        return _leading_columns(columns, numbers, width)
+    last = columns[-1]
+    before = _narrowed(columns[:-1], numbers, width)
+    room = width - _total(before) - 2
+    if room >= _LEAST_SHARE * max(map(len, last)):
+        cut = [cell if len(cell) <= room else f"{cell[: room - 2]} …" for cell in last]
+        return "\n".join(_lines([*before, cut], numbers))
+    head, *lines = _lines(before, numbers)
+    below = (_wrapped(cell, width) for cell in last[1:])
+    return "\n".join(
+        [
+            head,
+            *(part for pair in zip(lines, below, strict=True) for part in pair if part),
         ]
-        joined = "  ".join(parts).rstrip()
-        lines.append(joined if len(joined) <= width else f"{joined[: width - 2]} …")
+    )
+
+
+def _total(columns: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, cells)) for cells in columns) + 2 * (len(columns) - 1)
+
+
+def _lines(columns: Sequence[Sequence[str]], numbers: Sequence[bool]) -> list[str]:
+    """Return the rows of columns that fit, each as wide as its widest cell."""
+    parts = []
+    for cells, right in zip(columns, numbers, strict=False):
+        wide = max(map(len, cells))
+        parts.append([c.rjust(wide) if right else c.ljust(wide) for c in cells])
+    return ["  ".join(line).rstrip() for line in zip(*parts, strict=True)]
+
+
+def _narrowed(
+    columns: list[list[str]], numbers: Sequence[bool], width: int
+) -> list[list[str]]:
+    """Return columns whose widest texts are cut until all fit, if they can."""
+    limits = [max(map(len, cells)) for cells in columns]
+    texts = [place for place in range(len(columns)) if not numbers[place]]
+    while sum(limits) + 2 * (len(limits) - 1) > width:
+        widest = max(texts, key=lambda place: limits[place], default=None)
+        if widest is None or limits[widest] <= _LEAST_WIDTH:
+            break
+        limits[widest] -= 1
+    pairs = zip(columns, limits, strict=True)
+    return [
+        [c if len(c) <= most else f"{c[: most - 1]}…" for c in cells]
+        for cells, most in pairs
+    ]
+
+
+def _leading_columns(
+    columns: list[list[str]], numbers: Sequence[bool], width: int
+) -> str:
+    """Return the first columns that fit, and how many there are besides."""
+    kept = len(columns)
+    while kept > 2 and _total(columns[:kept]) > width:
+        kept -= 1
+    fitting = _narrowed(columns[:kept], numbers, width)
+    lines = [line[:width] for line in _lines(fitting, numbers)]
+    left = len(columns) - kept
+    if left:
+        noun = "columns" if left > 1 else "column"
+        lines.append(f"… and {left} more {noun}; to_frame() has all")
     return "\n".join(lines)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Return a text in a few lines, indented."""
+    indent = " " * _INDENT
+    return textwrap.fill(
+        text,
+        max(width, 2 * _INDENT),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        max_lines=_MOST_LINES,
+        placeholder=" …",
+    )
 
 
 def html_table(rows: Rows, caption: str = "") -> str:

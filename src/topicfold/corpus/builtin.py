@@ -322,7 +322,8 @@ def _rows_of(labels: list[str], subset: str | Iterable[str]) -> list[int]:
 def _prune_terms(corpus: Corpus, min_df: int | float, max_df: int | float) -> Corpus:
     """Keep the words whose document frequency is within bounds."""
     there, frequencies = np.unique(corpus.counts.indices, return_counts=True)
-    keep = there[Bounds(min_df, max_df, None).kept(frequencies, corpus.n_documents)]
+    kept, _ = Bounds(min_df, max_df, None).kept(frequencies, corpus.n_documents)
+    keep = there[kept]
     words = [corpus.vocabulary[column] for column in keep]
     return dataclasses.replace(corpus, counts=corpus.counts[:, keep], vocabulary=words)
 

@@ -8,8 +8,11 @@ import difflib
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from topicfold.corpus.lines import BadLines, Progress, text_lines
 from topicfold.exceptions import DataError
@@ -26,6 +29,8 @@ _USUAL = {
 }
 # A title that comes before the text, if no column of text is named.
 _TITLE = "title"
+# What separates the columns of a .csv file: the first of these that its header has.
+DELIMITERS = ",;\t|"
 USUAL_NAMES = frozenset((_TITLE, *chain.from_iterable(_USUAL.values())))
 EXTRA = "extra"
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
@@ -76,7 +81,7 @@ class Source:
         """Return the columns of every field that is there, found out once."""
         key = tuple(found)
         if key not in self._known:
-            self._known[key] = self._columns(key)
+            self._known[key] = self.find_columns(key)
             for field, names in self._known[key].items():
                 self.used.setdefault(field, ", ".join(names))
             taken = {name for names in self._known[key].values() for name in names}
@@ -86,7 +91,8 @@ class Source:
                 self.used.setdefault("not used", ", ".join(left[:6]) + more)
         return self._known[key]
 
-    def _columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    def find_columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        """Return the columns of every field among those found."""
         lower = {name.strip().lower(): name for name in reversed(found)}
         columns: dict[str, tuple[str, ...]] = {}
         for field, usual in _USUAL.items():
@@ -156,7 +162,7 @@ class Source:
         for name in wanted:
             value = record.get(name)
             if not isinstance(value, str) and (value is not None or len(wanted) == 1):
-                has = f"is a {type(value).__name__}"
+                has = f"is {kind_of(value)}"
                 if isinstance(value, dict) and value:
                     inner = ", ".join(inner_names({name: value})[1:4])
                     return f'the field "{name}" holds other fields: {inner}.'
@@ -187,8 +193,8 @@ class Source:
                 name = names[field][0]
                 self.bad.report(
                     number,
-                    f'the field "{name}" is a {type(record[name]).__name__}. Write a '
-                    "string or a number.",
+                    f'the field "{name}" is {kind_of(record[name])}. Write a string or '
+                    "a number.",
                 )
                 return None
             known.append(value)
@@ -213,6 +219,22 @@ def inner_names(record: dict[str, Any], depth: int = 3) -> list[str]:
         if isinstance(value, dict) and depth:
             names += [f"{name}.{inner}" for inner in inner_names(value, depth - 1)]
     return names
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is, in words.
+
+    Examples
+    --------
+    >>> kind_of(3), kind_of(["fox"]), kind_of(b"fox")
+    ('a number (3)', 'a list', 'of type bytes')
+    """
+    if isinstance(value, Number | np.number):
+        return f"a number ({value})"
+    if isinstance(value, datetime.date):
+        return "a date"
+    names: dict[type, str] = {list: "a list", tuple: "a list", dict: "an object"}
+    return names.get(type(value), f"of type {type(value).__name__}")
 
 
 def is_missing(value: Any) -> bool:

@@ -27,12 +27,12 @@ from topicfold.corpus.record import Corpus, CountedDocuments
 from topicfold.corpus.replacing import not_written
 from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (
-    STOP_WORDS,
     Bounds,
     WordCounter,
     chosen_columns,
     stacked,
     text_blocks,
+    with_language,
 )
 from topicfold.exceptions import DataError
 
@@ -148,17 +148,18 @@ def _stream_counts(
     max_df: int | float | None = None,
     max_features: int | None = None,
     dtype: DTypeLike = np.float32,
+    keep: Iterable[str] = (),
     **cutting: Any,
 ) -> list[str]:
     """Count texts block by block into a writer, and return the words."""
-    bounds = Bounds(min_df, max_df, max_features)
-    cutting.setdefault("stop_words", STOP_WORDS)
+    bounds = Bounds(min_df, max_df, max_features, tuple(keep))
+    texts, cutting = with_language(texts, cutting)
     if cutting.pop("phrases", False):
         raise DataError(
             "phrases=True keeps the words of all texts in memory, so it cannot count "
             "into blocks on disk. Use ngram_range=(1, 2) there."
         )
-    counter = WordCounter(**cutting)
+    counter = WordCounter(keep=bounds.keep, **cutting)
     files: list[Path] = []
     for block in _grown(counter.count(part) for part in text_blocks(texts)):
         files.append(scratch / f"{len(files)}.npz")

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from topicfold.core.counts import check_counts
 from topicfold.corpus.anndata import from_anndata, is_anndata
+from topicfold.corpus.columns import is_missing, kind_of
 from topicfold.corpus.files import format_of, read
 from topicfold.corpus.frames import as_frame
 from topicfold.corpus.texts import TEXT_FORMATS, Texts, frame_texts, read_texts
@@ -34,6 +35,8 @@ class Documents(NamedTuple):
     times: list[str] | None = None
     text: Mapping[str, Any] | None = None
     name: str = ""
+    extra: Mapping[str, list[str]] | None = None
+    embeddings: Any = None
 
     @property
     def n_documents(self) -> int:
@@ -48,8 +51,8 @@ def as_documents(
 
     A string is the name of a file or folder. `vocabulary` has the words of the columns
     of a matrix, or of the numbers of gensim's pairs; `columns` those of a file or data
-    frame, as in `read_texts`: text, label, id, time; of an Excel file also its sheet,
-    of AnnData the layer.
+    frame, as in `read_texts`: text, label, id, time, and others to keep (extra); of an
+    Excel file also its sheet, of a file its format, of AnnData the layer.
 
     Examples
     --------
@@ -62,6 +65,7 @@ def as_documents(
         name: value for name, value in (columns or {}).items() if value is not None
     }
     for name, owner, is_owner in (
+        ("format", "a file", isinstance(X, str | Path)),
         ("sheet", "an Excel file", isinstance(X, str | Path)),
         ("layer", "an AnnData object", is_anndata(X)),
     ):
@@ -108,6 +112,11 @@ def as_documents(
 
 def _refused(named: Mapping[str, Any], found: Any) -> Any:
     """Refuse columns where there are none."""
+    if "extra" in named:
+        raise DataError(
+            f"{named['extra'][0]!r} names a column, but the documents are not a file "
+            "or data frame. Give the values themselves, one per document."
+        )
     if named:
         raise DataError(
             f"{', '.join(named)} names a column, but the documents are not a file or "
@@ -127,14 +136,16 @@ def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
             f"there is no file or folder {str(path)[:80]!r}. Texts are given as a "
             "list, one string per document."
         )
-    kind = format_of(place)
+    kind = named.pop("format", None) or format_of(place)
     if kind in TEXT_FORMATS:
-        return _of_texts(read_texts(place, **named))._replace(name=place.stem)
-    return as_documents(read(place), columns=named)
+        found = read_texts(place, format=kind, **named)
+        return _of_texts(found)._replace(name=place.stem)
+    return as_documents(read(place, format=kind), columns=named)
 
 
 def _of_texts(found: Texts) -> Documents:
-    return Documents(found.texts, labels=found.labels, ids=found.ids, times=found.times)
+    known = Documents(found.texts, labels=found.labels, ids=found.ids)
+    return known._replace(times=found.times, extra=found.extra)
 
 
 def _of_counts(X: Any, vocabulary: Any) -> Documents:
@@ -161,8 +172,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     good = str if isinstance(items[0], str) else list | tuple | np.ndarray
     wrong = next((n for n, x in enumerate(items) if not isinstance(x, good)), None)
     if wrong is not None:
-        kind = type(items[wrong]).__name__
-        what = "missing" if items[wrong] is None or kind == "float" else f"a {kind}"
+        found = items[wrong]
+        what = "missing" if is_missing(found) else kind_of(found)
         raise DataError(
             f'document {wrong} is {what}. Give a string for every document, "" for an '
             "empty one."
@@ -176,8 +187,8 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     if isinstance(first, int | float | np.number):
         return _of_counts(np.asarray(items), vocabulary)
     raise DataError(
-        f"the documents hold {type(first).__name__}s. Give texts, lists of words, or a "
-        "matrix of counts."
+        f"the documents hold what is {kind_of(first)}. Give texts, lists of words, or "
+        "a matrix of counts."
     )
 
 

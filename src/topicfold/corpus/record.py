@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from topicfold.core.counts import check_counts
 from topicfold.core.tables import html_table
-from topicfold.corpus.vectorizing import STOP_WORDS, TEXT_OPTIONS, repeated, vectorize
+from topicfold.corpus.tokens import AUTO, stop_word_list, words_of
+from topicfold.corpus.vectorizing import TEXT_OPTIONS, count_words, repeated
 from topicfold.exceptions import DataError
 
 SPLITS = ("train", "val", "test")
+_MOST_CLASSES = 1000
 PER_DOCUMENT = ("labels", "ids", "texts", "split", "times")
 
 
@@ -193,16 +195,17 @@ class Corpus(CountedDocuments):
         -------
         Corpus
         """
-        counts, vocabulary = vectorize(texts, **options)
+        given = {k: v for k, v in options.items() if k in TEXT_OPTIONS}
+        options["keep"] = [*options.get("keep", ()), *class_words(labels)]
+        counted = count_words(texts, **options)
         return cls(
-            counts=counts,
-            vocabulary=vocabulary,
+            counts=counted.counts,
+            vocabulary=counted.vocabulary,
             labels=_strings(labels),
             ids=_strings(ids),
             texts=list(texts),
             name=name,
-            text={"stop_words": STOP_WORDS}
-            | {k: v for k, v in options.items() if k in TEXT_OPTIONS},
+            text=given | counted.found,
         )
 
     def select(self, rows: ArrayLike | slice) -> Corpus:
@@ -260,6 +263,19 @@ class Corpus(CountedDocuments):
             raise DataError(
                 f"rows does not fit a corpus of {self.n_documents} documents: {error}."
             ) from error
+
+
+def class_words(labels: Iterable[Any] | None) -> list[str]:
+    """Return the words in the names of classes, which counting never leaves out.
+
+    Stop words are not among them, and none where nearly every document has a label of
+    its own.
+    """
+    names = {str(label) for label in labels or () if label is not None}
+    if len(names) > _MOST_CLASSES:
+        return []
+    ordinary = {*stop_word_list(AUTO)}
+    return sorted({w for name in names for w in words_of(name)} - ordinary)
 
 
 def _strings(values: Iterable[Any] | None) -> list[str] | None:

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import difflib
 import html
+import importlib.util
 import logging
 import re
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, islice
@@ -31,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.lazy import optional
+from topicfold.core.parameters import level_of_caller
 from topicfold.exceptions import DataError, DataWarning
 
 _logger = logging.getLogger("topicfold")
@@ -92,6 +95,8 @@ _CUTTERS = {
     "Thai or Lao": "pythainlp.word_tokenize",
     "Burmese or Khmer": "pyidaungsu.tokenize or khmernltk.word_tokenize",
 }
+# Stop words of the language of the texts where it is certain, else English ones.
+AUTO = "auto"
 ENGLISH = ("english", "en")
 # Words that texts of a language are full of, and that are not English stop words.
 _FUNCTION_WORDS = {
@@ -109,6 +114,15 @@ _FUNCTION_WORDS = {
 # at most one there, related languages such as Catalan up to six.
 _LEAST_FUNCTION_WORDS = 7
 _MOST_FREQUENT = 50
+# Words that texts in English are full of, and those of the other languages are not.
+_ENGLISH_WORDS = "the of and to is that for with was it are this"
+# So many texts are looked at, and the beginning of each. The language is certain if so
+# many of the texts that show a language, and such a share of all, show this one.
+LOOKED_AT_TEXTS = 500
+_BEGINNING = 2000
+_CERTAIN = 0.9
+_SHOWN = 0.3
+_LEAST_SHOWN = 5
 # How many words are looked at, and the mean length above which they are phrases.
 _LOOKED_AT = 2000
 _LONGEST_WORD = 4.5
@@ -298,7 +312,7 @@ def _of_language(name: str) -> list[str]:
     With them go the pieces of contractions, such as "don" and "ve".
     """
     language = name.strip().lower()
-    if language in ENGLISH:
+    if language in (AUTO, *ENGLISH):
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return [*ENGLISH_STOP_WORDS, *_CONTRACTED]
@@ -378,8 +392,59 @@ def warn_unspaced(words: Iterable[str]) -> None:
                 f"such as {_CUTTERS[name]}; or put spaces between words and say "
                 "tokens='spaces'.",
                 DataWarning,
-                stacklevel=4,
+                stacklevel=level_of_caller(),
             )
+
+
+def language_of(texts: Sequence[str]) -> str:
+    """Return the language of texts: English, unless nearly all show one other.
+
+    Examples
+    --------
+    >>> language_of(["the red fox and the end of it", "this is for the fish"])
+    'english'
+    """
+    known = {name: set(words.split()) for name, words in _FUNCTION_WORDS.items()}
+    known["english"] = set(_ENGLISH_WORDS.split())
+    votes: Counter[str] = Counter()
+    full = 0
+    for text in texts:
+        words = set(words_of(text[:_BEGINNING]))
+        full += bool(words)
+        hits = sorted(
+            ((len(words & own), name) for name, own in known.items()), reverse=True
+        )
+        # At least two of its words, and more of them than of any other language.
+        if hits[0][0] >= max(2, hits[1][0] + 1):
+            votes[hits[0][1]] += 1
+    if not votes:
+        return "english"
+    language, number = votes.most_common(1)[0]
+    enough = number >= max(_LEAST_SHOWN, _SHOWN * full)
+    return language if enough and number >= _CERTAIN * votes.total() else "english"
+
+
+def stop_words_for(texts: Sequence[str]) -> tuple[str, bool]:
+    """Return whose stop words suit texts, and whether something was said of it.
+
+    Those of another language are taken where they are installed.
+    """
+    language = language_of(texts)
+    if language == "english":
+        return language, False
+    if importlib.util.find_spec("stop_words") is None:
+        _logger.warning(
+            "These texts are in %s, whose stop words are not installed: pip install "
+            "'topicfold[languages]', or give a list of words as stop_words",
+            language.capitalize(),
+        )
+        return "english", True
+    _logger.warning(
+        "These texts are in %s: its stop words are left out (stop_words='english' "
+        "for others)",
+        language.capitalize(),
+    )
+    return language, True
 
 
 def advise_language(words: Sequence[str], frequencies: NDArray[np.int64]) -> None:

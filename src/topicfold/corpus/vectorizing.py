@@ -13,17 +13,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import ne
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from topicfold.corpus.block_corpus import Tally
+from topicfold.corpus.common_words import COMMON, Spread
 from topicfold.corpus.tokens import (
+    AUTO,
     ENGLISH,
+    LOOKED_AT_TEXTS,
     Tokens,
     advise_language,
     clean,
@@ -32,6 +35,7 @@ from topicfold.corpus.tokens import (
     runs,
     stemmer,
     stop_word_list,
+    stop_words_for,
     warn_unspaced,
 )
 from topicfold.exceptions import DataError
@@ -45,6 +49,8 @@ TEXT_OPTIONS = {
     "stem": (str,),
     "tokens": (str,),
     "phrases": (bool,),
+    "keep": (list,),
+    "left_out": (dict,),
 }
 # Those that say how a text is cut into words.
 # Longer runs of words are no terms: a number that was not meant, or a hostile file.
@@ -55,12 +61,14 @@ CLEANED_SHARE = 0.05
 COPIED_SHARE = 0.1
 # Different texts that are remembered to find copies.
 _MOST_REMEMBERED = 1_000_000
-# Where `max_df` is not given; fewer texts than FEW keep all their frequent words.
-MAX_DF = 0.5
+# Fewer texts than these keep all their frequent words where `max_df` is not given.
 FEW = 20
+# A smaller share of all words that is left out is not worth a line; so many are named.
+_SAID_SHARE = 0.01
+_NAMED = 12
 _logger = logging.getLogger("topicfold")
-# Left out unless others, or None, are given; on the command line too.
-STOP_WORDS = "english"
+# English ones, or those of the language of the texts where it is certain.
+STOP_WORDS = AUTO
 SKIP = -1
 UNKNOWN = -2
 # Text that is counted at a time: many documents, few megabytes.
@@ -82,6 +90,7 @@ def vectorize(
     stem: str | None = None,
     tokens: Tokens = "words",
     phrases: bool = False,
+    keep: Iterable[str] = (),
     vocabulary: Sequence[str] | None = None,
     dtype: DTypeLike = np.int32,
 ) -> tuple[Any, list[str]]:
@@ -99,14 +108,17 @@ def vectorize(
         Keep words that occur in at least so many documents; a float is a share of the
         documents.
     max_df : int or float, optional
-        Keep words that occur in at most so many documents, or such a share of them.
-        Default: 0.5, and 1.0 for fewer than 20 documents.
+        Keep words that occur in at most so many documents, or such a share of them. By
+        default, words in more than half of the documents are left out if they are
+        spread evenly, whatever a document is about (`topicfold.corpus.common_words`);
+        none of fewer than 20 documents.
     max_features : int, optional
         Keep at most this many words, the most frequent ones.
-    stop_words : str, iterable of str or None, default="english"
+    stop_words : str, iterable of str or None, default="auto"
         Words to leave out: a language, such as "german" or "de" (all but English need
         ``pip install 'topicfold[languages]'``), or the words, which are cut and
-        lower-cased like the texts; None leaves out none.
+        lower-cased like the texts; None leaves out none. "auto" is the language of the
+        texts where it is certain, else English.
     ngram_range : (int, int), default=(1, 1)
         Shortest and longest run of words that makes a term, at most 100 words. Stop
         words are removed first, so no run contains one.
@@ -121,6 +133,9 @@ def vectorize(
         Count words that occur together more often than by chance, such as "neural
         network", as one term (`topicfold.corpus.phrases`); up to four words, which are
         then not counted singly. The words of all texts are kept in memory.
+    keep : iterable of str, optional
+        Words that are counted wherever they occur, however frequent or rare they are
+        and stop words or not, such as seed words.
     vocabulary : sequence of str, optional
         Count exactly these words, in this order (for new documents of a fitted
         model), stop words or not. `min_df`, `max_df` and `max_features` do not apply
@@ -149,18 +164,56 @@ def vectorize(
         "ngram_range": ngram_range,
         "stem": stem,
         "tokens": tokens,
+        "phrases": phrases,
     }
     if vocabulary is not None:
-        cutting["phrases"] = phrases
         known = set(vocabulary)
         left_out = [word for word in stop_word_list(stop_words) if word not in known]
         cutting["stop_words"] = left_out
         counts, _ = vectorize_known(texts, vocabulary, dtype=dtype, **cutting)
         return counts, list(vocabulary)
-    bounds = Bounds(min_df, max_df, max_features)
+    found = count_words(
+        texts,
+        min_df=min_df,
+        max_df=max_df,
+        max_features=max_features,
+        keep=keep,
+        dtype=dtype,
+        **cutting,
+    )
+    return found.counts, found.vocabulary
+
+
+class Counted(NamedTuple):
+    """Counts, their words, and what counting found out, for saving with a model.
+
+    `found` has the stop words that were taken for "auto", and of frequent words
+    ``left_out`` how many, their share of all words, and the most frequent.
+    """
+
+    counts: Any
+    vocabulary: list[str]
+    found: dict[str, Any]
+
+
+def count_words(
+    texts: Iterable[str],
+    *,
+    min_df: int | float = 2,
+    max_df: int | float | None = None,
+    max_features: int | None = None,
+    dtype: DTypeLike = np.int32,
+    keep: Iterable[str] = (),
+    phrases: bool = False,
+    **cutting: Any,
+) -> Counted:
+    """Count words as `vectorize` does, and return also what was found out."""
+    bounds = Bounds(min_df, max_df, max_features, tuple(keep))
+    texts, cutting = with_language(texts, cutting)
+    found = {"stop_words": cutting["stop_words"]}
     if phrases:
         texts, cutting = _with_phrases(texts, None, **cutting)
-    counter = WordCounter(**cutting)
+    counter = WordCounter(keep=bounds.keep, **cutting)
     blocks = [counter.count(part) for part in text_blocks(texts)]
     places, terms = counter.choose(bounds)
     # Counts of all words are given up block by block.
@@ -168,7 +221,28 @@ def vectorize(
     chosen = []
     while blocks:
         chosen.append(chosen_columns(blocks.pop(), places, dtype))
-    return stacked(chosen), terms
+    if counter.left_out:
+        found["left_out"] = counter.left_out
+    return Counted(stacked(chosen), terms, found)
+
+
+def with_language(
+    texts: Iterable[str], cutting: dict[str, Any]
+) -> tuple[Iterable[str], dict[str, Any]]:
+    """Return texts, and options with the stop words that suit them for "auto"."""
+    cutting = {"stop_words": STOP_WORDS} | cutting
+    if cutting["stop_words"] != AUTO or isinstance(texts, str):
+        return texts, cutting
+    language, said = "english", False
+    if not callable(cutting.get("tokens")):
+        if isinstance(texts, Sequence):
+            some = texts[:: max(1, len(texts) // LOOKED_AT_TEXTS)]
+        else:  # it can be read only once
+            rest = iter(texts)
+            some = list(islice(rest, LOOKED_AT_TEXTS))
+            texts = chain(some, rest)
+        language, said = stop_words_for([x for x in some if isinstance(x, str)])
+    return texts, {**cutting, "stop_words": language, "advise": not said}
 
 
 def vectorize_known(
@@ -216,6 +290,7 @@ def _with_phrases(
     return found, {
         "tokens": partial(str.split, sep=phrases.BETWEEN),
         "stop_words": cutting.get("stop_words"),
+        "advise": cutting.get("advise", True),
     }
 
 
@@ -309,11 +384,18 @@ class WordCounter:
         ngram_range: Sequence[int] = (1, 1),
         stem: str | None = None,
         vocabulary: Sequence[str] | None = None,
+        keep: Iterable[str] = (),
+        advise: bool = True,
     ) -> None:
-        self._shortest, self._longest = _checked_range(ngram_range)
+        self._shortest, self._longest = checked_range(ngram_range)
         self._english = (
-            isinstance(stop_words, str) and stop_words.strip().lower() in ENGLISH
+            advise
+            and isinstance(stop_words, str)
+            and stop_words.strip().lower() in ENGLISH
         )
+        wanted = set(keep)
+        if wanted:
+            stop_words = [w for w in stop_word_list(stop_words) if w not in wanted]
         self._cut, read = reader(tokens, stop_words, stem)
         known = None if vocabulary is None else _numbered(vocabulary)
         self._n_known = 0 if known is None else len(known)
@@ -333,7 +415,8 @@ class WordCounter:
             self._numbers = _Numbers(str, known)
         self.n_words = self.n_unknown = self.n_cleaned = self.n_copies = 0
         self._seen: set[int] | None = set() if known is None else None
-        self._tally = Tally()
+        self._tally, self._spread = Tally(), Spread()
+        self.left_out: dict[str, Any] = {}
 
     @property
     def words(self) -> list[str]:
@@ -385,7 +468,9 @@ class WordCounter:
             shape=(len(texts), self._n_known or max(len(self._numbers.words), 1)),
         )
         block.sum_duplicates()
-        self._tally.add(block)
+        if self._seen is not None:
+            self._tally.add(block)
+            self._spread.add(block)
         return block
 
     def choose(self, bounds: Bounds) -> tuple[NDArray[np.int32], list[str]]:
@@ -414,9 +499,14 @@ class WordCounter:
                 f"{self.n_copies:,}",
                 f"{n:,}",
             )
-        order = sorted(bounds.kept(frequencies, n), key=words.__getitem__)
+        always = self._always(bounds.keep)
+        even = self._spread.even()[: len(words)]
+        kept, common = bounds.kept(frequencies, n, even, always)
+        self._note_left_out(common[~np.isin(common, always)], words, bounds, n)
+        order = sorted({*kept, *always}, key=words.__getitem__)
         if bounds.max_features is not None and len(order) > bounds.max_features:
-            best = np.argsort(-tally.totals[order], kind="stable")
+            totals = tally.totals[order]
+            best = np.lexsort((-totals, ~np.isin(order, always)))
             order = [order[i] for i in np.sort(best[: bounds.max_features])]
         if self.n_cleaned >= max(CLEANED_SHARE * n, 2):
             _logger.warning(
@@ -427,6 +517,43 @@ class WordCounter:
         places = np.full(len(words), -1, dtype=np.int32)
         places[order] = np.arange(len(order))
         return places, [words[number] for number in order]
+
+    def _always(self, keep: Iterable[str]) -> list[int]:
+        """Return the numbers of words that are counted in any case."""
+        numbers = self._numbers.words
+        if self._longest == 1:
+            read, cut = self._numbers.read, self._cut
+            names = [read(piece) for word in keep for piece in cut(word)]
+        else:
+            names = list(keep)
+        return sorted({numbers[name] for name in names if name in numbers})
+
+    def _note_left_out(
+        self, common: NDArray[np.int64], words: list[str], bounds: Bounds, n: int
+    ) -> None:
+        """Keep and say which frequent words are left out."""
+        totals = self._tally.totals[: len(words)]
+        share = float(totals[common].sum() / totals.sum())
+        order = common[np.argsort(-totals[common], kind="stable")]
+        most = [words[number] for number in order[:_NAMED]]
+        if not most:
+            return
+        self.left_out = {"words": len(order), "share": share, "most": most}
+        if share >= _SAID_SHARE:
+            why = f"more than max_df={bounds.max_df} of the {n:,} texts"
+            if bounds.max_df is None:
+                why = f"more than half of the {n:,} texts and spread evenly"
+            more = ", …" if len(order) > len(most) else ""
+            _logger.warning(
+                "Left out %s in %s, %.0f%% of all words: %s%s (max_df=1.0 keeps all)",
+                f"{len(order):,} words that are"
+                if len(order) > 1
+                else "a word that is",
+                why,
+                100 * share,
+                ", ".join(most),
+                more,
+            )
 
     def _look_for_copies(self, texts: Iterable[str], seen: set[int]) -> None:
         for text in texts:
@@ -453,9 +580,10 @@ class Bounds:
     min_df: int | float
     max_df: int | float | None
     max_features: int | None
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        max_df = MAX_DF if self.max_df is None else self.max_df
+        max_df = COMMON if self.max_df is None else self.max_df
         for name, value in (("min_df", self.min_df), ("max_df", max_df)):
             whole = _is_whole(value) and value >= (1 if name == "max_df" else 0)
             share = isinstance(value, float | np.floating) and 0.0 <= value <= 1.0
@@ -464,15 +592,26 @@ class Bounds:
                     f"{name}={value!r} is neither a number of documents (a whole "
                     "number) nor a share of them (between 0.0 and 1.0)."
                 )
+        if not all(isinstance(word, str) for word in self.keep):
+            raise DataError("keep holds something that is not a string. Give words.")
         most = self.max_features
         if most is not None and not (_is_whole(most) and most >= 1):
             raise DataError(f"max_features={most!r} is not a whole number above 0.")
 
-    def kept(self, frequencies: NDArray[np.int64], n: int) -> list[int]:
-        """Return the words that stay of those in so many of `n` documents."""
-        max_df = self.max_df
-        if max_df is None:
-            max_df = MAX_DF if n >= FEW else 1.0
+    def kept(
+        self,
+        frequencies: NDArray[np.int64],
+        n: int,
+        even: NDArray[np.bool_] | None = None,
+        always: Sequence[int] = (),
+    ) -> tuple[list[int], NDArray[np.int64]]:
+        """Return the words that stay of those in so many of `n` documents, and the
+        frequent ones that do not; `even` are common words that are spread evenly.
+        """
+        max_df = 1.0 if self.max_df is None else self.max_df
+        common = np.zeros(len(frequencies), bool)
+        if self.max_df is None and n >= FEW and even is not None:
+            common = even.copy()
         low, high = (
             bound if _is_whole(bound) else bound * n for bound in (self.min_df, max_df)
         )
@@ -486,12 +625,16 @@ class Bounds:
                 f"max_df={max_df} means fewer of the {n} documents than "
                 f"min_df={self.min_df}. Lower min_df or raise max_df."
             )
-        found = np.flatnonzero((frequencies >= low) & (frequencies <= high))
-        if not len(found):
-            if frequencies.min() > high:
+        common |= frequencies > high
+        found = np.flatnonzero((frequencies >= low) & ~common)
+        if not len(found) and not len(always):
+            if common.all():
+                few = int(high if self.max_df is not None else COMMON * n)
+                now = "" if self.max_df is None else f" (now {max_df})"
                 raise DataError(
-                    f"All {len(frequencies)} words are in more than {int(high)} of the "
-                    f"{n} texts (are the texts the same?). Raise max_df (now {max_df})."
+                    f"All {len(frequencies)} words are in more than {few} of the {n} "
+                    f"texts (are the texts the same?). Raise max_df{now}, to 1.0 to "
+                    "keep all."
                 )
             raise DataError(
                 f"None of {len(frequencies)} different words is in at least {low:g} "
@@ -500,14 +643,14 @@ class Bounds:
             )
         if n < FEW:
             self._explain(frequencies, n, low)
-        return found.tolist()
+        return found.tolist(), np.flatnonzero(common)
 
     def _explain(self, frequencies: NDArray[np.int64], n: int, low: float) -> None:
         """Say what the bounds do with few texts."""
         notes = []
-        if self.max_df is None and frequencies.max() > MAX_DF * n:
+        if self.max_df is None and frequencies.max() > COMMON * n:
             notes.append(
-                f"words in more than half of them are counted too (max_df={MAX_DF} "
+                f"words in more than half of them are counted too (max_df={COMMON} "
                 "leaves them out)"
             )
         n_rare = np.count_nonzero(frequencies < low)
@@ -578,7 +721,8 @@ def repeated(words: Iterable[str]) -> str | None:
     return None
 
 
-def _checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
+def checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
+    """Return the lengths of the shortest and the longest run of words."""
     try:
         shortest, longest = ngram_range
     except (TypeError, ValueError):

@@ -15,7 +15,12 @@ from topicfold.core.tables import Table
 from topicfold.core.threads import one_blas_thread
 from topicfold.effects.design import Design, make_design
 from topicfold.effects.draws import known_documents, mixture_draws, settled_topics
-from topicfold.effects.estimate import design_of, effects_of, find_source
+from topicfold.effects.estimate import (
+    counts_and_words,
+    design_of,
+    effects_of,
+    find_source,
+)
 from topicfold.effects.outcomes import make_outcomes
 from topicfold.effects.regression import check_covariance
 from topicfold.effects.result import Effects
@@ -66,16 +71,19 @@ def split_sample(
     N. Egami, C. Fong, J. Grimmer, M. Roberts, B. Stewart (2022). How to make causal
     inferences using texts. Science Advances 8.
     """
+    whole_number(n_draws, "n_draws", 2)
+    whole_number(random_state, "random_state", 0)
     if not 0 < share < 1:
         raise DataError(f"share is {share!r}. Give a number between 0 and 1.")
-    counts = sparse.csr_matrix(X)
+    given, words = counts_and_words(X)
+    counts = sparse.csr_matrix(given)
     fitted = clone(model)
     # The whole design first: what is wrong with it should not cost a fit.
     known = {"cluster": cluster, "weights": weights}
     whole = make_design(formula, data, counts.shape[0], **known)
     finding = _finding(whole, counts.shape[0], share, random_state)
     fitted.fit(counts[np.flatnonzero(finding)])
-    source, names, _ = find_source(fitted, counts, "fixed")
+    source, names, _ = find_source(fitted, X if words is not None else counts, "fixed")
     found = source.of(np.flatnonzero(finding))
     source.topics = settled_topics(found, random_state, n_jobs)
     design = make_design(
@@ -163,6 +171,8 @@ def permutation_test(
         shuffle), a row per outcome.
     """
     whole_number(n_permutations, "n_permutations", 1)
+    whole_number(n_draws, "n_draws", 1)
+    whole_number(random_state, "random_state", 0)
     source, names, given = find_source(model, X, "joint")
     if given is not None:
         raise DataError("a permutation test needs a model and counts.")

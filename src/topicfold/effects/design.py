@@ -8,6 +8,7 @@ out and counted, dates made numbers, and what stops a regression said by name.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from topicfold.core.lazy import optional
 from topicfold.core.tables import load_pandas
 from topicfold.core.times import parse_times
+from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
 
 Floats = NDArray[np.float64]
@@ -102,9 +104,9 @@ class Design:
         matrix = np.asarray(rows, dtype=np.float64)
         return np.asarray(np.average(matrix, axis=0, weights=self.weights))
 
-    def values(self, name: str) -> NDArray[Any]:
-        """Return the values of a covariate in the rows used."""
-        return np.asarray(self._frame[name])
+    def values(self, name: str) -> Floats:
+        """Return the numbers of a covariate in the rows used."""
+        return np.asarray(self._frame[name], dtype=np.float64)
 
     def tested_columns(self, name: str) -> NDArray[np.int64]:
         """Return the columns of all terms that a covariate is in."""
@@ -162,6 +164,9 @@ def make_design(
     known &= looked_at & worded
     rows = np.flatnonzero(known)
     frame = frame.iloc[rows].reset_index(drop=True)[used]
+    for name in used:
+        if hasattr(frame[name], "cat"):  # levels that no document has
+            frame[name] = frame[name].cat.remove_unused_categories()
     matrix = _model_matrix(terms, frame)
     spec = matrix.model_spec
     columns = {
@@ -405,6 +410,8 @@ def _model_matrix(terms: str, frame: Any) -> Any:
 
 def _covariate(name: str, column: Any, spec: Any, date: bool) -> Covariate:
     pandas = load_pandas()
+    if hasattr(column, "cat"):
+        return Covariate(name, "levels", tuple(column.cat.categories))
     if not pandas.api.types.is_numeric_dtype(column):
         return Covariate(name, "levels", tuple(sorted(column.unique())))
     values = np.unique(np.asarray(column, dtype=np.float64))
@@ -469,6 +476,19 @@ def _check_single(design: Design, scaled: Floats) -> None:
             f"one of its kind{what}: its effect would have no error. Leave it out, or "
             "merge its level with another."
         )
+    if design.clusters is None:
+        return
+    shares = cluster_shares(left, design.clusters, int(design.clusters.max()) + 1)
+    deciding = np.flatnonzero(np.linalg.eigvalsh(shares).max(axis=1) > 1 - 1e-9)
+    if len(deciding):
+        others = design.matrix[design.clusters != deciding[0]]
+        names = [n for n, x in zip(design.names, np.ptp(others, axis=0), strict=True)
+                 if x == 0 and n != "Intercept"]  # fmt: skip
+        what = f" ({_listed(names)})" if names else ""
+        raise DataError(
+            f"one cluster alone decides a coefficient{what}, so nothing tells how much "
+            "it would differ in another. Leave the covariate out, or the cluster."
+        )
 
 
 @cache
@@ -515,8 +535,6 @@ def _variables_of(spec: Any, term: str) -> set[str]:
 
 def _plain(text: str) -> str:
     """Return the text of an error without the marks of a terminal."""
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]|\[[0-9;]*m", "", text)
 
 

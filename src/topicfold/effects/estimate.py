@@ -65,8 +65,9 @@ def estimate_effect(
         independent.
     data : data frame, mapping of columns or list of mappings
         A row per document. Rows with a missing covariate are left out and counted.
-    X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
+    X : Corpus or {array-like, sparse matrix} of shape (n_documents, n_terms), optional
         Whole counts of the documents, in the columns of the model; `Topics` has them.
+        A :class:`~topicfold.corpus.Corpus` also has the words that name topics.
     topics : int, str, list, mapping or None, default=None
         None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
         difference; a mapping names them: ``{"economy": [1, 4]}``.
@@ -82,8 +83,8 @@ def estimate_effect(
     cluster, weights : str or array-like, optional
         A column, or a value per document.
     robust : bool or {"HC1", "HC3"}, default=True
-        Standard errors that allow unequal variances (True is HC3). With clusters they
-        are cluster-robust in any case.
+        Standard errors that allow unequal variances; True is HC3, with clusters the
+        jackknife over them. "HC1" is what most programs report, also of clusters.
     random_state : int, default=0
         Seed.
     n_jobs : int, default=-1
@@ -111,6 +112,7 @@ def estimate_effect(
     True
     """
     whole_number(n_draws, "n_draws", 2)
+    whole_number(random_state, "random_state", 0)
     if method not in METHODS:
         raise DataError(f"method is {method!r}. Give one of {', '.join(METHODS)}.")
     source, names, given = find_source(model, X, method)
@@ -202,7 +204,13 @@ def find_source(
             )
     else:
         counts = None
-        record = model.topic_data() if hasattr(model, "topic_data") else model
+        X, words = counts_and_words(X)
+        record = model.topic_data(words) if hasattr(model, "topic_data") else model
+    if getattr(model, "content_groups_", None) and method != "posterior":
+        raise DataError(
+            f"the topics have other words in each group of content, and method="
+            f"{method!r} knows the common ones only. Use method='posterior'."
+        )
     phi = getattr(record, "topics", None)
     if phi is None or not hasattr(record, "name"):
         raise DataError(
@@ -223,6 +231,13 @@ def find_source(
             "estimate_effect(..., X=counts), or Topics that kept their documents."
         )
     return source, names, None
+
+
+def counts_and_words(X: Any) -> tuple[Any, Any]:
+    """Return the counts and the words of a corpus, or a matrix as it is."""
+    if hasattr(X, "counts") and hasattr(X, "vocabulary"):
+        return X.counts, X.vocabulary
+    return X, None
 
 
 def _n_documents(source: Source, given: Floats | None) -> int:
@@ -276,7 +291,7 @@ def _drifted(source: Source) -> Iterator[str]:
         listed = ", ".join(map(str, far[:10]))
         topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
         yield (
-            f"{topics} other words in the draws than in the fit: the documents say "
-            "little about them, and neither do their effects. Use fewer topics, or "
-            "method='fixed'."
+            f"{topics} other words in the draws than in the fit, because the documents "
+            "do not hold the words together: the effect is not that of the fitted "
+            "topic. Use fewer topics, or method='fixed'."
         )

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.effects.design import Covariate, Design
 from topicfold.effects.outcomes import Outcome
@@ -148,7 +150,7 @@ class Effects:
             {
                 "topic": outcome.name,
                 "words": outcome.words,
-                covariate: _shown(found, value),
+                "value": _shown(found, value),
                 **self._interval(row, place, level, name="share"),
             }
             for place, outcome in enumerate(self.outcomes)
@@ -251,7 +253,7 @@ class Effects:
             per_topic = len(rows) // len(self.outcomes)
             shares[covariate.name] = {
                 "kind": covariate.kind,
-                "values": [row[covariate.name] for row in rows[:per_topic]],
+                "values": [row["value"] for row in rows[:per_topic]],
                 "topics": [
                     {
                         "topic": rows[start]["topic"],
@@ -272,6 +274,35 @@ class Effects:
             "notes": list(self.notes),
         }
 
+    def side_table(self) -> SideTable:
+        """Return the effects as a table beside the topics, which the report shows.
+
+        Only of all topics one by one: sums and differences have no place there.
+        """
+        n_topics = len(self.outcomes[0].weights)
+        single = [outcome.weights.tolist() for outcome in self.outcomes]
+        if single != np.eye(n_topics).tolist():
+            raise DataError(
+                "the report shows effects of every topic. Leave topics= out of "
+                "effects()."
+            )
+        rows = self.rows()
+        shape = (n_topics, len(self.contrasts))
+        values = np.array([row["estimate"] for row in rows]).reshape(shape).T
+        errors = None
+        if "high" in rows[0]:  # so that the report's intervals are those of the table
+            half = np.array([row["high"] - row["estimate"] for row in rows])
+            errors = half.reshape(shape).T / stats.norm.ppf((1 + LEVEL) / 2)
+        return SideTable(
+            name="covariates",
+            kind="effects",
+            rows=tuple(contrast.label for contrast in self.contrasts),
+            values=values,
+            errors=errors,
+            note=f"Difference of the share of a topic, {self.design.formula}: 0.05 is "
+            "five percentage points.",
+        )
+
     def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
         """Return the table and its notes as text; see `rows`."""
         table = text_table(self.rows(level=level, adjust=adjust), width=140)
@@ -281,8 +312,6 @@ class Effects:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._remarks())
         return html_table(self.rows(), self._title()) + notes
 

@@ -76,18 +76,34 @@ def gibbs_mixtures(
     number of threads. A document without words that any topic knows gets the uniform
     mixture.
     """
+    plan = (np.uint64(seed), burn_in, n_samples)
+    sums = drawn_counts(X, topics, prior, plan, n_jobs)
+    empty = sums.sum(axis=1) == 0
+    sums /= n_samples
+    sums += prior
+    sums[empty] = 1.0
+    return normalize_rows(sums).astype(X.dtype)
+
+
+def drawn_counts(
+    X: sparse.csr_matrix,
+    topics: Array,
+    prior: NDArray[np.float64],
+    plan: tuple[np.uint64, int, int],
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Return N_dk summed over samples; the plan is seed, burn-in and their number.
+
+    Words that no topic knows are left out.
+    """
     known = topics.max(axis=0) > 0
     if not known[X.indices].all():
         X = sparse.csr_matrix(X @ sparse.diags(known.astype(X.dtype)))
         X.eliminate_zeros()
     parts = FixedTopics.arrange(X, topics, prior)
     sums = np.zeros((X.shape[0], len(topics)))
-    plan = (np.uint64(seed), burn_in, n_samples)
     _run(sample_mixtures, parts, prior, plan, parts.doc_ptr, sums, n_jobs)
-    sums /= n_samples
-    sums += prior
-    sums[np.diff(parts.doc_ptr) == 0] = 1.0
-    return normalize_rows(sums).astype(X.dtype)
+    return sums
 
 
 def left_to_right(

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import psi
 
 from topicfold.core.counts import normalize_rows
@@ -16,9 +17,15 @@ from topicfold.engine.protocol import (
     Engine,
     Link,
     OwnShare,
+    array_module,
     corpus_fingerprint,
 )
-from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
+from topicfold.learn.extrapolation import Extrapolation, Point
+from topicfold.learn.priors import (
+    alpha_from_draws,
+    dirichlet_from_mean_log,
+    symmetric_from_mean_log,
+)
 from topicfold.steps.base import (
     PhiStep,
     StepContext,
@@ -31,6 +38,11 @@ PRIOR_EVERY = 5
 # How much of a token's own count `Cvb0` leaves out of the counts of its word. Out of
 # the document's counts it is left wholly, as the collapsed posterior has it.
 OWN_WORD_SHARE = 0.5
+# Passes at which Σα is learned from draws; after the first only if it has grown.
+MIXING_AT = (10, 15, 20, 25)
+# The part of itself by which an extrapolated pass of `Cvb0` may lower its objective,
+# which need not rise.
+CVB0_SLACK = 1e-4
 
 
 class _LdaEM:
@@ -61,6 +73,7 @@ class _LdaEM:
     link: Link
     parameters: Array
     weights: Array
+    extrapolation: Extrapolation | None = None
 
     def __init__(
         self,
@@ -81,6 +94,7 @@ class _LdaEM:
         self.learn_priors = learn_priors
         self.prior_updates: list[int] = []
         self._iteration = 0
+        self._value = -np.inf
         self._pass: DocumentPass | None = None
         self._start(phi)
 
@@ -112,12 +126,25 @@ class _LdaEM:
 
     def start(self) -> float:
         """Fold the documents into the starting topics."""
-        return self._objective(self._update_documents())
+        self._value = self.evaluate()
+        return self._value
 
     def iterate(self) -> float:
         """New topics, then new documents."""
+        if self.extrapolation is None:
+            self.advance()
+            self._value = self.evaluate()
+        else:
+            self._value = self.extrapolation.iterate(self._value)
+        return self._value
+
+    def advance(self) -> None:
+        """New topics and documents from the counts of the last pass."""
         self._iteration += 1
         self._update_topics()
+
+    def evaluate(self) -> float:
+        """Pass over the documents; return the objective."""
         return self._objective(self._update_documents())
 
     def _learns_now(self) -> bool:
@@ -146,6 +173,7 @@ class _LdaEM:
             "eta": self.eta,
             "iteration": self._iteration,
             "prior_updates": list(self.prior_updates),
+            **({} if self.extrapolation is None else self.extrapolation.state()),
         }
 
     def restore(self, state: dict[str, Any]) -> float:
@@ -163,7 +191,10 @@ class _LdaEM:
             loglik = self._update_documents()
         finally:
             self.doc_updates = doc_updates
-        return self._objective(loglik)
+        if self.extrapolation is not None:
+            self.extrapolation.restore(state)
+        self._value = self._objective(loglik)
+        return self._value
 
     def _packed_topics(self) -> Array:
         """What the topics are made of: themselves, or counts."""
@@ -174,7 +205,7 @@ class _LdaEM:
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""
-        self._pass = None
+        self._pass = self.extrapolation = None
 
     def topics(self) -> Array:
         """Topics (K, V), rows on the simplex."""
@@ -220,11 +251,14 @@ class PosteriorMode(_LdaEM):
             raise RuntimeError("call start() before iterate()")
         words = engine.word_pass(self.parameters, self.weights, self._spare)
         if self._learns_now():
-            self.alpha = alpha_from_documents(engine, self._pass.counts, self.alpha)
+            self._learn_alpha(self._pass.counts)
         self._totals = engine.topic_totals(words) + self.eta * engine.n_terms
         topics = self._topics_from(words)
         self._spare, self.weights = self.weights, topics
         self._move_documents()
+
+    def _learn_alpha(self, counts: Array) -> None:
+        self.alpha = alpha_from_documents(self.engine, counts, self.alpha)
 
     def _move_documents(self) -> None:
         """The joint M-step: documents move by the same responsibilities."""
@@ -232,6 +266,14 @@ class PosteriorMode(_LdaEM):
             raise RuntimeError("call start() before iterate()")
         prior = self.engine.pack_prior(self.alpha)
         self.engine.add_prior(self._pass.counts, prior, self.parameters)
+
+    def point(self) -> Point:
+        """Return where the next pass begins."""
+        return Point(self.parameters, self.weights)
+
+    def move_to(self, point: Point) -> None:
+        """Let the next pass begin there."""
+        self.parameters, self.weights = point
 
     def _packed_topics(self) -> Array:
         return self.weights
@@ -289,6 +331,26 @@ class Cvb0(PosteriorMode):
 
     link: Link = "collapsed"
     settles_over = 5
+    #: Documents by which Σα is learned, and the threads that sample their topics.
+    sample: sparse.csr_matrix | None = None
+    n_jobs: int | None = None
+
+    def with_sample(self, sample: sparse.csr_matrix | None, n_jobs: int | None) -> Self:
+        """Let Σα grow where documents are more mixed than it says; returns self."""
+        self.sample, self.n_jobs = sample, n_jobs
+        self._least = float(self.alpha.sum())
+        return self
+
+    def _learn_alpha(self, counts: Array) -> None:
+        super()._learn_alpha(counts)
+        first = self._iteration == MIXING_AT[0]
+        grown = self.sample is not None and self.alpha.sum() > 1.001 * self._least
+        if self.sample is None or not (first or grown):
+            return
+        if self._iteration in MIXING_AT:
+            topics = self.engine.unpack_topics(self.weights)
+            found = alpha_from_draws(self.sample, topics, self.alpha, self.n_jobs)
+            self.alpha *= max(self._least, float(found.sum())) / self.alpha.sum()
 
     def _pass_options(self) -> dict[str, Any]:
         pack = self.engine.pack_prior
@@ -297,8 +359,33 @@ class Cvb0(PosteriorMode):
         scale, floor = OWN_WORD_SHARE / self._totals, self.eta / self._totals
         return {"link": self.link, "own": OwnShare(pack(scale), pack(floor))}
 
+    def extrapolated(self) -> Self:
+        """Extrapolate the passes; returns self."""
+        self.extrapolation = Extrapolation(self, CVB0_SLACK)
+        return self
+
+    def moved(self) -> float:
+        """Return the mean share of a document's mixture that the last pass moves."""
+        if self.extrapolation is None or self._pass is None:
+            return 0.0
+        documents = self.parameters, self._pass.counts
+        (total,) = self.engine.gather_rows(_moved_rows, documents, (self.alpha,))
+        return float(total) / max(self.engine.n_documents, 1)
+
     def _objective(self, loglik: float) -> float:
         return loglik
+
+
+def _moved_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, alpha: Any
+) -> tuple[float]:
+    """Return ``½ Σ_dk |θ_dk − θ'_dk|`` of mixtures before and after a pass."""
+    before, counts = arrays
+    xp = array_module(before)
+    after = counts + xp.asarray(alpha.astype(counts.dtype))
+    after /= after.sum(axis=1, keepdims=True)
+    after -= before / before.sum(axis=1, keepdims=True)
+    return (float(xp.abs(after).sum(dtype=np.float64)) / 2,)
 
 
 class Variational(_LdaEM):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from topicfold.learn.callbacks import Callback
 
 _logger = logging.getLogger("topicfold")
+# The mixtures' share of `tol`: the objective's change is a square of theirs, and small.
+MOVED_PER_TOL = 10.0
 _IS_PART = ContextVar("is_part", default=False)
 
 
@@ -88,9 +90,11 @@ def run_em(
     """Iterate until the objective changes by at most `tol` of itself.
 
     An algorithm whose objective need not rise has `settles_over`, the number of
-    iterations over which the mean change is taken. One that stands still although it
-    has not converged says why in `stuck`; one with more than its objective that must
-    settle has `moving`.
+    iterations over which the mean change is taken. One whose mixtures may move where
+    the objective hardly does has `moved`, the mean share of a mixture that an iteration
+    moves: it goes on until this is at most `MOVED_PER_TOL` times `tol`. One that stands
+    still although it has not converged says why in `stuck`; one with more than its
+    objective that must settle has `moving`.
 
     A callback that returns True ends the fit. Ctrl-C ends it after the iteration
     under way: the parameters reached stay, with a warning instead of a traceback. A
@@ -111,7 +115,10 @@ def run_em(
                 state.iteration += 1
                 state.seconds = time.perf_counter() - began
                 wants_stop = [callback.on_iteration(state) for callback in callbacks]
-                converged = _has_settled(state.history, tol, window)
+                converged = _has_settled(state.history, tol, window) and (
+                    not hasattr(algorithm, "moved")
+                    or algorithm.moved() <= MOVED_PER_TOL * tol
+                )
                 converged = converged and not getattr(algorithm, "moving", False)
                 if converged or any(wants_stop):
                     break

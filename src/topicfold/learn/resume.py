@@ -36,6 +36,8 @@ KIND = "fit_state"
 POINTER = "current.json"
 # Parameters that may differ when a fit goes on: they do not change an iteration.
 _FREE = ("max_iter", "tol", "n_jobs", "verbose", "callbacks")
+# Values that are packed documents.
+_DOCUMENTS = ("documents", "documents_before")
 # No value of a fit is larger: models take counts up to 1e15, and this is their sum over
 # ten billion entries. Larger ones overflow in the arithmetic of a pass.
 _LARGEST = 1e25
@@ -122,9 +124,9 @@ class Resume(Callback):
             bundle = read_bundle(folder / "state.safetensors", kind=KIND)
             self._check_identity(bundle)
             values = _checked_values(bundle, started)
-            if "documents" in started:
-                values["documents"] = _load_documents(
-                    algorithm.engine, folder, values, bundle, started["documents"]
+            for name in (key for key in _DOCUMENTS if key in started):
+                values[name] = _load_documents(
+                    algorithm.engine, folder, values, bundle, (name, started[name])
                 )
             iteration = int(bundle.meta["iteration"])
             history = _checked_history(bundle.meta["history"], iteration)
@@ -199,17 +201,18 @@ class Resume(Callback):
     def _save(self, state: IterationState) -> None:
         algorithm: Any = state.algorithm
         values = dict(algorithm.state())
-        documents = values.pop("documents", None)
+        packed = {name: values.pop(name) for name in _DOCUMENTS if name in values}
         folder = self.path / f"state-{state.iteration:06d}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         arrays = {k: v for k, v in values.items() if isinstance(v, np.ndarray)}
         files: dict[str, int] = {}
-        if hasattr(documents, "link_to"):
-            documents.link_to(folder)
-            files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
-        elif documents is not None:
-            arrays["documents"] = algorithm.engine.unpack_documents(documents)
+        for name, documents in packed.items():
+            if hasattr(documents, "link_to"):
+                documents.link_to(folder, name)
+                files |= {p: checksum(folder / p) for p in documents.names(name)}
+            else:
+                arrays[name] = algorithm.engine.unpack_documents(documents)
         write_bundle(
             folder / "state.safetensors",
             kind=KIND,
@@ -243,7 +246,7 @@ def _checked_values(bundle: Bundle, started: Mapping[str, Any]) -> dict[str, Any
     """Return the values of a state that have the form of those at the start."""
     values: dict[str, Any] = {**bundle.meta["values"], **bundle.arrays}
     # The form of documents is that of their engine: `_load_documents` checks them.
-    checked = {name: now for name, now in started.items() if name != "documents"}
+    checked = {name: now for name, now in started.items() if name not in _DOCUMENTS}
     missing = sorted(checked.keys() - values.keys())
     if missing:
         raise ValueError(f"it has no {', '.join(missing)}")
@@ -289,19 +292,25 @@ def _check_sound(state: IterationState, objective: float) -> None:
 
 
 def _load_documents(
-    engine: Any, folder: Path, values: dict[str, Any], bundle: Bundle, started: Any
+    engine: Any,
+    folder: Path,
+    values: dict[str, Any],
+    bundle: Bundle,
+    asked: tuple[str, Any],
 ) -> Any:
     """Return packed documents: those of the bundle, or files beside it."""
+    key, started = asked
     if not hasattr(started, "link_to"):
         if "documents" not in values:
             raise ValueError("it has no documents")
         shape = (engine.n_documents, engine.n_topics)
-        _check_array("documents", values["documents"], shape, engine.dtype)
-        return engine.pack_documents(values["documents"])
+        _check_array(key, values[key], shape, engine.dtype)
+        return engine.pack_documents(values[key])
     files = bundle.meta["files"]
-    if sorted(files) != started.names():
+    names = started.names(key)
+    if sorted(name for name in files if name.startswith(f"{key}-")) != names:
         raise ValueError(f"it has other files than {len(started.blocks)} blocks")
-    for name, block in zip(started.names(), started.blocks, strict=True):
+    for name, block in zip(names, started.blocks, strict=True):
         path = folder / name
         if _npy_form(path) != _npy_form(Path(block.path)):
             raise ValueError(f"{name} has another shape")
@@ -311,7 +320,7 @@ def _load_documents(
         _check_array(name, rows, rows.shape, engine.dtype)
         if rows[:, engine.n_topics :].any():
             raise ValueError(f"{name} has values of topics that there are not")
-    return engine.adopt_documents(folder)
+    return engine.adopt_documents(folder, key)
 
 
 def _npy_form(path: Path) -> tuple[bytes, int]:

@@ -7,24 +7,34 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
+from topicfold.sides.author_priors import AuthorPriors
 from topicfold.sides.authors import Authors
+from topicfold.sides.base import SideContext
 
 
 class AuthorTopics(SidedLDA):
-    """Author-topic model: every author has a mixture, a document those of its authors.
+    """Author-topic model: every author has a mixture of topics.
 
-    ``p(w|d) = Σ_a M_da Σ_k θ_ak φ_kw`` with M_da = 1 / (authors of d), by EM under
-    Dirichlet priors: the author of a token sums out, so that a pass costs what one of
-    PLSA does. Other entities do as well: tags, places, or pairs of a sender and a
-    recipient (author-recipient-topic model), written as one name each.
+    A document has a mixture of its own, around the mean of its authors'; an author's is
+    the mean of his documents', drawn to that of all documents
+    (:class:`~topicfold.sides.AuthorPriors`). ``strict=True`` is the original model, in
+    which all documents of the same authors are alike: ``p(w|d) = Σ_a M_da Σ_k θ_ak
+    φ_kw`` with M_da = 1 / (authors of d), by EM (:class:`~topicfold.sides.Authors`).
+    It predicts new documents of known authors worse. Other entities do as well: tags,
+    places, or pairs of a sender and a recipient (author-recipient-topic model), written
+    as one name each.
 
     Parameters
     ----------
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α, pseudo-counts of every author. None is ``2 / n_components``, at most 0.2.
+        α: its sum is what authors are worth in a document, in tokens; if `strict`, the
+        pseudo-counts of every author. None is ``2 / n_components``, at most 0.2.
+    strict : bool, default=False
+        Whether documents have no mixtures of their own.
 
     Attributes
     ----------
@@ -33,13 +43,14 @@ class AuthorTopics(SidedLDA):
     author_topics_ : ndarray of shape (n_authors, n_components)
         Their mixtures, rows on the simplex.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents: means of their authors'.
+        Mixtures of the training documents; if `strict`, means of their authors'.
     objective_history_ : list of float
-        Log posterior up to a constant; never falls.
+        Log-likelihood of the words, which need not rise all the way; if `strict`, the
+        log posterior up to a constant, which never falls.
 
     See Also
     --------
-    topicfold.sides.Authors : the same as a side of any LDA.
+    topicfold.sides.AuthorPriors, topicfold.sides.Authors : the same as sides of LDA.
 
     References
     ----------
@@ -62,6 +73,7 @@ class AuthorTopics(SidedLDA):
 
     _without = (*SidedLDA._without, "learn_priors")
     learn_priors = None
+    strict: bool = False
 
     def fit(
         self, X: Any, y: Any = None, *, authors: Any = None, **side_data: Any
@@ -91,9 +103,43 @@ class AuthorTopics(SidedLDA):
         Returns
         -------
         list of (str, float)
-            Names and cosines, the most similar first.
+            Names and how alike the mixtures are, ``Σ_k √(θ_ak θ_bk)``, the most
+            similar first.
         """
         return self._side(Authors).similar(name, n)
+
+    def expected_topics(self, authors: Any) -> NDArray[np.float64]:
+        """Return the mixtures that authors alone lead to expect.
+
+        Parameters
+        ----------
+        authors : as in `fit`
+            Any number of documents. One without authors gets the mixture of all.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Means of the authors' mixtures.
+        """
+        side = self._side(Authors)
+        size = authors.shape[0] if hasattr(authors, "shape") else len(authors)
+        context = SideContext(
+            n_documents=size,
+            n_topics=len(self.components_),
+            n_terms=self.n_features_in_,
+            lengths=np.zeros(size),
+            fitting=False,
+        )
+        M = side.check(authors, context)
+        if isinstance(side, AuthorPriors):
+            return side.expected(M)
+        shares = self.doc_topic_prior_ / self.doc_topic_prior_.sum()
+        found = np.asarray(M @ np.vstack([side.entity_topics_, shares]))
+        found[np.diff(M.indptr) == 0] = shares
+        return found
+
+    def _own_sides(self) -> list[Any]:
+        return [Authors() if self.strict else AuthorPriors()]
 
     _part = Authors
     author_names_ = of_side(Authors, "names_", "The authors, sorted.")

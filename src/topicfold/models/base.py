@@ -121,10 +121,12 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
             "them, fit(X, embeddings=...), or leave them out."
         )
     if embeddings is None and fitted:
+        encoder = getattr(model, "encoder_", None)
+        made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
-            f"This {type(model).__name__} was fitted with embeddings and is asked "
-            "about documents without: their mixtures come from their words alone. Give "
-            "embeddings= for mixtures like those of the training documents.",
+            f"This {type(model).__name__} was fitted with embeddings{made} and is "
+            "asked about documents without: their mixtures come from their words "
+            "alone. Give embeddings= for mixtures like those of the fit.",
             DataWarning,
             stacklevel=level_of_caller(),
         )
@@ -523,7 +525,8 @@ class LearnedModel(TopicModel):
     n_components : int, default=10
         Number of topics.
     init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
-        Start of the topics; "neighbors" for PLSA and MedLDA, "documents" for others.
+        Start of the topics; "clusters" for PLSA and its relatives, "neighbors" for
+        MedLDA, "documents" for FSTM.
         "clusters": clusters of documents by their first singular vectors, with a fifth
         of the corpus mixed in; "documents": half a few random documents, half the
         corpus; "neighbors": half a document with those most like it, half the corpus;
@@ -781,7 +784,7 @@ def check_counts(
 ) -> sparse.csr_matrix:
     """Return X as a clean CSR matrix of float32 or float64; never change X itself.
 
-    X may be a `Corpus`; its words are the feature names then.
+    X may be a `Corpus` or AnnData; its words are the feature names then.
 
     Integers and bool become float32, float32 stays, other floats become float64.
     Explicit zeros and duplicate entries are folded. A warning names documents without
@@ -790,6 +793,10 @@ def check_counts(
     """
     words = None
     threads = n_threads(getattr(estimator, "n_jobs", None))
+    if hasattr(X, "obsm") and hasattr(X, "varm"):
+        from topicfold.corpus.anndata import from_anndata
+
+        X = from_anndata(X)
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):
         words, X = X.vocabulary, X.counts
     if arrives_in_blocks(X):
@@ -846,7 +853,7 @@ def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
 
 def _refuse_other(X: Any) -> None:
     """Refuse texts, dates and masks, which are no counts or would pass for some."""
-    if X is None or isinstance(X, Mapping):
+    if X is None or isinstance(X, Mapping | Iterator):
         raise DataError(
             f"X is {'None' if X is None else 'a ' + type(X).__name__}, but one matrix "
             "of word counts is needed: expected a 2D array, documents × words."
@@ -872,6 +879,8 @@ def _refuse_other(X: Any) -> None:
         first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
     elif isinstance(X, list | tuple):
         first = X[0] if X else None
+    elif np.ndim(X) == 1 and len(X) and not sparse.issparse(X):  # a column of a table
+        first = next(iter(X))
     if isinstance(first, str):
         raise DataError(
             "X holds strings, but a matrix of word counts is needed. Turn texts into "

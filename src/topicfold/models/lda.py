@@ -24,7 +24,11 @@ from topicfold.exceptions import DataError, UnsettledWarning
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
 from topicfold.learn.online import OnlineFit, OnlineStatistics
-from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
+from topicfold.learn.priors import (
+    dirichlet_from_mean_log,
+    sample_of,
+    symmetric_from_mean_log,
+)
 from topicfold.learn.sides import SidedLda
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import (
@@ -102,7 +106,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     """Latent Dirichlet allocation: topics of word counts, a mixture per document.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
-    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K).
+    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K). Passes of CVB0 over a whole
+    corpus are extrapolated, which halves their number at least.
 
     Parameters
     ----------
@@ -124,8 +129,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
         learns an asymmetric α and a symmetric η. CVB0 learns which topics are in more
-        documents, and so have a larger α; Σα and η stay, because learning them from
-        expected counts ruins the topics of short texts. None learns for CVB0 on a whole
+        documents, and so have a larger α. Σα grows where documents are more mixed than
+        it says, by draws of the topics of up to 200 documents (whole counts only), but
+        never falls, and η stays: smaller ones ruin the topics of short texts. None
+        learns for CVB0 on a whole
         corpus, without sides, a `phi_step` or a `doc_topic_prior` of yours, and for
         online variational Bayes.
     phi_step : PhiStep or None, default=None
@@ -142,8 +149,10 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     max_iter : int, default=200
         Maximum number of iterations (passes over the corpus).
     tol : float or None, default=None
-        Relative change of the objective per iteration that ends the fit, for CVB0 on
-        a whole corpus the mean of the last five. None is 5e-5 there, else 1e-5.
+        Relative change of the objective per iteration that ends the fit. For CVB0 on
+        a whole corpus the mean of the last five, and ten times `tol` is the share of a
+        document's mixture that a pass may still move in the mean: the likelihood
+        settles before the mixtures do. None is 5e-5 there, else 1e-5.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
         mini-batches of that many documents.
@@ -221,6 +230,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         learner = ALGORITHMS[self.algorithm]
         if self.phi_step is not None:
             learner = PosteriorMode
+        sample = sample_of(counts) if self._learns_priors() else None
         algorithm = learner(
             self._engine(counts),
             initial_topics(
@@ -235,6 +245,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, PosteriorMode) and self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
+        if isinstance(algorithm, Cvb0):
+            algorithm.extrapolated().with_sample(sample, self.n_jobs)
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         self.topic_totals_ = algorithm.topic_totals()
@@ -264,6 +276,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         del joined  # the engine has its own arrangement
         if self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
+        algorithm.extrapolated()
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()

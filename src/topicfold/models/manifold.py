@@ -65,7 +65,6 @@ class GraphPLSA(PLSA):
     partial_fit = not_streamed("its graph is one of the whole corpus")
     graph: Any = None
     transform_neighbors: bool = False
-    init: Any = "documents"
     #: The parameter that adapts to the graph, and its value where that has full trust.
     _adapted: ClassVar[str] = "weight"
     _full_strength: ClassVar[float]
@@ -122,7 +121,7 @@ class GraphPLSA(PLSA):
             X,
             self.components_,
             edges=edges,
-            training_theta=self.doc_topics_,
+            training_theta=self.doc_topics_[: edges.shape[1]],  # more came later
             neighbor_shares=self._neighbor_shares,
             **self._fold_in_options(),
         )
@@ -170,8 +169,8 @@ class GraphPLSA(PLSA):
         rows = getattr(self, "embeddings_", None)
         if rows is None:
             return
-        if not isinstance(rows, np.ndarray) or len(rows) != n_documents:
-            raise ValueError("embeddings_ has no row for each document")
+        if not isinstance(rows, np.ndarray) or len(rows) > n_documents:
+            raise ValueError("embeddings_ has more rows than there are documents")
         check_embeddings(rows, len(rows))
 
     def _embedded(self, counts: Any, embeddings: Any) -> Any:

@@ -3,14 +3,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Annotated
+from typing import Annotated, Any
 
-from topicfold.core.parameters import MAX_TOPICS, whole
+from sklearn.base import clone
+
+from topicfold.core.parameters import MAX_TOPICS, warn_caller, whole
+from topicfold.exceptions import DataError, DataWarning
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
+from topicfold.sides.seed_evidence import (
+    FEWEST_DOCUMENTS,
+    SeedEvidence,
+    document_frequencies,
+    self_trained,
+)
 from topicfold.sides.seeds import Seeds
+
+# Seed words in a larger share of the documents tell little.
+COMMON = 0.4
 
 
 class SeededLDA(SidedLDA):
@@ -21,10 +34,18 @@ class SeededLDA(SidedLDA):
     without; without any seeds, it is LDA. The objective need not rise all the way, as
     in LDA by CVB0.
 
+    Documents with seed words teach which words go with them: naive Bayes, trained by
+    itself from them, says where seeded topics start and which of them a document is
+    likely about. Without this, topics without seeds take documents that seeds are meant
+    for. New documents are judged by their words alone.
+
     Parameters
     ----------
     n_components : int or None, default=None
         Number of topics, those with seeds included. None is five more than those.
+    self_train : bool, default=True
+        Whether documents with seed words teach; not with fewer than 50 documents for
+        each topic with seeds. False is the original model.
 
     Attributes
     ----------
@@ -65,6 +86,51 @@ class SeededLDA(SidedLDA):
     seeds: Mapping[str, Sequence[str | int]] | None = None
     forbidden: Mapping[str, Sequence[str | int]] | None = None
     vocabulary: Sequence[str] | None = None
+    self_train: bool = True
+
+    def _own_sides(self) -> list[Any]:
+        return [*super()._own_sides(), *([SeedEvidence()] if self.self_train else [])]
+
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        if not self._taught(counts):
+            self.sides_ = [s for s in self.sides_ if not isinstance(s, SeedEvidence)]
+        super()._fit_with_sides(counts, side_data)
+
+    def _taught(self, counts: Any) -> bool:
+        """Let documents with seed words teach; return whether they did."""
+        seeds = clone(self.sides_[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            try:
+                seeds.check(None, self._side_context(counts, n_topics=self._asked or 0))
+            except DataError:
+                return False  # the fit says it again
+        frequencies = document_frequencies(counts)
+        self._warn_common(seeds, frequencies, counts.shape[0])
+        labelled = any(side.hook == "mask" for side in self.sides_)  # places differ
+        if not self.self_train or not seeds.seed_words_ or labelled:
+            return False
+        found = self_trained(counts, list(seeds.seed_words_.values()), frequencies)
+        if found is not None:
+            self.sides_[0]._trained = found.topics
+            self.sides_[1]._shares = found.shares
+        return found is not None
+
+    def _warn_common(self, seeds: Seeds, frequencies: Any, size: int) -> None:
+        """Say which seed words are in so many documents that they tell nothing."""
+        columns = {w for own in seeds.seed_words_.values() for w in own}
+        common = sorted(w for w in columns if frequencies[w] > COMMON * size)
+        names = (
+            self.vocabulary
+            if self.vocabulary is not None
+            else getattr(self, "feature_names_in_", None)
+        )
+        if common and size >= FEWEST_DOCUMENTS:
+            told = [repr(str(w if names is None else names[w])) for w in common[:10]]
+            warn_caller(
+                f"These seed words are in more than {COMMON:.0%} of the documents and "
+                f"tell little: {', '.join(told)}. Give rarer ones."
+            )
 
     seed_shares_ = of_side(
         Seeds, "seed_shares_", "Share of each seeded topic's tokens that seeds explain."

@@ -70,6 +70,8 @@ class ModelFolder:
         are first.
     corpus : str
         Name of the training corpus.
+    chosen : str
+        Why the model has so many topics; empty if the number was given.
     topicfold_version : str
         Version of topicfold that wrote the file; empty if there is none yet.
     """
@@ -84,6 +86,7 @@ class ModelFolder:
     counts: Any = None
     languages: dict[str, Any] | None = None
     corpus: str = ""
+    chosen: str = ""
     topicfold_version: str = ""
 
     def topic_data(self) -> TopicData:
@@ -161,6 +164,8 @@ def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
         )
     arrays = {} if counts is None else pack_counts(sparse.csr_matrix(counts), "counts")
     meta = {"text": text_to_save(folder.text), "corpus": folder.corpus}
+    if folder.chosen:
+        meta["chosen"] = folder.chosen
     if folder.languages:
         own = {name: text_to_save(how) for name, how in folder.languages.items()}
         meta["languages"] = own
@@ -249,11 +254,12 @@ def load_model_folder(
             "model before you save it."
         )
     text, corpus = saved.meta.get("text"), saved.meta.get("corpus", "")
-    languages = saved.meta.get("languages")
+    languages, chosen = saved.meta.get("languages"), saved.meta.get("chosen", "")
     sound = (
         isinstance(text, dict | None)
         and isinstance((text or {}).get("stop_words"), str | list | None)
         and isinstance(corpus, str)
+        and isinstance(chosen, str)
         and isinstance(languages, dict | None)
     )
     if not sound:
@@ -276,6 +282,7 @@ def load_model_folder(
         counts=counts,
         languages=languages,
         corpus=corpus,
+        chosen=chosen,
         topicfold_version=version,
         **known,
     )

@@ -18,7 +18,7 @@ from topicfold._version import __version__
 from topicfold.core.ranking import best_places
 from topicfold.core.side_table import SideTable
 from topicfold.report.against import against_content
-from topicfold.report.colors import PALETTE, borders, pick_colors
+from topicfold.report.colors import PALETTE
 from topicfold.report.documents import (
     Classes,
     find_classes,
@@ -27,8 +27,9 @@ from topicfold.report.documents import (
     shown_documents,
     typical_documents,
 )
-from topicfold.report.layout import map_documents, map_topics, topic_anchors
+from topicfold.report.layout import map_topics, topic_anchors
 from topicfold.report.page import clean, pack_array, pack_strings
+from topicfold.report.places import document_places, topic_colors, topic_similarity
 from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
@@ -66,8 +67,8 @@ def page_content(
     similarity = topic_similarity(data)
     notes: list[str] = []
     tree, order = topic_tree(data, similarity)
-    documents, anchors, touching = _documents(data, rows, classes, notes)
-    colors = pick_colors(data.topic_sizes(), similarity, touching)
+    documents, anchors = _documents(data, rows, classes, notes)
+    colors = topic_colors(data)
     place = np.zeros(n_documents, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     tokens = None if data.doc_lengths is None else float(data.doc_lengths.sum())
@@ -103,12 +104,6 @@ def page_content(
             for topic, position in zip(page["topics"], positions.tolist(), strict=True):
                 topic[name] = [round(value, 4) for value in position]
     return page, rows, np.unique(typical)
-
-
-def topic_similarity(data: TopicData) -> NDArray[np.float64]:
-    """Return the Bhattacharyya coefficients Σ_w √(φ_kw φ_lw) of topics, in [0, 1]."""
-    roots = np.sqrt(data.topics)
-    return np.clip((roots @ roots.T).astype(np.float64), 0.0, 1.0)
 
 
 def _fingerprint(data: TopicData) -> str:
@@ -249,12 +244,10 @@ def _terms(data: TopicData, terms: TermIndex, notes: list[str]) -> dict[str, Any
 
 def _documents(
     data: TopicData, rows: NDArray[np.int64], classes: Classes | None, notes: list[str]
-) -> tuple[
-    dict[str, Any] | None, NDArray[np.float64] | None, NDArray[np.float64] | None
-]:
-    """Return the documents, where the topics are on their map, and which touch."""
+) -> tuple[dict[str, Any] | None, NDArray[np.float64] | None]:
+    """Return the documents, and where the topics are on their map."""
     if data.doc_topics is None or not len(rows):
-        return None, None, None
+        return None, None
     if len(rows) < data.n_documents:
         notes.append(
             f"Map, lists and search show {len(rows):,} of the {data.n_documents:,} "
@@ -263,7 +256,7 @@ def _documents(
         )
     mixtures = data.doc_topics[rows]
     main = data.main_topics()[rows]
-    positions = map_documents(mixtures, data.topics)
+    positions = document_places(data, rows)
     grid = np.rint(positions * 65535).astype(np.uint16)
     result: dict[str, Any] = {
         "rows": pack_array(rows),
@@ -286,8 +279,7 @@ def _documents(
         result["lengths"] = pack_array(data.doc_lengths[rows].astype(np.float32))
     if classes is not None:
         result["classes"] = pack_array(classes.codes[rows])
-    touching = borders(positions, main, data.n_topics)
-    return result, topic_anchors(positions, mixtures), touching
+    return result, topic_anchors(positions, mixtures)
 
 
 def _classes(classes: Classes | None, notes: list[str]) -> dict[str, Any] | None:

@@ -56,10 +56,12 @@ def write_report(data: TopicData, path: str | os.PathLike[str], **options: Any) 
     ...     write_report(data, f"{folder}/report.html").name
     'report.html'
     """
-    page = report_html(data, **options)
     file = Path(path)
     if file.is_dir():
         raise DataError(f"{file} is a folder. Give the name of a file, report.html.")
+    if not file.parent.is_dir():
+        raise DataError(f"there is no folder {file.parent}. Make it, or give another.")
+    page = report_html(data, **options)
 
     def write(temporary: Path) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")

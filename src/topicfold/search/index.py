@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.corpus.vectorizing import cutting_options
-from topicfold.exceptions import DataError, ModelFileError
+from topicfold.exceptions import DataError, DataWarning, ModelFileError
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.persistence.bundle import pack_counts, unpack_counts
@@ -75,6 +76,9 @@ class TopicIndex:
         "cosine" for LSI and "hellinger" for the others.
     lexical : {"bm25", "tfidf"} or None, default=None
         Scores by words that `query` can mix in; keeps the counts of all documents.
+    encoder : object or None, default=None
+        What makes vectors of texts, by ``encode(texts)``, for a model that was fitted
+        with embeddings; without, queries are compared by their words.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
 
@@ -100,6 +104,7 @@ class TopicIndex:
         text: Mapping[str, Any] | None = None,
         measure: str | None = None,
         lexical: str | None = None,
+        encoder: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         check_is_fitted(model)
@@ -116,6 +121,7 @@ class TopicIndex:
         self.model = model
         self.measure = check_measure(measure, model)
         self.lexical = lexical
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.text = text
         self.vocabulary = self._checked_vocabulary(vocabulary)
@@ -479,13 +485,25 @@ class TopicIndex:
             if latent.sum() <= 0:
                 raise DataError("no topic has the word. Choose another one.")
             return latent / latent.sum(), counts
-        latent = np.asarray(self.model.transform(counts)[0], dtype=np.float64)
+        latent = self._mixture(counts, value)
         if not latent.any():
             raise DataError(
                 "the words of the query have no weight in the model: they are spread "
                 "evenly over the training documents, or none of these has them."
             )
         return latent, counts
+
+    def _mixture(self, counts: sparse.csr_matrix, query: Any) -> Doubles:
+        """Return the latent vector of the words of a query, and of its embedding."""
+        has = any(hasattr(self.model, name) for name in ("sharing_", "embeddings_"))
+        known = {}
+        if has and self.encoder is not None and isinstance(query, str):
+            known = {"embeddings": self.encoder.encode([query])}
+        with warnings.catch_warnings():
+            if has:  # a query is words, whatever the documents had beside them
+                warnings.simplefilter("ignore", DataWarning)
+            latent = self.model.transform(counts, **known)[0]
+        return np.asarray(latent, dtype=np.float64)
 
     def _needed_vocabulary(self) -> tuple[str, ...]:
         if self.vocabulary is None:

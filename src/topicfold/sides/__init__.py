@@ -2,6 +2,7 @@
 """What else is known of a document: authors, other counts, responses, labels, …"""
 
 from topicfold.core.side_table import SideTable
+from topicfold.sides.author_priors import AuthorPriors
 from topicfold.sides.authors import Authors
 from topicfold.sides.base import Side, SideContext, TopicWeights
 from topicfold.sides.features import Features
@@ -13,6 +14,7 @@ from topicfold.sides.seeds import Seeds
 from topicfold.sides.times import TimeStamps
 
 __all__ = [
+    "AuthorPriors",
     "Authors",
     "Features",
     "Labels",

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import cosine_similarity
 
 from topicfold.core.counts import as_csr, canonical, check_structure
 from topicfold.core.parameters import warn_caller
@@ -183,7 +182,10 @@ class Authors(Side):
         self.entity_topics_ = entity_topics[: len(self.names_)]
 
     def similar(self, name: str | int, n: int = 10) -> list[tuple[str, float]]:
-        """Return the entities whose mixtures are most like that of `name` (cosine)."""
+        """Return the entities whose mixtures are most like that of `name`.
+
+        Likeness is ``Σ_k √(θ_ak θ_bk)`` (Bhattacharyya), 1 for the same mixtures.
+        """
         from difflib import get_close_matches
 
         if n < 1:
@@ -194,8 +196,8 @@ class Authors(Side):
             near = get_close_matches(str(name), [str(n) for n in self.names_], n=3)
             hint = f" Did you mean {', '.join(near)}?" if near else ""
             raise DataError(f"there is no author {name!r} in the model.{hint}")
-        own = self.entity_topics_[places]
-        likeness = cosine_similarity(own, self.entity_topics_).ravel()
+        roots = np.sqrt(self.entity_topics_.astype(np.float64))
+        likeness = (roots @ roots[places].T).ravel()
         likeness[places] = -np.inf
         order = np.argsort(-likeness, kind="stable")[: min(n, len(likeness) - 1)]
         return [(str(self.names_[i]), float(likeness[i])) for i in order]

@@ -32,6 +32,8 @@ UNSEEDED = 5
 # others, so that these have not taken the documents when the seeds begin to attract
 # them (benchmarks/results/sides_seeds.md).
 START_SEEDS, START_CORPUS = 0.5, 0.95
+# Share of what documents with seed words taught beforehand, if they did.
+START_TRAINED = 0.7
 GAMMA = 1.0
 Words = Mapping[str, Sequence[str | int]]
 
@@ -76,6 +78,7 @@ class Seeds(DeclaredParameters, Side):
     )
 
     topic_names_: list[str] = field(init=False)
+    _trained: NDArray[np.float64] | None = None
 
     @property
     def init(self) -> str | None:  # type: ignore[override]
@@ -111,6 +114,7 @@ class Seeds(DeclaredParameters, Side):
         self.seed_words_ = {str(n): finder.columns(n, w) for n, w in seeds.items()}
         self._forbidden = {str(n): finder.columns(n, w) for n, w in forbidden.items()}
         finder.warn()
+        self._warn_same()
         for name, columns in self.seed_words_.items():
             if not columns:
                 raise DataError(
@@ -122,6 +126,17 @@ class Seeds(DeclaredParameters, Side):
                 raise DataError(
                     f"{finder.name(min(both))!r} is a seed word of {name!r} and "
                     "forbidden in it. Choose one of the two."
+                )
+
+    def _warn_same(self) -> None:
+        """Say which topics have the same seeds: nothing tells them apart."""
+        first: dict[frozenset[int], str] = {}
+        for name, columns in self.seed_words_.items():
+            other = first.setdefault(frozenset(columns), name)
+            if other != name and columns:
+                warn_caller(
+                    f"The topics {other!r} and {name!r} have the same seed words, so "
+                    "nothing tells them apart. Give each words of its own."
                 )
 
     def n_topics(self, data: Any, context: SideContext) -> int:
@@ -171,7 +186,12 @@ class Seeds(DeclaredParameters, Side):
         self._own = np.sqrt(totals[words])
         self._own /= np.bincount(seeded, self._own)[seeded]
         self.seed_shares_ = np.full(len(own), START_SEEDS)
-        made[own] = corpus * (1 - START_SEEDS)
+        made[own] = corpus
+        if self._trained is not None:
+            made[own] = (1 - START_TRAINED) * corpus + START_TRAINED * self._trained
+            self._plain = made[seeded, words]
+            self._trained = None
+        made[own] *= 1 - START_SEEDS
         made[seeded, words] += START_SEEDS * self._own
         made[self._pairs(self._forbidden)[::-1]] = 0.0
         return made

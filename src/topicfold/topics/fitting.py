@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from topicfold.choosing.size import suggest_size
+from topicfold.core.parameters import few_topics
 from topicfold.exceptions import DataError
 from topicfold.registry import find_model, make_model, models
 
@@ -18,12 +19,13 @@ _logger = logging.getLogger("topicfold")
 
 def prepare_model(
     model: Any, n_topics: int | None, X: Any, **usual: Any
-) -> tuple[Any, bool]:
+) -> tuple[Any, bool, str]:
     """Return an unfitted model, `usual` set where it says nothing; whether it needs
-    labels.
+    labels; and why it has so many topics, if nobody said how many.
 
     Without a number of topics, `suggest_size` looks at the counts X.
     """
+    reason = ""
     n_documents = X.shape[0]
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):
@@ -39,7 +41,7 @@ def prepare_model(
         made, supervised, sized = _named(model)
         if n_topics is None and sized:
             found = suggest_size(X, random_state=0, n_jobs=usual.get("n_jobs"))
-            n_topics = found.n_topics
+            n_topics, reason = found.n_topics, found.reason
             _logger.info("%d topics: %s", n_topics, found.reason)
     else:
         made = clone(model)
@@ -50,12 +52,12 @@ def prepare_model(
     if size is not None and size > n_documents:
         raise DataError(
             f"{size:,} topics are more than the {n_documents:,} documents. Give fewer, "
-            f"such as Topics({min(20, max(1, n_documents // 10))})."
+            f"such as Topics({few_topics(n_documents)})."
         )
     for name, value in usual.items():
         if _get(made, name) is None:
             _set(made, name, value)
-    return made, supervised
+    return made, supervised, reason
 
 
 def _named(name: str) -> tuple[Any, bool, bool]:

@@ -16,7 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.core.typing import Array
 from topicfold.corpus.inputs import Documents, as_documents
-from topicfold.corpus.vectorizing import STOP_WORDS, cutting_options, vectorize
+from topicfold.corpus.record import class_words
+from topicfold.corpus.vectorizing import (
+    STOP_WORDS,
+    count_words,
+    cutting_options,
+    vectorize,
+)
 from topicfold.editing import (
     apply_edits,
     drop_topics,
@@ -37,9 +43,13 @@ from topicfold.persistence.model_folder import (
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
+from topicfold.topics.describing import Description, describe
+from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_name
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
+from topicfold.topics.known import add_sides, columns_in, known_data, model_for
+from topicfold.topics.restarts import stability_table
 from topicfold.topics.views import (
     class_table,
     document_table,
@@ -74,6 +84,10 @@ class Topics(TransformerMixin, BaseEstimator):
         an estimator with parameters of your own, which is copied.
     stop_words, min_df, max_df, max_features, ngram_range, stem, tokens, phrases
         How texts become counts; see :func:`topicfold.corpus.vectorize`.
+    encoder : object or None, default=None
+        What makes vectors of texts, by a method ``encode(texts)``: a
+        SentenceTransformer, a model2vec model, … Documents near by their vectors then
+        share topics, in `fit` and later. It is not saved; give it to `load` again.
     random_state : int, default=0
         Seed; an estimator's own seed takes precedence.
     n_jobs : int, default=-1
@@ -114,6 +128,7 @@ class Topics(TransformerMixin, BaseEstimator):
         stem: str | None = None,
         tokens: Any = "words",
         phrases: bool = False,
+        encoder: Any = None,
         random_state: int = 0,
         n_jobs: int | None = -1,
         **habits: Any,
@@ -129,6 +144,7 @@ class Topics(TransformerMixin, BaseEstimator):
         self.stem = stem
         self.tokens = tokens
         self.phrases = phrases
+        self.encoder = encoder
         self.random_state = given.get("random_state", random_state)
         self.n_jobs = given.get("n_jobs", n_jobs)
 
@@ -143,9 +159,12 @@ class Topics(TransformerMixin, BaseEstimator):
         label: str | None = None,
         time: str | None = None,
         id: str | None = None,
+        format: str | None = None,
         sheet: str | int | None = None,
         layer: str | None = None,
         vocabulary: Any = None,
+        embeddings: Any = None,
+        **known: Any,
     ) -> Self:
         """Learn topics from documents.
 
@@ -160,21 +179,34 @@ class Topics(TransformerMixin, BaseEstimator):
             others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+        format : str, optional
+            Format of a file, where its name does not show it; see
+            :func:`topicfold.corpus.read`.
         sheet : str or int, optional
             Sheet of an Excel file, by its title or its number, from 1.
         layer : str, optional
             Layer of an AnnData object; see :func:`topicfold.corpus.from_anndata`.
         vocabulary : sequence of str, optional
             Words of the columns, if X holds counts.
+        embeddings : array-like of shape (n_documents, n_dimensions), optional
+            Vectors of the documents; default: those of the `encoder`, if there is one.
+        **known
+            What else is known of the documents: authors, response, features, labels,
+            links, prevalence, content. A column of a data frame or file by its name, a
+            list of names for features and prevalence; or the values, as the model's
+            `fit` takes them. Several names in one cell are separated by ";". With the
+            default model, the first of these chooses the model, as on the command line.
         """
-        columns = {"text": text, "label": label, "time": time, "id": id}
-        columns |= {"sheet": sheet, "layer": layer}  # type: ignore[dict-item]
+        columns: dict[str, Any] = {"text": text, "label": label, "time": time, "id": id}
+        columns |= {"format": format, "sheet": sheet, "layer": layer}
+        columns |= {"extra": columns_in(known) or None}
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
+        data = known_data(known, found.extra)
         if y is not None:
             found = found._replace(labels=label_texts(y, found.n_documents))
         counts, words, options = self._count(found)
-        estimator, supervised = prepare_model(
-            self.model,
+        estimator, supervised, reason = prepare_model(
+            model_for(known) if self.model == "lda" else self.model,
             self.n_topics,
             counts,
             random_state=self.random_state,
@@ -182,17 +214,20 @@ class Topics(TransformerMixin, BaseEstimator):
             vocabulary=words,  # of models whose seed words are columns
         )
         labels = found.labels
-        if supervised:
+        if data:
+            add_sides(estimator, data)
+            self._fit_model(estimator, found, embeddings, counts, **data)
+        elif supervised:
             if labels is None or len({*labels} - {""}) < 2:
                 raise DataError(
                     f"the model {type(estimator).__name__} learns from labels, and "
                     "there are none of two classes. Give them as fit(texts, labels), "
                     "or name their column with label=."
                 )
-            known = np.array([label or None for label in labels], dtype=object)
-            estimator.fit(counts, known)
+            classes = np.array([label or None for label in labels], dtype=object)
+            self._fit_model(estimator, found, embeddings, counts, classes)
         else:
-            estimator.fit(counts)
+            self._fit_model(estimator, found, embeddings, counts)
         return self._keep(
             ModelFolder(
                 model=estimator,
@@ -204,10 +239,11 @@ class Topics(TransformerMixin, BaseEstimator):
                 text=options,
                 counts=counts,
                 corpus=found.name,
+                chosen=reason,
             )
         )
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, *, embeddings: Any = None, **known: Any) -> Array:
         """Return the mixtures of topics of new documents, rows that sum to 1.
 
         Parameters
@@ -215,21 +251,35 @@ class Topics(TransformerMixin, BaseEstimator):
         X : documents
             In any form that `fit` takes; words that the model does not know are left
             out.
+        embeddings : array-like of shape (n_documents, n_dimensions), optional
+            Their vectors; default: those of the `encoder`, if there is one.
+        **known
+            What else is known of them, as in `fit`.
         """
-        return np.asarray(
-            self._saved().model.transform(self._known_counts(as_documents(X)))
-        )
+        found = as_documents(X, columns={"extra": columns_in(known) or None})
+        model, vectors = self._saved().model, self._vectors(found, embeddings)
+        data = known_data(known, found.extra)
+        if vectors is not None:
+            data["embeddings"] = vectors
+        return np.asarray(model.transform(self._known_counts(found), **data))
 
     def update(
-        self, X: Any, y: Any = None, *, refit: bool = False, **columns: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        refit: bool = False,
+        new_topics: int = 0,
+        embeddings: Any = None,
+        **columns: Any,
     ) -> Self:
         """Take in more documents; topics keep their numbers, names and edits.
 
         Documents that are already there keep their mixtures. The topics learn from the
         new documents, new words included, and weigh them against all that they learned
         before, so that few documents move a topic little. A model that learned from
-        more than words (classes, authors, links, …) keeps its topics, and the documents
-        are only added. What changed is in ``update_``.
+        more than words (classes, authors, links, embeddings, …) keeps its topics, and
+        the documents are only added. What changed is in ``update_``.
 
         Parameters
         ----------
@@ -241,6 +291,12 @@ class Topics(TransformerMixin, BaseEstimator):
         refit : bool, default=False
             Learn all documents again, starting from the topics as they are. Topics and
             mixtures move then, and edits may be undone.
+        new_topics : int, default=0
+            Topics to learn from the new documents, beside those that there are; for
+            documents that fit none (``update_.unlike``). They get the next free
+            numbers.
+        embeddings : array-like of shape (n_documents, n_dimensions), optional
+            Their vectors, as in `transform`.
         **columns
             Columns of a data frame or file, as in `fit`.
 
@@ -259,8 +315,11 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents))
+        new = new._replace(embeddings=self._vectors(new, embeddings))
         added = self._known_counts(new)
-        self.update_ = updated(old, new, added, self._cutting(), refit=refit)
+        self.update_ = updated(
+            old, new, added, self._cutting(), refit=refit, new_topics=new_topics
+        )
         return self._keep(self.update_.folder)
 
     # Looking
@@ -305,7 +364,9 @@ class Topics(TransformerMixin, BaseEstimator):
             Names, scores, titles and passages; it shows itself as a table.
         """
         data = self._with_documents()
-        return find_documents(self.fitted_, data, query, n, mix, self._cutting())
+        return find_documents(
+            self.fitted_, data, query, n, mix, self._cutting(), self.encoder
+        )
 
     def over_time(self, times: Any = None) -> Table:
         """Return the share of every topic in every period.
@@ -364,14 +425,26 @@ class Topics(TransformerMixin, BaseEstimator):
         """Draw a figure of matplotlib, and save it to `path` if given.
 
         `kind` is "words", "map", "time", "classes" or "similarity"; `options` are
-        those of the function in :mod:`topicfold.plotting`.
+        those of the function in :mod:`topicfold.plotting`. Colours, order and the map
+        are those of the report. The figure's ``data`` is a table of what it shows.
         """
         from topicfold.plotting import plot
 
         return plot(self._record(), kind, path, **options)
 
+    def figures(self, folder: Any) -> list[Path]:
+        """Write every figure as SVG and PDF with its data as CSV; return the files."""
+        from topicfold.plotting import save_figures
+
+        return save_figures(self._record(), folder)
+
     def report(
-        self, path: Any = "report.html", *, against: Any = None, **options: Any
+        self,
+        path: Any = "report.html",
+        *,
+        against: Any = None,
+        effects: Any = None,
+        **options: Any,
     ) -> Path:
         """Write the report, one HTML file that opens offline.
 
@@ -381,15 +454,49 @@ class Topics(TransformerMixin, BaseEstimator):
             The file.
         against : Topics, TopicData or path, optional
             Another model, to be shown side by side with this one; see `compare`.
+        effects : Effects, optional
+            What `effects` returned, to be shown with intervals.
         **options
             Those of :func:`topicfold.report.write_report`.
         """
         other = None if against is None else _record_of(against)
-        options = {
-            "counts": self.renumber()._saved().counts,
-            "against": other,
-        } | options
-        return write_report(self._record(), path, **options)
+        counts = self.renumber()._saved().counts
+        options = {"counts": counts, "against": other} | options
+        data = self._record()
+        if effects is not None:
+            sides = (*data.sides, effects.side_table())
+            data = dataclasses.replace(data, sides=sides)
+        return write_report(data, path, **options)
+
+    def describe(self) -> Description:
+        """Return a paragraph on methods for a paper, and BibTeX of what it cites.
+
+        It says which model was fitted to what, how many topics there are and how the
+        number was chosen, how texts became counts and how much that left out, priors,
+        iterations, seed, edits and versions. Printed, it is both; ``.text`` and
+        ``.bibtex`` are the two parts.
+
+        Examples
+        --------
+        >>> texts = ["red fox in a wood", "a fox, a wood", "blue sea", "fish, blue sea"]
+        >>> print(Topics(2, min_df=1).fit(texts).describe().text[:56])
+        We fitted LDA (latent Dirichlet allocation; Blei et al.,
+        """
+        return describe(self._saved(), self._record())
+
+    def stability(self, n_restarts: int = 5) -> Table:
+        """Return how much of every topic fits with other seeds find again.
+
+        The model is fitted `n_restarts` times. A topic's ``stability`` is the mean
+        probability that it shares with its counterparts, 0 to 1, ``least`` the smallest
+        one, and ``found`` says how many fits share at least half of it.
+
+        Parameters
+        ----------
+        n_restarts : int, default=5
+            Fits.
+        """
+        return stability_table(self._saved(), self._record(), n_restarts)
 
     def explore(self, height: int = 700, **options: Any) -> Any:
         """Show the report in the output cell of a notebook; offline.
@@ -503,7 +610,13 @@ class Topics(TransformerMixin, BaseEstimator):
         return save_folder(saved, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, tokens: Any = "words") -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        tokens: Any = "words",
+        encoder: Any = None,
+    ) -> Self:
         """Load what `save`, ``model.save`` or the command line saved.
 
         Parameters
@@ -513,6 +626,8 @@ class Topics(TransformerMixin, BaseEstimator):
         tokens : callable, optional
             The function that cut the texts, if it was one: a file never says which
             function to call.
+        encoder : object, optional
+            The encoder of the fit, for vectors of new texts.
         """
         saved = load_model_folder(path)
         if not hasattr(saved.model, "topic_data"):
@@ -522,10 +637,15 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         topics = cls(len(saved.model.components_), model=clone(saved.model))
         topics.tokens = tokens
+        topics.encoder = encoder
         return topics._keep(saved)
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame: a row per document, a column per topic."""
+        """Return a pandas data frame: a row per document, a column per topic.
+
+        Before the topics are columns for what is known: id, text, time, label and the
+        number of the main topic, the largest of the mixture.
+        """
         return mixture_frame(self._with_documents())
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -555,7 +675,7 @@ class Topics(TransformerMixin, BaseEstimator):
         kind = type(saved.model).__name__
         title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
-            title += '; texts are short, model="short" usually gives better topics'
+            title += '; texts are short, try model="short" too'
         return title
 
     def __getattr__(self, name: str) -> Any:
@@ -587,6 +707,28 @@ class Topics(TransformerMixin, BaseEstimator):
             raise DataError("the model learned from a stream and keeps no documents.")
         return self.data_
 
+    def _fit_model(
+        self, model: Any, found: Documents, given: Any, *data: Any, **known: Any
+    ) -> None:
+        """Fit, with the vectors of the documents if there are some."""
+        vectors = self._vectors(found, given, fitting=True)
+        if vectors is None:
+            model.fit(*data, **known)
+            return
+        check_takes_embeddings(model)
+        model.fit(*data, embeddings=vectors, **known)
+        if given is None:
+            model.encoder_ = encoder_name(self.encoder)
+
+    def _vectors(self, found: Documents, given: Any, *, fitting: bool = False) -> Any:
+        """Return the vectors of documents: given, encoded, or None."""
+        if given is not None or self.encoder is None:
+            return given
+        model = None if fitting else self._saved().model
+        if fitting or hasattr(model, "sharing_") or hasattr(model, "embeddings_"):
+            return encode(self.encoder, found.texts)
+        return None
+
     def _count(self, found: Documents) -> tuple[Any, list[str], dict[str, Any] | None]:
         """Return counts, words and the options that made them."""
         if found.counts is not None:
@@ -594,8 +736,12 @@ class Topics(TransformerMixin, BaseEstimator):
             return found.counts, found.vocabulary or [], made
         options = {name: getattr(self, name) for name in _COUNTING}
         options |= found.text or {}
-        counts, words = vectorize(found.texts or [], **options)
-        return counts, words, options
+        seeds = getattr(self.model, "seeds", None) or {}
+        if seeds:
+            options["keep"] = [word for own in seeds.values() for word in own]
+        keep = [*options.get("keep", ()), *class_words(found.labels)]
+        counted = count_words(found.texts or [], **options | {"keep": keep})
+        return counted.counts, counted.vocabulary, options | counted.found
 
     def _cutting(self) -> dict[str, Any]:
         """Return how new texts are cut: as those of the fit."""

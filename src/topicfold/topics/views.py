@@ -56,6 +56,7 @@ def find_documents(
     n: int,
     mix: float | None,
     text: Mapping[str, Any],
+    encoder: Any = None,
 ) -> Hits:
     """Return the documents nearest to a query, with titles and passages."""
     index = TopicIndex(
@@ -63,6 +64,7 @@ def find_documents(
         vocabulary=data.vocabulary,
         text=text,
         lexical=None if saved.counts is None else "bm25",
+        encoder=encoder,
         n_jobs=-1,
     )
     index.add(
@@ -115,16 +117,18 @@ def known_columns(data: TopicData) -> dict[str, Any]:
 
 
 def mixture_frame(data: TopicData) -> Any:
-    """Return a pandas data frame: a row per document, a column per topic."""
-    names = list(_by_name(data, np.zeros(data.n_topics)))
-    index = None if data.doc_ids is None else list(data.doc_ids)
-    theta = np.asarray(data.doc_topics)
-    frame = load_pandas().DataFrame(theta, columns=names, index=index)
-    if data.labels is not None:
-        frame.insert(0, "label", list(data.labels))
-    if data.times is not None:
-        frame.insert(0, "time", np.asarray(data.times))
-    return frame
+    """Return a data frame: a row per document, what is known of it, and its mixture."""
+    known: dict[str, Any] = {
+        "id": data.doc_ids,
+        "text": data.texts,
+        "time": None if data.times is None else np.asarray(data.times),
+        "label": data.labels,
+        "main topic": [data.numbers[k] for k in data.main_topics().tolist()],
+    }
+    columns = {name: values for name, values in known.items() if values is not None}
+    names = _by_name(data, np.zeros(data.n_topics))
+    columns |= zip(names, np.asarray(data.doc_topics).T, strict=True)
+    return load_pandas().DataFrame(columns)
 
 
 def _by_name(data: TopicData, shares: Any) -> dict[str, float]:

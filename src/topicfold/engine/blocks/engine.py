@@ -107,14 +107,14 @@ class DocumentBlocks(PackedBlocks):
 
     blocks: list[StoredBlock]
 
-    def link_to(self, folder: Path) -> None:
+    def link_to(self, folder: Path, name: str = "documents") -> None:
         """Give the files a second name in `folder`, for a state that is kept."""
-        for name, block in zip(self.names(), self.blocks, strict=True):
-            block.link_to(folder / name)
+        for file, block in zip(self.names(name), self.blocks, strict=True):
+            block.link_to(folder / file)
 
-    def names(self) -> list[str]:
+    def names(self, name: str = "documents") -> list[str]:
         """Name the files that `link_to` makes and `adopt_documents` takes up."""
-        return [f"documents-{number:06d}.npy" for number in range(len(self.blocks))]
+        return [f"{name}-{number:06d}.npy" for number in range(len(self.blocks))]
 
 
 Documents = tuple[DocumentBlocks, ...]
@@ -204,12 +204,12 @@ class BlockedEngine(BlocksEngine):
         self._blocks.collect(_pack_block, args)
         return DocumentBlocks(self, new)
 
-    def adopt_documents(self, folder: Path) -> DocumentBlocks:
+    def adopt_documents(self, folder: Path, name: str = "documents") -> DocumentBlocks:
         """Take up files of `DocumentBlocks.link_to`, which stay as they are."""
         new = self._store.new_blocks(self.n_blocks)
         documents = DocumentBlocks(self, new)
-        for name, block in zip(documents.names(), new, strict=True):
-            block.link_from(folder / name)
+        for file, block in zip(documents.names(name), new, strict=True):
+            block.link_from(folder / file)
         return documents
 
     def unpack_documents(self, packed: Any) -> Array:

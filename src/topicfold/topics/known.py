@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What else is known of documents: from columns of a table to the data of a model.
+
+`Topics` and the command line take the same: columns by name, texts as they are in a
+table. Several names in one cell are separated by a semicolon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from topicfold.exceptions import DataError
+
+# How a cell holds several names.
+BETWEEN = ";"
+# The model whose business a keyword is; of several, the first.
+MODELS = {
+    "labels": "labeled",
+    "response": "slda",
+    "links": "rtm",
+    "features": "features",
+    "authors": "authors",
+    "prevalence": "structural",
+    "content": "structural",
+}
+# Keywords of several columns.
+_TABLES = ("features", "prevalence")
+
+
+class Column(list[Any]):
+    """Values of a column, with its name."""
+
+    name: str = ""
+
+
+def model_for(known: Mapping[str, Any]) -> str:
+    """Return the name of the model for what is known; LDA if it is nothing."""
+    return next((name for key, name in MODELS.items() if key in known), "lda")
+
+
+def columns_in(known: Mapping[str, Any]) -> list[str]:
+    """Return the columns that are named, each once."""
+    named = [name for key, value in known.items() for name in _columns(key, value)]
+    return list(dict.fromkeys(named))
+
+
+def _columns(keyword: str, value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    several = keyword in _TABLES and isinstance(value, list | tuple) and len(value) > 0
+    return list(value) if several and all(isinstance(n, str) for n in value) else []
+
+
+def known_data(
+    known: Mapping[str, Any], extra: Mapping[str, list[str]] | None
+) -> dict[str, Any]:
+    """Return what `fit` takes by keyword; `extra` has the columns of a table."""
+    return {key: _data(key, value, extra or {}) for key, value in known.items()}
+
+
+def _data(keyword: str, value: Any, extra: Mapping[str, list[str]]) -> Any:
+    names = _columns(keyword, value)
+    if not names:
+        return value
+    missing = [name for name in names if name not in extra]
+    if missing:  # counts have no columns
+        raise DataError(
+            f"{keyword} names the column {missing[0]!r}, but the documents have no "
+            "columns. Give the values themselves, one per document."
+        )
+    if keyword in _TABLES:
+        return {name: numbers_in(extra[name]) or extra[name] for name in names}
+    cells = extra[names[0]]
+    if keyword in ("authors", "labels"):
+        return [names_in(cell) or None for cell in cells]
+    found = Column()
+    found += numbers_in(cells) or [cell or None for cell in cells]
+    found.name = names[0]
+    return found
+
+
+def names_in(cell: str) -> list[str]:
+    """Return the names in a cell."""
+    return [name.strip() for name in cell.split(BETWEEN) if name.strip()]
+
+
+def numbers_in(cells: Sequence[str]) -> list[float] | None:
+    """Return a column as numbers, NaN where it is empty; None if it holds others."""
+    try:
+        return [float(cell) if cell.strip() else float("nan") for cell in cells]
+    except ValueError:
+        return None
+
+
+def kind_of(response: Any) -> str:
+    """Return what a response is: numbers are real, everything else classes."""
+    return "real" if len(response) and isinstance(response[0], float) else "classes"
+
+
+def add_sides(model: Any, data: Mapping[str, Any], *, kind: str | None = None) -> None:
+    """Give a model the sides for the data that it does not learn from by itself."""
+    parameters = model.get_params(deep=False)
+    if "response" in data and "kind" in parameters:
+        model.set_params(kind=kind or kind_of(data["response"]))
+    if "sides" not in parameters:
+        return
+    own = {side.keyword for side in model._own_sides()}
+    added = [side for side in _sides(data, kind) if side.keyword not in own]
+    model.set_params(sides=[*(model.sides or ()), *added] or None)
+
+
+def _sides(data: Mapping[str, Any], kind: str | None) -> Iterator[Any]:
+    from topicfold import sides
+
+    if "authors" in data:
+        yield sides.AuthorPriors()
+    if "response" in data:
+        yield sides.Response(kind or kind_of(data["response"]))
+    if "features" in data:
+        yield sides.Features()
+    if "labels" in data:
+        yield sides.Labels()
+    if "links" in data:
+        yield sides.Links()

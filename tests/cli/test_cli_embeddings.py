@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``--embeddings``: vectors of documents on the command line, in a file or a column."""
+
+import json
+
+import numpy as np
+import pytest
+
+import topicfold
+
+WORDS = {"sea": "fish wave boat salt net tide", "sky": "bird cloud wind star sun rain"}
+
+
+@pytest.fixture
+def documents(tmp_path):
+    """Texts of two kinds in a file, and vectors that tell the kind."""
+    rng = np.random.default_rng(0)
+    kinds = ["sea", "sky"] * 30
+    rows = [
+        {"text": " ".join(rng.choice(WORDS[kind].split(), 4)), "kind": kind}
+        for kind in kinds
+    ]
+    path = tmp_path / "documents.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    vectors = np.eye(2, 5)[[int(kind == "sky") for kind in kinds]].astype(np.float16)
+    vectors += rng.normal(0, 0.1, vectors.shape).astype(np.float16)
+    np.save(tmp_path / "vectors.npy", vectors)
+    return path, tmp_path / "vectors.npy", vectors
+
+
+def test_fit_transform_update_and_search(cli, documents, tmp_path):
+    path, file, vectors = documents
+    model = tmp_path / "model"
+    beside = ("--embeddings", file)
+    done = cli("fit", path, "-k", 2, "-o", model, "--min-df", 1, *beside, "--no-report")
+    assert done.exit_code == 0, done.stderr
+    fitted = topicfold.load(model)
+    np.testing.assert_array_equal(fitted.sharing_.embeddings_.shape, vectors.shape)
+    out = tmp_path / "mixtures.npz"
+    done = cli("transform", model, path, "-o", out, *beside)
+    assert done.exit_code == 0, done.stderr
+    theta = np.load(out)["doc_topics"]
+    assert len({*theta[::2].argmax(axis=1), *(1 - theta[1::2].argmax(axis=1))}) == 1
+    done = cli("search", model, "fish", "--documents", path, *beside, "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    assert all(int(hit["document"]) % 2 == 0 for hit in json.loads(done.stdout))
+    done = cli("update", model, path, *beside)
+    assert done.exit_code == 0, done.stderr
+    assert "60 new documents, now 120" in " ".join(done.stdout.split())
+
+
+def test_classify(cli, documents, tmp_path):
+    path, file, _ = documents
+    model = tmp_path / "model"
+    columns = ("--label", "kind", "--embeddings", file)
+    done = cli("classify", model, path, "--train", "--min-df", 1, *columns)
+    assert done.exit_code == 0, done.stderr
+    asked = ("--embeddings", file, "--explain", 1, "--proba")
+    done = cli("classify", model, path, *asked)
+    assert done.exit_code == 0, done.stderr
+    assert [line.split(",")[1] for line in done.stdout.splitlines()[1:3]] == [
+        "sea",
+        "sky",
+    ]
+    done = cli("classify", model, path)
+    assert done.exit_code == 2
+    assert "embeddings have 0 dimensions, in fit they had 5" in done.stderr
+
+
+def test_a_column_of_a_parquet_file(cli, documents, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    path, _, vectors = documents
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    table = {"text": [row["text"] for row in rows], "vector": vectors.tolist()}
+    write_table(pyarrow.table(table), tmp_path / "documents.parquet")
+    source = tmp_path / "documents.parquet"
+    done = cli(
+        *("fit", source, "--text", "text", "-k", 2, "-o", tmp_path / "model"),
+        *("--min-df", 1, "--embeddings", "vector", "--no-report"),
+    )
+    assert done.exit_code == 0, done.stderr
+    fitted = topicfold.load(tmp_path / "model")
+    assert fitted.sharing_.embeddings_.shape == (60, 5)
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "message"),
+    [
+        (None, "missing.npy", "cannot be read"),
+        (np.ones((59, 2)), "few.npy", "59 embeddings for 60 documents"),
+        (np.full((60, 2), np.nan), "nan.npy", "NaN, infinity"),
+        (np.array([{"a": 1}] * 60), "pickle.npy", "cannot be read"),
+        (None, "vectors.txt", "give a file of NumPy, FILE.npy"),
+    ],
+)
+def test_files_that_hold_none(cli, documents, tmp_path, write, name, message):
+    if write is not None:
+        np.save(tmp_path / name, write)
+    done = cli(
+        *("fit", documents[0], "-o", tmp_path / "model", "--min-df", 1),
+        *("--embeddings", tmp_path / name),
+    )
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "model").exists()
+
+
+def test_commands_that_cannot_use_them_say_so(cli, documents, tmp_path):
+    path, file, _ = documents
+    beside = ("--embeddings", file)
+    done = cli("fit", path, "-m", "lsi", "-o", tmp_path / "lsi", *beside)
+    assert done.exit_code == 2
+    assert "LSI takes no embeddings" in done.stderr
+    plain = tmp_path / "plain"
+    assert cli("fit", path, "-k", 2, "-o", plain, "--min-df", 1).exit_code == 0
+    done = cli("transform", plain, path, *beside)
+    assert done.exit_code == 2
+    assert "was fitted without --embeddings" in done.stderr
+    done = cli("search", plain, "fish", *beside)
+    assert done.exit_code == 2
+    assert "--embeddings are those of --documents" in done.stderr

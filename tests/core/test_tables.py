@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plain tables fit the terminal and hide nothing without saying so."""
+
+import pytest
+
+from topicfold.core.tables import Table, text_table
+
+LONG = "Container for the Philox pseudo-random number generator, " * 3
+ROWS = [
+    {"document": "numpy.random.Philox", "share": 0.98, "title": LONG, "text": LONG},
+    {"document": "short", "share": 0.5, "title": "a title", "text": "a text"},
+]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160, 300, 1000])
+def test_texts_are_readable_at_any_width(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = repr(Table(ROWS)).splitlines()
+    assert max(map(len, lines)) <= width
+    shown = " ".join(" ".join(lines).split())
+    # More than a few letters of the passage, beside its row or below it.
+    assert LONG[:50] in shown
+    assert "a text" in shown
+    assert "numpy.random.Philox" in shown
+
+
+def test_a_row_that_fits_is_one_line():
+    assert text_table(ROWS[1:], width=60).splitlines()[1] == (
+        "short       0.5  a title  a text"
+    )
+
+
+def test_columns_of_numbers_that_are_not_shown_are_counted():
+    row = {"period": "2001"} | {f"{k}: a name of a topic": 0.01 * k for k in range(20)}
+    lines = text_table([row], width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("period  0: a name of a topic  1: a name of a topic")
+    shown = lines[0].count("a name of a topic")
+    assert lines[-1] == f"… and {20 - shown} more columns; to_frame() has all"
+
+
+def test_a_stranger_moves_no_cursor():
+    assert "\x1b" not in text_table(
+        [{"a": "x\x1b[2J" * 30, "b": "\x1b" * 90}], width=40
+    )
