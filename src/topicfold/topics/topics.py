@@ -48,7 +48,13 @@ from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_na
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
-from topicfold.topics.known import add_sides, columns_in, known_data, model_for
+from topicfold.topics.known import (
+    add_sides,
+    columns_in,
+    known_data,
+    model_for,
+    with_times,
+)
 from topicfold.topics.restarts import stability_table
 from topicfold.topics.views import (
     class_table,
@@ -214,6 +220,7 @@ class Topics(TransformerMixin, BaseEstimator):
             vocabulary=words,  # of models whose seed words are columns
         )
         labels = found.labels
+        data = with_times(estimator, data, found.times)
         if data:
             add_sides(estimator, data)
             self._fit_model(estimator, found, embeddings, counts, **data)
