@@ -9,10 +9,10 @@ from scipy.optimize import linear_sum_assignment
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
+from topicfold.engine.kernels import LEAST_PART
 from topicfold.learn import plsa, run_em
 from topicfold.learn.extrapolation import (
     EM_FLOOR,
-    LEAST_PART,
     MOST,
     Extrapolation,
     Point,

@@ -251,7 +251,7 @@ def _learn(
         _join_classes(estimator, corpus.counts, y)
     if sides.given():
         sides.take(estimator, known)
-    from topicfold.topics.known import with_times
+    from topicfold.known import with_times
 
     known = with_times(estimator, known, corpus.times)
     done = fit_model(estimator, X, y, {**known, **vectors}, quiet=quiet)

@@ -12,7 +12,7 @@ from topicfold.cli.flags import Flags, flag
 from topicfold.cli.inputs import count_known, stop_words_of, with_function
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
-from topicfold.topics.known import (
+from topicfold.known import (
     BETWEEN,
     add_sides,
     known_data,

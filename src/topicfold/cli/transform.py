@@ -14,7 +14,7 @@ from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 from topicfold.cli.sides import SideOptions, check_languages, known_languages
 from topicfold.core.lazy import optional
-from topicfold.topics.known import taken_by, with_times
+from topicfold.known import taken_by, with_times
 
 STDOUT = "-"
 _SUFFIXES = (".csv", ".parquet", ".npz")

@@ -21,15 +21,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from topicfold.core.jit import kernel
 from topicfold.core.threads import even_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, array_module, on_device, padded
 
 # β at first, what it gains by a pass, and the most that it becomes.
 FIRST, MORE, MOST = 0.5, 0.05, 0.95
-# Least part of F(x_t) that is left of an entry.
-LEAST_PART = 0.1
 # For EM without priors: the floor's share of an even row at first, and what is left of
 # it after a pass.
 EM_FLOOR, FLOOR_LEFT = 1e-3, 0.95
@@ -161,6 +158,8 @@ def beyond_rows(engine: Engine, now: Array, before: Array, reach: Reach) -> Arra
     if on_device(now):
         before[:, :used] = _on_device(now[:, :used], before[:, :used], reach)
         return before
+    from topicfold.engine.kernels import extrapolate_rows
+
     threads = getattr(engine, "threads", 1)
     arguments = now, before, used, tuple(reach), before
     run_ranges(extrapolate_rows, even_ranges(len(now), threads), threads, *arguments)
@@ -170,6 +169,8 @@ def beyond_rows(engine: Engine, now: Array, before: Array, reach: Reach) -> Arra
 def _beyond_block(
     rows: slice, lengths: Any, arrays: list[Array], data: Any, reach: Reach
 ) -> Array:
+    from topicfold.engine.kernels import extrapolate_rows
+
     if on_device(arrays[0]):
         return _on_device(arrays[0], arrays[1], reach)
     now, before = (_whole(array) for array in arrays)
@@ -187,6 +188,8 @@ def _whole(rows: Array) -> Array:
 
 def _on_device(now: Any, before: Any, reach: Reach) -> Any:
     """Return what `extrapolate_rows` writes, by CuPy."""
+    from topicfold.engine.kernels import LEAST_PART
+
     xp = array_module(now)
     rows = xp.maximum(now + reach.beta * (now - before), LEAST_PART * now)
     totals = now.sum(axis=1, keepdims=True)
@@ -197,39 +200,3 @@ def _on_device(now: Any, before: Any, reach: Reach) -> Any:
         reached = xp.maximum(rows.sum(axis=1, keepdims=True), np.finfo(now.dtype).tiny)
         rows *= totals / reached
     return rows.astype(now.dtype, copy=False)
-
-
-@kernel
-def extrapolate_rows(start, stop, now, before, used, reach, out):  # type: ignore[no-untyped-def]
-    """Write ``now + beta (now - before)``, at least a part of `now` and the floor.
-
-    `reach` is a `Reach`; only the `used` columns are of topics. Rows of zeros stay:
-    words that no document has. `out` may be `before`.
-    """
-    beta, floor, keeps_totals = reach
-    real = now.dtype.type
-    step = real(beta)
-    least = real(LEAST_PART)
-    for d in range(start, stop):
-        a = now[d]
-        b = before[d]
-        total = 0.0
-        for k in range(used):
-            total += a[k]
-        bottom = real(floor * total if keeps_totals else floor)
-        if total == 0.0:
-            bottom = real(0)
-        scale = real(1)
-        if keeps_totals and beta > 0.0:
-            reached = 0.0
-            for k in range(used):
-                most = max(least * a[k], bottom)
-                reached += max(a[k] + step * (a[k] - b[k]), most)
-            if reached > 0.0:
-                scale = real(total / reached)
-        to = out[d]
-        for k in range(used):
-            most = max(least * a[k], bottom)
-            to[k] = scale * max(a[k] + step * (a[k] - b[k]), most)
-        for k in range(used, a.shape[0]):
-            to[k] = real(0)

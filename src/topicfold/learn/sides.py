@@ -541,7 +541,7 @@ class SidedLda(Cvb0):
 def _moved_rows(
     rows: slice, lengths: Any, arrays: list[Array], data: Any
 ) -> tuple[float]:
-    """Return ``½ Σ_dk |A_dk − A'_dk|`` of weights before and after a pass, as shares."""
+    """Return ``½ Σ_dk |A_dk − A'_dk|`` of shares before and after a pass."""
     before, counts, floor, *scale = arrays
     after = counts * scale[0] + floor if scale else counts + floor
     total = after.sum(axis=1, keepdims=True)

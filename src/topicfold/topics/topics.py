@@ -34,6 +34,13 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
+from topicfold.known import (
+    add_sides,
+    columns_in,
+    known_data,
+    model_for,
+    with_times,
+)
 from topicfold.persistence.model_folder import (
     ModelFolder,
     load_model_folder,
@@ -48,13 +55,6 @@ from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_na
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
-from topicfold.topics.known import (
-    add_sides,
-    columns_in,
-    known_data,
-    model_for,
-    with_times,
-)
 from topicfold.topics.restarts import stability_table
 from topicfold.topics.views import (
     class_table,
