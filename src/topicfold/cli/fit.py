@@ -251,6 +251,9 @@ def _learn(
         _join_classes(estimator, corpus.counts, y)
     if sides.given():
         sides.take(estimator, known)
+    from topicfold.known import with_times
+
+    known = with_times(estimator, known, corpus.times)
     done = fit_model(estimator, X, y, {**known, **vectors}, quiet=quiet)
     if y is not None and hasattr(estimator, "classes_"):
         names, numbers = corpus.encoded_labels()[1], estimator.classes_
