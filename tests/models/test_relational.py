@@ -7,6 +7,7 @@ import pytest
 import topicfold
 from topicfold import LDA, RelationalLDA
 from topicfold.exceptions import DataError, DataWarning
+from topicfold.learn.lda import Cvb0
 from topicfold.models.relational import WEIGHTS
 from topicfold.sides import Links, Response
 
@@ -84,8 +85,9 @@ def test_links_and_a_response_together(corpus):
     assert inside > across
 
 
-def test_without_links_it_is_lda_and_predicts_nothing(corpus):
+def test_without_links_it_is_lda_and_predicts_nothing(corpus, monkeypatch):
     X, _, _ = corpus
+    monkeypatch.setattr(Cvb0, "extrapolated", lambda algorithm: algorithm)
     plain = LDA(2, learn_priors=False, random_state=0).fit(X)
     for links in (None, [], [[3, 3]]):
         with pytest.warns(DataWarning, match="fitted without links") as told:

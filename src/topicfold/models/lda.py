@@ -107,7 +107,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
     Time O(nnz·K) per pass, memory O(nnz + (D + V)·K). Passes of CVB0 over a whole
-    corpus are extrapolated, which halves their number at least.
+    corpus are extrapolated, so that fewer are needed.
 
     Parameters
     ----------
