@@ -118,7 +118,7 @@ class EmbeddingIndex:
     --------
     >>> index = EmbeddingIndex([[1, 0], [0, 1], [1, 1]])
     >>> index.query([[3, 1]], 2)[0].tolist()
-    [[2, 0]]
+    [[0, 2]]
     """
 
     def __init__(self, embeddings: Any) -> None:
@@ -273,9 +273,8 @@ class CountSharing(FittedAttributes, DeclaredParameters, BaseEstimator):
     --------
     >>> sharing = CountSharing(1, weight=0.5)
     >>> shared = sharing.fit_shared([[2, 0], [0, 4]], [[1.0, 0.1], [1.0, 0.0]])
-    >>> shared.toarray()
-    array([[2., 2.],
-           [1., 4.]])
+    >>> shared.toarray().tolist()
+    [[2.0, 2.0], [1.0, 4.0]]
     """
 
     n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)
