@@ -92,7 +92,7 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     first = chosen[0]
     shares = sizes / sizes.sum() if sizes.any() else None
     merged = np.average(edited.components_[chosen], axis=0, weights=shares)
-    edited.components_[first] = merged
+    edited.components_[first] = normalize_rows(merged[None])[0]
     if hasattr(edited, "doc_topics_"):
         edited.doc_topics_[:, first] = edited.doc_topics_[:, chosen].sum(axis=1)
     for attribute in _per_topic(edited):
@@ -100,7 +100,6 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     old = [edited.topic_names_[k] for k in chosen if edited.topic_names_[k]]
     edited.topic_names_[first] = name.strip() or " + ".join(old)
     _remove(edited, chosen[1:])
-    edited.components_ = normalize_rows(edited.components_)
     name = edited.topic_names_[first]
     _note(edited, action="merge", topics=_sorted(topics), name=name)
     return edited

@@ -149,8 +149,9 @@ def test_a_refit_says_what_moved():
 
 
 def test_a_model_that_cannot_start_again_is_not_refitted():
-    topics = Topics(2, model="gibbs", min_df=1, max_df=1.0).fit(TEXTS)
-    with pytest.raises(DataError, match="GibbsLDA cannot be fitted again"):
+    topics = Topics(2, model="medlda", min_df=1, max_df=1.0)
+    topics.fit(TEXTS, ["land", "land", "land", "sea", "sea", "sea"] * 4)
+    with pytest.raises(DataError, match="MedLDA cannot be fitted again"):
         topics.update(["a fox"], refit=True)
 
 

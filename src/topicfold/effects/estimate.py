@@ -149,7 +149,7 @@ def effects_of(
         covariance=covariance,
         clusters=design.clusters,
     )
-    chosen = source.of(design.rows)
+    chosen = source.of(design.rows, design.clusters)
     draws: Iterator[Any] = (
         mixture_draws(
             chosen, design.matrix, method, n_draws=n_draws, seed=seed, n_jobs=n_jobs

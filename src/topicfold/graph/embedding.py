@@ -273,8 +273,9 @@ class CountSharing(FittedAttributes, DeclaredParameters, BaseEstimator):
     --------
     >>> sharing = CountSharing(1, weight=0.5)
     >>> shared = sharing.fit_shared([[2, 0], [0, 4]], [[1.0, 0.1], [1.0, 0.0]])
-    >>> shared.toarray().tolist()
-    [[2.0, 2.0], [1.0, 4.0]]
+    >>> shared.toarray()
+    array([[2., 2.],
+           [1., 4.]], dtype=float32)
     """
 
     n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)

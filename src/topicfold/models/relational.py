@@ -8,14 +8,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.utils import check_random_state
 
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.models.supervised import choose_weight
+from topicfold.sides.link_words import (
+    around,
+    graph_of,
+    inverse_frequencies,
+    learn_words,
+    log_odds,
+    suggest,
+    weighted,
+)
 from topicfold.sides.links import Links, read_links
 
 # Weights that `fit` tries, in mean lengths of a document.
@@ -37,6 +50,10 @@ class RelationalLDA(SidedLDA):
         rank the links of a fifth of the documents: the smallest within a standard error
         of the best. Each of the four takes as long as 30 passes. 0 is LDA followed by a
         regression.
+    words : bool, default=True
+        Whether links are predicted from words beside topics: from the tf-idf of
+        documents and of those that they are linked to. It finds more links, and keeps
+        the words of the training documents. False is topics alone, as with X in blocks.
 
     Attributes
     ----------
@@ -79,6 +96,7 @@ class RelationalLDA(SidedLDA):
 
     _part = Links
     weight: float | None = None
+    words: bool = True
     ridge: float = 10.0
 
     def fit(
@@ -107,6 +125,49 @@ class RelationalLDA(SidedLDA):
         elif self.weight is None:
             choose_weight(self, counts, side_data, WEIGHTS, "held_out_ranks_")
         super()._fit_with_sides(counts, side_data)
+        for name in ("link_words_", "word_idf_", "word_coef_"):
+            self.__dict__.pop(name, None)
+        if self.words and links.nnz and sparse.issparse(counts):
+            self._learn_words(counts, side_data)
+
+    def _learn_words(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        """Learn how words beside topics say which documents are linked."""
+        self.word_idf_ = inverse_frequencies(counts)
+        self.link_words_ = weighted(counts, self.word_idf_)
+        later = {side.keyword for side in self.sides_ if side.known_later}
+        known = {name: own for name, own in side_data.items() if name in later}
+        with already_warned():
+            theta = self._sided_mixtures(counts, known)
+        rng = check_random_state(self.random_state)
+        self.word_coef_: NDArray[np.float64] = learn_words(
+            self._side(Links), self.link_words_, theta, self.doc_topics_, rng
+        )
+
+    def _word_ends(self) -> Any:
+        """Return the words of training documents as ends of links."""
+        own, near = self.word_coef_[2:]
+        graph = graph_of(self._side(Links))
+        return own * self.link_words_ + near * around(self.link_words_, graph)
+
+    def _query(self, X: Any) -> Any:
+        """Return the words of new documents, or of the training documents."""
+        if X is None:
+            return self.link_words_
+        with already_warned():
+            counts = self._counts(X, allow_empty=True)
+        return weighted(counts, self.word_idf_)
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose words are not those of its documents."""
+        super()._check_loaded()
+        if not hasattr(self, "word_coef_"):
+            return
+        shape = len(self._side(Links).link_topics_), self.n_features_in_
+        coef = self.word_coef_
+        if self.link_words_.shape != shape or self.word_idf_.shape != shape[1:]:
+            raise ValueError("link_words_ are not those of its documents")
+        if coef.shape != (4,) or not (coef[1:] >= 0).all():
+            raise ValueError("word_coef_ makes no sense")
 
     coef_ = of_side(Links, "coef_", "Coefficients of shared topics.")
     std_errors_ = of_side(Links, "std_errors_", "Standard errors of the coefficients.")
@@ -151,15 +212,18 @@ class RelationalLDA(SidedLDA):
                     f"pair {place} names document {table[place, column]}, but there "
                     f"are {size} {what}, numbered from 0."
                 )
-        return side.predict(first[table[:, 0]], known[table[:, 1]])
+        if not hasattr(self, "word_coef_"):
+            return side.predict(first[table[:, 0]], known[table[:, 1]])
+        parts = side, self.word_coef_, self._word_ends(), self._query(X), first
+        return np.asarray(expit(log_odds(*parts, table[:, 0], table[:, 1])))
 
     def suggest_links(
         self, X: Any = None, n: int = 10, **side_data: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the training documents that documents are most likely linked to.
 
-        Most pairs are never looked at: inverted lists of topics bound what they can
-        score.
+        Most pairs are never looked at: inverted lists of topics and of words bound what
+        they can score, and the best by either are candidates.
 
         Parameters
         ----------
@@ -175,7 +239,7 @@ class RelationalLDA(SidedLDA):
         -------
         documents : ndarray of shape (n_documents, n)
             Rows of the training documents, the likeliest first, -1 where there are no
-            more that share a topic.
+            more that share a topic or a word.
         probabilities : ndarray of the same shape
             Of a link; 0 beside -1.
         """
@@ -183,7 +247,12 @@ class RelationalLDA(SidedLDA):
         whole_number(n, "n")
         theta = self._ends(X, side_data)
         threads = n_threads(self.n_jobs)
-        return side.suggest(theta, n, exclude_self=X is None, threads=threads)
+        options: dict[str, Any] = {"exclude_self": X is None, "threads": threads}
+        if not hasattr(self, "word_coef_"):
+            return side.suggest(theta, n, **options)
+        parts = side, self.word_coef_, self._word_ends(), self._query(X), theta
+        documents, odds = suggest(*parts, n, **options)
+        return documents, np.where(documents >= 0, expit(odds), 0.0)
 
     def _ends(self, X: Any, side_data: Mapping[str, Any]) -> Array:
         """Return mixtures of new documents, or of the training documents."""

@@ -356,8 +356,9 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
     grown.doc_topics_ = np.vstack([grown.doc_topics_, mixtures])
     grown.doc_lengths_ = np.concatenate([grown.doc_lengths_, lengths])
-    graph = getattr(grown, "graph_", None)
-    if graph is not None:  # that of the fit: new documents have no neighbours in it
+    graph: Any = getattr(grown, "graph_", None)
+    # That of the fit: new documents have no neighbours in it.
+    if sparse.issparse(graph) and graph.format == "csr":
         size = len(grown.doc_topics_)
         parts = (graph.data, graph.indices)
         ends = np.full(len(lengths), graph.indptr[-1], graph.indptr.dtype)

@@ -34,7 +34,13 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
-from topicfold.known import add_sides, columns_in, known_data, model_for
+from topicfold.known import (
+    add_sides,
+    columns_in,
+    known_data,
+    model_for,
+    with_times,
+)
 from topicfold.persistence.model_folder import (
     ModelFolder,
     load_model_folder,
@@ -215,6 +221,7 @@ class Topics(TransformerMixin, BaseEstimator):
             vocabulary=words,  # of models whose seed words are columns
         )
         labels = found.labels
+        data = with_times(estimator, data, found.times)
         if data:
             add_sides(estimator, data)
             self._fit_model(estimator, found, embeddings, counts, **data)

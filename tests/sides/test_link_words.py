@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Words beside topics in the prediction of links."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.feature_extraction.text import TfidfTransformer
+
+import topicfold
+from topicfold import RelationalLDA
+from topicfold.sides.link_words import around, graph_of, inverse_frequencies, weighted
+
+FEW = {"weight": 3.0, "random_state": 0, "max_iter": 20, "tol": 0}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Two topics; within them, documents that share a rare word are linked."""
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(40, 0.2), 2)
+    group, pair = np.repeat([0, 1], 60), np.arange(120) // 4
+    X = np.array([rng.multinomial(30, phi[g]) for g in group])
+    rare = np.zeros((120, 30))
+    rare[np.arange(120), pair] = 2
+    links = [(d, e) for d in range(120) for e in range(d) if pair[d] == pair[e]]
+    X = sparse.csr_matrix(np.hstack([X, rare]).astype(float))
+    return X, np.array(links), pair
+
+
+def test_weights_are_those_of_scikit_learn(corpus):
+    X, *_ = corpus
+    theirs = TfidfTransformer(sublinear_tf=True).fit(X)
+    idf = inverse_frequencies(X)
+    np.testing.assert_allclose(idf, theirs.idf_)
+    ours = weighted(X, idf).toarray()
+    np.testing.assert_allclose(ours, theirs.transform(X).toarray(), atol=1e-6)
+
+
+def test_words_find_which_documents_of_a_topic_are_linked(corpus):
+    X, links, pair = corpus
+    rows = np.arange(120)
+    train = rows % 4 > 0
+    place = np.cumsum(train) - 1
+    among = np.array([(place[d], place[e]) for d, e in links if train[d] and train[e]])
+
+    def found(words):
+        model = RelationalLDA(2, words=words, **FEW).fit(X[train], links=among)
+        best, chances = model.suggest_links(X[~train], 3)
+        assert (np.diff(chances, axis=1) <= 0).all()
+        return (pair[train][best] == pair[~train][:, None]).mean()
+
+    assert found(True) > 0.95
+    assert found(False) < 0.5
+
+
+def test_probabilities_are_those_of_topics_and_words(corpus):
+    X, links, _ = corpus
+    model = RelationalLDA(2, **FEW).fit(X, links=links)
+    side, theta = model.sides_[0], model.transform(X[:5])
+    start, by_topics, own, near = model.word_coef_
+    assert own > 0
+    words = model.link_words_.toarray()
+    mean = around(model.link_words_, graph_of(side)).toarray()
+    np.testing.assert_allclose(mean[0], words[1:4].mean(axis=0), atol=1e-6)
+    topics = np.sqrt(theta[2] * side.link_topics_[7]) @ side.coef_ + side.intercept_
+    odds = start + by_topics * topics + words[2] @ (own * words[7] + near * mean[7])
+    assert model.predict_links([[2, 7]], X[:5]) == pytest.approx(expit(odds), rel=1e-4)
+    documents, chances = model.suggest_links(X[:5], 4)
+    again = model.predict_links([[2, documents[2, 0]]], X[:5])
+    assert chances[2, 0] == pytest.approx(again[0], rel=1e-6)
+
+
+def test_saved_and_spoilt(corpus, tmp_path):
+    X, links, _ = corpus
+    model = RelationalLDA(2, **FEW).fit(X, links=links)
+    model.save(tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    for one, other in zip(loaded.suggest_links(X), model.suggest_links(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+    loaded.word_coef_ = np.array([0.0, -1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match="word_coef_"):
+        loaded._check_loaded()
+    loaded.link_words_ = loaded.link_words_[:3]
+    with pytest.raises(ValueError, match="link_words_"):
+        loaded._check_loaded()
