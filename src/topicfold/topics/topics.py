@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,6 +57,7 @@ from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
 from topicfold.topics.restarts import stability_table
 from topicfold.topics.views import (
+    ask_for_names,
     class_table,
     document_table,
     find_documents,
@@ -542,8 +543,27 @@ class Topics(TransformerMixin, BaseEstimator):
 
     # Editing
 
-    def rename(self, names: Mapping[int, str] | int, name: str | None = None) -> Self:
-        """Name topics: ``rename({3: "space"})`` or ``rename(3, "space")``."""
+    def rename(
+        self,
+        names: Mapping[int, str] | int | Callable[[list[str], list[str]], str],
+        name: str | None = None,
+    ) -> Self:
+        """Name topics: ``rename({3: "space"})`` or ``rename(3, "space")``.
+
+        A function names them all: ``rename(ask)`` calls ``ask(words, documents)`` with
+        the ten words of each topic and the texts of its five main documents, and takes
+        what it returns. It may ask a language model; none is part of this library.
+
+        Examples
+        --------
+        >>> texts = ["red fox in a wood", "a fox, a wood", "blue sea", "fish, blue sea"]
+        >>> topics = Topics(2, min_df=1).fit(texts)
+        >>> topics.rename(lambda words, documents: " and ".join(sorted(words[:2])))
+        LDA: 2 topics, 4 documents
+        ...
+        """
+        if callable(names):
+            names = ask_for_names(self._record(), names)
         if not isinstance(names, Mapping):
             names = {names: "" if name is None else name}
         return self._edited(rename_topics(self._saved().model, names))

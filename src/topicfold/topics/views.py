@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,27 @@ def word_table(data: TopicData, topic: int, n: int) -> Table:
         {"word": data.vocabulary[i], "probability": float(data.topics[row, i])}
         for i in ids.tolist()
     )
+
+
+def ask_for_names(
+    data: TopicData, ask: Callable[[list[str], list[str]], str]
+) -> dict[int, str]:
+    """Return the name that a function gives each topic, by its number."""
+    names = {}
+    for place, words in enumerate(data.top_terms(10, NAME_RELEVANCE)):
+        texts: list[str] = []
+        if data.texts is not None and data.doc_topics is not None:
+            shares = np.asarray(data.doc_topics)[:, place]
+            best = np.argsort(-shares, kind="stable")[:5]
+            texts = [data.texts[row] for row in best.tolist()]
+        name = ask(list(words), texts)
+        if not isinstance(name, str) or not name.strip():
+            raise DataError(
+                f"the function named topic {data.numbers[place]} {name!r}. It must "
+                "return a text."
+            )
+        names[int(data.numbers[place])] = " ".join(name.split())
+    return names
 
 
 def document_table(data: TopicData, topic: int, n: int) -> Table:
