@@ -6,13 +6,17 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CORPORA ?= $(TOPICFOLD_CORPORA)
 
-.PHONY: demo test fuzz crash-points audit coverage test-oldest test-release test-gpu lint docs bench bench-gpu clean
+.PHONY: demo test test-fast fuzz crash-points audit coverage test-oldest test-release test-gpu lint docs bench bench-gpu clean
 
 demo: $(VENV)/.installed
 	$(BIN)/topicfold demo --output demo
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+# For everyday work: without the tests that are marked as slow.
+test-fast: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(PYTEST_ARGS)
 
 # Line coverage of src, subprocesses included; fails below 95 %.
 coverage: export COVERAGE_FILE := $(abspath $(VENV))/coverage

@@ -270,8 +270,8 @@ def page(records, drawn_effects, seeds):
 def main() -> None:
     """Measure; print a line after each setting; write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--effects", type=int, default=40, help="draws of effects")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--effects", type=int, default=20, help="draws of effects")
     parser.add_argument("--write", action="store_true", help="write the page")
     options = parser.parse_args()
     logging.disable(logging.WARNING)

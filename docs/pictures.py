@@ -301,6 +301,24 @@ def effects() -> Figure:
     return Topics(6).fit(found).effects("~ package + s(length)", data).plot()
 
 
+def structural_topics() -> Figure:
+    """Correlations of topics."""
+    from topicfold import CorrelatedLDA
+
+    subset = ["numpy.linalg", "numpy.random", "scipy.linalg", "scipy.stats"]
+    found = load_docs(subset=subset)
+    model = CorrelatedLDA(6, random_state=0, max_iter=60).fit(found)
+    words = model.topic_data().top_terms(2)
+    names = [" ".join(terms) for terms in words]
+    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
+    axes = figure.subplots()
+    shown = axes.imshow(model.topic_correlations_, cmap="RdBu", vmin=-1, vmax=1)
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    figure.colorbar(shown, label="correlation")
+    return figure
+
+
 def search() -> Figure:
     """Documents, words and a query in two dimensions of LSI."""
     words = ["car", "auto", "motor", "wheel", "sea", "fish", "boat", "wave"]
@@ -399,6 +417,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "relevance": relevance,
     "editing": editing,
     "effects": effects,
+    "structural_topics": structural_topics,
     "search": search,
     "scaling": scaling,
 }

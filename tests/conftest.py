@@ -20,6 +20,25 @@ settings.register_profile(
 )
 settings.load_profile("topicfold")
 
+# Files and folders that take most of the time: `make test-fast` leaves them out.
+SLOW = (
+    *("benchmarks", "distributed", "fuzz", "gpu", "report/test_report_browser.py"),
+    *("report/test_report_firefox.py", "report/test_report_accessibility.py"),
+    *("test_crash_points.py", "test_docs.py", "test_examples.py", "test_notebooks.py"),
+    *("test_contract_sizes.py", "test_packaging.py", "test_readme.py"),
+    "test_stability.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what is in slow places."""
+    here = Path(__file__).parent
+    slow = {here / place for place in SLOW}
+    for item in items:
+        if slow & {item.path, *item.path.parents}:
+            item.add_marker(pytest.mark.slow)
+
+
 # A shell that runs the tests in the background has them ignore Ctrl-C, which some test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -27,6 +27,8 @@ from topicfold.exceptions import DataError
 from topicfold.learn import Resume
 from topicfold.models.manifold import GraphPLSA
 
+pytestmark = pytest.mark.filterwarnings("ignore:These seed words")
+
 # Fits whose state cannot be kept.
 STATELESS = (
     "gibbs",

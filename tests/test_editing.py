@@ -149,7 +149,8 @@ def test_numbers_stay_through_a_chain_of_edits(model, X):
     dropped = drop_topics(merged, [3])
     assert numbers_of(merged) == [0, 1, 3]
     assert numbers_of(dropped) == [0, 1]
-    np.testing.assert_array_equal(dropped.components_[1], model.components_[1])
+    kept = dropped.components_[1]
+    np.testing.assert_allclose(kept, model.components_[1], rtol=1e-6)
     parts = split_topic(dropped, 1, X)
     # 3 was a number once: it is not given to another topic.
     assert numbers_of(parts) == [0, 1, 4]
@@ -234,7 +235,7 @@ def test_edited_topics_are_not_those_that_sides_learned_of(tmp_path):
         lambda: merge_topics(model, [0, 1]),
         lambda: split_topic(model, 0, X),
     ):
-        with pytest.warns(DataWarning, match="Authors learned about"):
+        with pytest.warns(DataWarning, match=r"Author\w* learned about"):
             edited = edit()
         assert edited.topic_data().sides == ()
         edited.save(tmp_path / "edited")

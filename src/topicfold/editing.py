@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import as_csr, normalize_rows
 from topicfold.core.numbering import fitted_size, no_topic, renumbered, topic_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
@@ -92,7 +92,7 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     first = chosen[0]
     shares = sizes / sizes.sum() if sizes.any() else None
     merged = np.average(edited.components_[chosen], axis=0, weights=shares)
-    edited.components_[first] = merged
+    edited.components_[first] = normalize_rows(merged[None])[0]
     if hasattr(edited, "doc_topics_"):
         edited.doc_topics_[:, first] = edited.doc_topics_[:, chosen].sum(axis=1)
     for attribute in _per_topic(edited):
@@ -100,7 +100,6 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     old = [edited.topic_names_[k] for k in chosen if edited.topic_names_[k]]
     edited.topic_names_[first] = name.strip() or " + ".join(old)
     _remove(edited, chosen[1:])
-    edited.components_ = normalize_rows(edited.components_)
     name = edited.topic_names_[first]
     _note(edited, action="merge", topics=_sorted(topics), name=name)
     return edited
@@ -197,7 +196,7 @@ def split_topic(
     within = np.full((counts.shape[0], n_topics), 1.0 / n_topics)
     within[has_words] = inner.fit(counts[has_words]).doc_topics_
     edited = _copy(model)
-    _forget_sides(edited)
+    forget_sides(edited)
     dtype = edited.components_.dtype
     share = edited.doc_topics_[:, [row]] * within
     edited.components_ = _spread(edited.components_, row, inner.components_, dtype)
@@ -352,6 +351,11 @@ def _apply(model: Any, edit: dict[str, Any], X: Any) -> Any:
         )
     elif action == "renumber":
         edited = renumber_topics(model)
+    elif action == "grow":
+        raise DataError(
+            "these topics were learned from documents that were added later. Apply "
+            "the edits before it to the model, then update it."
+        )
     else:
         raise DataError(
             f"unknown action {action!r}. Use rename, merge, drop, split or renumber."
@@ -399,7 +403,7 @@ def _per_topic(model: Any) -> list[str]:
     return [a for a, shape in shapes.items() if shape == (n_topics,)]
 
 
-def _forget_sides(model: Any) -> None:
+def forget_sides(model: Any) -> None:
     """Leave out what sides have learned of the topics before an edit."""
     if getattr(model, "sides_", None):
         names = ", ".join(type(side).__name__ for side in model.sides_)
@@ -413,7 +417,7 @@ def _forget_sides(model: Any) -> None:
 
 
 def _remove(model: Any, topics: list[int]) -> None:
-    _forget_sides(model)
+    forget_sides(model)
     attributes = _per_topic(model)
     keep = np.setdiff1d(np.arange(len(model.components_)), topics)
     model.components_ = model.components_[keep]
@@ -438,7 +442,7 @@ def _spread(rows: Array, topic: int, parts: Array, dtype: Any) -> Array:
 
 def _counts_of_topic(model: Any, topic: int, X: Any) -> sparse.csr_matrix:
     """Expected counts of one topic at the non-zeros of X."""
-    counts = sparse.csr_matrix(X, dtype=np.float64, copy=True)
+    counts = as_csr(X).astype(np.float64)
     theta = getattr(model, "doc_topics_", None)
     if theta is None:
         raise DataError("This model of a stream keeps no mixtures: fit it with `fit`.")

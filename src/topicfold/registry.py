@@ -165,6 +165,14 @@ _BUILT_IN = (
         "LDA with covariates of topics and of their words", "STM",
     ),
     _own(
+        "dynamic", "dynamic:DynamicLDA", "LDA with topics that change through time",
+        "DynamicLDA", "dynamic-topics",
+    ),
+    _own(
+        "stamped", "dynamic:TimeStampedLDA", "LDA with a time for each topic", "TOT",
+        "topics-over-time",
+    ),
+    _own(
         "labeled", "labeled_lda:LabeledLDA", "LDA with a topic for each label", "LLDA",
         "plda", labels="must", sized=False,
     ),

@@ -274,7 +274,7 @@ def test_short_texts_are_told_of_their_model(cli, tmp_path):
     options = ("-k", 2, "--max-iter", 3, "--no-report")
     said = cli("fit", lines, "-o", tmp_path / "lda", *options).stdout
     assert "have about 3 counted words each" in said
-    assert "For short texts, --model short usually gives better topics." in said
+    assert "For short texts, --model short finds words that go together" in said
     short = cli("fit", lines, "-o", tmp_path / "short", "-m", "short", *options)
     assert "Advice" not in short.stdout
     long = tmp_path / "long.txt"

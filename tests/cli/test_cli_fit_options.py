@@ -65,7 +65,8 @@ def test_every_model(fit, tmp_path, entry):
     assert result.exit_code == 0, result.stderr
     model = topicfold.load(tmp_path / "model")
     assert type(model).__name__ == entry.class_name
-    assert len(model.components_) == 3
+    # Hidden labels decide whether topics of labels have a background beside them.
+    assert len(model.components_) in ({2, 3} if entry.name == "labeled" else {3})
     if entry.labels == "must":
         assert model.classes_.tolist() == ["land", "sea"]
 

@@ -181,7 +181,10 @@ def test_new_documents_in_any_language(cli, table, tmp_path, fitted):
 def test_languages_go_with_other_sides(fitted, tmp_path):
     model = fitted("--language", "de", "--authors", "author")
     assert isinstance(model, topicfold.AuthorTopics)
-    assert [type(side).__name__ for side in model.sides_] == ["AuthorPriors", "OtherCounts"]
+    assert [type(side).__name__ for side in model.sides_] == [
+        "AuthorPriors",
+        "OtherCounts",
+    ]
     data = load_model_folder(tmp_path / "m").topic_data()
     assert [side.name for side in data.sides] == ["authors", "de"]
     assert data.settings["language"] == "text"
@@ -215,6 +218,21 @@ def test_each_kind_of_knowledge_has_its_model(fitted, tmp_path):
         assert len(model.sides_) == 1
     pairs = [s.pairs for s in model.topic_data().sides if s.kind == "links"]
     assert pairs[0].tolist() == [[0, 2], [1, 3], [2, 4], [3, 5]]
+
+
+def test_covariates_groups_and_times_come_from_columns(fitted, cli, table, tmp_path):
+    flags = ("--prevalence", "stars", "--prevalence", "year", "--content", "year")
+    model = fitted(*flags, "--force", "--max-iter", 5)
+    assert type(model).__name__ == "StructuralLDA"
+    assert model.prevalence_names_ == ["intercept", "stars", "year"]
+    assert model.content_groups_ == ["1990.0", "2000.0"]
+    done = cli("transform", tmp_path / "m", table, *flags)
+    assert done.exit_code == 0, done.output
+    assert len(done.output.splitlines()) == 61
+    dynamic = fitted("--model", "dynamic", "--time", "year", "--force")
+    assert dynamic.slice_names_ == ["1990", "2000"]
+    done = cli("transform", tmp_path / "m", table, "--time", "year")
+    assert done.exit_code == 0, done.output
 
 
 def test_the_kind_of_a_response_can_be_said(fitted, cli, table, tmp_path, check_error):

@@ -235,6 +235,7 @@ def test_what_to_install_is_said(caplog, monkeypatch):
     with caplog.at_level(logging.WARNING):
         assert Corpus.from_texts(GERMAN).text["stop_words"] == "english"
     assert "pip install 'topicfold[languages]', or give a list" in caplog.text
+    assert "look German" not in caplog.text  # said once
 
 
 def test_texts_in_order_of_language_are_mixed():

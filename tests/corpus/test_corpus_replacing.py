@@ -149,10 +149,6 @@ def test_kill_9_leaves_nothing_for_long(tmp_path):
     line = [sys.executable, "-c", code, str(texts), str(tmp_path / "out")]
     assert subprocess.run(line, check=False).returncode == -9
     assert any(name.startswith(".topicfold-") for name in names(tmp_path))
-    # Litter of version 0.1.0.
-    (tmp_path / ".out-0123456789ab.partial").mkdir()
-    (tmp_path / ".out-ab_cdef0.scratch").mkdir()
-    (tmp_path / ".topicfold-0123456789ab-out").mkdir()
     (tmp_path / ".out-of-the-way").mkdir()
     vectorize_file(texts, tmp_path / "out", min_df=1, max_df=1.0)
     assert names(tmp_path) == [".out-of-the-way", "out", "t.txt"]

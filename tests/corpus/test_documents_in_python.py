@@ -129,6 +129,19 @@ def test_topics_learn_from_frames_and_sheets(tmp_path):
         Topics(2).fit(texts, sheet="Data")
     with pytest.raises(DataError, match="layer is a part of an AnnData object"):
         Topics(2).fit(texts, layer="counts")
+    with pytest.raises(DataError, match="format is a part of a file"):
+        Topics(2).fit(texts, format="csv")
+    (tmp_path / "t.txt").write_text("\n".join(["text,n", *(f"{t},1" for t in texts)]))
+    with pytest.raises(DataError, match="looks like a table"):
+        Topics(2).fit(tmp_path / "t.txt")
+    again = Topics(2, min_df=1).fit(tmp_path / "t.txt", format="csv")
+    assert_array_equal(again.data_.topics, topics.data_.topics)
+    sparse.save_npz(
+        tmp_path / "t.npz", sparse.csr_matrix(np.ones((9, 4)) + np.eye(9, 4))
+    )
+    (tmp_path / "vocab.txt").write_text("a\nb\nc\nd")
+    (tmp_path / "t.npz").rename(tmp_path / "t.counts")
+    assert Topics(2).fit(tmp_path / "t.counts", format="npz").data_.n_documents == 9
 
 
 class Cells:
@@ -168,12 +181,15 @@ def counts():
 @pytest.mark.parametrize("made", ["stand-in", "anndata"])
 def test_topics_of_cells_go_in_and_out(made, counts):
     kinds = ["b"] * 15 + [None] * 15
-    data = cells(made, counts, obs={"kind": kinds})
-    corpus = from_anndata(data, label="kind")
+    data = cells(made, counts, obs={"kind": kinds, "batch": ["x", "y"] * 15})
+    corpus = from_anndata(data, label="kind", extra=["batch"])
+    assert corpus.extra == {"batch": ["x", "y"] * 15}
     assert corpus.vocabulary[:2] == ["gene0", "gene1"]
     assert corpus.ids[:2] == ["cell0", "cell1"]
     assert corpus.labels == ["b"] * 15 + [""] * 15
     assert_array_equal(corpus.counts.toarray(), counts.toarray())
+    by_batch = Topics(2, model="features").fit(data, features=["batch"])
+    assert by_batch.data_.n_documents == 30
     topics = Topics(2).fit(data, label="kind")
     assert topics.data_.doc_ids[1] == "cell1"
     to_anndata(data, topics)

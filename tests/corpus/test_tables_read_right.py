@@ -48,6 +48,10 @@ def test_a_name_of_two_columns_is_refused_in_every_table(tmp_path, kind):
         with pytest.raises(DataError, match=f"has 2 columns named '{twice}'. Rename"):
             read_texts(file, label="label")
     assert read_texts(file).labels is None  # a name that nobody asked for
+    apart = tmp_path / "t.json"
+    apart.write_text('{"columns": ["text", "text"], "data": [["fox", "fish"]]}')
+    with pytest.raises(DataError, match="has 2 columns named 'text'"):
+        read_texts(apart)
 
 
 def test_json_by_columns_keeps_rows_that_the_first_column_lacks(tmp_path):
@@ -61,6 +65,19 @@ def test_json_by_columns_keeps_rows_that_the_first_column_lacks(tmp_path):
     assert len(pandas.read_json(file)) == 3
 
 
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
+def test_json_of_every_shape_that_pandas_writes(tmp_path, orient):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"label": ["x", "y"], "body": ["red fox", "blue fish"]})
+    file = tmp_path / "t.json"
+    table.to_json(file, orient=orient)
+    for stated in ({}, {"text": "body"}):
+        found = read_texts(file, **stated)
+        assert found.texts == ["red fox", "blue fish"]
+        assert found.labels == ["x", "y"]
+        assert {"text": "body", "label": "label"}.items() <= found.columns.items()
+
+
 TABLE = (
     'title,text,year\n"Foxes","A fox,\nred and\nquick",1999\nFish,"blue, cold",2001\n'
 )
@@ -71,6 +88,7 @@ TABLE = (
     [
         (TABLE, "csv"),
         (TABLE.replace(",", ";"), "csv"),
+        ("id|text\n1|red fox, quick\n2|blue fish\n", "csv"),
         ("id\ttext\n1\tred fox\n2\tblue fish\n", "tsv"),
         ("a,b,c\n" + "1,2,3\n" * 5, "csv"),
         ('{"text": "red fox"}\n{"text": "fish"}\n', "jsonl"),
@@ -106,6 +124,17 @@ def test_lines_of_text_are_not_questioned(tmp_path, content):
     file = tmp_path / "t.txt"
     file.write_text(content)
     assert text_format(file) == "lines"
+
+
+def test_a_table_of_another_suffix_is_recognised(tmp_path):
+    file = tmp_path / "t.dat"
+    file.write_text("id|text\n1|red fox, quick\n2|blue fish\n")
+    with pytest.raises(DataError, match=r"'\.dat'.*columns 'id', 'text': format='csv'"):
+        read_texts(file)
+    assert read_texts(file, format="csv").texts == ["red fox, quick", "blue fish"]
+    file.write_text("a line\n")
+    with pytest.raises(DataError, match=r"'\.dat'.*Give a folder of \.txt files or"):
+        read_texts(file)
 
 
 def test_a_long_table_is_known_by_its_beginning(tmp_path):

@@ -23,6 +23,8 @@ from distributed_support import local_cluster  # noqa: E402
 
 from topicfold.engine.dask import distribute  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore:These seed words")
+
 
 @pytest.fixture(scope="module")
 def threads():

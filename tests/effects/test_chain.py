@@ -11,6 +11,7 @@ from topicfold.effects.chain import (
     learned_concentration,
     learned_topic_prior,
 )
+from topicfold.effects.regression import LeastSquares, pool
 
 
 def chain_of(found, design=None, **options):
@@ -113,3 +114,28 @@ def test_draws_that_know_the_covariate_are_not_attenuated():
     knowing, plain = slope(None), slope(np.ones((len(x), 1)))
     assert knowing == pytest.approx(1, abs=0.15)
     assert plain < 0.75
+
+
+def test_draws_are_as_alike_within_clusters_as_documents_are():
+    """With few tokens, a prior without clusters makes their errors too small."""
+    rng = np.random.default_rng(0)
+    clusters = np.arange(320) % 40
+    x = rng.integers(0, 2, 40)[clusters]
+    eta = np.outer(x, [0.5, -0.5, 0]) + rng.normal(0, 0.6, (40, 3))[clusters]
+    theta = np.exp(eta + rng.normal(0, 0.6, (320, 3)))
+    theta /= theta.sum(axis=1, keepdims=True)
+    topics = rng.dirichlet(np.full(150, 0.1), 3)
+    rows = theta @ topics
+    rows /= rows.sum(axis=1, keepdims=True)
+    counts = np.array([rng.multinomial(20, row) for row in rows]).astype(float)
+    found = {"X": sparse.csr_matrix(counts), "topics": topics, "x": x}
+    least = LeastSquares(np.c_[np.ones(320), x], clusters=clusters)
+    true = np.sqrt(least.fit(theta)[1][:, 1, 1]).mean()
+
+    def ratio(clusters):
+        chain = chain_of(found, clusters=clusters, sample_topics=False)
+        pooled = pool([least.fit(t) for t in chain.draws(20, 40, 4)], least.free)
+        return float(np.sqrt(pooled.total[:, 1, 1]).mean() / true)
+
+    assert ratio(clusters) == pytest.approx(1.05, abs=0.12)
+    assert ratio(None) < ratio(clusters) - 0.08

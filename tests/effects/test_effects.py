@@ -6,7 +6,7 @@ import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, Topics
+from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
@@ -108,7 +108,10 @@ def test_kinds_of_columns(found):
         side=data["side"].astype(kinds),
         yes=data["x"] == 1,
         whole=data["city"].astype("Int64"),
-        **{"odd name": data["age"]},
+        **{"odd name": data["age"], "share": data["age"]},
+    )
+    assert (
+        estimate_effect(theta, "~ share", odd).predict("share", [40])[0]["value"] == 40
     )
     effects = estimate_effect(theta, "~ side + C(group) + whole + `odd name`", odd)
     assert [contrast.label for contrast in effects.contrasts] == [
@@ -174,9 +177,9 @@ def test_curves_and_dates(found):
     assert effects.contrasts[0].label == "day: 2001-08-04 - 2001-01-25"
     rows = effects.predict("day")
     assert len(rows) == 3 * 40
-    assert rows[0]["day"] == "2001-01-01"
+    assert rows[0]["value"] == "2001-01-01"
     one = effects.predict("day", ["2001-03-01"])
-    assert [row["day"] for row in one] == ["2001-03-01"] * 3
+    assert [row["value"] for row in one] == ["2001-03-01"] * 3
     line = effects_of(found, "~ day").rows()[0]
     assert line["effect"] == "day: +1 year"
     texts = found["data"].assign(day=found["data"]["day"].astype(str))
@@ -191,7 +194,9 @@ def test_clusters_in_the_formula_and_by_name_are_the_same(found):
     second = effects_of(found, "~ x", cluster="city")
     np.testing.assert_array_equal(first.pooled.total, second.pooled.total)
     plain = effects_of(found, "~ x")
-    np.testing.assert_array_equal(first.pooled.coefficients, plain.pooled.coefficients)
+    np.testing.assert_allclose(
+        first.pooled.coefficients, plain.pooled.coefficients, atol=0.05
+    )
     assert not np.allclose(first.pooled.total, plain.pooled.total)
     assert "40 clusters" in " ".join(first.notes)
     with pytest.raises(DataError, match="given twice"):
@@ -314,6 +319,10 @@ def test_topics_know_their_documents():
     assert effects.rows()[0]["effect"] == "label: b - a"
     other = topics.effects("~ x", {"x": np.arange(18)}, topics=1, n_draws=3)
     assert [row["topic"] for row in other.rows()] == ["1"]
+    dated = Topics(2, min_df=1).fit(
+        pd.DataFrame({"text": texts, "when": np.arange(2001, 2019)}), time="when"
+    )
+    assert dated.effects("~ time", n_draws=3).rows()[0]["effect"].startswith("time: +1")
     with pytest.raises(DataError, match="neither labels nor times"):
         Topics(2, min_df=1).fit(texts).effects("~ label")
     with pytest.raises(DataError, match="X is for models"):
@@ -403,6 +412,7 @@ BAD = [
     ("~ x | town", {}, "no column 'town' for cluster"),
     ("~ x |", {}, "one column after |"),
     ("~ x | one", {}, "one cluster"),
+    ("~ alone | city", {}, "one cluster alone decides a coefficient \\(alone\\)"),
     ("~ x", {"weights": np.zeros(240)}, "positive"),
     ("~ x", {"weights": [1, 2]}, "shape"),
     ("~ x", {"weights": "group"}, "must be numbers"),
@@ -426,6 +436,7 @@ def test_bad_input_is_one_sentence(found, formula, options, message):
         many=np.arange(240),
         lonely=["z" if d == 17 else "a" for d in range(240)],
         negative=np.zeros(240),
+        alone=(found["data"]["city"] == 3).astype(int),
         nothing=np.nan,
     )
     with (
@@ -457,6 +468,22 @@ def test_bad_tables_and_models(found):
     gibbs = GibbsLDA(n_components=3, random_state=0, max_iter=10).fit(X)
     with pytest.raises(DataError, match="cannot start at given topics"):
         estimate_effect(gibbs, "~ x", data, X=X, method="bootstrap")
+
+
+def test_structural_topics(found):
+    X, data = found["X"], found["data"]
+    table = {"x": data["x"].to_numpy(dtype=float)}
+    model = StructuralLDA(3, random_state=0).fit(X, prevalence=table)
+    own = estimate_effect(model, "~ x", data, method="posterior", n_draws=5)
+    joint = estimate_effect(model, "~ x", data, X=X, n_draws=5)
+    np.testing.assert_allclose(
+        own.pooled.coefficients[1], joint.pooled.coefficients[1], atol=0.1
+    )
+    worded = StructuralLDA(3, random_state=0).fit(X, content=data["side"].tolist())
+    with pytest.raises(DataError, match="in each group of content"):
+        estimate_effect(worded, "~ x", data, X=X)
+    found = estimate_effect(worded, "~ x", data, method="posterior", n_draws=5)
+    assert {"low", "high"} <= set(found.rows()[0])
 
 
 def test_bad_questions_of_a_result(found):

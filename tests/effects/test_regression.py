@@ -64,7 +64,7 @@ def test_classical_errors(data):
 
 def test_clustered_errors(data):
     design, outcomes, _, clusters = data
-    least = LeastSquares(design, clusters=clusters)
+    least = LeastSquares(design, clusters=clusters, covariance="HC1")
     coefficients, covariances = least.fit(outcomes)
     assert least.free == 5
     bread = np.linalg.inv(design.T @ design)
@@ -78,9 +78,28 @@ def test_clustered_errors(data):
         np.testing.assert_allclose(covariances[place], expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clustered_errors_by_leaving_each_cluster_out(data, weighted):
+    design, outcomes, weights, clusters = data
+    own = weights if weighted else np.ones(40)
+    least = LeastSquares(design, weights=own if weighted else None, clusters=clusters)
+    coefficients, covariances = least.fit(outcomes)
+    root = np.sqrt(own)[:, None]
+    for place, y in enumerate(outcomes.T):
+        moved = []
+        for c in range(6):
+            rest = clusters != c
+            left = (design * root)[rest], (y[:, None] * root)[rest, 0]
+            b = np.linalg.lstsq(*left, rcond=None)[0]
+            moved.append(b - coefficients[:, place])
+        expected = 5 / 6 * sum(np.outer(m, m) for m in moved)
+        np.testing.assert_allclose(covariances[place], expected, rtol=1e-8)
+
+
 def test_a_cluster_per_document_is_hc1(data):
     design, outcomes, _, _ = data
-    own = LeastSquares(design, clusters=np.arange(40)).fit(outcomes)[1]
+    each = {"clusters": np.arange(40), "covariance": "HC1"}
+    own = LeastSquares(design, **each).fit(outcomes)[1]
     hc1 = LeastSquares(design, covariance="HC1").fit(outcomes)[1]
     np.testing.assert_allclose(own, hc1, rtol=1e-10)
 

@@ -155,6 +155,7 @@ def use_topics(path: Path) -> None:
     topics.rename(0, "first").merge([0, 1])
     topics.update(["word2 is more text"])
     _check(topics.data_.topics, topics.data_.doc_topics)
+    topics.describe()
     topics.explore()
 
 

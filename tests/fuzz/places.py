@@ -164,12 +164,14 @@ def use_by_commands(path: Path) -> None:
         new.write_text("word1 some text\nword2 word3\n", encoding="utf-8")
         commands = (
             ("info", path),
+            ("info", path, "--describe"),
             ("topics", path, "--coherence", new),
             ("transform", path, new, "-o", f"{out}.csv"),
             ("search", path, "word1 text"),
             ("report", path, "-o", f"{out}.html"),
             ("quiz", path),
             ("update", path, new, "-o", out, "-q"),
+            ("update", path, new, "-o", out, "-q", "--new-topics", "1"),
             ("edit", path, "-o", out, "--split", "0:2"),
         )
         content = path.read_bytes() if path.is_file() else b""

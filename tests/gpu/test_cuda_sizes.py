@@ -21,6 +21,8 @@ import topicfold
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.learn import Resume
 
+pytestmark = pytest.mark.filterwarnings("ignore:These seed words")
+
 ON_DEVICE = [
     name
     for name in NAMES

@@ -6,15 +6,17 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from topicfold import LDA
+from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
-from topicfold.learn import run_em
+from topicfold.engine.kernels import LEAST_PART
+from topicfold.learn import plsa, run_em
 from topicfold.learn.extrapolation import (
-    LEAST_PART,
+    EM_FLOOR,
     MOST,
     Extrapolation,
     Point,
+    Reach,
     beyond_documents,
     beyond_rows,
 )
@@ -22,29 +24,37 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import PosteriorMode
 
 
-def reference(now, before, beta, keeps_totals):
+def reference(now, before, reach):
     """Extrapolate rows as the module's equation says."""
-    rows = np.maximum(now + beta * (now - before), LEAST_PART * now)
-    if keeps_totals:
-        rows *= now.sum(axis=1, keepdims=True) / rows.sum(axis=1, keepdims=True)
+    rows = np.maximum(now + reach.beta * (now - before), LEAST_PART * now)
+    totals = now.sum(axis=1, keepdims=True)
+    rows = np.maximum(
+        rows, reach.floor * (totals if reach.keeps_totals else totals > 0)
+    )
+    if reach.keeps_totals:
+        rows *= totals / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
     return rows
 
 
-@pytest.mark.parametrize("keeps_totals", [True, False])
+@pytest.mark.parametrize(
+    "reach", [Reach(0.8, 0.0, True), Reach(0.8, 0.02, True), Reach(0.8, 0.02, False)]
+)
 @pytest.mark.parametrize("n_topics", [3, 9, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_are_those_of_the_equation(planted, n_topics, dtype, keeps_totals):
+def test_rows_are_those_of_the_equation(planted, n_topics, dtype, reach):
     X = planted[0].astype(dtype)
     rng = np.random.default_rng(0)
     now, before = rng.gamma(0.3, size=(2, X.shape[0], n_topics)).astype(dtype)
+    now[3] = before[3] = 0
     found = []
     for n_jobs in (1, 3):
         engine = make_engine(X, n_topics, dtype=dtype, n_jobs=n_jobs)
         packed = [engine.pack_documents(rows) for rows in (now, before)]
-        rows = beyond_rows(engine, *packed, 0.8, keeps_totals)
+        rows = beyond_rows(engine, *packed, reach)
+        assert not rows[:, n_topics:].any()
         found.append(engine.unpack_documents(rows))
     np.testing.assert_array_equal(*found)
-    exact = reference(now.astype(float), before.astype(float), 0.8, keeps_totals)
+    exact = reference(now.astype(float), before.astype(float), reach)
     np.testing.assert_allclose(found[0], exact, rtol=1e-5)
 
 
@@ -56,7 +66,7 @@ def test_blocks_give_the_same_bits(planted, tmp_path):
     for corpus in (X, BlockMatrix.write(tmp_path / "blocks", X, block_size=70)):
         engine = make_engine(corpus, 9)
         packed = [engine.pack_documents(rows) for rows in (now, before)]
-        rows = beyond_documents(engine, *packed, 0.7)
+        rows = beyond_documents(engine, *packed, Reach(0.7, 0.01, True))
         found.append(np.array(engine.unpack_documents(rows)))
     np.testing.assert_array_equal(*found)
 
@@ -82,6 +92,20 @@ def test_an_em_objective_never_falls_and_rises_faster(planted, dtype):
     assert history[1] == pytest.approx(plain[1], rel=1e-6)
     assert history[30] > plain[60]
     assert 0 < algorithm.extrapolation.beta <= MOST
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_floor_lets_words_come_back_to_topics(planted, dtype, monkeypatch):
+    X = planted[0].astype(dtype)
+    ends = []
+    for floor in (EM_FLOOR, 0.0):
+        monkeypatch.setattr(plsa, "EM_FLOOR", floor)
+        model = PLSA(9, init="random", max_iter=150, tol=0, random_state=0).fit(X)
+        history = np.array(model.objective_history_)
+        slack = (1e-6 if dtype is np.float32 else 1e-12) * abs(history[0])
+        assert (np.diff(history) >= -slack).all()
+        ends.append(history[-1])
+    assert ends[0] > ends[1] + 0.001 * abs(ends[1])
 
 
 class Overshooting:

@@ -180,3 +180,33 @@ def test_two_phase_takes_it_as_a_base(planted):
     model = TwoPhase(base).fit(planted[0], labels)
     theta = model.transform(planted[0])
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("init", ["lda", "given"])
+def test_a_chain_starts_from_topics(planted, init):
+    X, _, topics = planted
+    start = topics if init == "given" else init
+    fits = [
+        GibbsLDA(4, init=start, max_iter=4, burn_in=0, random_state=0, n_jobs=n).fit(X)
+        for n in (1, 3)
+    ]
+    np.testing.assert_array_equal(fits[0].doc_topics_, fits[1].doc_topics_)
+    random = GibbsLDA(4, max_iter=4, burn_in=0, random_state=0).fit(X)
+    assert fits[0].objective_history_[0] > random.objective_history_[-1]
+    assert matched_overlap(fits[0].components_, topics) > 0.9
+    if init == "given":  # topic by topic, not only in some order
+        overlap = np.minimum(fits[0].components_, topics).sum(axis=1)
+        assert (overlap > 0.9).all()
+
+
+def test_words_that_no_starting_topic_has(planted):
+    topics = np.array(planted[2])
+    topics[:, :30] = 0
+    model = GibbsLDA(4, init=topics, max_iter=30, random_state=0).fit(planted[0])
+    assert matched_overlap(model.components_, planted[2]) > 0.85
+
+
+@pytest.mark.parametrize("init", [np.ones((4, 3)), "svd", -np.ones((4, 120))])
+def test_a_start_that_is_none_is_refused(planted, init):
+    with pytest.raises(ValueError, match="init"):
+        GibbsLDA(4, init=init).fit(planted[0])

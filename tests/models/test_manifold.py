@@ -62,6 +62,7 @@ def test_two_moons_need_the_graph(moons):
             10,
             theta_step=LaplacianTheta(100.0, max_smoothings=20),
             phi_step=DirichletPhi(1.05),
+            init="neighbors",
         ),
     }
     mean = {
@@ -99,7 +100,7 @@ def test_pareto_lowers_neither_objective(planted):
 @pytest.mark.parametrize("model", [LaplacianPLSA, LocallyConsistentPLSA])
 def test_weight_zero_is_plsa_bit_for_bit(model, planted):
     X = planted[0]
-    options = {"phi_step": DirichletPhi(1.05), "init": "documents", "max_iter": 20}
+    options = {"phi_step": DirichletPhi(1.05), "max_iter": 20}
     plain = PLSA(4, random_state=0, **options).fit(X)
     same = model(4, weight=0.0, random_state=0, max_iter=20).fit(X)
     np.testing.assert_array_equal(plain.doc_topics_, same.doc_topics_)

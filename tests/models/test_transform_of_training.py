@@ -52,7 +52,8 @@ CASES = {
     # The bound of one document has several maxima where α is small: a fit reaches
     # them along with its topics, `transform` from the uniform mixture.
     "variational": (LDA(N_TOPICS, algorithm="variational", **LONG), (), 0.12),
-    "authors": (AuthorTopics(N_TOPICS, **LONG), ("authors",), SAME),
+    "authors": (AuthorTopics(N_TOPICS, **LONG), ("authors",), OWN_TOKENS),
+    "strict": (AuthorTopics(N_TOPICS, strict=True, **LONG), ("authors",), SAME),
     "features": (FeatureLDA(N_TOPICS, **LONG), ("features",), OWN_TOKENS),
     "seeds": (SeededLDA(N_TOPICS, seeds={"one": [0, 1]}, **LONG), (), OWN_TOKENS),
     # By sampling: both are means of draws.

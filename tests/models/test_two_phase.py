@@ -30,7 +30,7 @@ from topicfold.steps import DirichletPhi
 PLAIN = {"word_weights": None, "regression_weight": 0, "neighbor_weight": 0}
 BASES = [
     FSTM(6, max_iter=20, random_state=0),
-    PLSA(6, max_iter=30, random_state=0),
+    PLSA(6, max_iter=30, init="neighbors", random_state=0),
     LDA(6, max_iter=30, random_state=0),
     LDA(6, max_iter=30, random_state=0, algorithm="variational"),
     LocallyConsistentPLSA(6, max_iter=15, random_state=0),

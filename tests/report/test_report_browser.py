@@ -224,7 +224,7 @@ def test_search_finds_terms_topics_classes_and_titles(open_report, small, file):
     page.locator("#search").fill("money")
     page.wait_for_selector("a[href='#class=money']")
     page.locator("#search").fill("zzzz")
-    page.wait_for_selector("text=Nothing has these letters")
+    page.wait_for_selector("text=Nothing was found")
     page.locator("#search").fill("whale")
     page.wait_for_selector(".words a[href='#term=whale']")
     page.keyboard.press("Enter")

@@ -216,6 +216,9 @@ def test_bad_options(small, tmp_path):
     with pytest.raises(DataError, match="is a folder"):
         write_report(small, tmp_path)
     file = tmp_path / "deep" / "r.html"
+    with pytest.raises(DataError, match="there is no folder"):
+        write_report(small, file)
+    file.parent.mkdir()
     assert write_report(small, file) == file
     assert [found.name for found in file.parent.iterdir()] == ["r.html"]
 

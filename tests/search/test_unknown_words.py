@@ -103,3 +103,8 @@ def test_results_are_a_data_frame(topics):
     frame = topics.search("army", n=2).to_frame()
     assert list(frame) == ["rank", "document", "score", "title", "snippet"]
     assert len(frame) == 2
+
+
+def test_a_run_of_words_that_is_none_is_refused():
+    with pytest.raises(DataError, match="is not a pair of a shortest and a longest"):
+        unknown_words("new york", {"new": 0}, {"ngram_range": [1, ["x"]]})

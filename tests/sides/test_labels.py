@@ -60,6 +60,7 @@ def test_labels_as_lists_matrix_and_frame_are_the_same(corpus):
     assert LabeledLDA(**FEW).fit(X, labels=frame).classes_.tolist() == NAMES
 
 
+@pytest.mark.usefixtures("plain_passes")
 def test_without_a_known_label_it_is_lda(corpus):
     X, *_ = corpus
     plain = LDA(3, learn_priors=False, **FEW).fit(X)

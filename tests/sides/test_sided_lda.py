@@ -59,6 +59,7 @@ def given(X, **options):
     return {**FEW, **priors, "n_components": 4, "init": start_of(X), **options}
 
 
+@pytest.mark.usefixtures("plain_passes")
 def test_evidence_is_a_factor_on_the_topics_of_a_document(corpus):
     X, theta, _ = corpus
     delta = 2.0 * np.log(theta + 0.1)
@@ -68,6 +69,7 @@ def test_evidence_is_a_factor_on_the_topics_of_a_document(corpus):
     np.testing.assert_allclose(model.components_, expected[1], atol=1e-8)
 
 
+@pytest.mark.usefixtures("plain_passes")
 def test_evidences_add_up_and_offsets_do_not_matter(corpus):
     X, theta, _ = corpus
     delta = np.log(theta + 0.1)
@@ -85,6 +87,7 @@ def test_strong_evidence_stays_finite(corpus):
     assert (model.doc_topics_.argmax(axis=1) == theta.argmax(axis=1)).mean() > 0.99
 
 
+@pytest.mark.usefixtures("plain_passes")
 def test_own_priors_are_pseudo_counts_of_each_document(corpus):
     X, theta, _ = corpus
     alphas = 0.05 + 5.0 * theta
@@ -94,6 +97,7 @@ def test_own_priors_are_pseudo_counts_of_each_document(corpus):
     np.testing.assert_allclose(model.components_, expected[1], atol=1e-8)
 
 
+@pytest.mark.usefixtures("plain_passes")
 def test_masked_topics_are_never_used(corpus):
     X, theta, _ = corpus
     only = theta >= np.sort(theta, axis=1)[:, [-2]]
@@ -107,6 +111,7 @@ def test_masked_topics_are_never_used(corpus):
     assert (model.transform(X)[~only] > 0).all()
 
 
+@pytest.mark.usefixtures("plain_passes")
 @pytest.mark.parametrize(
     "name", ["Slant", "OwnPrior", "Only"], ids=["evidence", "prior", "mask"]
 )
@@ -439,3 +444,15 @@ def test_one_prior_is_that_of_every_document():
     for data in (None, np.full((3, 4), 0.5)):
         found = SideData([side], [data], context).prior()
         np.testing.assert_array_equal(found, np.full((3, 4), 0.5))
+
+
+@pytest.mark.parametrize("name", ["Slant", "OwnPrior"])
+def test_extrapolated_passes_are_those_of_lda_too(corpus, name):
+    X, theta, _ = corpus
+    nothing = {"Slant": np.zeros_like(theta), "OwnPrior": np.full_like(theta, 0.2)}
+    side = getattr(support, name)()
+    options = {**given(X), "max_iter": 60, "tol": None}
+    plain = LDA(**options).fit(X)
+    model = LDA(**options, sides=[side]).fit(X, **{side.data: nothing[name]})
+    assert model.n_iter_ == plain.n_iter_ < 60
+    np.testing.assert_allclose(model.doc_topics_, plain.doc_topics_, atol=1e-6)

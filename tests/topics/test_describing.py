@@ -85,7 +85,7 @@ def test_other_ways_to_cut():
     assert "fewer than 0.05 of the documents" in said
     assert "all but the 8 most frequent, were left out" in said
     own = Topics(2, min_df=1, tokens=str.split).fit(TEXTS)
-    assert "cut by a function" in own.describe().text
+    assert "Texts were cut by the function builtins:str.split" in own.describe().text
 
 
 def test_every_reference_of_every_model_is_read():

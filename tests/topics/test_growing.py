@@ -11,7 +11,7 @@ from topicfold.corpus import load_docs
 from topicfold.corpus.inputs import Documents
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import ModelFolder, load_model_folder
-from topicfold.topics.changes import compare_records
+from topicfold.topics.changes import compare_records, drop_known
 from topicfold.topics.growing import expected_words, updated
 
 LAND = ["red fox in a wood", "fox and wolf in a wood", "wolf, wood, red leaf"]
@@ -115,6 +115,18 @@ def test_documents_that_are_there_are_left_out():
         topics.update(new, **columns)
 
 
+def test_what_else_is_known_goes_with_the_documents_that_stay():
+    X = sparse.csr_matrix([[2, 1], [0, 3], [1, 1]])
+    old = ModelFolder(model=None, doc_ids=["a", "b"])
+    vectors, extra = np.arange(6.0).reshape(3, 2), {"author": ["x", "y", "z"]}
+    new = Documents(counts=X, ids=["c", "a", "d"], embeddings=vectors, extra=extra)
+    left, counts, known = drop_known(old, new, X)
+    assert (left.ids, known) == (["c", "d"], ["a"])
+    np.testing.assert_array_equal(left.embeddings, vectors[[0, 2]])
+    assert left.extra == {"author": ["x", "z"]}
+    assert left.n_documents == counts.shape[0] == 2
+
+
 def test_texts_that_are_there_are_said():
     topics = Topics(2, min_df=1, max_df=1.0).fit(TEXTS)
     topics.update([TEXTS[0], "another fox", TEXTS[1]])
@@ -137,8 +149,9 @@ def test_a_refit_says_what_moved():
 
 
 def test_a_model_that_cannot_start_again_is_not_refitted():
-    topics = Topics(2, model="gibbs", min_df=1, max_df=1.0).fit(TEXTS)
-    with pytest.raises(DataError, match="GibbsLDA cannot be fitted again"):
+    topics = Topics(2, model="medlda", min_df=1, max_df=1.0)
+    topics.fit(TEXTS, ["land", "land", "land", "sea", "sea", "sea"] * 4)
+    with pytest.raises(DataError, match="MedLDA cannot be fitted again"):
         topics.update(["a fox"], refit=True)
 
 

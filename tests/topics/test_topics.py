@@ -147,7 +147,7 @@ def test_it_shows_itself(topics):
 
 def test_says_in_its_title_that_another_model_suits_short_texts():
     many = [*TEXTS] * 20
-    advice = 'texts are short, model="short" usually gives better topics'
+    advice = 'texts are short, try model="short" too'
     assert advice in repr(Topics(2, min_df=1).fit(many)).splitlines()[0]
     assert advice not in repr(Topics(2, "short", min_df=1).fit(many))
     longer = [" ".join([text] * 9) for text in many]

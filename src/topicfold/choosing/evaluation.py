@@ -85,17 +85,27 @@ def draw_split(groups: NDArray[Any], test_size: float, seed: int) -> NDArray[np.
     return ~test
 
 
+# Held-out documents that coherence is measured on, at least.
+ENOUGH = 100
+
+
 def topic_scores(
     model: Any, train: Any, test: Any, *, n_words: int, n_diverse: int
 ) -> dict[str, float]:
-    """Return coherence on `train`, diversity, and perplexity on `test`; NaN if none."""
+    """Return coherence and perplexity on `test`, and diversity; NaN if none.
+
+    Coherence is that of documents which the model has not seen, as a model of words
+    that occur together would have it built in otherwise; of the training documents
+    where fewer than `ENOUGH` are held out.
+    """
     from topicfold.metrics import npmi_coherence, topic_diversity
 
     topics = topics_of(model)
     n_terms = topics.shape[1]
     scores = {"coherence": np.nan, "perplexity": np.nan}
     if min(n_words, n_terms) > 1:
-        coherence = npmi_coherence(topics, train, n_words=min(n_words, n_terms))
+        unseen = test if test.shape[0] >= ENOUGH else train
+        coherence = npmi_coherence(topics, unseen, n_words=min(n_words, n_terms))
         if np.isfinite(coherence).any():
             scores["coherence"] = float(np.nanmean(coherence))
     scores["diversity"] = topic_diversity(topics, min(n_diverse, n_terms))

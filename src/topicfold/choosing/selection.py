@@ -45,7 +45,7 @@ class SelectionRecord:
     perplexity : float
         Of held-out words in held-out documents; lower is better.
     coherence : float
-        Mean NPMI of the topics' top words on the training documents.
+        Mean NPMI of the topics' top words on the held-out documents.
     diversity : float
         Share of different words among all top words.
     stability : float

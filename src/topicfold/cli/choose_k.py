@@ -60,8 +60,8 @@ def choose_k(
     from topicfold.cli.fit import advise_short, make_model
 
     sizes = _numbers(given.topics) if given.topics else None
-    common = {"random_state": given.seed, "n_jobs": given.jobs}
-    estimator = make_model(given.model, common)
+    # Fits run side by side, each on one thread.
+    estimator = make_model(given.model, {"random_state": given.seed, "n_jobs": 1})
     if given.plot is not None:
         load_figure()  # before the work
     corpus, _ = inputs.read_in_memory(source, options, quiet=given.quiet)
@@ -82,6 +82,7 @@ def choose_k(
             y if len(classes) > 1 else None,
             n_restarts=given.restarts,
             random_state=given.seed,
+            n_jobs=given.jobs,
         )
     best = chosen.suggested()
     bold = {"topics": str(best)}
@@ -89,9 +90,13 @@ def choose_k(
     if given.plot is not None:
         chosen.plot(given.plot)
         show_fact("Picture", str(given.plot))
-    least = 2 < best == min(sizes) < max(sizes)
-    edge = ", the smallest of those tried; try fewer" if least else ""
-    show_fact("Suggests", f"{best} topics{edge}")
+    edge = ""
+    if 2 < best == min(sizes) < max(sizes):
+        edge = ", the smallest of those tried; try fewer"
+    elif best == max(sizes) > min(sizes):
+        edge = f", the largest of those tried; more may be better: -k {best},{2 * best}"
+    by = " by the accuracy of labels" if len(classes) > 1 else ""
+    show_fact("Suggests", f"{best} topics{by}{edge}")
     if not given.quiet:
         show_fit(source, options, entry.name, best)
 

@@ -251,6 +251,9 @@ def _learn(
         _join_classes(estimator, corpus.counts, y)
     if sides.given():
         sides.take(estimator, known)
+    from topicfold.known import with_times
+
+    known = with_times(estimator, known, corpus.times)
     done = fit_model(estimator, X, y, {**known, **vectors}, quiet=quiet)
     if y is not None and hasattr(estimator, "classes_"):
         names, numbers = corpus.encoded_labels()[1], estimator.classes_
@@ -270,7 +273,7 @@ _NEEDS = {
 def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> None:
     """Refuse a model without what it is to learn from."""
     needed = _NEEDS.get(entry.name)
-    if needed is not None and not getattr(sides, needed):
+    if needed is not None and getattr(sides, needed) in (None, False, []):
         raise CommandError(
             f"The model {entry.name} needs --{needed}: see topicfold fit --help."
         )
@@ -303,7 +306,8 @@ def advise_short(corpus: Any, entry: Any) -> None:
         show_fact(
             "Advice",
             f"These texts have about {words:.0f} counted words each. For short texts, "
-            "--model short usually gives better topics.",
+            "--model short finds words that go together better, and may merge subjects:"
+            " topicfold compare says which to take.",
         )
 
 

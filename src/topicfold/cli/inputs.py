@@ -74,8 +74,8 @@ class TextOptions(Flags):
     max_df: str | None = _words(
         "Keep words in at most this many documents, or this share of them.",
         metavar="N",
-        show_default="those of half the documents that are spread evenly are left "
-        "out; docs: 0.3",
+        show_default="words of most documents are left out if they are spread "
+        "evenly; docs: 0.3",
     )
     max_features: int | None = _words(
         "Keep this many of the most frequent words.", min=1

@@ -12,13 +12,14 @@ from topicfold.cli.flags import Flags, flag
 from topicfold.cli.inputs import count_known, stop_words_of, with_function
 from topicfold.cli.messages import CommandError
 from topicfold.exceptions import DataError
-from topicfold.topics.known import (
+from topicfold.known import (
     BETWEEN,
     add_sides,
     known_data,
     model_for,
     names_in,
     numbers_in,
+    taken_by,
 )
 
 _side = functools.partial(flag, rich_help_panel="What else is known")
@@ -54,6 +55,13 @@ class SideOptions(Flags):
     features: list[str] | None = _column(
         "Column with a feature that says which topics to expect; may be repeated."
     )
+    prevalence: list[str] | None = _column(
+        "Column with a covariate of how much documents say of topics (structural "
+        "topic model); may be repeated."
+    )
+    content: str | None = _column(
+        "Column with groups of documents that word the same topics differently."
+    )
     label_topics: bool = _side(
         "One topic per label, and one that all documents share if it helps.", False
     )
@@ -68,7 +76,8 @@ class SideOptions(Flags):
 
     def columns(self) -> list[str]:
         """Return the columns to read beside the text, each once."""
-        named = [self.authors, self.response, *(self.features or ()), *self.languages()]
+        named = [self.authors, self.response, self.content, *(self.features or ())]
+        named += [*(self.prevalence or ()), *self.languages()]
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def languages(self) -> dict[str, str | None]:
@@ -78,7 +87,7 @@ class SideOptions(Flags):
 
     def model_name(self) -> str:
         """Return the model for what is known; LDA if it is nothing."""
-        asked = {key: value for key, value in vars(self).items() if value}
+        asked = {k: v for k, v in vars(self).items() if v not in (None, False, [])}
         if self.label_topics:
             asked["labels"] = True
         name = model_for(asked)
@@ -103,9 +112,10 @@ class SideOptions(Flags):
     def data(self, corpus: Any) -> dict[str, Any]:
         """Return what `fit` and `transform` take, by keyword; without languages."""
         extra = _columns_of(corpus, self.columns())
-        named = {"authors": self.authors, "features": self.features}
-        named["response"] = self.response  # type: ignore[assignment]
-        found = known_data({k: v for k, v in named.items() if v}, extra)
+        named: dict[str, Any] = {"authors": self.authors, "features": self.features}
+        named |= {"prevalence": self.prevalence, "content": self.content}
+        named["response"] = self.response
+        found = known_data({k: v for k, v in named.items() if v is not None}, extra)
         if self.response is not None and self.response_kind is not None:
             self._check_response(found, extra[self.response])
         if self.links is not None:
@@ -134,6 +144,8 @@ class SideOptions(Flags):
     def take(self, model: Any, data: Mapping[str, Any]) -> None:
         """Give a model the sides that it does not have by itself."""
         if "sides" not in model.get_params(deep=False):
+            if data.keys() <= taken_by(model):
+                return
             raise CommandError(
                 f"{type(model).__name__} does not learn from {', '.join(self.given())}."
                 " Use the model lda."

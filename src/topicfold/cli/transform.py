@@ -14,6 +14,7 @@ from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.messages import CommandError
 from topicfold.cli.sides import SideOptions, check_languages, known_languages
 from topicfold.core.lazy import optional
+from topicfold.known import taken_by, with_times
 
 STDOUT = "-"
 _SUFFIXES = (".csv", ".parquet", ".npz")
@@ -30,7 +31,7 @@ class _Flags(Flags):
     embeddings: str | None = flags.EMBEDDINGS
 
 
-@takes_flags(without=("time", *inputs.WORD_OPTIONS))
+@takes_flags(without=inputs.WORD_OPTIONS)
 def transform(
     folder: flags.ModelArgument,
     source: flags.InputArgument,
@@ -80,6 +81,8 @@ def transform(
     counts, found, languages = _read(source, saved, options, sides)
     known = {**sides.data(found), **languages}
     taken = {side.keyword for side in getattr(saved.model, "sides_", ())}
+    taken |= taken_by(saved.model)
+    known = with_times(saved.model, known, found.times)
     strange = [f"--{name}" for name in known if name not in taken]
     if strange:
         raise CommandError(

@@ -24,6 +24,9 @@ class _Flags(Flags):
         False,
     )
     embeddings: str | None = flags.EMBEDDINGS
+    new_topics: int = flag(
+        "Topics to learn from the new documents, beside those that there are.", 0, min=0
+    )
     force: bool = flags.FORCE
     quiet: bool = flags.QUIET
 
@@ -49,6 +52,7 @@ def update(
     [bold]Examples[/bold]
       topicfold update reviews-model reviews-of-may.csv
       topicfold update reviews-model reviews-of-may.csv -o newer-model
+      topicfold update reviews-model reviews-of-may.csv --new-topics 2
       topicfold update reviews-model reviews-of-may.csv --refit
 
     [bold]In Python[/bold]
@@ -87,7 +91,9 @@ def update(
         vectors = handed_in.read_embeddings(given.embeddings, source, counts.shape[0])
         new = new._replace(embeddings=vectors)
     with working("Learning …", quiet=given.quiet):
-        done = updated(saved, new, counts, refit=given.refit)
+        done = updated(
+            saved, new, counts, refit=given.refit, new_topics=given.new_topics
+        )
     total = counted(done.folder.counts.shape[0], "document")
     text = f"{counted(done.n_added, 'new document')}, now {total}"
     if with_words:

@@ -95,6 +95,8 @@ def _change(edit: Mapping[str, Any]) -> tuple[list[int], int]:
         return sorted({*edit["topics"]}), 0
     if edit["action"] == "split":
         return [], edit.get("n_topics", 2) - 1
+    if edit["action"] == "grow":  # new topics, of documents that were added
+        return [], edit["n_topics"]
     return [], 0
 
 

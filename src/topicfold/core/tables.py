@@ -49,11 +49,11 @@ def text_table(rows: Rows, *, width: int | None = None) -> str:
     Examples
     --------
     >>> rows = [{"name": "a", "text": "one two three four five six seven eight"}]
-    >>> print(text_table(rows, width=30))
+    >>> print(text_table(rows, width=24))
     name
     a
-        one two three four five
-        six seven eight
+        one two three four
+        five six seven eight
     """
     if not rows:
         return "(none)"

@@ -8,6 +8,7 @@ A cell is a document and a gene is a word. Nothing of anndata is imported: all t
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def from_anndata(
     label: str | None = None,
     time: str | None = None,
     id: str | None = None,
+    extra: Sequence[str] = (),
 ) -> Corpus:
     """Return the counts of an AnnData object as a corpus.
 
@@ -46,6 +48,8 @@ def from_anndata(
     label, time, id : str, optional
         Columns of ``data.obs`` with the class, the time and the name of a cell; by
         default cells have no class and no time, and the names are ``data.obs_names``.
+    extra : sequence of str, optional
+        Other columns of ``data.obs`` to keep.
 
     Returns
     -------
@@ -86,6 +90,8 @@ def from_anndata(
     named = {"labels": label, "times": time, "ids": id}
     known: dict[str, Any] = {"ids": [str(name) for name in data.obs_names]}
     known |= {field: _column(data, name) for field, name in named.items() if name}
+    if extra:
+        known["extra"] = {name: _column(data, name) for name in extra}
     return Corpus(counts, [str(name) for name in data.var_names], **known)
 
 

@@ -29,6 +29,8 @@ _USUAL = {
 }
 # A title that comes before the text, if no column of text is named.
 _TITLE = "title"
+# What separates the columns of a .csv file: the first of these that its header has.
+DELIMITERS = ",;\t|"
 USUAL_NAMES = frozenset((_TITLE, *chain.from_iterable(_USUAL.values())))
 EXTRA = "extra"
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
@@ -79,7 +81,7 @@ class Source:
         """Return the columns of every field that is there, found out once."""
         key = tuple(found)
         if key not in self._known:
-            self._known[key] = self._columns(key)
+            self._known[key] = self.find_columns(key)
             for field, names in self._known[key].items():
                 self.used.setdefault(field, ", ".join(names))
             taken = {name for names in self._known[key].values() for name in names}
@@ -89,7 +91,8 @@ class Source:
                 self.used.setdefault("not used", ", ".join(left[:6]) + more)
         return self._known[key]
 
-    def _columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    def find_columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        """Return the columns of every field among those found."""
         lower = {name.strip().lower(): name for name in reversed(found)}
         columns: dict[str, tuple[str, ...]] = {}
         for field, usual in _USUAL.items():

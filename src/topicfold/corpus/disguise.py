@@ -13,7 +13,7 @@ import json
 import re
 from pathlib import Path
 
-from topicfold.corpus.columns import USUAL_NAMES
+from topicfold.corpus.columns import DELIMITERS, USUAL_NAMES
 from topicfold.corpus.lines import CHUNK, LONGEST_LINE, open_bytes
 from topicfold.exceptions import DataError
 
@@ -25,29 +25,35 @@ _NAME = re.compile(r"[^\W\d][\w .:/()-]{0,30}")
 
 def check_lines(path: Path) -> None:
     """Raise an error if a file of lines looks like a table or like JSON lines."""
+    kind, what = looks_like(path)
+    if kind:
+        raise DataError(
+            f"{path} would be read as one document per line, but it looks like "
+            f"{what}. Say what it is: format='{kind}', or format='lines' if every line "
+            "is a document."
+        )
+
+
+def looks_like(path: Path) -> tuple[str, str]:
+    """Return the format that the beginning of a file shows, and what it looks like;
+    nothing if it is no table.
+    """
     if not path.is_file():  # a pipe can be read only once
-        return
+        return "", ""
     try:
         with open_bytes(path) as stream:
             raw = stream.read(CHUNK)
     except DataError:  # its reader says what is wrong
-        return
+        return "", ""
     text = raw.decode("utf-8-sig", "replace")
-    whole = len(raw) < CHUNK
     if _is_json(text):
-        kind, what = "jsonl", "an object of JSON in every line"
-    else:
-        delimiter, names = _columns(text, whole=whole)
-        if not names:
-            return
-        kind = "tsv" if delimiter == "\t" else "csv"
-        what = f"a table with the columns {', '.join(map(repr, names[:6]))}"
-        what += ", …" if len(names) > 6 else ""
-    raise DataError(
-        f"{path} is called a file with one document per line, and looks like {what}. "
-        f"Say which it is: format='{kind}', or format='lines' if every line is a "
-        "document."
-    )
+        return "jsonl", "an object of JSON in every line"
+    delimiter, names = _columns(text, whole=len(raw) < CHUNK)
+    if not names:
+        return "", ""
+    more = ", …" if len(names) > 6 else ""
+    what = f"a table with the columns {', '.join(map(repr, names[:6]))}{more}"
+    return "tsv" if delimiter == "\t" else "csv", what
 
 
 def _is_json(text: str) -> bool:
@@ -63,7 +69,7 @@ def _is_json(text: str) -> bool:
 def _columns(text: str, *, whole: bool) -> tuple[str, list[str]]:
     """Return delimiter and names of the columns of a table; none if it is no table."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    for delimiter in ",;\t":
+    for delimiter in DELIMITERS:
         rows: list[list[str]] = []
         try:
             for row in csv.reader(io.StringIO(text), delimiter=delimiter):

@@ -52,7 +52,7 @@ def as_documents(
     A string is the name of a file or folder. `vocabulary` has the words of the columns
     of a matrix, or of the numbers of gensim's pairs; `columns` those of a file or data
     frame, as in `read_texts`: text, label, id, time, and others to keep (extra); of an
-    Excel file also its sheet, of AnnData the layer.
+    Excel file also its sheet, of a file its format, of AnnData the layer.
 
     Examples
     --------
@@ -65,6 +65,7 @@ def as_documents(
         name: value for name, value in (columns or {}).items() if value is not None
     }
     for name, owner, is_owner in (
+        ("format", "a file", isinstance(X, str | Path)),
         ("sheet", "an Excel file", isinstance(X, str | Path)),
         ("layer", "an AnnData object", is_anndata(X)),
     ):
@@ -135,10 +136,11 @@ def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
             f"there is no file or folder {str(path)[:80]!r}. Texts are given as a "
             "list, one string per document."
         )
-    kind = format_of(place)
+    kind = named.pop("format", None) or format_of(place)
     if kind in TEXT_FORMATS:
-        return _of_texts(read_texts(place, **named))._replace(name=place.stem)
-    return as_documents(read(place), columns=named)
+        found = read_texts(place, format=kind, **named)
+        return _of_texts(found)._replace(name=place.stem)
+    return as_documents(read(place, format=kind), columns=named)
 
 
 def _of_texts(found: Texts) -> Documents:

@@ -8,11 +8,10 @@ import csv
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from topicfold.core.lazy import optional
-from topicfold.corpus.columns import Record, Source, inner_names, kind_of
+from topicfold.corpus.columns import DELIMITERS, Record, Source, inner_names, kind_of
 from topicfold.corpus.lines import LONGEST_LINE, TOO_LONG, BadLines, open_whole
 from topicfold.corpus.npz import DAMAGE, check_unpacked
 from topicfold.exceptions import DataError
@@ -74,7 +73,7 @@ def _whole_json_records(source: Source) -> Iterator[Record]:
         only = next(iter(value.values()))
         value = only if isinstance(only, list) and _is_records(only) else value
     if isinstance(value, dict):
-        value = _rows_of(value, source.path)
+        value = _rows_of(value, source)
     if not isinstance(value, list) or not (
         _is_records(value) or all(isinstance(item, str) for item in value)
     ):
@@ -90,18 +89,32 @@ def _is_records(values: Any) -> bool:
     return all(isinstance(item, dict) for item in values)
 
 
-def _rows_of(table: dict[str, Any], path: Path) -> Any:
-    """Return the rows of a table given as columns: lists, or objects as of pandas."""
+def _rows_of(table: dict[str, Any], source: Source) -> Any:
+    """Return the rows of a table that is one object, in the shapes that pandas writes:
+    by column (lists, or objects), by row, or names and values apart.
+    """
     columns = list(table.values())
+    names, values = table.get("columns"), table.get("data")
+    if "schema" in table and isinstance(values, list) and _is_records(values):
+        return values
+    if isinstance(names, list) and isinstance(values, list):
+        named = all(isinstance(name, str) for name in names)
+        rows = [row for row in values if isinstance(row, list)]
+        if named and [len(row) for row in rows] == [len(names)] * len(values):
+            source.check_columns(names)
+            return [dict(zip(names, row, strict=True)) for row in rows]
     if columns and _is_records(columns):
+        by_row = all("text" in source.find_columns(tuple(row)) for row in columns)
+        if by_row and "text" not in source.find_columns(tuple(table)):
+            return columns
         keys = list(dict.fromkeys(chain.from_iterable(columns)))
         return [{name: table[name].get(key) for name in table} for key in keys]
     if columns and all(isinstance(column, list) for column in columns):
         if len({len(column) for column in columns}) > 1:
             sizes = ", ".join(f"{name!r} {len(table[name])}" for name in table)
-            raise DataError(f"{path} has columns of different lengths: {sizes}.")
-        rows = zip(*columns, strict=True)
-        return [dict(zip(table, row, strict=True)) for row in rows]
+            raise DataError(f"{source.path} has columns of different lengths: {sizes}.")
+        together = zip(*columns, strict=True)
+        return [dict(zip(table, row, strict=True)) for row in together]
     return None
 
 
@@ -191,8 +204,7 @@ def _table_records(source: Source) -> Iterator[Record]:
     header_line = next((line for line in place if line.strip()), None)
     if header_line is None:
         return
-    # A comma, else what spreadsheets also write.
-    marks = "\t" if source.kind == "tsv" else ",;\t"
+    marks = "\t" if source.kind == "tsv" else DELIMITERS
     delimiter = next((mark for mark in marks if mark in header_line), marks[0])
     rows = csv.reader(chain([header_line], place), delimiter=delimiter, strict=True)
     header: list[str] | None = None

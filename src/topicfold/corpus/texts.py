@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from topicfold.corpus.columns import EXTRA, Document, Source, is_missing
-from topicfold.corpus.disguise import check_lines
+from topicfold.corpus.disguise import check_lines, looks_like
 from topicfold.corpus.lines import (
     BadLines,
     Progress,
@@ -80,10 +80,11 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
                                 line numbers are row numbers
     .csv, .tsv                  every row; the first line has the names of the columns
                                 (where it has no comma, a .csv file may have
-                                semicolons or tabs), unless you name columns by their
-                                numbers, from 1
+                                semicolons, tabs or bars), unless you name columns by
+                                their numbers, from 1
     .jsonl                      every line is an object; blank lines are left out
-    .json                       a list of objects or of strings, or a table by columns
+    .json                       a list of objects or of strings, or a table as pandas
+                                writes it
     .xlsx                       every row of a sheet, below the names
     .parquet                    every row
     ==========================  ======================================================
@@ -295,10 +296,16 @@ def text_format(path: Path, format: str | None = None) -> str:
     suffix = plain_suffix(path)
     kind = next((kind for kind, own in _SUFFIXES.items() if suffix in own), None)
     if kind is None:
+        seen, what = looks_like(path)
+        advice = f"It looks like {what}: format='{seen}'."
+        if not seen:
+            advice = (
+                "Give a folder of .txt files or a file .txt (one document per line), "
+                ".csv, .tsv, .json, .jsonl, .xlsx or .parquet; or say what it is with "
+                "format=..."
+            )
         raise DataError(
-            f"{path} has the suffix {path.suffix!r}, which is not read. Give a folder "
-            "of .txt files or a file .txt (one document per line), .csv, .tsv, .json, "
-            ".jsonl, .xlsx or .parquet; or say what it is with format=..."
+            f"{path} has the suffix {path.suffix!r}, which is not read. {advice}"
         )
     if kind == "lines":
         check_lines(path)

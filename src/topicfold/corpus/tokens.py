@@ -397,10 +397,7 @@ def warn_unspaced(words: Iterable[str]) -> None:
 
 
 def language_of(texts: Sequence[str]) -> str:
-    """Return the language of texts whose stop words are left out, and say which.
-
-    English, unless nearly all texts are clearly in one other language and its stop
-    words are installed.
+    """Return the language of texts: English, unless nearly all show one other.
 
     Examples
     --------
@@ -424,21 +421,30 @@ def language_of(texts: Sequence[str]) -> str:
         return "english"
     language, number = votes.most_common(1)[0]
     enough = number >= max(_LEAST_SHOWN, _SHOWN * full)
-    if language == "english" or not enough or number < _CERTAIN * votes.total():
-        return "english"
+    return language if enough and number >= _CERTAIN * votes.total() else "english"
+
+
+def stop_words_for(texts: Sequence[str]) -> tuple[str, bool]:
+    """Return whose stop words suit texts, and whether something was said of it.
+
+    Those of another language are taken where they are installed.
+    """
+    language = language_of(texts)
+    if language == "english":
+        return language, False
     if importlib.util.find_spec("stop_words") is None:
         _logger.warning(
             "These texts are in %s, whose stop words are not installed: pip install "
             "'topicfold[languages]', or give a list of words as stop_words",
             language.capitalize(),
         )
-        return "english"
+        return "english", True
     _logger.warning(
         "These texts are in %s: its stop words are left out (stop_words='english' "
         "for others)",
         language.capitalize(),
     )
-    return language
+    return language, True
 
 
 def advise_language(words: Sequence[str], frequencies: NDArray[np.int64]) -> None:

@@ -31,11 +31,11 @@ from topicfold.corpus.tokens import (
     advise_language,
     clean,
     clean_runs,
-    language_of,
     reader,
     runs,
     stemmer,
     stop_word_list,
+    stop_words_for,
     warn_unspaced,
 )
 from topicfold.exceptions import DataError
@@ -233,7 +233,7 @@ def with_language(
     cutting = {"stop_words": STOP_WORDS} | cutting
     if cutting["stop_words"] != AUTO or isinstance(texts, str):
         return texts, cutting
-    language = "english"
+    language, said = "english", False
     if not callable(cutting.get("tokens")):
         if isinstance(texts, Sequence):
             some = texts[:: max(1, len(texts) // LOOKED_AT_TEXTS)]
@@ -241,8 +241,8 @@ def with_language(
             rest = iter(texts)
             some = list(islice(rest, LOOKED_AT_TEXTS))
             texts = chain(some, rest)
-        language = language_of([text for text in some if isinstance(text, str)])
-    return texts, {**cutting, "stop_words": language}
+        language, said = stop_words_for([x for x in some if isinstance(x, str)])
+    return texts, {**cutting, "stop_words": language, "advise": not said}
 
 
 def vectorize_known(
@@ -290,6 +290,7 @@ def _with_phrases(
     return found, {
         "tokens": partial(str.split, sep=phrases.BETWEEN),
         "stop_words": cutting.get("stop_words"),
+        "advise": cutting.get("advise", True),
     }
 
 
@@ -384,10 +385,13 @@ class WordCounter:
         stem: str | None = None,
         vocabulary: Sequence[str] | None = None,
         keep: Iterable[str] = (),
+        advise: bool = True,
     ) -> None:
-        self._shortest, self._longest = _checked_range(ngram_range)
+        self._shortest, self._longest = checked_range(ngram_range)
         self._english = (
-            isinstance(stop_words, str) and stop_words.strip().lower() in ENGLISH
+            advise
+            and isinstance(stop_words, str)
+            and stop_words.strip().lower() in ENGLISH
         )
         wanted = set(keep)
         if wanted:
@@ -717,7 +721,8 @@ def repeated(words: Iterable[str]) -> str | None:
     return None
 
 
-def _checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
+def checked_range(ngram_range: Sequence[int]) -> tuple[int, int]:
+    """Return the lengths of the shortest and the longest run of words."""
     try:
         shortest, longest = ngram_range
     except (TypeError, ValueError):

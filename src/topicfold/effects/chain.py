@@ -56,6 +56,10 @@ class MixtureChain:
         φ where the chain starts.
     design : array of shape (D, p)
         Rows z_d; a column of ones alone is a prior that knows no covariates.
+    clusters : array of int of shape (D,) or None
+        Documents of a cluster are alike: the prior mean is z_d B + u_c, with random
+        effects u_c. Without them draws would be less alike within clusters than the
+        documents are, and errors of clusters too small.
     concentration, topic_word_prior : float
         s and η where they start.
     sample_topics : bool
@@ -72,6 +76,7 @@ class MixtureChain:
         *,
         concentration: float,
         topic_word_prior: float,
+        clusters: NDArray[np.integer] | None = None,
         sample_topics: bool = True,
         seed: int = 0,
         n_jobs: int | None = None,
@@ -85,7 +90,7 @@ class MixtureChain:
         self.counts = np.zeros((X.shape[0], len(topics)))
         self.expected = np.full_like(self.counts, 1 / len(topics))
         self.mixtures = self.expected.copy()
-        self._prior = _DesignPrior(design)
+        self._prior = _DesignPrior(design, clusters)
         self._rng = np.random.default_rng(seed)
         self._seed, self._sweeps = np.uint64(seed), 0
         self._threads = n_threads(n_jobs)
@@ -140,25 +145,51 @@ class MixtureChain:
 
 
 class _DesignPrior:
-    """The expected mixtures z_d B, and B given mixtures."""
+    """The expected mixtures z_d B + u_c, and B and u given mixtures."""
 
-    def __init__(self, design: Floats) -> None:
+    def __init__(self, design: Floats, clusters: NDArray[Any] | None = None) -> None:
         self.design = design
         left, sizes, right = np.linalg.svd(design, full_matrices=False)
         self.solve = (right.T / sizes) @ left.T
         self.spread = right.T / sizes  # its square is (Z'Z)⁻¹
         self.free = max(len(design) - design.shape[1], 1)
+        self.shifts: Any = 0.0  # u of each document's cluster
+        self.clusters = np.zeros(0, np.int64) if clusters is None else clusters
+        self.sizes = np.bincount(self.clusters)
 
     def draw(self, mixtures: Floats, rng: np.random.Generator) -> Floats:
-        """Return z_d B with B drawn given mixtures, positive rows that sum to one."""
-        fit = self.solve @ mixtures
-        rest = mixtures - self.design @ fit
+        """Return expected mixtures, B and u drawn; positive rows that sum to one."""
+        own = mixtures - self.shifts
+        fit = self.solve @ own
+        rest = own - self.design @ fit
         values, vectors = np.linalg.eigh(rest.T @ rest / self.free)
+        root = np.sqrt(np.maximum(values, 0)) * vectors
         noise = rng.standard_normal((self.design.shape[1], len(values)))
-        scaled = noise * np.sqrt(np.maximum(values, 0)) @ vectors.T
-        expected = self.design @ (fit + self.spread @ scaled)
+        lines = self.design @ (fit + self.spread @ (noise @ root.T))
+        if len(self.clusters):
+            self.shifts = self._draw_shifts(mixtures - lines, root, rng)
         least = LEAST_SHARE * mixtures.mean(axis=0)
-        return on_simplex(np.maximum(expected, np.maximum(least, 1e-12)))
+        return on_simplex(np.maximum(lines + self.shifts, np.maximum(least, 1e-12)))
+
+    def _draw_shifts(
+        self, rest: Floats, root: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Return u_c of each document, drawn given what B leaves of the mixtures.
+
+        One ratio of variances for all topics, by the analysis of variance, keeps the
+        sum of every row.
+        """
+        n, groups = self.sizes.sum(), len(self.sizes)
+        means = np.zeros((groups, rest.shape[1]))
+        np.add.at(means, self.clusters, rest)
+        means /= self.sizes[:, None]
+        within = ((rest - means[self.clusters]) ** 2).sum() / max(n - groups, 1)
+        between = (self.sizes[:, None] * means**2).sum() / groups
+        apart = max(between - within, 0.0) / (n / groups)
+        kept = apart / (apart + within / self.sizes + 1e-300)
+        noise = rng.standard_normal(means.shape) @ root.T
+        drawn = kept[:, None] * means + np.sqrt(kept / self.sizes)[:, None] * noise
+        return np.asarray(drawn[self.clusters])
 
 
 def learned_concentration(counts: Floats, expected: Floats, s: float) -> float:

@@ -182,7 +182,7 @@ def permutation_test(
     others = np.setdiff1d(np.arange(design.matrix.shape[1]), tested)
     outcomes = make_outcomes(topics, names)
     draws = mixture_draws(
-        source.of(design.rows),
+        source.of(design.rows, design.clusters),
         design.matrix[:, others],
         "joint",
         n_draws=n_draws,

@@ -8,6 +8,7 @@ out and counted, dates made numbers, and what stops a regression said by name.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from topicfold.core.lazy import optional
 from topicfold.core.tables import load_pandas
 from topicfold.core.times import parse_times
+from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
 
 Floats = NDArray[np.float64]
@@ -474,6 +476,19 @@ def _check_single(design: Design, scaled: Floats) -> None:
             f"one of its kind{what}: its effect would have no error. Leave it out, or "
             "merge its level with another."
         )
+    if design.clusters is None:
+        return
+    shares = cluster_shares(left, design.clusters, int(design.clusters.max()) + 1)
+    deciding = np.flatnonzero(np.linalg.eigvalsh(shares).max(axis=1) > 1 - 1e-9)
+    if len(deciding):
+        others = design.matrix[design.clusters != deciding[0]]
+        names = [n for n, x in zip(design.names, np.ptp(others, axis=0), strict=True)
+                 if x == 0 and n != "Intercept"]  # fmt: skip
+        what = f" ({_listed(names)})" if names else ""
+        raise DataError(
+            f"one cluster alone decides a coefficient{what}, so nothing tells how much "
+            "it would differ in another. Leave the covariate out, or the cluster."
+        )
 
 
 @cache
@@ -520,8 +535,6 @@ def _variables_of(spec: Any, term: str) -> set[str]:
 
 def _plain(text: str) -> str:
     """Return the text of an error without the marks of a terminal."""
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]|\[[0-9;]*m", "", text)
 
 

@@ -55,8 +55,8 @@ class Source:
         Whole counts of the documents to be explained.
     given : bool
         Whether the counts were given: the documents may not be those of the fit.
-    rows : array of int or None
-        Which of all documents these are.
+    rows, clusters : array of int or None
+        Which of all documents these are, and the cluster of each.
     drift : array of shape (K,) or None
         After draws: how far topics are from where they started, 0 to 1.
     """
@@ -66,12 +66,15 @@ class Source:
     counts: sparse.csr_matrix | None = None
     given: bool = False
     rows: NDArray[np.int64] | None = None
+    clusters: NDArray[np.int64] | None = None
     drift: Floats | None = field(default=None, repr=False)
 
-    def of(self, rows: NDArray[np.int64]) -> Source:
+    def of(
+        self, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None = None
+    ) -> Source:
         """Return the source of some documents."""
         counts = None if self.counts is None else self.counts[rows]
-        return Source(self.model, self.topics, counts, self.given, rows)
+        return Source(self.model, self.topics, counts, self.given, rows, clusters)
 
     def documents(self) -> sparse.csr_matrix:
         """Return the counts; refuse a source that has none."""
@@ -138,6 +141,7 @@ def start_chain(
         design,
         concentration=float(np.sum(alpha)) if alpha is not None else 2.0,
         topic_word_prior=float(eta) if eta else 0.05,
+        clusters=source.clusters,
         sample_topics=sample_topics,
         seed=seed,
         n_jobs=n_jobs,

@@ -83,8 +83,8 @@ def estimate_effect(
     cluster, weights : str or array-like, optional
         A column, or a value per document.
     robust : bool or {"HC1", "HC3"}, default=True
-        Standard errors that allow unequal variances (True is HC3). With clusters they
-        are cluster-robust in any case.
+        Standard errors that allow unequal variances; True is HC3, with clusters the
+        jackknife over them. "HC1" is what most programs report, also of clusters.
     random_state : int, default=0
         Seed.
     n_jobs : int, default=-1
@@ -149,7 +149,7 @@ def effects_of(
         covariance=covariance,
         clusters=design.clusters,
     )
-    chosen = source.of(design.rows)
+    chosen = source.of(design.rows, design.clusters)
     draws: Iterator[Any] = (
         mixture_draws(
             chosen, design.matrix, method, n_draws=n_draws, seed=seed, n_jobs=n_jobs
@@ -206,6 +206,11 @@ def find_source(
         counts = None
         X, words = counts_and_words(X)
         record = model.topic_data(words) if hasattr(model, "topic_data") else model
+    if getattr(model, "content_groups_", None) and method != "posterior":
+        raise DataError(
+            f"the topics have other words in each group of content, and method="
+            f"{method!r} knows the common ones only. Use method='posterior'."
+        )
     phi = getattr(record, "topics", None)
     if phi is None or not hasattr(record, "name"):
         raise DataError(

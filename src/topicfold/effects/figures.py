@@ -100,10 +100,10 @@ def expected_shares(
         if kind == "levels":
             for place, row in enumerate(part):
                 _point(axes, {**row, "estimate": row["share"]}, place, upright=True)
-            axes.set_xticks(range(size), [_plain(str(r[covariate])) for r in part])
+            axes.set_xticks(range(size), [_plain(str(r["value"])) for r in part])
             axes.margins(x=0.3)
         else:
-            _curve(axes, part, covariate, kind)
+            _curve(axes, part, kind)
         axes.set_title(_name(part[0]), fontsize=8, loc="left")
         _percent(axes.yaxis)
         axes.tick_params(labelsize=7)
@@ -113,8 +113,8 @@ def expected_shares(
     return figure
 
 
-def _curve(axes: Any, part: Any, covariate: str, kind: str) -> None:
-    values: Any = [row[covariate] for row in part]
+def _curve(axes: Any, part: Any, kind: str) -> None:
+    values: Any = [row["value"] for row in part]
     if kind == "date":
         values = np.array(values, dtype="datetime64[D]")
     if "low" in part[0]:

@@ -32,11 +32,11 @@ class LeastSquares:
     weights : array of shape (D,) or None
         Of the documents.
     covariance : {"HC3", "HC1", "classical"}
-        Without clusters: robust to unequal variances (HC3 also to few documents, HC1
-        is what most programs report), or with one variance for all.
+        Robust to unequal variances: HC3 also to few documents, HC1 is what most
+        programs report; or with one variance for all.
     clusters : array of int of shape (D,) or None
-        Documents with the same number are not independent: covariances add up within
-        clusters, times G/(G-1) · (D-1)/(D-p).
+        Documents with the same number are not independent. HC3 is then the jackknife
+        over clusters (CV3), else scores add up within clusters (CR1).
     """
 
     def __init__(
@@ -55,11 +55,14 @@ class LeastSquares:
             left, sizes, right = np.linalg.svd(design * root, full_matrices=False)
             self.solve = (right.T / sizes) @ (left * root).T
             self.bread = (right.T / sizes**2) @ right
+            self.left, self.back = left * root, right.T / sizes
         self.leverage = (left**2).sum(axis=1)
         self.weights = own
         self.covariance, self.clusters = covariance, clusters
         self.n_clusters = 0 if clusters is None else len(np.unique(clusters))
         self.free = float(n - p if clusters is None else self.n_clusters - 1)
+        if clusters is not None and covariance == "HC3":
+            self.without = _without_each(left, clusters, self.n_clusters)
 
     def fit(self, outcomes: Floats) -> tuple[Floats, Floats]:
         """Return coefficients (p, R) and their covariances (R, p, p)."""
@@ -71,11 +74,7 @@ class LeastSquares:
     def _covariances(self, rest: Floats) -> Floats:
         n, p = self.design.shape
         if self.clusters is not None:
-            scale = self.n_clusters / (self.n_clusters - 1) * (n - 1) / (n - p)
-            sums = np.zeros((rest.shape[1], self.n_clusters, p))
-            for column, sum_ in zip(rest.T, sums, strict=True):
-                np.add.at(sum_, self.clusters, self.solve.T * column[:, None])
-            return scale * np.matmul(sums.transpose(0, 2, 1), sums)
+            return self._clustered(rest, self.clusters)
         if self.covariance == "classical":
             variance = (self.weights[:, None] * rest**2).sum(axis=0) / (n - p)
             return variance[:, None, None] * self.bread
@@ -85,6 +84,36 @@ class LeastSquares:
         else:
             scale = n / (n - p)
         return np.stack([scale * (self.solve * r**2) @ self.solve.T for r in rest.T])
+
+    def _clustered(self, rest: Floats, clusters: NDArray[np.integer]) -> Floats:
+        """Return covariances from what each cluster adds to the coefficients."""
+        n, p = self.design.shape
+        groups = self.n_clusters
+        sums = np.zeros((rest.shape[1], groups, p))
+        for column, own in zip(rest.T, sums, strict=True):
+            np.add.at(own, clusters, self.left * column[:, None])
+        if self.covariance == "HC3":
+            # What the coefficients lose if the cluster is left out.
+            sums = np.einsum("gij,rgj->rgi", self.without, sums)
+            scale = (groups - 1) / groups
+        else:
+            scale = groups / (groups - 1) * (n - 1) / (n - p)
+        sums = sums @ self.back.T
+        return np.asarray(scale * np.matmul(sums.transpose(0, 2, 1), sums))
+
+
+def _without_each(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
+    """Return (I - U_g'U_g)⁻¹ of each cluster's rows of an orthonormal design."""
+    own = cluster_shares(left, clusters, groups)
+    return np.asarray(np.linalg.inv(np.eye(left.shape[1]) - own))
+
+
+def cluster_shares(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
+    """Return U_g'U_g of each cluster's rows; an eigenvalue of 1 is one it decides."""
+    own = np.zeros((groups, left.shape[1], left.shape[1]))
+    for row, cluster in zip(left, clusters, strict=True):
+        own[cluster] += np.outer(row, row)
+    return own
 
 
 @dataclass(frozen=True)

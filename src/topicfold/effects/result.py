@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ class Effects:
             {
                 "topic": outcome.name,
                 "words": outcome.words,
-                covariate: _shown(found, value),
+                "value": _shown(found, value),
                 **self._interval(row, place, level, name="share"),
             }
             for place, outcome in enumerate(self.outcomes)
@@ -252,7 +253,7 @@ class Effects:
             per_topic = len(rows) // len(self.outcomes)
             shares[covariate.name] = {
                 "kind": covariate.kind,
-                "values": [row[covariate.name] for row in rows[:per_topic]],
+                "values": [row["value"] for row in rows[:per_topic]],
                 "topics": [
                     {
                         "topic": rows[start]["topic"],
@@ -311,8 +312,6 @@ class Effects:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._remarks())
         return html_table(self.rows(), self._title()) + notes
 

@@ -646,3 +646,43 @@ def word_rows(
         for w in range(start, stop):
             for k in range(n_topics):
                 out[w, k] *= weights[w, k]
+
+
+# Least part of an entry that extrapolation leaves.
+LEAST_PART = 0.1
+
+
+@kernel
+def extrapolate_rows(start, stop, now, before, used, reach, out):
+    """Write ``now + beta (now - before)``, at least a part of `now` and the floor.
+
+    `reach` is a `Reach`; only the `used` columns are of topics. Rows of zeros stay:
+    words that no document has. `out` may be `before`.
+    """
+    beta, floor, keeps_totals = reach
+    real = now.dtype.type
+    step = real(beta)
+    least = real(LEAST_PART)
+    for d in range(start, stop):
+        a = now[d]
+        b = before[d]
+        total = 0.0
+        for k in range(used):
+            total += a[k]
+        bottom = real(floor * total if keeps_totals else floor)
+        if total == 0.0:
+            bottom = real(0)
+        scale = real(1)
+        if keeps_totals and beta > 0.0:
+            reached = 0.0
+            for k in range(used):
+                most = max(least * a[k], bottom)
+                reached += max(a[k] + step * (a[k] - b[k]), most)
+            if reached > 0.0:
+                scale = real(total / reached)
+        to = out[d]
+        for k in range(used):
+            most = max(least * a[k], bottom)
+            to[k] = scale * max(a[k] + step * (a[k] - b[k]), most)
+        for k in range(used, a.shape[0]):
+            to[k] = real(0)

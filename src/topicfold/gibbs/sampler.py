@@ -47,7 +47,7 @@ class CollapsedGibbs:
     The objective is the log joint probability of words and topics, log P(w, z | α, η),
     of the state after each sweep: a chain's, it wanders and is not monotone. Samples
     are kept every `sample_every` sweeps after `burn_in` of them, in which α and η are
-    learned if `learn_priors`.
+    learned if `learn_priors`. The chain starts at random, or from topics `phi` (K, V).
     """
 
     def __init__(
@@ -62,7 +62,9 @@ class CollapsedGibbs:
         n_blocks: int,
         seed: int,
         n_jobs: int | None = None,
+        phi: Array | None = None,
     ) -> None:
+        self._phi = phi
         self.dtype = X.dtype
         self.alpha = alpha
         self.eta = eta
@@ -112,17 +114,22 @@ class CollapsedGibbs:
         self._eta_table = gammaln(small + self.eta) - gammaln(self.eta)
 
     def start(self) -> float:
-        """Draw the first topics, block after block, given the blocks before."""
-        doc_ptr = self.tokens.doc_ptr
+        """Draw the first topics: of `phi`, or given those of the blocks before."""
+        doc_ptr, words = self.tokens.doc_ptr, self.tokens.words
+        shared: Any = len(self.alpha), self.seed, self.topic_of
+        task: Any = kernels.random_topics
+        if self._phi is not None:
+            rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
+            shared = words, rows, self.alpha, self.seed, self.topic_of
+            task = kernels.draw_topics
         for block in self.blocks:
-            self._over_documents(
-                block,
-                lambda a, b: kernels.random_topics(
-                    a, b, doc_ptr, len(self.alpha), self.seed, self.topic_of
-                ),
-            )
+            self._over_documents(block, lambda a, b: task(a, b, doc_ptr, *shared))
             self._recount(block, counted=False)
+            if self._phi is None:
+                self._sample(block)
+        for block in () if self._phi is None else self.blocks:
             self._sample(block)
+        self._phi = None
         return self.log_joint()
 
     def iterate(self) -> float:

@@ -31,6 +31,8 @@ from topicfold.engine.special import prefetch_row
 from topicfold.gibbs.fixed_topics import document_mass, draw_topic, stream_key, uniform
 
 # A word's row is asked for so many tokens ahead.
+# Sweeps over a document that starts from given topics.
+START_SWEEPS = 3
 AHEAD = 3
 
 
@@ -292,6 +294,41 @@ def random_topics(first, last, doc_ptr, n_topics, seed, out_topics):
         key = stream_key(seed, 0, d)
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
             out_topics[i] = int(uniform(key, i - doc_ptr[d]) * n_topics)
+
+
+@kernel
+def draw_topics(first, last, doc_ptr, words, phi, alpha, seed, out_topics):
+    """Give the tokens of documents [first, last) topics by ``(N_dk + α_k) φ_kw``.
+
+    Row ``words[i]`` of `phi` is of token i. A first sweep counts the tokens before,
+    others all tokens of the document but the one that is drawn.
+    """
+    n_topics = len(alpha)
+    counts = np.zeros(n_topics)
+    for d in range(first, last):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        key = stream_key(seed, 0, d)
+        for sweep in range(START_SWEEPS):
+            for i in range(begin, end):
+                if sweep > 0:
+                    counts[uint32(out_topics[i])] -= 1.0
+                row = phi[words[i]]
+                total = 0.0
+                for k in range(n_topics):
+                    total += (counts[k] + alpha[k]) * row[k]
+                u = uniform(key, sweep * (end - begin) + i - begin)
+                drawn = 0
+                if total > 0.0:
+                    left = u * total - (counts[0] + alpha[0]) * row[0]
+                    while left >= 0.0 and drawn < n_topics - 1:
+                        drawn += 1
+                        left -= (counts[drawn] + alpha[drawn]) * row[drawn]
+                else:
+                    drawn = int(u * n_topics)
+                out_topics[i] = drawn
+                counts[drawn] += 1.0
+        for i in range(begin, end):
+            counts[uint32(out_topics[i])] = 0.0
 
 
 @kernel

@@ -118,7 +118,7 @@ class EmbeddingIndex:
     --------
     >>> index = EmbeddingIndex([[1, 0], [0, 1], [1, 1]])
     >>> index.query([[3, 1]], 2)[0].tolist()
-    [[2, 0]]
+    [[0, 2]]
     """
 
     def __init__(self, embeddings: Any) -> None:
@@ -275,7 +275,7 @@ class CountSharing(FittedAttributes, DeclaredParameters, BaseEstimator):
     >>> shared = sharing.fit_shared([[2, 0], [0, 4]], [[1.0, 0.1], [1.0, 0.0]])
     >>> shared.toarray()
     array([[2., 2.],
-           [1., 4.]])
+           [1., 4.]], dtype=float32)
     """
 
     n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)

@@ -10,6 +10,9 @@ of mixtures and topics, kept positive and at their totals. β grows while the ob
 rises. Where it falls, the pass begins at F(x_t) after all, and β is halved: an
 algorithm whose passes never lower the objective still never does (after Ang & Gillis
 2019, who extrapolate non-negative matrix factorisation).
+
+EM never leaves a zero. Where zeros are no optimum's but haste's, y is kept above a
+floor, a share of an even row that gets smaller from pass to pass.
 """
 
 from __future__ import annotations
@@ -18,15 +21,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from topicfold.core.jit import kernel
 from topicfold.core.threads import even_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, array_module, on_device, padded
 
 # β at first, what it gains by a pass, and the most that it becomes.
 FIRST, MORE, MOST = 0.5, 0.05, 0.95
-# Least part of F(x_t) that is left of an entry.
-LEAST_PART = 0.1
+# For EM without priors: the floor's share of an even row at first, and what is left of
+# it after a pass.
+EM_FLOOR, FLOOR_LEFT = 1e-3, 0.95
 
 
 class Point(NamedTuple):
@@ -34,6 +37,17 @@ class Point(NamedTuple):
 
     documents: Any
     topics: Array
+
+
+class Reach(NamedTuple):
+    """How far to go: β, the floor of an entry, and whether rows keep their totals.
+
+    Where they do, the floor is a share of the total.
+    """
+
+    beta: float
+    floor: float
+    keeps_totals: bool
 
 
 class Stepwise(Protocol):
@@ -67,11 +81,16 @@ class Extrapolation:
     slack : float
         The part of itself by which a pass may lower the objective: 0 for an algorithm
         whose objective never falls.
+    floor : float
+        Least share of an even row where a pass begins, at first.
     """
 
-    def __init__(self, algorithm: Stepwise, slack: float = 0.0) -> None:
+    def __init__(
+        self, algorithm: Stepwise, slack: float = 0.0, floor: float = 0.0
+    ) -> None:
         self.algorithm = algorithm
         self.slack = slack
+        self.floor = floor
         self.beta = FIRST
         self.before: Point | None = None
 
@@ -85,6 +104,7 @@ class Extrapolation:
         self.before = now
         algorithm.move_to(self._beyond(now, before, self.beta))
         value = algorithm.evaluate()
+        self.floor *= FLOOR_LEFT
         if value >= objective - self.slack * abs(objective):
             self.beta = min(self.beta + MORE, MOST)
             return value
@@ -95,8 +115,14 @@ class Extrapolation:
     def _beyond(self, now: Point, before: Point, beta: float) -> Point:
         """Return the next point, written over the one before."""
         engine = self.algorithm.engine
-        documents = beyond_documents(engine, now.documents, before.documents, beta)
-        topics = beyond_rows(engine, now.topics, before.topics, beta, False)
+        floors = [
+            self.floor / n if beta > 0 else 0.0
+            for n in (engine.n_topics, engine.n_terms)
+        ]
+        reach = Reach(beta, floors[0], True)
+        documents = beyond_documents(engine, now.documents, before.documents, reach)
+        reach = Reach(beta, floors[1], False)
+        topics = beyond_rows(engine, now.topics, before.topics, reach)
         if beta > 0:
             topics = engine.normalize_topics(topics, 0.0, topics)
         return Point(documents, topics)
@@ -105,83 +131,72 @@ class Extrapolation:
         """Return what `restore` needs to go on from here."""
         before = self.algorithm.point() if self.before is None else self.before
         topics = self.algorithm.engine.unpack_topics(before.topics)
-        names = "documents_before", "topics_before", "beta"
-        return dict(zip(names, (before.documents, topics, self.beta), strict=True))
+        numbers = {"beta": self.beta, "floor": self.floor}
+        return {
+            "documents_before": before.documents,
+            "topics_before": topics,
+            **numbers,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a `state`."""
         topics = self.algorithm.engine.pack_topics(state["topics_before"])
         self.before = Point(state["documents_before"], topics)
-        self.beta = float(state["beta"])
+        self.beta, self.floor = float(state["beta"]), float(state["floor"])
 
 
-def beyond_documents(engine: Engine, now: Any, before: Any, beta: float) -> Any:
-    """Return extrapolated packed documents at the totals of `now`, in `before`."""
+def beyond_documents(engine: Engine, now: Any, before: Any, reach: Reach) -> Any:
+    """Return extrapolated packed documents, in `before`."""
     if isinstance(now, np.ndarray) or on_device(now):
-        return beyond_rows(engine, now, before, beta, True)
-    return engine.map_rows(_beyond_block, (now, before), (beta,), out=before)
+        return beyond_rows(engine, now, before, reach)
+    return engine.map_rows(_beyond_block, (now, before), (reach,), out=before)
 
 
-def beyond_rows(
-    engine: Engine, now: Array, before: Array, beta: float, keeps_totals: bool
-) -> Array:
-    """Return extrapolated packed rows, at the totals of `now` or not, in `before`."""
+def beyond_rows(engine: Engine, now: Array, before: Array, reach: Reach) -> Array:
+    """Return extrapolated packed rows, in `before`."""
+    used = engine.n_topics
     if on_device(now):
-        before[...] = _on_device(now, before, beta, keeps_totals)
+        before[:, :used] = _on_device(now[:, :used], before[:, :used], reach)
         return before
+    from topicfold.engine.kernels import extrapolate_rows
+
     threads = getattr(engine, "threads", 1)
-    arguments = now, before, beta, keeps_totals, before
+    arguments = now, before, used, tuple(reach), before
     run_ranges(extrapolate_rows, even_ranges(len(now), threads), threads, *arguments)
     return before
 
 
 def _beyond_block(
-    rows: slice, lengths: Any, arrays: list[Array], data: Any, beta: float
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, reach: Reach
 ) -> Array:
+    from topicfold.engine.kernels import extrapolate_rows
+
     if on_device(arrays[0]):
-        return _on_device(arrays[0], arrays[1], beta, True)
+        return _on_device(arrays[0], arrays[1], reach)
     now, before = (_whole(array) for array in arrays)
     out = np.empty_like(now)
-    extrapolate_rows(0, len(now), now, before, beta, True, out)
-    return out[:, : arrays[0].shape[1]]
+    used = arrays[0].shape[1]
+    extrapolate_rows(0, len(now), now, before, used, tuple(reach), out)
+    return out[:, :used]
 
 
 def _whole(rows: Array) -> Array:
-    """Return contiguous rows: with their padding, so that sums are those in memory."""
+    """Return contiguous rows: with their padding, as they are in memory."""
     found = padded(rows)
     return np.ascontiguousarray(rows) if found is None else found
 
 
-def _on_device(now: Any, before: Any, beta: float, keeps_totals: bool) -> Any:
+def _on_device(now: Any, before: Any, reach: Reach) -> Any:
     """Return what `extrapolate_rows` writes, by CuPy."""
+    from topicfold.engine.kernels import LEAST_PART
+
     xp = array_module(now)
-    rows = xp.maximum(now + beta * (now - before), LEAST_PART * now)
-    if keeps_totals and beta > 0:
+    rows = xp.maximum(now + reach.beta * (now - before), LEAST_PART * now)
+    totals = now.sum(axis=1, keepdims=True)
+    rows = xp.maximum(
+        rows, reach.floor * (totals if reach.keeps_totals else totals > 0)
+    )
+    if reach.keeps_totals and reach.beta > 0:
         reached = xp.maximum(rows.sum(axis=1, keepdims=True), np.finfo(now.dtype).tiny)
-        rows *= now.sum(axis=1, keepdims=True) / reached
+        rows *= totals / reached
     return rows.astype(now.dtype, copy=False)
-
-
-@kernel
-def extrapolate_rows(start, stop, now, before, beta, keeps_totals, out):  # type: ignore[no-untyped-def]
-    """Write ``now + beta (now - before)``, at least a part of `now`; at its totals.
-
-    `out` may be `before`.
-    """
-    step = now.dtype.type(beta)
-    least = now.dtype.type(LEAST_PART)
-    for d in range(start, stop):
-        a = now[d]
-        b = before[d]
-        scale = now.dtype.type(1)
-        if keeps_totals and beta > 0.0:
-            total = 0.0
-            reached = 0.0
-            for k in range(a.shape[0]):
-                total += a[k]
-                reached += max(a[k] + step * (a[k] - b[k]), least * a[k])
-            if reached > 0.0:
-                scale = now.dtype.type(total / reached)
-        to = out[d]
-        for k in range(a.shape[0]):
-            to[k] = scale * max(a[k] + step * (a[k] - b[k]), least * a[k])

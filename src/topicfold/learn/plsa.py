@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from topicfold.engine.protocol import (
     pack_rows,
 )
 from topicfold.exceptions import DataError
+from topicfold.learn.extrapolation import EM_FLOOR, Extrapolation, Point
 from topicfold.steps.base import (
     PhiStep,
     StepContext,
@@ -42,6 +43,8 @@ class PlsaEM:
 
     #: Passes over which the change of the objective is taken; see `run_em`.
     settles_over = 1
+    extrapolation: Extrapolation | None = None
+    _spare_documents: Any = None
 
     def __init__(
         self,
@@ -82,10 +85,52 @@ class PlsaEM:
         self._pass = self._document_pass(self.theta, self.packed_topics)
         return self._objective(self._pass, self.theta, self._on_simplex)
 
+    def extrapolated(self) -> Self:
+        """Extrapolate the passes, where both steps are plain; returns self."""
+        if _is_plain(self.theta_step, ThetaStep, self.theta_context) and _is_plain(
+            self.phi_step, PhiStep, self.phi_context
+        ):
+            self.extrapolation = Extrapolation(self, floor=EM_FLOOR)
+        return self
+
+    def advance(self) -> None:
+        """Mixtures and topics from the counts of the last pass."""
+        if self._pass is None:
+            raise RuntimeError("call start() before iterate()")
+        words = self.engine.word_pass(
+            self.theta, self.packed_topics, self._spare_topics
+        )
+        topics = update_topics(
+            self.phi_step, words, self.packed_topics, self.phi_context
+        )
+        counts, old = self._pass.counts, self.theta
+        theta, _ = update_documents(
+            self.theta_step, counts, old, self.theta_context, False
+        )
+        self._spare_documents = old if theta is counts else counts
+        self._move_to(theta, topics, False)
+
+    def point(self) -> Point:
+        """Return where the next pass begins."""
+        return Point(self.theta, self.packed_topics)
+
+    def move_to(self, point: Point) -> None:
+        """Let the next pass begin there."""
+        self.theta, self.packed_topics = point
+        self._take_topics(self.packed_topics)
+
+    def evaluate(self) -> float:
+        """Pass over the documents; return the objective."""
+        spare = self._spare_documents
+        self._pass = self._document_pass(self.theta, self.packed_topics, spare)
+        return self._objective(self._pass, self.theta, False)
+
     def iterate(self) -> float:
         """One EM iteration; returns the objective at the new parameters."""
         if self._pass is None:
             raise RuntimeError("call start() before iterate()")
+        if self.extrapolation is not None:
+            return self.extrapolation.iterate(self.theta_context.objective)
         counts = self._pass.counts
         words = self.engine.word_pass(
             self.theta, self.packed_topics, self._spare_topics
@@ -181,6 +226,7 @@ class PlsaEM:
             "topics": topics,
             "documents": self.theta,
             **carried(self.theta_step, "theta_step"),
+            **({} if self.extrapolation is None else self.extrapolation.state()),
         }
 
     def restore(self, state: dict[str, Any]) -> float:
@@ -190,12 +236,14 @@ class PlsaEM:
         self._on_simplex = type(self.theta_step).update is not ThetaStep.update
         for name in carried(self.theta_step, "theta_step"):
             setattr(self.theta_step, name.rpartition(" ")[2], state[name])
+        if self.extrapolation is not None:
+            self.extrapolation.restore(state)
         return self.start()
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""
         self._spare_topics = np.empty((0, 0), self.engine.dtype)
-        self._pass = None
+        self._pass = self.extrapolation = self._spare_documents = None
 
     def topics(self) -> Array:
         """Topics (K, V)."""
@@ -204,6 +252,12 @@ class PlsaEM:
     def doc_topics(self) -> Array:
         """Mixtures (D, K)."""
         return self.engine.mixtures(self.theta)
+
+
+def _is_plain(step: Any, base: Any, context: StepContext) -> bool:
+    """Whether a step is that of PLSA, with a prior or not: by kind or by strength."""
+    strength = getattr(context.state, "strength", getattr(step, "weight", None))
+    return type(step).update is base.update or (strength is not None and strength == 0)
 
 
 class LeftOutEM(PlsaEM):

@@ -12,7 +12,6 @@ from scipy.special import gammaln, polygamma, psi
 
 from topicfold.core.counts import SMALLEST_PRIOR
 from topicfold.core.typing import Array
-from topicfold.gibbs.fixed_topics import drawn_counts
 
 Vector = NDArray[np.float64]
 # Of Σα by sampling: documents, the most tokens of each, draws, sweeps before each, and
@@ -106,6 +105,8 @@ def alpha_from_draws(
     Topics of tokens are drawn, N_dk counted, and α moved to the best one for them, by
     turns. Expected counts would not do: they are spread more evenly than counts.
     """
+    from topicfold.gibbs.fixed_topics import drawn_counts  # compiles
+
     for number in range(DRAWS):
         plan = (np.uint64(number), SWEEPS, 1)
         counts = drawn_counts(sample, topics, alpha, plan, n_jobs)

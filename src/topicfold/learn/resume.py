@@ -279,7 +279,8 @@ def _check_numbers(name: str, value: Any, now: Any) -> None:
         for number in numbers
     ):
         raise ValueError(f"{name} is not of type {type(now).__name__}")
-    least = -_LARGEST if isinstance(now, list) else 0
+    signed = isinstance(now, list) or name.startswith("side ")
+    least = -_LARGEST if signed else 0
     if not all(least <= number <= _LARGEST for number in numbers):
         raise ValueError(f"{name} has a value that makes no sense")
 

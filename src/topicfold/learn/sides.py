@@ -31,6 +31,7 @@ from topicfold.engine.protocol import (
     pack_rows,
 )
 from topicfold.exceptions import DataError
+from topicfold.learn.extrapolation import Point
 from topicfold.learn.lda import OWN_WORD_SHARE, Cvb0
 from topicfold.learn.plsa import check_resumable
 from topicfold.sides.base import Side, TopicWeights
@@ -108,6 +109,35 @@ class SidedLda(Cvb0):
             shape = self._M.shape[1], engine.n_topics
             self.entity_topics = np.full(shape, 1.0 / shape[1], engine.dtype)
         self._set_documents(None)
+
+    def extrapolated(self) -> Self:
+        """Extrapolate the passes where a token's own count is left out; returns self.
+
+        EM with a mixing or a φ-step goes on as it is, and so do documents that may use
+        some of the topics only.
+        """
+        if self._collapsed and self._allowed is None:
+            super().extrapolated()
+        return self
+
+    def move_to(self, point: Point) -> None:
+        """Let the next pass begin there; topics sum to one in each group."""
+        if len(self.groups) > 1:
+            topics = self.engine.unpack_topics(point.topics)
+            for group in self.groups:
+                topics[:, group.columns] = normalize_rows(topics[:, group.columns])
+            point = point._replace(topics=self.engine.pack_topics(topics))
+        super().move_to(point)
+
+    def moved(self) -> float:
+        """Return the mean share of a document's weights that the last pass moves."""
+        own = self._documents
+        if self.extrapolation is None or self._pass is None or own is None:
+            return super().moved()
+        rows = [self.parameters, self._pass.counts, own.floor]
+        rows += [] if own.scale is None else [own.scale]
+        (total,) = self.engine.gather_rows(_moved_rows, tuple(rows))
+        return float(total) / max(self.engine.n_documents, 1)
 
     def with_theta_step(
         self, step: ThetaStep, graph: Any = None, data: Any = None
@@ -506,6 +536,19 @@ class SidedLda(Cvb0):
             for name, shape in side.carried(data, self.sides.context).items():
                 owner = data if hasattr(data, name) else side
                 yield f"side {number} {name}", owner, name, shape
+
+
+def _moved_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any
+) -> tuple[float]:
+    """Return ``½ Σ_dk |A_dk − A'_dk|`` of shares before and after a pass."""
+    before, counts, floor, *scale = arrays
+    after = counts * scale[0] + floor if scale else counts + floor
+    total = after.sum(axis=1, keepdims=True)
+    after = after / np.where(total > 0, total, 1)
+    total = before.sum(axis=1, keepdims=True)
+    after -= before / np.where(total > 0, total, 1)
+    return (float(np.abs(after).sum(dtype=np.float64)) / 2,)
 
 
 def _log_prior(theta: Array, alpha: Array) -> float:

@@ -125,8 +125,8 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
         made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
             f"This {type(model).__name__} was fitted with embeddings{made} and is "
-            "asked about documents without: their mixtures come from their words alone. Give "
-            "embeddings= for mixtures like those of the training documents.",
+            "asked about documents without: their mixtures come from their words "
+            "alone. Give embeddings= for mixtures like those of the fit.",
             DataWarning,
             stacklevel=level_of_caller(),
         )
@@ -525,7 +525,8 @@ class LearnedModel(TopicModel):
     n_components : int, default=10
         Number of topics.
     init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
-        Start of the topics; "neighbors" for PLSA and MedLDA, "documents" for others.
+        Start of the topics; "clusters" for PLSA and its relatives, "neighbors" for
+        MedLDA, "documents" for FSTM.
         "clusters": clusters of documents by their first singular vectors, with a fifth
         of the corpus mixed in; "documents": half a few random documents, half the
         corpus; "neighbors": half a document with those most like it, half the corpus;

@@ -438,7 +438,7 @@ class StructuralLDA(CorrelatedLDA):
         if not self.content_groups_:
             raise DataError("the fit had no groups. Give fit(X, content=...).")
         number = int(numbered([group], self.content_groups_, "group")[0])
-        return self.phi_step_.topics(number).astype(self.components_.dtype)
+        return self.phi_step_.topics_of(number).astype(self.components_.dtype)
 
     def perspectives(
         self, topic: int, groups: tuple[str, str], n: int = 10
@@ -490,7 +490,7 @@ class StructuralLDA(CorrelatedLDA):
     def _topics_of_number(self, number: int) -> Array:
         if number < 0:
             return self.components_
-        return self.phi_step_.topics(number).astype(self.components_.dtype)
+        return self.phi_step_.topics_of(number).astype(self.components_.dtype)
 
     def _mixtures(self, X: Any, known: Any = None) -> Array:
         if (known or {}).get("content") is None:

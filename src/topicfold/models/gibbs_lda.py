@@ -6,15 +6,18 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
+import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 
 from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.tokens import check_whole
+from topicfold.learn.initial import initial_topics
 from topicfold.models.base import PRIOR
-from topicfold.models.lda import DirichletTopics, checked_doc_topic_prior
+from topicfold.models.lda import LDA, DirichletTopics, checked_doc_topic_prior
 
 # Sweeps over a new document; far more than its mixture needs to settle.
 MAX_SWEEPS = 10_000
@@ -44,6 +47,10 @@ class GibbsLDA(DirichletTopics):
     sample_every : int, default=5
         Sweeps from one kept sample to the next. `components_` and `doc_topics_` are
         means over the samples.
+    init : {"random", "lda"} or array of shape (K, V), default="random"
+        Where the chain starts: topics of tokens at random, or drawn from topics that
+        are given, or that :class:`LDA` finds with its defaults. A chain that starts
+        from ``"lda"`` needs fewer sweeps.
     n_blocks : int, default=8
         How often per sweep the word counts are updated; see Notes.
 
@@ -109,7 +116,7 @@ class GibbsLDA(DirichletTopics):
     # the topics fixed a document forgets its start in a few sweeps.
     doc_burn_in = 10
     doc_samples = 40
-    _without = ("init", "tol", "doc_tol", "device")
+    _without = ("tol", "doc_tol", "device")
     device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
     _needs_whole_counts = True
@@ -118,6 +125,7 @@ class GibbsLDA(DirichletTopics):
     learn_priors: bool = True
     burn_in: Annotated[int | None, whole(0)] = None
     sample_every: Annotated[int, whole(1)] = 5
+    init: Annotated[Any, StrOptions({"random", "lda"}), "array-like"] = "random"
     n_blocks: Annotated[int, whole(1, 1_000_000)] = 8
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
@@ -144,6 +152,7 @@ class GibbsLDA(DirichletTopics):
             n_blocks=self.n_blocks,
             seed=self.seed_,
             n_jobs=self.n_jobs,
+            phi=self._first_topics(counts),
         )
         del counts  # the sampler has its own arrangement
         # A chain that stands still for a sweep has not converged.
@@ -153,6 +162,14 @@ class GibbsLDA(DirichletTopics):
         self.topic_word_prior_ = sampler.eta
         self.prior_updates_ = sampler.prior_updates
         self.n_samples_ = sampler.n_samples
+
+    def _first_topics(self, counts: Any) -> Array | None:
+        if isinstance(self.init, str):
+            if self.init == "random":
+                return None
+            model = LDA(self._size, random_state=self.seed_, n_jobs=self.n_jobs)
+            return model.fit(counts).components_
+        return initial_topics(counts, self._size, self.init, np.random.RandomState(0))
 
     _needed_state = (
         "n_features_in_", "doc_topic_prior_", "topic_word_prior_", "seed_",

@@ -276,6 +276,7 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         del joined  # the engine has its own arrangement
         if self.phi_step is not None:
             algorithm.with_phi_step(self.phi_step)
+        algorithm.extrapolated()
         self._learn(algorithm, tol=self._tolerance())
         self._say_if_unsettled()
         algorithm.keep_results()

@@ -65,7 +65,6 @@ class GraphPLSA(PLSA):
     partial_fit = not_streamed("its graph is one of the whole corpus")
     graph: Any = None
     transform_neighbors: bool = False
-    init: Any = "documents"
     #: The parameter that adapts to the graph, and its value where that has full trust.
     _adapted: ClassVar[str] = "weight"
     _full_strength: ClassVar[float]

@@ -70,7 +70,7 @@ class PLSA(SidedModel, StreamedModel):
     max_doc_updates = 500  # `doc_tol` ends almost all documents before
     theta_step: Annotated[ThetaStep | None, ThetaStep] = None
     phi_step: Annotated[PhiStep | None, PhiStep] = None
-    init: Any = "neighbors"
+    init: Any = "clusters"
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
@@ -109,7 +109,7 @@ class PLSA(SidedModel, StreamedModel):
         data = self._step_data(step, StepContext.of(engine, phi.T), side_data)
         algorithm = PlsaEM(engine, phi, step, self._phi_step(), graph=graph, data=data)
         del X, phi  # the engine has its own arrangement of both
-        self._learn(algorithm)
+        self._learn(algorithm.extrapolated())
         self._fitted_algorithm(algorithm)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:

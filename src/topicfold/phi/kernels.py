@@ -31,3 +31,13 @@ def smooth_pairs(words, slices, counts, rho, out):
                     before[k] += counts[i, k]
         for k in range(n_topics):
             before[k] = 0.0
+
+
+@kernel
+def add_rows(places, weights, rows, out):
+    """Add every row, times its weight, to the row of `out` at its place."""
+    for i in range(rows.shape[0]):
+        place = places[i]
+        weight = weights[i]
+        for k in range(rows.shape[1]):
+            out[place, k] += weight * rows[i, k]

@@ -8,7 +8,8 @@ share of their counts, and all of them to the common topic:
     φ_kw ∝ Σ_t N_twk + η,   φ_tkw ∝ Σ_s ρ^|t−s| N_swk + κ φ_kw
 
 with ρ = 0 for groups, which have no order. The sums over s are two recursions along
-the slices of a word. A pair that does not occur has no column; `topics` has all words.
+the slices of a word. A pair that does not occur has no column;
+`topics_of` has all words.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ Numbers = NDArray[np.integer]
 class Slices:
     """Pairs of word and slice that occur, and the counts of topics in them.
 
-    `rho` ties neighbouring slices, `kappa` (tokens) each to the common topic.
+    `_rho` ties neighbouring slices, `_kappa` (tokens) each to the common topic; while
+    topics are learned, so many times as strongly (`held_together`).
     """
+
+    held_together = 1.0
 
     # Of a fit: sorted pairs, expected counts in them, and the prior in use.
     pair_words_: Numbers
@@ -61,25 +65,35 @@ class Slices:
 
     def sliced(self, counts: Array, eta: float) -> TopicWeights:
         """Return the topics of expected counts (pairs, K), and keep these."""
-        self.pair_counts_, self.eta_ = np.asarray(counts), float(eta)
+        self.pair_counts_ = counts = np.ascontiguousarray(counts)
+        self.eta_ = float(eta)
         totals, common = self._totals(), self.common().T
         smoothed = np.empty(counts.shape)
-        exact = np.asarray(counts, dtype=np.float64)
         place = self.pair_words_, self.pair_slices_
-        kernels.smooth_pairs(*place, exact, self._rho(), smoothed)
-        kappa = self._kappa()
+        kernels.smooth_pairs(*place, counts, self._rho(), smoothed)
+        kappa = self.held_together * self._kappa()
         scale = 1.0 / (totals + kappa)
         smoothed += kappa * common[self.pair_words_]
         smoothed *= scale[self.pair_slices_]
-        # What stays of a weight without its token: the least that any word has.
+        # A token adds to its slice and to the common topic; what stays of a weight
+        # without it is the least that any word has.
+        whole = counts.sum(axis=0, dtype=np.float64) + self.eta_ * self.n_terms_
+        own = scale * (1.0 + kappa / whole)
         floor = kappa * common.min(axis=0) * scale
-        return TopicWeights(smoothed, scale, floor, self.pair_slices_.astype(np.int32))
+        return TopicWeights(smoothed, own, floor, self.pair_slices_.astype(np.int32))
 
     def _totals(self) -> Matrix:
         """Return ``Σ_s ρ^|t−s| N_sk`` (slices, K)."""
-        sums = np.zeros((self.n_slices_, self.pair_counts_.shape[1]))
-        np.add.at(sums, self.pair_slices_, self.pair_counts_)
+        sums = self._summed(self.pair_slices_, self.n_slices_)
         return self._kernel(np.arange(self.n_slices_)) @ sums
+
+    def _summed(self, places: Numbers, size: int, weights: Any = None) -> Matrix:
+        """Return the sums of the pairs' counts (size, K) by place."""
+        counts = self.pair_counts_
+        weights = np.ones(len(places)) if weights is None else weights
+        total = np.zeros((size, counts.shape[1]))
+        kernels.add_rows(places, weights, counts, total)
+        return total
 
     def _kernel(self, positions: Any) -> Matrix:
         """Return ``ρ^|t−s|`` for positions t and all slices s."""
@@ -88,22 +102,13 @@ class Slices:
 
     def common(self) -> Matrix:
         """Return the common topics (K, V)."""
-        shape = self.n_terms_, self.pair_counts_.shape[1]
-        counts = np.full(shape, self.eta_)
-        np.add.at(counts, self.pair_words_, self.pair_counts_)
+        counts = self._summed(self.pair_words_, self.n_terms_) + self.eta_
         return np.asarray((counts / counts.sum(axis=0)).T)
 
-    def topics(self, position: float) -> Matrix:
+    def topics_of(self, position: float) -> Matrix:
         """Return the topics (K, V) of a slice, or of a place between or after them."""
         weights = self._kernel(np.array([float(position)]))[0][self.pair_slices_]
-        shape = self.n_terms_, self.pair_counts_.shape[1]
-        counts = np.zeros(shape)
-        used = weights > 0
-        np.add.at(
-            counts,
-            self.pair_words_[used],
-            self.pair_counts_[used] * weights[used][:, None],
-        )
+        counts = self._summed(self.pair_words_, self.n_terms_, weights)
         counts += self._kappa() * self.common().T
         return np.asarray((counts / counts.sum(axis=0)).T)
 

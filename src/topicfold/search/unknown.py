@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from topicfold.corpus.tokens import reader, stemmer
-from topicfold.corpus.vectorizing import STOP_WORDS, vectorize_known
+from topicfold.corpus.vectorizing import STOP_WORDS, checked_range, vectorize_known
 
 _MOST_NAMED = 3
 
@@ -39,7 +39,7 @@ def unknown_words(
     if not words:
         return []
     known: Any = columns
-    longest = (cutting.get("ngram_range") or (1, 1))[1]
+    _, longest = checked_range(cutting.get("ngram_range") or (1, 1))
     if longest > 1 or cutting.get("phrases"):
         known = {word for term in columns for word in term.split(" ")}
     stem = stemmer(cutting.get("stem"))

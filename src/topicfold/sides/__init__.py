@@ -11,6 +11,7 @@ from topicfold.sides.links import Links
 from topicfold.sides.matrices import OtherCounts
 from topicfold.sides.response import Response
 from topicfold.sides.seeds import Seeds
+from topicfold.sides.times import TimeStamps
 
 __all__ = [
     "AuthorPriors",
@@ -24,5 +25,6 @@ __all__ = [
     "Side",
     "SideContext",
     "SideTable",
+    "TimeStamps",
     "TopicWeights",
 ]

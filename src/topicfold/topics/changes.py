@@ -41,7 +41,9 @@ class Update:
         `new` documents, how much of its words it `kept`, and its `change`: "drifted"
         (kept less than 90 %), "replaced" (less than half: the old topic is gone and
         another has its number), "growing" (three times its old share of the new
-        documents), "fading" (a tenth of it), or "".
+        documents), "fading" (a tenth of it), "new", or "".
+    unlike : int
+        New documents that fit no topic well; 0 if they are no more than chance.
     moved : Table
         The old documents whose main topic is another one now.
     """
@@ -51,6 +53,7 @@ class Update:
     n_words: int
     known: list[str]
     repeated: int
+    unlike: int
     topics: Table
     moved: Table
 
@@ -68,11 +71,18 @@ class Update:
         yield "Moved", f"{len(self.moved):,} of {n_old:,} earlier documents"
         words = {"drifted": "other words", "replaced": "gone; new ones in their place"}
         words |= {"growing": "more of the new documents", "fading": "less of them"}
+        words["new"] = "in the new documents alone"
         for change, meaning in words.items():
             rows = [row for row in self.topics if row["change"] == change]
             if rows:
                 named = "; ".join(f"{row['topic']} {row['name']}" for row in rows)
                 yield change.capitalize(), f"{meaning}: {named}"
+        if self.unlike:
+            yield (
+                "Unlike",
+                f"{self.unlike:,} of {self.n_added:,} new documents fit no topic well; "
+                "new topics may describe them",
+            )
 
 
 def drop_known(
@@ -97,6 +107,10 @@ def drop_known(
     }
     if new.embeddings is not None:
         kept["embeddings"] = np.asarray(new.embeddings)[rows]
+    if new.embeddings is not None:
+        kept["embeddings"] = np.asarray(new.embeddings)[rows]
+    if new.extra is not None:
+        kept["extra"] = {k: [v[row] for row in rows] for k, v in new.extra.items()}
     return new._replace(counts=added[rows], **kept), added[rows], known
 
 
@@ -109,15 +123,19 @@ def same_texts(old: ModelFolder, new: Documents) -> int:
 def compare_records(before: TopicData, after: TopicData) -> tuple[Table, Table]:
     """Return what became of the topics and of the documents of `before`.
 
-    The rows of `before`, topics and documents, are the first of `after`.
+    The rows of `before`, topics and documents, are the first of `after`; topics after
+    them are new.
     """
     n_old = before.n_documents
     theta, weights = np.asarray(after.doc_topics), after.document_weights()
     fresh = weights[n_old:] @ theta[n_old:]
     fresh = fresh / max(float(fresh.sum()), 1e-300)
-    shares = before.topic_sizes(), after.topic_sizes(), fresh
-    n_words = before.n_terms
-    kept = np.minimum(before.topics, after.topics[:, :n_words]).sum(axis=1)
+    more = after.n_topics - before.n_topics
+    sizes = np.concatenate([before.topic_sizes(), np.zeros(more)])
+    shares = sizes, after.topic_sizes(), fresh
+    same = after.topics[: before.n_topics, : before.n_terms]
+    kept = np.minimum(before.topics, same).sum(axis=1)
+    kept = np.concatenate([kept, np.zeros(more)])
     n_new = after.n_documents - n_old
     topics = Table(
         {
@@ -127,7 +145,9 @@ def compare_records(before: TopicData, after: TopicData) -> tuple[Table, Table]:
             "now": float(shares[1][k]),
             "new": float(fresh[k]),
             "kept": float(kept[k]),
-            "change": _change(float(kept[k]), shares[0][k] * n_new, fresh[k] * n_new),
+            "change": "new"
+            if k >= before.n_topics
+            else _change(float(kept[k]), shares[0][k] * n_new, fresh[k] * n_new),
         }
         for k in np.argsort(-shares[1], kind="stable").tolist()
     )

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import numpy as np
+
 from topicfold._version import __version__
 from topicfold.core.numbering import fitted_size
-from topicfold.corpus.vectorizing import FEW, WordCounter, text_blocks
-from topicfold.persistence.model_folder import ModelFolder
+from topicfold.corpus.vectorizing import WordCounter, saved_options, text_blocks
+from topicfold.persistence.model_folder import ModelFolder, text_to_save
 from topicfold.registry import models
 from topicfold.topic_data import TopicData
 
@@ -171,11 +173,11 @@ def _size_sentence(saved: ModelFolder) -> str:
 
 def _text_sentences(saved: ModelFolder) -> Iterator[str]:
     """Yield how texts became counts, and how much that left out."""
-    text = saved.text
-    if not text:
+    if not saved.text:
         return
+    text = saved_options(text_to_save(saved.text))  # checked: a file may say anything
     yield f"{_cut_words(text)}."
-    yield _bounds_sentence(saved, text) + _left_out(saved, text) + "."
+    yield _bounds_sentence(text) + _left_out(saved, text) + "."
 
 
 def _cut_words(text: Mapping[str, Any]) -> str:
@@ -184,9 +186,7 @@ def _cut_words(text: Mapping[str, Any]) -> str:
     if tokens == "spaces":
         sentence = "Texts were cut at white space"
     elif tokens != "words":
-        sentence = (
-            f"Texts were cut by {tokens if isinstance(tokens, str) else 'a function'}"
-        )
+        sentence = f"Texts were cut by the function {tokens}"
     stop_words = text.get("stop_words")
     if isinstance(stop_words, str):
         sentence += f", without {stop_words.capitalize()} stop words"
@@ -194,21 +194,23 @@ def _cut_words(text: Mapping[str, Any]) -> str:
         sentence += f", without {len(list(stop_words)):,} stop words"
     if text.get("stem"):
         sentence += f", and reduced to stems (Snowball, {text['stem']})"
-    low, high = text.get("ngram_range") or (1, 1)
-    if high > 1:
-        sentence += f"; terms are runs of {low} to {high} words"
+    lengths = tuple(text.get("ngram_range") or (1, 1))
+    if lengths != (1, 1):
+        sentence += f"; terms are runs of {' to '.join(map(str, lengths))} words"
     if text.get("phrases"):
         sentence += "; frequent phrases count as one term"
     return sentence
 
 
-def _bounds_sentence(saved: ModelFolder, text: Mapping[str, Any]) -> str:
-    n_documents = saved.counts.shape[0] if saved.counts is not None else FEW
+def _bounds_sentence(text: Mapping[str, Any]) -> str:
     low, high = text.get("min_df", 2), text.get("max_df")
     least = f"{low:.3g} of the" if isinstance(low, float) else f"{low:,}"
     sentence = f"Words in fewer than {least} documents"
-    if high is None and n_documents >= FEW:
-        sentence += ", or spread evenly over more than half of them,"
+    if high is None and text.get("left_out"):
+        sentence += (
+            " and words in more than half of the documents that are spread evenly over "
+            "them"
+        )
     elif high is not None and not (isinstance(high, float) and high >= 1):
         most = f"{high:.0%} of the" if isinstance(high, float) else f"{high:,}"
         sentence += f" or in more than {most} documents"
@@ -219,8 +221,7 @@ def _bounds_sentence(saved: ModelFolder, text: Mapping[str, Any]) -> str:
 
 def _left_out(saved: ModelFolder, text: Mapping[str, Any]) -> str:
     """Return how much the bounds left out, where the texts are known."""
-    tokens = text.get("tokens") or "words"
-    known = callable(tokens) or tokens in ("words", "spaces")
+    known = (text.get("tokens") or "words") in ("words", "spaces")
     if saved.texts is None or saved.counts is None or text.get("phrases") or not known:
         return ""
     options = ("tokens", "stop_words", "ngram_range", "stem")
@@ -256,7 +257,12 @@ def _learning_sentences(saved: ModelFolder, data: TopicData) -> Iterator[str]:
         parts.append(f"Topics were learned by {settings['algorithm'].upper()}")
     passes = getattr(model, "n_iter_", None)
     if passes:
-        end = "until convergence" if getattr(model, "converged_", False) else "in all"
+        ended = getattr(model, "converged_", False)
+        end = (
+            "until convergence"
+            if isinstance(ended, bool | np.bool_) and ended
+            else "in all"
+        )
         parts.append(f"{passes:,} iterations {end}")
     seed = settings.get("random_state")
     if seed is not None:

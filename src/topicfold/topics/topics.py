@@ -34,6 +34,13 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
+from topicfold.known import (
+    add_sides,
+    columns_in,
+    known_data,
+    model_for,
+    with_times,
+)
 from topicfold.persistence.model_folder import (
     ModelFolder,
     load_model_folder,
@@ -48,7 +55,6 @@ from topicfold.topics.encoding import check_takes_embeddings, encode, encoder_na
 from topicfold.topics.fitting import label_texts, prepare_model, time_texts
 from topicfold.topics.growing import updated
 from topicfold.topics.habits import answer_attribute, answer_parameters
-from topicfold.topics.known import add_sides, columns_in, known_data, model_for
 from topicfold.topics.restarts import stability_table
 from topicfold.topics.views import (
     class_table,
@@ -159,6 +165,7 @@ class Topics(TransformerMixin, BaseEstimator):
         label: str | None = None,
         time: str | None = None,
         id: str | None = None,
+        format: str | None = None,
         sheet: str | int | None = None,
         layer: str | None = None,
         vocabulary: Any = None,
@@ -178,6 +185,9 @@ class Topics(TransformerMixin, BaseEstimator):
             others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+        format : str, optional
+            Format of a file, where its name does not show it; see
+            :func:`topicfold.corpus.read`.
         sheet : str or int, optional
             Sheet of an Excel file, by its title or its number, from 1.
         layer : str, optional
@@ -194,7 +204,8 @@ class Topics(TransformerMixin, BaseEstimator):
             default model, the first of these chooses the model, as on the command line.
         """
         columns: dict[str, Any] = {"text": text, "label": label, "time": time, "id": id}
-        columns |= {"sheet": sheet, "layer": layer, "extra": columns_in(known) or None}
+        columns |= {"format": format, "sheet": sheet, "layer": layer}
+        columns |= {"extra": columns_in(known) or None}
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         data = known_data(known, found.extra)
         if y is not None:
@@ -209,6 +220,7 @@ class Topics(TransformerMixin, BaseEstimator):
             vocabulary=words,  # of models whose seed words are columns
         )
         labels = found.labels
+        data = with_times(estimator, data, found.times)
         if data:
             add_sides(estimator, data)
             self._fit_model(estimator, found, embeddings, counts, **data)
@@ -264,6 +276,7 @@ class Topics(TransformerMixin, BaseEstimator):
         y: Any = None,
         *,
         refit: bool = False,
+        new_topics: int = 0,
         embeddings: Any = None,
         **columns: Any,
     ) -> Self:
@@ -285,6 +298,10 @@ class Topics(TransformerMixin, BaseEstimator):
         refit : bool, default=False
             Learn all documents again, starting from the topics as they are. Topics and
             mixtures move then, and edits may be undone.
+        new_topics : int, default=0
+            Topics to learn from the new documents, beside those that there are; for
+            documents that fit none (``update_.unlike``). They get the next free
+            numbers.
         embeddings : array-like of shape (n_documents, n_dimensions), optional
             Their vectors, as in `transform`.
         **columns
@@ -307,7 +324,9 @@ class Topics(TransformerMixin, BaseEstimator):
             new = new._replace(labels=label_texts(y, new.n_documents))
         new = new._replace(embeddings=self._vectors(new, embeddings))
         added = self._known_counts(new)
-        self.update_ = updated(old, new, added, self._cutting(), refit=refit)
+        self.update_ = updated(
+            old, new, added, self._cutting(), refit=refit, new_topics=new_topics
+        )
         return self._keep(self.update_.folder)
 
     # Looking
@@ -663,7 +682,7 @@ class Topics(TransformerMixin, BaseEstimator):
         kind = type(saved.model).__name__
         title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
-            title += '; texts are short, model="short" usually gives better topics'
+            title += '; texts are short, try model="short" too'
         return title
 
     def __getattr__(self, name: str) -> Any:

@@ -45,7 +45,7 @@ export function showClasses(report, box) {
   const [first, second] = [0, 1].map((place) => names.map((_, code) => code).sort((a, b) => sizes[b] - sizes[a])[place]);
   box.append(h("h2", {}, "Classes and topics"),
     section("Mean mixture of every class", heatTable(content), { name: "classes", exports: { csv, figure: () => heatFigure(content) },
-      hint: `Share of a topic in the documents of a class, in percent. Topics stand in the order of the classes that have most of them.${cut}` }),
+      hint: `Share of a topic in the documents of a class, in percent. Topics are ordered by the class that has most of each.${cut}` }),
     second === undefined ? "" : h("p", {}, h("a", { class: "button small", href: link({ compare: `class ${names[first]}`,
       with: `class ${names[second]}` }) }, "Compare two classes")),
     section("Classes", h("ul", { class: "class-list" }, names.map((name, code) => {

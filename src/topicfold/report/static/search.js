@@ -75,7 +75,7 @@ async function fillSearch(report, box, wanted, status) {
   if (documents.length) {
     parts.push(section("Documents", growing(documents, (item) => documentItem(report, item.place, `in the ${item.where}`))));
   }
-  if (!parts.length) parts.push(h("p", {}, "Nothing has these letters. Try fewer of them."));
+  if (!parts.length) parts.push(h("p", {}, "Nothing was found. Try fewer letters."));
   box.append(...parts);
 }
 

@@ -134,8 +134,8 @@ function topicBlock(report, side, topic) {
     const best = rows.sort((a, b) => b.value - a.value).slice(0, MOST_ROWS).filter((row) => row.share > 0.001)
       .map((row) => ({ ...row, text: text(row), tip: [row.label, `${percent(row.share)} of the mixture is this topic`] }));
     const figure = responsive((width) => barChart(best, width, { labelWidth: 190, describe: `${name} with the most of topic ${topic.id}` }));
-    return section(name, figure, { hint: side.sizes ? "Those with the most of this topic: their documents, times its share in their mixture."
-      : "Those whose own mixture has most of this topic." });
+    return section(name, figure, { hint: side.sizes ? "Ranked by the number of their documents times the share of this topic in their mixture."
+      : "Ranked by the share of this topic in their mixture." });
   }
   if (!unmerged(report, topic.id)) return null;
   // The surest first: far from the middle for its error.

@@ -93,6 +93,20 @@ def numbers_in(cells: Sequence[str]) -> list[float] | None:
         return None
 
 
+def taken_by(model: Any) -> set[str]:
+    """Return the keywords of what a model takes beside counts."""
+    if not hasattr(model, "_keywords"):
+        return set()
+    return set(model._keywords(model._all_sides()))
+
+
+def with_times(model: Any, data: dict[str, Any], times: Any) -> dict[str, Any]:
+    """Return the data with the documents' times, if the model learns from them."""
+    if times is None or "time" in data or "time" not in taken_by(model):
+        return data
+    return {**data, "time": list(times)}
+
+
 def kind_of(response: Any) -> str:
     """Return what a response is: numbers are real, everything else classes."""
     return "real" if len(response) and isinstance(response[0], float) else "classes"
@@ -106,8 +120,7 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: str | None = None) -
     if "sides" not in parameters:
         return
     own = {side.keyword for side in model._own_sides()}
-    found = list(_sides(data, kind))
-    added = [side for side in found if side.keyword not in own]
+    added = [side for side in _sides(data, kind) if side.keyword not in own]
     model.set_params(sides=[*(model.sides or ()), *added] or None)
 
 

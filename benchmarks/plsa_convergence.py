@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How soon PLSA reaches the log-likelihood of 1,000 plain EM passes, and what it gains.
+
+    TOPICFOLD_CORPORA=DIR python -m benchmarks.plsa_convergence --write
+
+PLSA's passes are extrapolated, above a floor that lets words come back to topics that
+had lost them. Plain EM is the same algorithm without. Perplexity of held-out words is
+that of `lda_quality`, with mixtures by EM alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import time
+import warnings
+
+import numpy as np
+
+from benchmarks.lda_quality import RESULTS, held_out, load, perplexity
+
+CORPORA = (
+    *("oh10", "la1s", "ap_blei", "reuters21578_dengcai", "k1b"),
+    "short_searchsnippets",
+)
+PLAIN, EXTRAPOLATED = 1000, 200
+
+
+def fit(parts, k, seed, *, plain=False, **options):
+    """Return objectives per token, CPU seconds and held-out perplexity of one fit."""
+    from topicfold import PLSA
+    from topicfold.learn.plsa import PlsaEM
+
+    train, fold, score = parts
+    unigram = np.asarray(train.sum(axis=0)).ravel() / train.sum()
+    kept = PlsaEM.extrapolated
+    if plain:
+        PlsaEM.extrapolated = lambda algorithm: algorithm
+    try:
+        model = PLSA(k, random_state=seed, n_jobs=1, **options)
+        began = time.process_time()
+        model.fit(train)
+        seconds = time.process_time() - began
+    finally:
+        PlsaEM.extrapolated = kept
+    history = np.array(model.objective_history_) / train.sum()
+    found = perplexity(model.components_, 1e-12, fold, score, unigram)
+    return history, seconds, found
+
+
+def measure(name, k, n_documents, seed):
+    """Return the line of a corpus and K."""
+    train, _, *halves = held_out(*load(name), n_documents, seed)
+    parts = train, *halves
+    fit(parts, k, seed, max_iter=2, tol=0)  # compiled, loaded
+    plain = fit(parts, k, seed, plain=True, tol=0, max_iter=PLAIN)
+    default = fit(parts, k, seed)
+    longer = fit(parts, k, seed, tol=0, max_iter=EXTRAPOLATED)
+    reached = np.flatnonzero(longer[0] >= plain[0][-1])
+    passes = int(reached[0]) if len(reached) else None
+    share = None
+    if passes is not None:
+        share = passes / EXTRAPOLATED * longer[1] / plain[1]
+    old = fit(parts, k, seed, plain=True)
+    return {"name": name, "k": k, "old": old, "plain": plain, "default": default} | {
+        "longer": longer, "passes": passes, "share": share,
+    }  # fmt: skip
+
+
+def line(r):
+    """Return a line of the table."""
+    cells = [r["name"], str(r["k"])]
+    for kind in ("old", "plain", "default", "longer"):
+        history, _, found = r[kind]
+        cells.append(f"{history[-1]:.4f} / {found:.0f} ({len(history) - 1})")
+    never = r["passes"] is None
+    cells.append("never" if never else f"{r['passes']} ({r['share']:.2f})")
+    return "| " + " | ".join(cells) + " |"
+
+
+def page(records, n_documents):
+    """Return the page."""
+    shares = [r["share"] for r in records if r["share"] is not None]
+    better = sum(r["default"][0][-1] >= r["plain"][0][-1] for r in records)
+    lines = [
+        "# PLSA to convergence",
+        "",
+        "`python -m benchmarks.plsa_convergence --write`: log-likelihood of a training"
+        " token / held-out perplexity (passes); samples of up to"
+        f" {n_documents:,} documents, four fifths for training, one thread, one seed.",
+        "",
+        f"- The log-likelihood of {PLAIN:,} plain EM passes is reached in all"
+        f" {len(records)} lines, at {np.median(shares):.2f} of their CPU time in the"
+        f" median, {max(shares):.2f} at most."
+        if len(shares) == len(records)
+        else f"- The log-likelihood of {PLAIN:,} plain EM passes is reached in"
+        f" {len(shares)} of {len(records)} lines.",
+        f"- The default ends at or above it in {better} of {len(records)}.",
+        "",
+        f"| corpus | K | plain, default stop | plain, {PLAIN:,} passes | default |"
+        f" {EXTRAPOLATED} passes | passes (share of time) to {PLAIN:,} plain ones |",
+        "| --- |" + " --- |" * 6,
+        *map(line, records),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure, print a line after each corpus and K, write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpus", nargs="+", default=CORPORA)
+    parser.add_argument("-k", nargs="+", type=int, default=[20, 100])
+    parser.add_argument("--documents", type=int, default=1500)
+    parser.add_argument("--write", action="store_true", help="write the page")
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    warnings.simplefilter("ignore")  # that passes ran out
+    records = []
+    for name in options.corpus:
+        for k in options.k:
+            records.append(measure(name, k, options.documents, 0))
+            print(line(records[-1]), flush=True)
+    if options.write:
+        text = page(records, options.documents)
+        (RESULTS / "plsa_convergence.md").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topics through time: words that rise and fall in a topic, or topics with a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.core.counts import normalize_rows
+from topicfold.core.ranking import best_places
+from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.exceptions import DataError
+from topicfold.infer.fold_in import document_completion, fold_in
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.sides import ColumnGroup
+from topicfold.models.lda import FEW_TOPICS, SidedLDA
+from topicfold.models.sided import of_side
+from topicfold.phi.time_slices import TimeSlices
+from topicfold.sides.times import TimeStamps, checked_times
+
+
+class ChangedWord(NamedTuple):
+    """A word of a topic whose share changed between two times.
+
+    Attributes
+    ----------
+    word : str
+        The word.
+    before, after : float
+        Its shares of the topic at the two times.
+    """
+
+    word: str
+    before: float
+    after: float
+
+
+class _TimedLDA(SidedLDA):
+    """What models share whose documents have times."""
+
+    def _with_times(self, given: Mapping[str, Any], n_documents: int) -> dict[str, Any]:
+        """Return the data with times; without, all are unknown, and that is said."""
+        if given.get("time") is not None:
+            return dict(given)
+        self._say_missing("time", "time plays no part, as in LDA")
+        return {**given, "time": np.full(n_documents, np.nan)}
+
+
+class DynamicLDA(_TimedLDA):
+    """Dynamic topics: the words of a topic change from slice to slice of time.
+
+    ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + κ φ_kw``: a slice shares the counts of its neighbours
+    and is drawn to the common topic. Only pairs of a word and a slice that occur are
+    stored, so that a pass costs what one of LDA does.
+
+    Parameters
+    ----------
+    doc_topic_prior : float, array of shape (n_components,) or None, default=None
+        α. None is ``2 / n_components``, at most 0.2.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        Common topics of all times, rows on the simplex.
+    slice_names_ : list of str
+        Beginnings of the slices; :meth:`topics_at` has their topics.
+    prevalence_ : ndarray of shape (n_slices, n_components)
+        Shares of the tokens of each slice that topics have.
+
+    See Also
+    --------
+    TimeStampedLDA : topics whose words stay, each with a time of its own.
+
+    References
+    ----------
+    D. Blei, J. Lafferty (2006). Dynamic topic models. ICML. (Here slices are tied by
+    their counts instead of a random walk of log φ.)
+
+    Examples
+    --------
+    >>> from topicfold import DynamicLDA
+    >>> X = [[5, 4, 0, 0, 0], [4, 0, 6, 0, 0], [0, 0, 0, 3, 5], [0, 0, 0, 6, 4]] * 2
+    >>> years = [1990, 2000, 1990, 2000] * 2
+    >>> model = DynamicLDA(2, random_state=0).fit(X, time=years)
+    >>> model.slice_names_
+    ['1990', '2000']
+    >>> model.topics_at(1995).shape
+    (2, 5)
+    """
+
+    _without = (*SidedLDA._without, "sides", "learn_priors")
+    sides = None
+    learn_priors = True
+    _takes_blocks = False
+    _part = TimeSlices
+    decay: float = 0.8
+    strength: float = 3000.0
+    n_slices: int | None = None
+    slice_names_ = of_side(TimeSlices, "slice_names_", "Beginnings of the slices.")
+
+    def fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
+        """Learn topics of every slice and the mixtures of the documents.
+
+        Parameters
+        ----------
+        time : sequence of numbers, dates or texts, optional
+            The time of each document. Without, topics do not change, as in LDA, and a
+            warning says so.
+        """
+        return super().fit(X, y, time=time)
+
+    # ---- fitting
+
+    def _default_priors(self) -> tuple[float, float]:
+        alpha, eta = super()._default_priors()
+        return alpha * max(1.0, self._size / FEW_TOPICS) ** 0.5, eta
+
+    def _joined(self, counts: Any, sides: Any) -> tuple[Any, list[ColumnGroup]]:
+        side, slices = self._side(TimeSlices), sides.data[0].astype(np.int64)
+        wide = side.widen(counts, slices, len(side.slice_starts_))
+        return wide, [ColumnGroup(slice(0, wide.shape[1]), self._eta_of(counts))]
+
+    def _side(self, kind: Any) -> Any:
+        for side in getattr(self, "sides_", ()):
+            if isinstance(side, kind):
+                return side
+        return super()._side(kind)
+
+    def _start_of(
+        self, counts: Any, joined: Any, groups: list[ColumnGroup], init: Any
+    ) -> Array:
+        rng = check_random_state(self.random_state)
+        start = initial_topics(counts, self._size, init, rng, self.n_jobs)
+        return start[:, self._side(TimeSlices).pair_words_]
+
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        if isinstance(counts, BlockCorpus):
+            raise DataError("DynamicLDA needs the counts in memory: a CSR matrix.")
+        side_data = self._with_times(side_data, counts.shape[0])
+        super()._fit_with_sides(counts, side_data)
+        side = self._side(TimeSlices)
+        self.components_ = side.common().astype(self.doc_topics_.dtype)
+        times = checked_times(side_data["time"], counts.shape[0])
+        places = side.positions(times).astype(np.int64)
+        tokens = np.zeros((len(side.slice_starts_), self._size))
+        np.add.at(tokens, places, self.doc_topics_ * self.doc_lengths_[:, None])
+        self.prevalence_ = normalize_rows(tokens)
+
+    # ---- results
+
+    def topics_at(self, time: Any) -> Array:
+        """Return the topics (n_components, n_features_in_) of a time.
+
+        Parameters
+        ----------
+        time : number, date or str
+            Also before, between or after the slices: after the last one, what is
+            expected next.
+        """
+        return self._topics_of(self._place(time))
+
+    def _place(self, time: Any) -> float:
+        check_is_fitted(self, "components_")
+        side = self._side(TimeSlices)
+        times = checked_times(np.asarray([time]), 1)
+        if (times.dtype.kind == "M") != side.dates_ and len(side.slice_starts_) > 1:
+            was = "date" if side.dates_ else "number"
+            raise DataError(f"time was a {was} in the fit, but {time!r} is none.")
+        return float(side.positions(times)[0])
+
+    def _topics_of(self, place: float) -> Array:
+        if np.isnan(place):
+            return self.components_
+        topics: Array = self._side(TimeSlices).topics_of(place)
+        return topics.astype(self.components_.dtype)
+
+    def changed_words(
+        self, topic: int, before: Any = None, after: Any = None, n: int = 10
+    ) -> tuple[list[ChangedWord], list[ChangedWord]]:
+        """Return the words that rose and fell most in a topic between two times.
+
+        Parameters
+        ----------
+        topic : int
+            The topic.
+        before, after : number, date or str, optional
+            The times; the first and the last slice if not given.
+        n : int, default=10
+            Words of each.
+
+        Returns
+        -------
+        (list of ChangedWord, list of ChangedWord)
+            Words that rose, then words that fell, the largest change first.
+        """
+        last = len(self._side(TimeSlices).slice_starts_) - 1.0
+        places = 0.0 if before is None else self._place(before)
+        old = self._topics_of(places)[topic]
+        new = self._topics_of(last if after is None else self._place(after))[topic]
+        names = getattr(self, "feature_names_in_", None)
+        words = [f"w{w}" for w in range(len(old))] if names is None else list(names)
+
+        def listed(change: NDArray[Any]) -> list[ChangedWord]:
+            best = [w for w in best_places(change, n) if change[w] > 0]
+            found = [(str(words[w]), float(old[w]), float(new[w])) for w in best]
+            return [ChangedWord(*one) for one in found]
+
+        return listed(new - old), listed(old - new)
+
+    # ---- new documents
+
+    def _by_time(
+        self, X: Any, side_data: Mapping[str, Any]
+    ) -> Sequence[tuple[Any, Array]]:
+        """Return rows of documents with the topics of their time."""
+        time = side_data.get("time")
+        if time is None:
+            return [(np.arange(X.shape[0]), self.components_)]
+        side = self._side(TimeSlices)
+        context = self._side_context(X, n_topics=len(self.components_), fitting=False)
+        places = side.check(time, context)
+        unknown = np.isnan(places)
+        parts = [
+            (np.flatnonzero(places == place), self._topics_of(float(place)))
+            for place in np.unique(places[~unknown])
+        ]
+        return [*parts, (np.flatnonzero(unknown), self.components_)]
+
+    def _sided_mixtures(self, X: Any, side_data: Mapping[str, Any]) -> Array:
+        self._check_keywords(self.sides_, side_data)
+        theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
+        for rows, topics in self._by_time(X, side_data):
+            if len(rows) == 0:
+                continue
+            options = self._fold_in_options()
+            options.pop("topic_weights", None)
+            theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
+        return theta
+
+    def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
+        """Return the held-out perplexity by document completion (lower is better).
+
+        Half of each document's tokens give its mixture, as in `transform`; the other
+        half is scored by the topics of its time, with one hundredth of the training
+        word frequencies mixed in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Documents that were not fitted.
+        random_state : int, default=0
+            Seed of the split into halves.
+        """
+        check_is_fitted(self, ["components_", "word_frequencies_"])
+        X = self._seen(self._counts(X))
+        return document_completion(
+            X,
+            self.components_,
+            background=self.word_frequencies_,
+            random_state=random_state,
+            infer=lambda observed: self._sided_mixtures(observed, side_data),
+            parts=self._by_time(X, side_data),
+        )
+
+
+class TimeStampedLDA(_TimedLDA):
+    """Topics over time: every topic has a time of its own, a Beta distribution.
+
+    The words of a topic stay; documents of its time have more of it. See
+    :class:`DynamicLDA` for topics whose words change.
+
+    Parameters
+    ----------
+    doc_topic_prior : float, array of shape (n_components,) or None, default=None
+        α. None is ``2 / n_components``, at most 0.2.
+
+    Attributes
+    ----------
+    mean_times_ : ndarray of shape (n_components,)
+        Mean time of every topic, of dates the days since 1970.
+
+    References
+    ----------
+    X. Wang, A. McCallum (2006). Topics over time: a non-Markov continuous-time model of
+    topical trends. KDD.
+
+    Examples
+    --------
+    >>> from topicfold import TimeStampedLDA
+    >>> X = [[5, 4, 1, 0], [4, 6, 1, 0], [0, 1, 3, 5], [0, 1, 6, 4]]
+    >>> model = TimeStampedLDA(2, random_state=0).fit(X, time=[1990, 1991, 2004, 2005])
+    >>> sorted(model.mean_times_.round())
+    [1991.0, 2004.0]
+    """
+
+    _part = TimeStamps
+    weight: float = 0.2
+
+    def fit(self, X: Any, y: Any = None, *, time: Any = None, **side_data: Any) -> Self:
+        """Learn topics, their times and the mixtures of the documents.
+
+        Parameters
+        ----------
+        time : sequence of numbers, dates or texts, optional
+            The time of each document, None where it is not known. Without, it is LDA,
+            and a warning says so.
+        """
+        return super().fit(X, y, time=time, **side_data)
+
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        side_data = self._with_times(side_data, counts.shape[0])
+        super()._fit_with_sides(counts, side_data)
+
+    @property
+    def mean_times_(self) -> NDArray[np.float64]:
+        """Mean time of every topic."""
+        return np.asarray(self._side(TimeStamps).mean_times())

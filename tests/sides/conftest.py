@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tests of sides share."""
+
+import pytest
+
+from topicfold.learn.lda import Cvb0
+from topicfold.learn.sides import SidedLda
+
+
+@pytest.fixture
+def plain_passes(monkeypatch):
+    """Passes that are not extrapolated, to be compared with the equations."""
+    for algorithm in (Cvb0, SidedLda):
+        monkeypatch.setattr(algorithm, "extrapolated", lambda self: self)
