@@ -407,7 +407,7 @@ def test_errors_are_of_the_whole_curvature_where_it_is_positive():
         dirichlet_multinomial(design[[d]], effects, counts[[d]], lengths[[d]])[1][:, 0]
         for d in range(60)
     ]
-    middle = np.einsum("di,dj->ij", rows, rows)
+    middle = np.einsum("di,dj->ij", rows, rows) + np.diag(precision[:, 0])
     expected = np.sqrt(np.diag(np.linalg.inv(H) @ middle @ np.linalg.inv(H)))
     found = effect_errors(design, effects, counts, lengths, precision)
     np.testing.assert_allclose(found[:, 0], expected, rtol=1e-5)
@@ -421,3 +421,28 @@ def test_numbers_among_objects_are_numbers():
     mixed = design._numbers(np.array([1, None, 2.5], dtype=object))
     np.testing.assert_array_equal(mixed, [1.0, np.nan, 2.5])
     assert design._numbers(np.array(["1", "2"])) is None
+
+
+def test_the_effects_of_a_fit_are_the_best_of_its_counts():
+    """The last search goes on until nothing is gained, also with many levels."""
+    rng = np.random.default_rng(0)
+    level = [f"l{d // 3}" for d in range(300)]
+    counts = rng.gamma(0.5, 20.0, (300, 4))
+    lengths = counts.sum(axis=1)
+    alpha = np.full(4, 0.2)
+    context = SideContext(300, 4, 9, lengths, alpha=alpha, iteration=30)
+    side = Features()
+    data = side.check({"level": level}, context)
+    side.finish(counts, data, context)
+    _, slope = dirichlet_multinomial(data, side.effects_, counts, lengths)
+    slope = slope[1:] - side.effects_[1:] / side.variance
+    assert side.effects_.shape == (101, 4)
+    assert np.abs(slope).max() < 0.05
+
+
+def test_a_level_of_one_document_is_kept_and_an_id_is_not(corpus):
+    X, table, phi = corpus
+    level = ["once", *np.where(table["year"][1:] > 2000, "late", "early")]
+    few = {"max_iter": 2, "init": phi + 0.01, "tol": 0}
+    model = FeatureLDA(4, **few).fit(X, features={"level": level})
+    assert "level=once" in model.effect_names_

@@ -86,7 +86,7 @@ class FeatureLDA(SidedLDA):
     _part = Features
     variance: float = 0.5
     n_knots: int | None = None
-    min_documents: int = 2
+    min_documents: int = 1
     concentration: Any = None
 
     def fit(

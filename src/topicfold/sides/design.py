@@ -226,7 +226,7 @@ def _learn(
                 found[level] = found.get(level, 0) + 1
         levels = sorted(level for level, n in found.items() if n >= min_documents)
         everywhere = [level for level in levels if found[level] == len(values)]
-        if not levels or levels == everywhere:
+        if not levels or levels == everywhere or max(found.values()) < 2:
             return None
         return {"name": name, "kind": "category", "levels": levels}
     known = numbers[~np.isnan(numbers)]

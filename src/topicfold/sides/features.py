@@ -40,6 +40,8 @@ Matrix = NDArray[np.float64]
 # Passes between two searches for λ, and steps of one.
 LEARN_EVERY = 10
 SEARCH_STEPS = 5
+# Steps of the last search, whose result is kept.
+LAST_STEPS = 200
 INTERCEPT_VARIANCE = 10.0
 # Limits of log α: beyond them ln Γ loses what α says.
 LOG_LIMITS = -20.0, 10.0
@@ -96,9 +98,10 @@ def effect_errors(
 ) -> Matrix:
     """Return standard errors of λ (F, K), topic by topic.
 
-    ``H⁻¹ (Σ_d g_d g_dᵀ) H⁻¹`` with g the gradients of the documents and H the negative
-    second derivatives by one topic's effects: right also where counts vary more or less
-    than the Dirichlet-multinomial says. With more than `MOST_JOINT` columns, only their
+    ``H⁻¹ (Σ_d g_d g_dᵀ + Λ) H⁻¹`` with g the gradients of the documents, Λ the prior's
+    precision and H the negative second derivatives by one topic's effects, Λ in it:
+    right also where counts vary more or less than the Dirichlet-multinomial says. With
+    more than `MOST_JOINT` columns, only their
     own second derivatives are taken. That N_dk are not known exactly is not in it.
     """
     alpha = np.exp(np.clip(design @ effects, *LOG_LIMITS))
@@ -112,7 +115,7 @@ def effect_errors(
     if design.shape[1] > MOST_JOINT:
         squares = design.multiply(design)
         H = np.maximum(squares.T @ curvature, 0) + precision
-        return np.asarray(np.sqrt(squares.T @ gradients) / H)
+        return np.asarray(np.sqrt(squares.T @ gradients + precision) / H)
     errors = np.empty_like(effects)
     for k in range(effects.shape[1]):
         H = _weighted_gram(design, curvature[:, k]) + np.diag(precision[:, k])
@@ -120,7 +123,7 @@ def effect_errors(
             H = _weighted_gram(design, np.maximum(curvature[:, k], 0))
             H += np.diag(precision[:, k])
         inverse = np.linalg.inv(H)
-        middle = _weighted_gram(design, gradients[:, k])
+        middle = _weighted_gram(design, gradients[:, k]) + np.diag(precision[:, k])
         errors[:, k] = np.sqrt(((inverse @ middle) * inverse).sum(axis=1))
     return errors
 
@@ -151,8 +154,9 @@ class Features(DeclaredParameters, Side):
     n_knots : int or None, default=None
         Knots of a cubic spline for each number with more values than that; None lets
         log α change with a number in a straight line.
-    min_documents : int, default=2
-        Categories of fewer documents have no effect of their own.
+    min_documents : int, default=1
+        Categories of fewer documents have no effect of their own; the prior of the
+        effects draws that of a single document towards none.
     concentration : float, "learned" or None, default=None
         Mean of Σ_k α_dk. None is that of the model's own α; ``"learned"`` leaves it to
         the likelihood of the counts, as the paper does. That makes new documents less
@@ -183,7 +187,7 @@ class Features(DeclaredParameters, Side):
     required = False
     variance: Annotated[float, POSITIVE] = field(default=0.5, kw_only=False)
     n_knots: Annotated[int | None, whole(3)] = field(default=None, kw_only=False)
-    min_documents: Annotated[int, whole(1)] = field(default=2, kw_only=False)
+    min_documents: Annotated[int, whole(1)] = field(default=1, kw_only=False)
     concentration: Annotated[float | str | None, POSITIVE, StrOptions({"learned"})] = (
         field(default=None, kw_only=False)
     )
@@ -219,21 +223,29 @@ class Features(DeclaredParameters, Side):
         if context.iteration and context.iteration % LEARN_EVERY == 0:
             exact = np.asarray(counts, dtype=np.float64)
             self._begin(context)
-            self.effects_ = learn_effects(
-                data,
-                self.effects_,
-                exact,
-                exact.sum(axis=1),
-                centre=self._centre(context),
-                precision=self._precision(),
-                max_iter=SEARCH_STEPS,
-            )
+            self.effects_ = self._searched(exact, data, context, SEARCH_STEPS)
             self._scale(data, context)
+
+    def _searched(
+        self, counts: Matrix, data: Any, context: SideContext, steps: int
+    ) -> Matrix:
+        """Return λ after some more steps of the search for it."""
+        return learn_effects(
+            data,
+            self.effects_,
+            counts,
+            counts.sum(axis=1),
+            centre=self._centre(context),
+            precision=self._precision(),
+            max_iter=steps,
+        )
 
     def finish(self, counts: Array, data: Any, context: SideContext) -> None:
         """Find the standard errors, once the fit is done."""
         exact = np.asarray(counts, dtype=np.float64)
         self._begin(context)
+        self.effects_ = self._searched(exact, data, context, LAST_STEPS)
+        self._scale(data, context)
         self.errors_ = effect_errors(
             data, self.effects_, exact, exact.sum(axis=1), self._precision()
         )
