@@ -295,8 +295,8 @@ class TimeStampedLDA(_TimedLDA):
     >>> from topicfold import TimeStampedLDA
     >>> X = [[5, 4, 1, 0], [4, 6, 1, 0], [0, 1, 3, 5], [0, 1, 6, 4]]
     >>> model = TimeStampedLDA(2, random_state=0).fit(X, time=[1990, 1991, 2004, 2005])
-    >>> sorted(model.mean_times_.round())
-    [1991.0, 2004.0]
+    >>> sorted(model.mean_times_.round().tolist())
+    [1991.0, 2005.0]
     """
 
     _part = TimeStamps
