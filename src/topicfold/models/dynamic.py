@@ -70,6 +70,9 @@ class DynamicLDA(_TimedLDA):
         Common topics of all times, rows on the simplex.
     slice_names_ : list of str
         Beginnings of the slices; :meth:`topics_at` has their topics.
+    objective_history_ : list of float
+        Log-likelihood of the training words, which, as in LDA, it does not maximise: it
+        need not rise all the way.
     prevalence_ : ndarray of shape (n_slices, n_components)
         Shares of the tokens of each slice that topics have.
 
