@@ -128,7 +128,8 @@ def correlated(corpora: Path, names, sizes):
     for name, size in zip(names, sizes, strict=True):
         X = counts(corpora / name)
         order = np.random.default_rng(0).permutation(X.shape[0])[:5000]
-        new, old = X[np.sort(order[: len(order) // 5])], X[np.sort(order[1000:])]
+        fifth = len(order) // 5
+        new, old = X[np.sort(order[:fifth])], X[np.sort(order[fifth:])]
         used = np.asarray(old.sum(axis=0)).ravel() > 0
         new, old = new[:, used], old[:, used]
         row = [name, size]

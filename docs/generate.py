@@ -30,6 +30,7 @@ MODULES = (
     "topicfold.corpus.blocks",
     "topicfold.graph",
     "topicfold.steps",
+    "topicfold.theta",
     "topicfold.sides",
     "topicfold.learn",
     "topicfold.models.classifier",

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import run_em
 from topicfold.learn.initial import initial_topics
@@ -28,11 +27,11 @@ from topicfold.learn.loop import part_of_more
 from topicfold.learn.plsa import LeftOutEM, PlsaEM
 from topicfold.models.base import (
     PRIOR,
-    STARTS,
     STREAM,
+    already_warned,
     not_streamed,
 )
-from topicfold.models.lda import default_topic_word_prior
+from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
 from topicfold.phi.slices import GroupedPhi, numbered
 from topicfold.sides.base import check_rows
@@ -65,8 +64,8 @@ class CorrelatedLDA(PLSA):
         Starts that are tried for 20 passes each; the best goes on. The first is that
         of `init`, the others are clusters of documents.
     init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
-        Start of the topics, as in :class:`PLSA`; "spectral" has anchor words, and
-        needs no random numbers.
+        Start of the topics, as in :class:`PLSA`; "clusters" is followed by 20 passes
+        of LDA. "spectral" has anchor words, and needs no random numbers.
     max_iter : int, default=300
         Maximum number of iterations; Σ must settle, too, before it ends earlier.
 
@@ -105,7 +104,7 @@ class CorrelatedLDA(PLSA):
     topic_word_prior: Annotated[float | None, PRIOR] = None
     shrinkage: float = 0.0
     n_starts: Annotated[int, whole(1, 1000)] = 1
-    init: Annotated[Any, StrOptions(STARTS), "array-like"] = "spectral"
+    init: Any = "clusters"
     max_iter: Annotated[int, whole(1)] = 300
 
     # ---- fitting
@@ -141,7 +140,7 @@ class CorrelatedLDA(PLSA):
         learners, found = [], []
         for number in range(self.n_starts):
             init = self.init if number == 0 else "clusters"
-            phi = initial_topics(X, self._size, init, rng, self.n_jobs)
+            phi = self._start(X, init, rng)
             learner = self._learner(self._spread(phi), seen, engine, step, data)
             if self.n_starts > 1:
                 with part_of_more():
@@ -150,6 +149,15 @@ class CorrelatedLDA(PLSA):
             learners.append(learner)
         self.start_objectives_: list[float] = found
         return learners[int(np.argmax(found)) if found else 0]
+
+    def _start(self, X: Any, init: Any, rng: np.random.RandomState) -> Array:
+        """Return where topics start: clusters after some passes of LDA."""
+        if not isinstance(init, str) or init != "clusters":
+            return initial_topics(X, self._size, init, rng, self.n_jobs)
+        place: dict[str, Any] = {"device": self.device, "n_jobs": self.n_jobs}
+        lda = LDA(self._size, max_iter=START_PASSES, tol=0.0, random_state=rng, **place)
+        with part_of_more(), already_warned(SpareTopicsWarning):
+            return lda.fit(X).components_
 
     def _learner(
         self, phi: Array, X: Any, engine: Any, step: LogisticNormalTheta, data: Known
@@ -309,6 +317,8 @@ class StructuralLDA(CorrelatedLDA):
 
     Parameters
     ----------
+    init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
+        Start of the topics; "spectral" has anchor words, and needs no random numbers.
     content_strength : float, default=3000.0
         κ, in tokens: with more, groups share more of a topic's words.
 
@@ -346,6 +356,7 @@ class StructuralLDA(CorrelatedLDA):
 
     # What leaves a word's counts would make the bound of the likelihood lower.
     _left_out = 0.0
+    init: Any = "spectral"
     content_strength: Annotated[float, POSITIVE] = 3000.0
     ridge: float = 1.0
     n_knots: int | None = None

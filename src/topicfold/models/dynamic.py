@@ -70,6 +70,9 @@ class DynamicLDA(_TimedLDA):
         Common topics of all times, rows on the simplex.
     slice_names_ : list of str
         Beginnings of the slices; :meth:`topics_at` has their topics.
+    objective_history_ : list of float
+        Log-likelihood of the training words, which, as in LDA, it does not maximise: it
+        need not rise all the way.
     prevalence_ : ndarray of shape (n_slices, n_components)
         Shares of the tokens of each slice that topics have.
 
@@ -295,8 +298,8 @@ class TimeStampedLDA(_TimedLDA):
     >>> from topicfold import TimeStampedLDA
     >>> X = [[5, 4, 1, 0], [4, 6, 1, 0], [0, 1, 3, 5], [0, 1, 6, 4]]
     >>> model = TimeStampedLDA(2, random_state=0).fit(X, time=[1990, 1991, 2004, 2005])
-    >>> sorted(model.mean_times_.round())
-    [1991.0, 2004.0]
+    >>> sorted(model.mean_times_.round().tolist())
+    [1991.0, 2005.0]
     """
 
     _part = TimeStamps

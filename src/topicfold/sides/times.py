@@ -91,8 +91,8 @@ class TimeStamps(DeclaredParameters, Side):
     >>> X = [[5, 4, 1, 0], [4, 6, 1, 0], [0, 1, 3, 5], [0, 1, 6, 4]]
     >>> model = LDA(2, sides=[TimeStamps()], random_state=0)
     >>> model = model.fit(X, time=[1990, 1991, 2004, 2005])
-    >>> sorted(model.sides_[0].mean_times().round())
-    [1991.0, 2004.0]
+    >>> sorted(model.sides_[0].mean_times().round().tolist())
+    [1991.0, 2005.0]
     """
 
     data = "time"

@@ -25,7 +25,7 @@ from topicfold.core.jit import kernel, part
 LEAST = 1e-30
 # Limits of the solution of one Newton step: conjugate gradients, what is left of the
 # gradient, the longest step in one direction, halvings while the value falls.
-GRADIENTS, LEFT, LONGEST, HALVINGS = 12, 0.03, 4.0, 20
+GRADIENTS, LEFT, LONGEST, HALVINGS = 6, 0.1, 4.0, 20
 
 
 @part
