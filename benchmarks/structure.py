@@ -235,7 +235,7 @@ def main() -> None:
         "R's stm on the same corpora: .917 / 1.11 / .031 and .875 / 1.14 / .034 "
         "(SOURCE.md of planted_effects).\n",
         table(
-            f"Held-out perplexity, {PASSES} passes, the same start",
+            f"Held-out perplexity, {PASSES} passes (CorrelatedLDA after 20 of LDA)",
             ["corpus", "K", "LDA", seconds, "CorrelatedLDA", seconds],
             correlated(
                 given.corpora,
