@@ -54,7 +54,7 @@ def test_features_and_a_response_by_names_and_by_values(table):
     named = Topics(2, min_df=1, max_df=1.0).fit(table, response="place", authors="by")
     assert [type(side).__name__ for side in named.model_.sides_] == [
         "Response",
-        "Authors",
+        "AuthorPriors",
     ]
 
 
