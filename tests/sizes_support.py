@@ -84,6 +84,8 @@ def given(name, n_topics, X):
         "features": {"features": {"year": DOCUMENTS % 7, "kind": DOCUMENTS % 3 == 0}},
         "labeled": {"labels": [f"label {d % (n_topics - 1)}" for d in DOCUMENTS]},
         "rtm": {"links": [[d, d + 2] for d in DOCUMENTS[:-2:3]]},
+        "dynamic": {"time": 2000 + DOCUMENTS % 4},
+        "stamped": {"time": 2000 + DOCUMENTS % 4},
     }
     takes_labels = name == "classifier" or getattr(ENTRIES.get(name), "labels", "")
     return (X, CLASSES if takes_labels else None), known.get(name, {})
