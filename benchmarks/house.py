@@ -30,11 +30,12 @@ PACKAGE = Path(topicfold.__file__).parent
 RESULT = Path(__file__).parent / "results" / "house.md"
 # What a user would lose with a room; the folders of engine/ one by one.
 FEATURES = {
-    "the package itself": "editing, figures, the registry, `TopicData`, old names",
-    "choosing": "`compare` and `select_n_components`",
+    "the package itself": "editing, figures, the registry, `TopicData`, known columns",
+    "choosing": "`compare`, `select_n_components`, `fit_many`, the number of topics",
     "cli": "the 15 commands",
     "core": "(the floor: threads, kernels, checks, parameters written once)",
     "corpus": "readers, 13 formats, vectorising, blocks, the built-in corpus",
+    "effects": "effects of covariates on topic shares, with intervals",
     "engine": "(the floor: the CPU engine and its kernels, masks of topics)",
     "engine/blocks": "corpora larger than memory",
     "engine/cuda": "the GPU, and corpora larger than its memory (kernels in .cu aside)",
@@ -47,11 +48,12 @@ FEATURES = {
     "metrics": "coherence, intrusion, agreement, labels of topics, perplexity",
     "models": "the estimators, half of it their docstrings",
     "persistence": "saving without pickle, files from strangers",
-    "protocols": "old names, until version 0.3",
+    "phi": "topics by slice of time or group",
     "report": "the page (scripts and styles aside)",
     "search": "`TopicIndex`, BM25, passages",
     "sides": "authors, features, labels, links, responses, seeds, other counts",
     "steps": "the graph steps, DTM, OTM and the contract of steps",
+    "theta": "the logistic normal: correlated and structural topics",
     "topics": "`Topics`, one object for people",
 }
 

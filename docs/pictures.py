@@ -301,6 +301,31 @@ def effects() -> Figure:
     return Topics(6).fit(found).effects("~ package + s(length)", data).plot()
 
 
+def embeddings() -> Figure:
+    """Short texts of three subjects by their vectors, coloured by main topic."""
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(3), 80)
+    # Four words each, of forty that a subject has: few texts share a word.
+    counts = np.zeros((240, 120), dtype=int)
+    for document, own in enumerate(subject):
+        counts[document, rng.choice(40, 4, replace=False) + 40 * own] += 1
+    centres = np.array([[0.0, 1.0], [0.9, -0.5], [-0.9, -0.5]])
+    vectors = centres[subject] + 0.25 * rng.standard_normal((240, 2))
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    for axes, known, title in zip(
+        figure.subplots(1, 2),
+        ({}, {"embeddings": vectors}),
+        ("words alone", "words and embeddings"),
+        strict=True,
+    ):
+        model = LDA(3, random_state=0).fit(counts, **known)
+        main = model.doc_topics_.argmax(axis=1)
+        for topic, color in enumerate((BLUE, ORANGE, GREEN)):
+            axes.scatter(*vectors[main == topic].T, s=9, color=color)
+        axes.set(title=title, xticks=[], yticks=[])
+    return figure
+
+
 def structural_topics() -> Figure:
     """Correlations of topics."""
     from topicfold import CorrelatedLDA
@@ -417,6 +442,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "relevance": relevance,
     "editing": editing,
     "effects": effects,
+    "embeddings": embeddings,
     "structural_topics": structural_topics,
     "search": search,
     "scaling": scaling,

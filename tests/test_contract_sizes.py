@@ -97,7 +97,7 @@ def test_fit_transform(name, n_topics, dtype, corpora):
     if isinstance(model, GraphPLSA | TwoPhase):  # they know the documents' neighbours
         expected = model.doc_topics_
     else:
-        later = {k: v for k, v in known.items() if k in ("authors", "features")}
+        later = {k: v for k, v in known.items() if k in ("authors", "features", "time")}
         expected = model.transform(arguments[0], **later)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(

@@ -29,8 +29,9 @@ from topicfold.exceptions import DataError
 
 PREDICT = available_methods("predict")
 CLUSTER = available_methods("cluster")
-# Models of authors, languages, features and links, which these experiments have not.
-OF_SIDES = ["ATM", "PLTM", "DMR", "RTM"]
+# Models of authors, languages, features, links and times, which these experiments do
+# not have.
+OF_SIDES = ["ATM", "PLTM", "DMR", "RTM", "DynamicLDA", "TOT"]
 EMBED = [m for m in available_methods() if m not in PREDICT + CLUSTER + OF_SIDES]
 MODULES = [
     f"benchmarks.papers.experiments.{name}"

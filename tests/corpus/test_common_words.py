@@ -128,6 +128,7 @@ def test_words_to_keep_stay_however_frequent_rare_or_ordinary(caplog):
     assert "nation" in stems
 
 
+@pytest.mark.filterwarnings("ignore:These seed words are in more than 40%")
 def test_words_of_classes_and_seeds_are_never_left_out(tmp_path):
     texts, labels = speeches()
     names = {"war": "the nation", "money": "matter.of.money"}

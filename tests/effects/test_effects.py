@@ -465,9 +465,9 @@ def test_bad_tables_and_models(found):
         estimate_effect(object(), "~ x", data, X=X)
     with pytest.raises(DataError, match="shape"):
         estimate_effect(np.ones(3), "~ x", data)
-    gibbs = GibbsLDA(n_components=3, random_state=0, max_iter=10).fit(X)
+    record = found["lda"].topic_data()
     with pytest.raises(DataError, match="cannot start at given topics"):
-        estimate_effect(gibbs, "~ x", data, X=X, method="bootstrap")
+        estimate_effect(record, "~ x", data, X=X, method="bootstrap")
 
 
 def test_structural_topics(found):

@@ -61,6 +61,7 @@ CASES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:These topics have less of their seed words")
 @pytest.mark.parametrize("name", CASES)
 def test_new_documents_are_as_training_documents(planted, name):
     model, keywords, most = CASES[name]

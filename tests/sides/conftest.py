@@ -4,11 +4,12 @@
 import pytest
 
 from topicfold.learn.lda import Cvb0
+from topicfold.learn.plsa import PlsaEM
 from topicfold.learn.sides import SidedLda
 
 
 @pytest.fixture
 def plain_passes(monkeypatch):
     """Passes that are not extrapolated, to be compared with the equations."""
-    for algorithm in (Cvb0, SidedLda):
+    for algorithm in (Cvb0, SidedLda, PlsaEM):
         monkeypatch.setattr(algorithm, "extrapolated", lambda self: self)

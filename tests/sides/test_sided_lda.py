@@ -326,6 +326,7 @@ def test_a_saved_model_has_its_sides(corpus, tmp_path):
     assert again.sides_[0].names_.tolist() == ["a0", "a1", "a2", "a3", "a4"]
 
 
+@pytest.mark.usefixtures("plain_passes")
 def test_plsa_takes_sides_too(corpus):
     """Without priors: EM, which never falls, and the same hooks."""
     X, theta, _ = corpus
