@@ -385,7 +385,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         an `EmbeddingIndex`; then X are embeddings. The rows of the result, of shape
         (n_new, n_documents), have the nearest first.
         """
-        compared = X if isinstance(index, EmbeddingIndex) else self._compared(X)
+        compared = self._compared(X) if index.of_words else X
         found, similar = index.query(compared, self.n_neighbors, n_jobs=n_jobs)
         if self.edge_weights == "binary":
             similar = np.ones_like(similar)

@@ -121,6 +121,8 @@ class EmbeddingIndex:
     [[0, 2]]
     """
 
+    of_words = False
+
     def __init__(self, embeddings: Any) -> None:
         n_documents = len(embeddings)
         self.rows_ = check_embeddings(embeddings, n_documents)

@@ -199,6 +199,8 @@ class NeighborIndex:
     array([[0, 2]])
     """
 
+    of_words = True
+
     def __init__(self, X: Any, *, similarity: str | Similarity = "cosine") -> None:
         counts = check_counts(X, "X")
         self.similarity = similarity
