@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many fits at a time against one after the other: wall seconds on two threads.
+
+    TOPICFOLD_CORPORA=DIR python -m benchmarks.many_fits --write
+
+Five numbers of topics, four seeds each. Single fits run with one thread, and with two.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from topicfold import LDA
+from topicfold.choosing import fit_many
+
+RESULTS = Path(__file__).parent / "results"
+SIZES, SEEDS, THREADS = (10, 20, 30, 40, 50), 4, 2
+
+
+def single(X, n_jobs):
+    """Return the seconds of all fits, one after the other."""
+    began = time.perf_counter()
+    for size in SIZES:
+        for seed in range(SEEDS):
+            LDA(size, random_state=seed, n_jobs=n_jobs).fit(X)
+    return time.perf_counter() - began
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--corpus", default="20news_rennie_61188")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    folder = Path(os.environ["TOPICFOLD_CORPORA"]) / given.corpus
+    X = sp.load_npz(folder / "counts.npz").tocsr().astype(np.float32)
+    LDA(10, random_state=0, max_iter=6, n_jobs=THREADS).fit(X[:500])  # compiles
+    seconds = {f"single, {n} threads each": single(X, n) for n in (1, THREADS)}
+    began = time.perf_counter()
+    fits = fit_many(LDA(), X, SIZES, n_seeds=SEEDS, n_jobs=THREADS)
+    seconds["fit_many, two at a time"] = together = time.perf_counter() - began
+    rows = [
+        f"| {name} | {value:.1f} | {together / value:.2f} |"
+        for name, value in seconds.items()
+    ]
+    stable = ", ".join(f"{r['topics']}: {r['stability']:.2f}" for r in fits.rows())
+    text = "\n".join(
+        [
+            "# Many fits at a time",
+            "",
+            f"By `python -m benchmarks.many_fits --write`: {len(SIZES) * SEEDS} fits of"
+            f" LDA to {given.corpus} ({X.shape[0]:,} documents), topics"
+            f" {', '.join(map(str, SIZES))}, {SEEDS} seeds each, two cores.",
+            "",
+            "| | seconds | fit_many takes |",
+            "| --- | ---: | ---: |",
+            *rows,
+            "",
+            f"Stability by number of topics: {stable}.",
+            "",
+        ]
+    )
+    print(text)
+    if given.write:
+        (RESULTS / "many_fits.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
