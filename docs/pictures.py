@@ -305,10 +305,12 @@ def embeddings() -> Figure:
     """Short texts of three subjects by their vectors, coloured by main topic."""
     rng = np.random.default_rng(0)
     subject = np.repeat(np.arange(3), 80)
-    # Four words each, of forty that a subject has: few texts share a word.
-    counts = np.zeros((240, 120), dtype=int)
+    # Two words of 150 that a subject has, and three of 30 that all have: texts of one
+    # subject seldom share a word of it.
+    counts = np.zeros((240, 480), dtype=int)
     for document, own in enumerate(subject):
-        counts[document, rng.choice(40, 4, replace=False) + 40 * own] += 1
+        counts[document, rng.choice(150, 2, replace=False) + 150 * own] += 1
+        counts[document, rng.choice(30, 3, replace=False) + 450] += 1
     centres = np.array([[0.0, 1.0], [0.9, -0.5], [-0.9, -0.5]])
     vectors = centres[subject] + 0.25 * rng.standard_normal((240, 2))
     figure = Figure(figsize=(8, 3.2), layout="constrained")
