@@ -27,7 +27,9 @@ class FeatureEffect(NamedTuple):
     effect, std_error : float
         Change of log α_k with one unit of the feature, and its standard error.
     low, high : float
-        The interval of 95 %.
+        The nominal interval of 95 %. It takes the topics of words as known, so it is
+        too narrow: on drawn corpora it covers far less. For conclusions use
+        :func:`topicfold.effects.estimate_effect`.
     """
 
     feature: str
