@@ -32,7 +32,7 @@ OLDEST_PYTHON ?= python3.11
 test-oldest:
 	$(OLDEST_PYTHON) -m venv --clear .venv-oldest
 	$(OLDEST_PYTHON) .ci/oldest.py > .venv-oldest/constraints.txt
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt -e ".[dev,ann]"
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt -e ".[dev]"
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 # Spoiled files for every reader, for SECONDS; a finding ends it with an error.

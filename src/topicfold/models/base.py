@@ -199,16 +199,33 @@ class TopicModel(
         """
         return self._completed(X, random_state, self._mixtures)
 
-    def _completed(self, X: Any, seed: int, infer: Callable[[Any], Array]) -> float:
+    def _completed(
+        self,
+        X: Any,
+        seed: int,
+        infer: Callable[[Any], Array],
+        known: Mapping[str, Any] = EMPTY,
+    ) -> float:
         """Return the perplexity by document completion, mixtures being inferred so."""
         check_is_fitted(self, ["components_", "word_frequencies_"])
+        X = self._seen(self._counts(X))
         return document_completion(
-            self._seen(self._counts(X)),
+            X,
             self.components_,
             background=self.word_frequencies_,
             random_state=seed,
             infer=infer,
+            parts=self._topic_parts(X, known),
         )
+
+    def _topic_parts(
+        self, X: Any, known: Mapping[str, Any]
+    ) -> Sequence[tuple[Any, Array]] | None:
+        """Return rows of documents with the topics (K, V) that they have.
+
+        None if all documents have the same topics.
+        """
+        return None
 
     def save(self, path: Any, corpus: Any = None, **known: Any) -> None:
         """Save the fitted model as a folder or, for ``*.safetensors``, one file.

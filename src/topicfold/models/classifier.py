@@ -966,8 +966,7 @@ def default_topics(
         "n_jobs": n_jobs,
     }
     if few:
-        # More starts gain more than more iterations, and should differ: clusters make
-        # better topics, but three times nearly the same ones.
+        # More starts gain more than more iterations, and should differ.
         options |= {"transform_neighbors": True, "init": "documents", "tol": 1e-4}
         return SideBySide(LocallyConsistentPLSA(**options))
     base = (FSTM() if base is None else clone(base)).set_params(**options)

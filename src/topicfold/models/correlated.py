@@ -20,7 +20,7 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError, SpareTopicsWarning
-from topicfold.infer.fold_in import document_completion, fold_in
+from topicfold.infer.fold_in import fold_in
 from topicfold.learn import run_em
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.loop import part_of_more
@@ -256,7 +256,7 @@ class CorrelatedLDA(PLSA):
         X = self._counts(X, allow_empty=True)
         theta = self._sided_mixtures(self._seen(X), side_data)
         draws = np.empty((n_draws, *theta.shape), np.float32)
-        for rows, topics in self._by_topics(X, side_data):
+        for rows, topics in self._topic_parts(X, side_data):
             draws[:, rows] = step.draws(
                 *(theta[rows], n_draws, rng),
                 lengths=np.zeros(len(theta)),
@@ -283,7 +283,7 @@ class CorrelatedLDA(PLSA):
         X = self._counts(X, allow_empty=True)
         theta = self._sided_mixtures(self._seen(X), side_data)
         known = self._known(X, side_data)
-        parts = self._by_topics(X, side_data)
+        parts = self._topic_parts(X, side_data)
         return sum(step.bound(theta[r], X[r], t, known[r]) for r, t in parts)
 
     def _known(self, X: Any, side_data: Mapping[str, Any]) -> Known:
@@ -291,10 +291,9 @@ class CorrelatedLDA(PLSA):
         context = StepContext(slice(0, len(lengths)), lengths, self.components_.T, None)  # type: ignore[arg-type]
         return self._step.check(side_data.get("prevalence"), context)
 
-    def _by_topics(
+    def _topic_parts(
         self, X: Any, side_data: Mapping[str, Any]
     ) -> Sequence[tuple[Any, Array]]:
-        """Return rows of documents with the topics (K, V) that they have."""
         return [(np.arange(X.shape[0]), self.components_)]
 
     def _check_loaded(self) -> None:
@@ -482,12 +481,12 @@ class StructuralLDA(CorrelatedLDA):
             [str(words[w]) for w in order[::-1][:n]],
         )
 
-    def _by_topics(
+    def _topic_parts(
         self, X: Any, side_data: Mapping[str, Any]
     ) -> Sequence[tuple[Any, Array]]:
         content = side_data.get("content")
         if content is None:
-            return super()._by_topics(X, side_data)
+            return super()._topic_parts(X, side_data)
         if not self.content_groups_:
             raise DataError("content was given, but the fit had none. Leave it out.")
         content = list(content)
@@ -508,35 +507,10 @@ class StructuralLDA(CorrelatedLDA):
             return super()._mixtures(X, known)
         data, step = self._known(X, known), self._step
         theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
-        for rows, topics in self._by_topics(X, known):
+        for rows, topics in self._topic_parts(X, known):
             options = {**self._fold_in_options(), "step": step, "data": data[rows]}
             theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
         return theta
-
-    def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
-        """Return the held-out perplexity by document completion (lower is better).
-
-        Half of each document's tokens give its mixture, as in `transform`; the other
-        half is scored, with one hundredth of the training word frequencies mixed in.
-        With content, by the topics of a document's group.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
-        random_state : int, default=0
-            Seed of the split into halves.
-        """
-        check_is_fitted(self, ["components_", "word_frequencies_"])
-        X = self._seen(self._counts(X))
-        return document_completion(
-            X,
-            self.components_,
-            background=self.word_frequencies_,
-            random_state=random_state,
-            infer=lambda observed: self._sided_mixtures(observed, side_data),
-            parts=self._by_topics(X, side_data),
-        )
 
     def _check_loaded(self) -> None:
         super()._check_loaded()

@@ -16,7 +16,7 @@ from topicfold.core.ranking import best_places
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
-from topicfold.infer.fold_in import document_completion, fold_in
+from topicfold.infer.fold_in import fold_in
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.sides import ColumnGroup
 from topicfold.models.lda import FEW_TOPICS, SidedLDA
@@ -218,7 +218,7 @@ class DynamicLDA(_TimedLDA):
 
     # ---- new documents
 
-    def _by_time(
+    def _topic_parts(
         self, X: Any, side_data: Mapping[str, Any]
     ) -> Sequence[tuple[Any, Array]]:
         """Return rows of documents with the topics of their time."""
@@ -238,38 +238,13 @@ class DynamicLDA(_TimedLDA):
     def _sided_mixtures(self, X: Any, side_data: Mapping[str, Any]) -> Array:
         self._check_keywords(self.sides_, side_data)
         theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
-        for rows, topics in self._by_time(X, side_data):
+        for rows, topics in self._topic_parts(X, side_data):
             if len(rows) == 0:
                 continue
             options = self._fold_in_options()
             options.pop("topic_weights", None)
             theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
         return theta
-
-    def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
-        """Return the held-out perplexity by document completion (lower is better).
-
-        Half of each document's tokens give its mixture, as in `transform`; the other
-        half is scored by the topics of its time, with one hundredth of the training
-        word frequencies mixed in.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
-        random_state : int, default=0
-            Seed of the split into halves.
-        """
-        check_is_fitted(self, ["components_", "word_frequencies_"])
-        X = self._seen(self._counts(X))
-        return document_completion(
-            X,
-            self.components_,
-            background=self.word_frequencies_,
-            random_state=random_state,
-            infer=lambda observed: self._sided_mixtures(observed, side_data),
-            parts=self._by_time(X, side_data),
-        )
 
 
 class TimeStampedLDA(_TimedLDA):

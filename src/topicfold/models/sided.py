@@ -111,7 +111,8 @@ class SidedModel(LearnedModel):
         """Return the held-out perplexity by document completion (lower is better).
 
         Half of each document's tokens give its mixture, as in `transform`; the other
-        half is scored, with one hundredth of the training word frequencies mixed in.
+        half is scored, with one hundredth of the training word frequencies mixed in. A
+        model whose topics depend on the group or time of a document scores it by those.
 
         Parameters
         ----------
@@ -122,9 +123,11 @@ class SidedModel(LearnedModel):
         **side_data
             What is known of these documents, as in `transform`.
         """
-        return self._completed(
-            X, random_state, lambda observed: self._sided_mixtures(observed, side_data)
-        )
+
+        def infer(observed: Any) -> Array:
+            return self._sided_mixtures(observed, side_data)
+
+        return self._completed(X, random_state, infer, side_data)
 
     def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
         """Return the held-out log-likelihood per token (higher is better).
