@@ -2,6 +2,7 @@
 """Many fits: the same as one by one, kept over a stop, matched and averaged."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -92,6 +93,22 @@ def test_a_killed_run_goes_on_and_another_corpus_is_refused(
         fit_many(model, X[:-1], [3, 5], **options)
     with pytest.raises(DataError, match="another model or corpus"):
         fit_many(PLSA(max_iter=5), X, [3, 5], **options)
+
+
+def test_fits_with_other_data_of_the_documents_are_not_taken_up(planted, tmp_path):
+    X, _ = planted
+    years = np.arange(X.shape[0]) % 5
+    options = {"n_seeds": 1, "folder": tmp_path / "fits"}
+    model = FeatureLDA(max_iter=2)
+    for features in ({"year": years}, pd.DataFrame({"year": years})):
+        options["folder"] = tmp_path / type(features).__name__
+        one = fit_many(model, X, 3, features=features, **options)
+        same = fit_many(model, X, 3, features=features, **options)
+        assert same.fits[0].seconds == 0 < one.fits[0].seconds
+        other = {"year": years + (years == 2)}
+        other = pd.DataFrame(other) if isinstance(features, pd.DataFrame) else other
+        with pytest.raises(DataError, match="other data of the documents"):
+            fit_many(model, X, 3, features=other, **options)
 
 
 def test_a_fit_that_fails_is_noted_and_others_are_kept(planted, monkeypatch):

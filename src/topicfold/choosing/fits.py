@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -21,6 +21,7 @@ from topicfold.core.threads import n_threads, run_in_order
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn.loop import part_of_more
+from topicfold.learn.resume import described
 from topicfold.metrics import match_topics, topic_stability
 from topicfold.persistence.atomic import write_atomically
 
@@ -248,7 +249,7 @@ def fit_many(
         )
     n_seeds = check_sizes(n_seeds, "n_seeds")[0]
     todo = [(size, random_state + i) for size in sizes for i in range(n_seeds)]
-    store = None if folder is None else _Store(Path(folder), model, counts)
+    store = None if folder is None else _Store(Path(folder), model, counts, data)
 
     def one(number: int) -> OneFit:
         found = None if store is None else store.read(*todo[number])
@@ -295,12 +296,26 @@ def _fit(model: Any, X: Any, size: int, seed: int, data: dict[str, Any]) -> OneF
     return OneFit(size, seed, fitted, perf_counter() - began)
 
 
+def _described_data(value: Any) -> str:
+    """Return a short text that is another one for other data of the documents."""
+    table = hasattr(value, "__array__")
+    return data_fingerprint(np.asarray(value)) if table else described(value)
+
+
 class _Store:
     """Finished fits in a folder: a model file each, and what they are fits of."""
 
-    def __init__(self, folder: Path, model: Any, X: Any) -> None:
+    def __init__(
+        self, folder: Path, model: Any, X: Any, data: Mapping[str, Any]
+    ) -> None:
         self.folder = folder
-        known = {"model": repr(model), "data": data_fingerprint(X)}
+        parameters = model.get_params(deep=False).items()
+        known = {
+            "model": type(model).__name__,
+            "counts": data_fingerprint(X),
+            **{f"parameter {name}": described(value) for name, value in parameters},
+            **{f"data {name}": _described_data(value) for name, value in data.items()},
+        }
         path = folder / _LIST
         if path.exists():
             try:
@@ -311,8 +326,8 @@ class _Store:
                 ) from error
             if found != known:
                 raise DataError(
-                    f"{folder} has fits of another model or corpus. Give another "
-                    "folder, or remove it."
+                    f"{folder} has fits of another model or corpus, or with other data "
+                    "of the documents. Give another folder, or remove it."
                 )
             return
         folder.mkdir(parents=True, exist_ok=True)

@@ -91,7 +91,7 @@ class Resume(Callback):
     def on_fit(self, model: Any, X: Any) -> None:
         """Note what the fit is: model, parameters, corpus."""
         self._fit = {"model": type(model).__name__, "corpus": _corpus_digest(X)}
-        self._fit |= {k: _described(v) for k, v in _parameters(model).items()}
+        self._fit |= {k: described(v) for k, v in _parameters(model).items()}
 
     def on_start(self, state: IterationState) -> None:
         """Take up a saved state."""
@@ -106,7 +106,7 @@ class Resume(Callback):
         self._identity = {
             **self._fit,
             "algorithm": type(algorithm).__name__,
-            **{key: _described(v) for key, v in algorithm.fingerprint().items()},
+            **{key: described(v) for key, v in algorithm.fingerprint().items()},
         }
         self._fit = {}
         started = dict(algorithm.state())  # raises where a state cannot be kept
@@ -338,7 +338,7 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in _FREE}
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
     """Return a short text that is another one for another value."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -351,16 +351,16 @@ def _described(value: Any) -> str:
     if hasattr(value, "block_rows"):
         return f"blocks ({_corpus_digest(value)})"
     if is_dataclass(value) and not isinstance(value, type):
-        return f"{checksum(_described(vars(value))):08x}"
+        return f"{checksum(described(vars(value))):08x}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_described, value))}]"
+        return f"[{', '.join(map(described, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{k!r}: {_described(v)}' for k, v in value.items())}}}"
+        return f"{{{', '.join(f'{k!r}: {described(v)}' for k, v in value.items())}}}"
     if isinstance(value, np.random.RandomState):
         state: Any = value.get_state(legacy=True)
         return f"a RandomState ({checksum(repr(state[2:]), checksum(state[1])):08x})"
     if hasattr(value, "get_params") and not isinstance(value, type):
-        own = (f"{k}={_described(v)}" for k, v in _parameters(value).items())
+        own = (f"{k}={described(v)}" for k, v in _parameters(value).items())
         return f"{type(value).__name__}({', '.join(own)})"
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
