@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CORPORA ?= $(TOPICFOLD_CORPORA)
 
-.PHONY: demo test test-fast fuzz crash-points audit coverage test-oldest test-release test-gpu lint docs bench bench-gpu clean
+.PHONY: demo test test-fast fuzz crash-points audit coverage test-oldest test-nightly test-free-threaded test-release test-gpu lint docs bench bench-gpu clean
 
 demo: $(VENV)/.installed
 	$(BIN)/topicfold demo --output demo
@@ -34,6 +34,26 @@ test-oldest:
 	$(OLDEST_PYTHON) .ci/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt -e ".[dev]"
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+# With development versions of what scientific Python builds every night; others are the newest.
+NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
+
+test-nightly:
+	$(PYTHON) -m venv --clear .venv-nightly
+	.venv-nightly/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	.venv-nightly/bin/python -m pip install --quiet --disable-pip-version-check --pre --upgrade \
+		--only-binary :all: --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-nightly/numba .venv-nightly/bin/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+# With a Python that has no global lock, and what has wheels for it; tests that lack a package are skipped.
+FREE_PYTHON ?= python3.14t
+
+test-free-threaded:
+	$(FREE_PYTHON) -m venv --clear .venv-free
+	.venv-free/bin/python -m pip install --quiet --disable-pip-version-check --only-binary numba,llvmlite,scikit-learn,scipy,safetensors \
+		-e . pytest pytest-xdist hypothesis networkx psutil
+	.venv-free/bin/python -c "import sys, topicfold; assert not sys._is_gil_enabled(), 'a package switched the lock on'" 
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-free/numba .venv-free/bin/python -m pytest -n $(JOBS) tests/engine tests/core tests/learn tests/infer $(PYTEST_ARGS)
 
 # Spoiled files for every reader, for SECONDS; a finding ends it with an error.
 SECONDS ?= 120
@@ -103,4 +123,4 @@ $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.python
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .venv-oldest dist demo docs/_build docs/_generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest .venv-nightly .venv-free dist demo docs/_build docs/_generated .pytest_cache .mypy_cache .ruff_cache

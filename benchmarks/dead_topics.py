@@ -21,8 +21,9 @@ from topicfold.core.jit import kernel
 from topicfold.engine import make_engine
 from topicfold.engine.kernels import FLOOR, document_rows
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.plsa import PlsaEM
-from topicfold.steps import PhiStep, ThetaStep
+from topicfold.learn.learner import Learner
+from topicfold.phi import PhiStep
+from topicfold.theta import ThetaStep
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -72,10 +73,10 @@ def measure(X, n_topics: int, floor: float) -> list[dict]:
     """Return one row for each number of iterations."""
     engine = make_engine(X, n_topics, n_jobs=1)
     phi = initial_topics(X, n_topics, "random", np.random.RandomState(0))
-    model = PlsaEM(engine, phi, ThetaStep(), PhiStep())
+    model = Learner(engine, phi, ThetaStep(), PhiStep())
     model.start()
     layout, rows, done = engine._layout, [], 0
-    counts, loglik = np.empty_like(model.theta), np.empty(X.shape[0])
+    counts, loglik = np.empty_like(model.documents), np.empty(X.shape[0])
     updates, prior = np.empty(X.shape[0], np.int32), engine.pack_prior(0.0)
     ratio = np.empty(X.nnz, np.float32)
     for iterations in (0, 10, 50, 200):
@@ -83,8 +84,8 @@ def measure(X, n_topics: int, floor: float) -> list[dict]:
             model.iterate()
             done += 1
         # Rows that sum to one, so that the floor is a share.
-        theta = model.theta / model.theta.sum(axis=1, keepdims=True)
-        topics = model.packed_topics
+        theta = model.documents / model.documents.sum(axis=1, keepdims=True)
+        topics = model.weights
         dense = cpu_seconds(
             lambda theta=theta, topics=topics: document_rows(
                 0, X.shape[0], (layout.indptr, layout.indices, layout.counts), theta,

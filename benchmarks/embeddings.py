@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Topics with embeddings: ours, and those of others, on the same vectors.
 
-    TOPICFOLD_CORPORA=DIR python -m benchmarks.embeddings --vectors FOLDER --write
-    python -m benchmarks.embeddings --scale 100000
+    python -m benchmarks.embeddings FOLDER --write
+    python -m benchmarks.embeddings FOLDER --labels --write
+    python -m benchmarks.embeddings FOLDER --descriptions --write
+    python -m benchmarks.embeddings --scale 100000 --write
 
-NMI of the largest topics with the classes, and NPMI of ten words by documents, for LDA
-and WordNetworkLDA with and without embeddings, graph models, k-means on the vectors,
-NMF of scikit-learn on tf-idf and, where installed, BERTopic (UMAP and k-means) and
-KeyNMF of Turftopic. CPU seconds of a fit, without the encoder.
-
-``short_searchsnippets`` has its vectors; FOLDER may hold those of other corpora:
-``NAME.json`` (texts and labels) and ``NAME.npy``. ``--scale N`` measures one fit of N
-drawn documents with 384 dimensions. What is measured is a line of
-``embeddings.jsonl`` and is not measured again.
+FOLDER is what ``benchmarks.embeddings_corpora`` wrote. NMI of the largest topics with
+the classes, NPMI (documents) and C_v (windows of 110 words) of ten words, for LDA and
+others with and without embeddings, k-means on the vectors, NMF of scikit-learn on
+tf-idf and, where it is installed, BERTopic (UMAP and k-means). CPU seconds of a fit,
+without the encoder. ``--labels``: classes from 5, 10 and 20 labels for each.
+``--descriptions``: classes from their names alone. ``--scale N`` measures one fit of N
+drawn documents with 384 dimensions. What is measured is a line of ``embeddings.jsonl``
+and is not measured again.
 """
 
 import argparse
 import json
-import os
+import re
 import resource
 import time
 import warnings
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -29,42 +31,49 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
 
-from topicfold import LDA, LaplacianPLSA, LocallyConsistentPLSA, WordNetworkLDA
-from topicfold.corpus import load_folder, vectorize
-from topicfold.metrics import clustering_nmi, npmi_coherence
+from topicfold import (
+    LDA,
+    LocallyConsistentPLSA,
+    TopicClassifier,
+    Topics,
+    WordNetworkLDA,
+)
+from topicfold.corpus import vectorize
+from topicfold.metrics import clustering_nmi, cv_coherence, npmi_coherence
 from topicfold.models.word_network import words_if_short
 
 RESULTS = Path(__file__).parent / "results"
-SNIPPETS = "short_searchsnippets"
-SIZES, SEEDS = (20, 50), (0, 1)
+CORPORA = (
+    *("snippets", "tweets", "newsgroups", "panglee", "speeches", "dblp"),
+    *("bbc", "docs"),
+)
+LABELLED, DESCRIBED = (
+    ("snippets", "newsgroups", "bbc", "dblp"),
+    ("snippets", "newsgroups", "bbc"),
+)
+SIZES, SEEDS, N_LABELS = (20, 50), (0, 1), (5, 10, 20)
 OURS = {
     "LDA": LDA,
     "WordNetworkLDA": WordNetworkLDA,
-    "LapPLSI": LaplacianPLSA,
     "LTM": LocallyConsistentPLSA,
 }
 
 
 @lru_cache(maxsize=1)
 def load(name, folder):
-    """Return texts, counts, words, vectors and classes."""
-    if name == SNIPPETS:
-        path = Path(os.environ["TOPICFOLD_CORPORA"]) / name
-        stored, corpus = np.load(path / "minilm.npz"), load_folder(path)
-        texts = [corpus.texts[row] for row in stored["rows"]]
-        labels = [corpus.labels[row] for row in stored["rows"]]
-        vectors = stored["E"]
-    else:
-        stored = json.loads((Path(folder) / f"{name}.json").read_text())
-        vectors = np.load(Path(folder) / f"{name}.npy")
-        texts, labels = (stored[key][: len(vectors)] for key in ("texts", "labels"))
+    """Return texts, counts, words, vectors, classes and tokens."""
+    stored = json.loads((folder / f"{name}.json").read_text())
+    vectors = np.load(folder / f"{name}.npy")
+    texts, labels = (stored[key][: len(vectors)] for key in ("texts", "labels"))
     counts, words = vectorize(texts)
     counts = sp.csr_matrix(counts)
     rows = np.flatnonzero(np.diff(counts.indptr))  # others have no word to show
     texts = [texts[row] for row in rows]
     y = np.unique(np.array(labels)[rows], return_inverse=True)[1]
-    return texts, counts[rows], words, vectors[rows].astype(np.float32), y
+    tokens = [re.findall(r"[a-z]{2,}", text.lower()) for text in texts]
+    return texts, counts[rows], words, vectors[rows].astype(np.float32), y, tokens
 
 
 def by_clusters(counts, found):
@@ -78,7 +87,7 @@ def by_clusters(counts, found):
 
 def fit(method, data, size, seed):
     """Return topics (rows over the words) and the topic of each document."""
-    texts, counts, words, vectors, _ = data
+    texts, counts, _, vectors, _, _ = data
     name, _, beside = method.partition(" + ")
     if name in OURS:
         model = OURS[name](size, random_state=seed)
@@ -108,16 +117,7 @@ def fit(method, data, size, seed):
             vectorizer_model=CountVectorizer(stop_words="english"),
         ).fit_transform(texts, vectors)[0]
         return by_clusters(counts, np.asarray(found)), np.asarray(found)
-    from turftopic import KeyNMF
-
-    model = KeyNMF(size, random_state=seed)
-    theta = model.fit_transform(texts, embeddings=vectors)
-    place = {word: column for column, word in enumerate(words)}
-    topics = np.full((size, len(words)), 1e-12)
-    for column, word in enumerate(model.get_vocab()):
-        if word in place:
-            topics[:, place[word]] += np.maximum(model.components_[:, column], 0)
-    return topics, theta.argmax(axis=1)
+    raise ValueError(method)
 
 
 def measure(corpus, method, size, seed, folder):
@@ -128,9 +128,11 @@ def measure(corpus, method, size, seed, folder):
         warnings.simplefilter("ignore")
         topics, found = fit(method, data, size, seed)
     seconds = time.process_time() - began
+    _, counts, words, _, y, tokens = data
     return {
-        "nmi": float(clustering_nmi(data[4], found)),
-        "npmi": float(np.mean(npmi_coherence(topics, data[1], n_words=10))),
+        "nmi": float(clustering_nmi(y, found)),
+        "npmi": float(np.nanmean(npmi_coherence(topics, counts, n_words=10))),
+        "cv": float(np.nanmean(cv_coherence(topics, tokens, words, n_words=10))),
         "seconds": round(seconds, 2),
         "documents": len(found),
     }
@@ -144,12 +146,58 @@ def suits(method, corpus, folder):
 
 def methods():
     """Return what can be measured here."""
-    from importlib.util import find_spec
+    names = ["LDA", "LDA + embeddings", "LTM + embeddings"]
+    names += ["WordNetworkLDA", "WordNetworkLDA + embeddings", "k-means", "NMF"]
+    return names + (["BERTopic"] if find_spec("bertopic") else [])
 
-    names = [f"{name}{more}" for name in OURS for more in ("", " + embeddings")]
-    names += ["k-means", "NMF"]
-    names += ["BERTopic"] if find_spec("bertopic") else []
-    return names + (["KeyNMF"] if find_spec("turftopic") else [])
+
+def measure_labels(corpus, n_labels, seed, folder):
+    """Return accuracies on unlabelled documents, from `n_labels` for each class."""
+    _, counts, _, vectors, y, _ = load(corpus, folder)
+    rng = np.random.default_rng(seed)
+    drawn = [rng.permutation(np.flatnonzero(y == c))[:n_labels] for c in np.unique(y)]
+    known = np.concatenate(drawn)
+    given = np.full(len(y), -1)
+    given[known] = y[known]
+    hidden = given < 0
+    regression = LogisticRegression(C=10.0, max_iter=1000).fit(vectors[known], y[known])
+    model = TopicClassifier(random_state=seed, cv=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = time.process_time()
+        model.fit(counts, given, embeddings=vectors)
+        seconds = time.process_time() - began
+        both = np.asarray(model.transduction_)
+        model = TopicClassifier(random_state=seed, cv=0).fit(counts, given)
+        words = np.asarray(model.transduction_)
+    return {
+        "logistic regression": float((regression.predict(vectors) == y)[hidden].mean()),
+        "words": float((words == y)[hidden].mean()),
+        "words and embeddings": float((both == y)[hidden].mean()),
+        "seconds": round(seconds, 2),
+    }
+
+
+def measure_descriptions(corpus, folder):
+    """Return accuracies of classes that are known by their names alone."""
+    stored = json.loads((folder / f"{corpus}.json").read_text())
+    vectors = np.load(folder / f"{corpus}.npy")
+    texts, labels = (stored[key][: len(vectors)] for key in ("texts", "labels"))
+    given = np.load(folder / f"{corpus}_names.npz")
+    keys = given["keys"].tolist()
+    y = np.array([keys.index(label) for label in labels])
+    unit = given["E"] / np.linalg.norm(given["E"], axis=1, keepdims=True)
+    about = dict(zip(given["names"].tolist(), given["E"], strict=True))
+    topics = Topics(about=about).fit(texts, embeddings=vectors)
+    found = topics.data_.main_topics()
+    clear = np.array([row["topic"] is not None for row in topics.main_topics(0.5)])
+    return {
+        "classes": len(keys),
+        "nearest name": float(((vectors @ unit.T).argmax(axis=1) == y).mean()),
+        "topics": float((found == y).mean()),
+        "clear": float(clear.mean()),
+        "clear topics": float((found == y)[clear].mean()),
+    }
 
 
 def measure_scale(n_documents):
@@ -193,47 +241,35 @@ def measure_scale(n_documents):
 
 PAGE = """# Embeddings
 
-`python -m benchmarks.embeddings --vectors FOLDER --write`. MiniLM vectors
-(all-MiniLM-L6-v2), the same for all methods; {seeds} seeds. NMI of the largest topics
-with the classes / NPMI of ten words in the documents / CPU seconds of a fit without the
-encoder. Words of clusters (k-means, BERTopic) are those of class-based tf-idf.
+`python -m benchmarks.embeddings FOLDER --write`. MiniLM vectors (all-MiniLM-L6-v2), the
+same for all methods; {seeds} seeds. NMI of the largest topics with the classes / NPMI
+of ten words in the documents / their C_v / CPU seconds of a fit without the encoder.
+Words of clusters (k-means, BERTopic) are those of class-based tf-idf; BERTopic is UMAP
+and k-means, so that no document is left out.
+
+Walks were chosen on snippets, tweets, speeches and dblp, the weight of neighbours on
+snippets, tweets, newsgroups and speeches, and the agreement of words that it needs
+(`LEAST_AGREEMENT`) on panglee and speeches; when to end (`EMBEDDED_TOLS`) on snippets,
+newsgroups, bbc and, beyond this page, subject lines of newsgroups. docs was not looked
+at before. LDA with and without embeddings was measured after that choice, except on
+panglee; LTM, WordNetworkLDA, few labels, names and many documents before it. BERTopic's
+seconds include compiling in a few fits. Logistic regression has C = 10.
+
+snippets: web search; newsgroups: subject and body; panglee: film reviews by rating;
+speeches: passages of State of the Union addresses by quarter century; bbc: news as
+lemmas without stop words; dblp: titles of papers in four classes; docs: docstrings of
+numpy, scipy and scikit-learn by module. A mean is over the corpora but docs.
 """
 
 
 def page(rows):
     """Return the tables of everything measured."""
-    fits = [row for row in rows if "method" in row]
-    names = list(dict.fromkeys(row["method"] for row in fits))
     lines = PAGE.format(seeds=len(SEEDS)).splitlines()
+    fits = [row for row in rows if "method" in row]
     for size in SIZES:
-        of_size = [row for row in fits if row["size"] == size]
-        if not of_size:
-            continue
-        corpora = list(dict.fromkeys(row["corpus"] for row in of_size))
-        counts = {row["corpus"]: row["documents"] for row in of_size}
-        heads = " | ".join(f"{name} ({counts[name]:,})" for name in corpora)
-        lines += ["", f"## {size} topics", "", f"| method | {heads} | mean NMI |"]
-        lines += ["|---" * (len(corpora) + 2) + "|"]
-        for name in names:
-            cells, scores = [], []
-            for corpus in corpora:
-                own = [
-                    row
-                    for row in of_size
-                    if (row["corpus"], row["method"]) == (corpus, name)
-                ]
-                if not own:
-                    cells.append("")
-                    continue
-                keys = ("nmi", "npmi", "seconds")
-                nmi, npmi, seconds = (np.mean([row[k] for row in own]) for k in keys)
-                cells.append(f"{nmi:.3f} / {npmi:.2f} / {seconds:.1f}")
-                scores.append(nmi)
-            if not scores:
-                continue
-            whole = len(scores) == len(corpora)
-            mean = f"{np.mean(scores):.3f}" if whole else ""
-            lines.append(f"| {name} | {' | '.join(cells)} | {mean} |")
+        lines += fits_table([row for row in fits if row["size"] == size], size)
+    lines += labels_table([row for row in rows if row.get("task") == "labels"])
+    lines += names_table([row for row in rows if row.get("task") == "descriptions"])
     scales = [row for row in rows if row.get("task") == "scale"]
     if scales:
         lines += ["", "## Many documents", ""]
@@ -248,40 +284,120 @@ def page(rows):
     return "\n".join(lines) + "\n"
 
 
+def fits_table(rows, size):
+    """Return the lines of one number of topics."""
+    corpora = [name for name in CORPORA if any(r["corpus"] == name for r in rows)]
+    if not corpora:
+        return []
+    counts = {row["corpus"]: row["documents"] for row in rows}
+    heads = " | ".join(f"{name} ({counts[name]:,})" for name in corpora)
+    lines = ["", f"## {size} topics", "", f"| method | {heads} | mean NMI |"]
+    lines += ["|---" * (len(corpora) + 2) + "|"]
+    order = {name: place for place, name in enumerate([*methods(), "BERTopic"])}
+    for name in sorted({row["method"] for row in rows}, key=order.get):
+        cells, scores = [], []
+        for corpus in corpora:
+            own = [r for r in rows if (r["corpus"], r["method"]) == (corpus, name)]
+            if not own:
+                cells.append("")
+                continue
+            keys = ("nmi", "npmi", "cv", "seconds")
+            nmi, npmi, cv, seconds = (np.mean([row[k] for row in own]) for k in keys)
+            cells.append(f"{nmi:.3f} / {npmi:.2f} / {cv:.2f} / {seconds:.1f}")
+            scores += [nmi] if corpus != "docs" else []
+        n_shown = len([corpus for corpus in corpora if corpus != "docs"])
+        mean = f"{np.mean(scores):.3f}" if len(scores) == n_shown else ""
+        lines.append(f"| {name} | {' | '.join(cells)} | {mean} |")
+    return lines
+
+
+def labels_table(rows):
+    """Return the lines of few labels."""
+    if not rows:
+        return []
+    keys = ("logistic regression", "words", "words and embeddings", "seconds")
+    lines = ["", "## Few labels", ""]
+    lines += ["Accuracy on the documents without a label: logistic regression on the"]
+    lines += ["vectors, `TopicClassifier` on words, and on words and vectors (with its"]
+    lines += ["CPU seconds).", ""]
+    lines += [f"| corpus | labels per class | {' | '.join(keys)} |", "|---" * 6 + "|"]
+    for corpus in LABELLED:
+        for n_labels in N_LABELS:
+            own = [r for r in rows if (r["corpus"], r["labels"]) == (corpus, n_labels)]
+            if own:
+                means = [np.mean([row[key] for row in own]) for key in keys]
+                cells = [f"{mean:.3f}" for mean in means[:3]] + [f"{means[3]:.1f}"]
+                lines.append(f"| {corpus} | {n_labels} | {' | '.join(cells)} |")
+    return lines
+
+
+def names_table(rows):
+    """Return the lines of described classes."""
+    if not rows:
+        return []
+    keys = ("nearest name", "topics", "clear", "clear topics")
+    lines = ["", "## Topics by their names alone", ""]
+    lines += ["Accuracy of the nearest vector of a name, and of `Topics(about=names)`;"]
+    lines += ["clear: documents whose main topic has half of them or more, and the"]
+    lines += ["accuracy among these.", ""]
+    lines += [f"| corpus | classes | {' | '.join(keys)} |", "|---" * 6 + "|"]
+    for row in rows:
+        cells = " | ".join(f"{row[key]:.3f}" for key in keys)
+        lines.append(f"| {row['corpus']} | {row['classes']} | {cells} |")
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--vectors", type=Path, default=None)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--corpora", nargs="+", default=CORPORA)
     parser.add_argument("--methods", nargs="+", default=None)
+    parser.add_argument("--labels", action="store_true")
+    parser.add_argument("--descriptions", action="store_true")
     parser.add_argument("--rows", type=Path, default=RESULTS / "embeddings.jsonl")
     parser.add_argument("--scale", type=int, metavar="N")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    path = options.rows
+    path, folder = options.rows, options.folder
     lines = path.read_text().splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines]
 
-    def keep(row):
+    def keep(known, found):
+        row = known | found()
         with path.open("a") as out:
             out.write(json.dumps(row) + "\n")
         rows.append(row)
         print(*row.values(), flush=True)
 
+    def missing(known):
+        return not any(known.items() <= row.items() for row in rows)
+
     if options.scale:
-        keep(measure_scale(options.scale))
-    else:
-        corpora = [SNIPPETS]
-        if options.vectors is not None:
-            corpora += sorted(file.stem for file in options.vectors.glob("*.npy"))
-        keys = ("corpus", "method", "size", "seed")
-        done = {tuple(row.get(key) for key in keys) for row in rows}
-        for corpus in corpora:
+        keep({}, lambda: measure_scale(options.scale))
+    elif options.labels:
+        for corpus in LABELLED:
+            for number in N_LABELS:
+                for seed in SEEDS:
+                    known = {"task": "labels", "corpus": corpus, "labels": number}
+                    if missing(known := known | {"seed": seed}):
+                        given = corpus, number, seed, folder
+                        keep(known, lambda given=given: measure_labels(*given))
+    elif options.descriptions:
+        for corpus in DESCRIBED:
+            if missing(known := {"task": "descriptions", "corpus": corpus}):
+                given = corpus, folder
+                keep(known, lambda given=given: measure_descriptions(*given))
+    elif folder is not None:
+        for corpus in options.corpora:
             for method in options.methods or methods():
+                if not suits(method, corpus, folder):
+                    continue
                 for size in SIZES:
                     for seed in SEEDS:
-                        key = corpus, method, size, seed
-                        if key not in done and suits(method, corpus, options.vectors):
-                            found = measure(*key, options.vectors)
-                            keep(dict(zip(keys, key, strict=True)) | found)
+                        given = corpus, method, size, seed
+                        keys = ("corpus", "method", "size", "seed")
+                        if missing(known := dict(zip(keys, given, strict=True))):
+                            keep(known, lambda given=given: measure(*given, folder))
     if options.write:
         path.with_suffix(".md").write_text(page(rows))
 

@@ -46,11 +46,11 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.papers.experiments.baselines import naive_bayes_em, spread_labels
 from topicfold import LDA, NeighborGraph, TopicClassifier
+from topicfold.classify import classifier, few_labels
+from topicfold.classify.classifier import default_topics
 from topicfold.corpus import load_folder, vectorize
 from topicfold.graph import document_graph
 from topicfold.graph.trust import graph_trust
-from topicfold.models import classifier, few_labels
-from topicfold.models.classifier import default_topics
 from topicfold.models.manifold import (
     DiscriminativePLSA,
     LaplacianPLSA,

@@ -35,8 +35,8 @@ from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.cuda.steps import update_topics
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.learn.lda import Cvb0, Variational
-from topicfold.learn.plsa import PlsaEM
-from topicfold.steps.base import PhiStep, ThetaStep
+from topicfold.learn.learner import Learner
+from topicfold.parts.steps import PhiStep, ThetaStep
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -119,10 +119,10 @@ def time_fits(corpus: DeviceCsr, n_topics: int, n_iter: int) -> list[dict[str, A
     lda = {"doc_updates": 2, "doc_tol": 1e-4}
     small, one = np.full(n_topics, 0.05), np.full(n_topics, 1.0)
     algorithms: dict[str, Callable[[], Any]] = {
-        "PLSA": lambda: PlsaEM(engine, phi, ThetaStep(), PhiStep()),
-        "LDA, CVB0": lambda: Cvb0(engine, phi, small, 0.01, learn_priors=False, **lda),
+        "PLSA": lambda: Learner(engine, phi, ThetaStep(), PhiStep()),
+        "LDA, CVB0": lambda: Cvb0(engine, phi, alpha=small, eta=0.01, **lda),
         "LDA, variational": lambda: Variational(
-            engine, phi, one, 1.0, learn_priors=True, **lda
+            engine, phi, alpha=one, eta=1.0, learn_priors=True, **lda
         ),
     }
     rows = []
@@ -171,12 +171,12 @@ def time_steps() -> list[dict[str, Any]]:
     corpus = draw_corpus("100000")
     engine = CudaEngine(corpus, 128)
     _, packed = random_state(engine)
-    fit = PlsaEM(engine, engine.unpack_topics(packed), ThetaStep(), PhiStep())
+    fit = Learner(engine, engine.unpack_topics(packed), ThetaStep(), PhiStep())
     fit.start()
     for _ in range(20):
         fit.iterate()
-    topics, ones = fit.packed_topics, np.broadcast_to(1.0, (corpus.shape[0], 128))
-    words = engine.word_pass(fit.theta, topics, cupy.empty_like(topics))
+    topics, ones = fit.weights, np.broadcast_to(1.0, (corpus.shape[0], 128))
+    words = engine.word_pass(fit.documents, topics, cupy.empty_like(topics))
 
     def fold_in() -> Any:
         rows = engine.pack_documents(ones)

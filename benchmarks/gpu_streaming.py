@@ -19,8 +19,8 @@ from topicfold.engine import make_engine
 from topicfold.engine.cuda.streaming import Plan, StreamedEngine, plan_blocks, spread
 from topicfold.engine.cuda.transfer import CudaPort
 from topicfold.learn.lda import Cvb0
-from topicfold.learn.plsa import PlsaEM
-from topicfold.steps.base import PhiStep, ThetaStep
+from topicfold.learn.learner import Learner
+from topicfold.parts.steps import PhiStep, ThetaStep
 
 COPIED = 2**30
 ITERATIONS = 7
@@ -182,11 +182,11 @@ def iteration_seconds(engine: Any, phi: Any, name: str) -> float:
     """Return the median time of an iteration, objective included."""
     fit: Any
     if name == "PLSA":
-        fit = PlsaEM(engine, phi, ThetaStep(), PhiStep())
+        fit = Learner(engine, phi, ThetaStep(), PhiStep())
     else:
         prior = np.full(engine.n_topics, 0.05)
         options = {"doc_updates": 2, "doc_tol": 1e-4, "learn_priors": False}
-        fit = Cvb0(engine, phi, prior, 0.01, **options)
+        fit = Cvb0(engine, phi, alpha=prior, eta=0.01, **options)
     fit.start()
     fit.iterate()
     times = []

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import io
 import sys
+import tempfile
 import threading
 import tokenize
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +40,11 @@ FEATURES = {
     "corpus": "readers, 13 formats, vectorising, blocks, the built-in corpus",
     "effects": "effects of covariates on topic shares, with intervals",
     "engine": "(the floor: the CPU engine and its kernels, masks of topics)",
+    "classify": "`TopicClassifier`, its recipes and explanations",
     "engine/blocks": "corpora larger than memory",
     "engine/cuda": "the GPU, and corpora larger than its memory (kernels in .cu aside)",
     "engine/dask": "clusters",
+    "evidence": "features, labels, links, responses, times",
     "gibbs": "`GibbsLDA`, left-to-right likelihood",
     "graph": "exact neighbour search, label edges, trust in a graph",
     "infer": "fold-in, Frank-Wolfe (FSTM), the second phase of `TwoPhase`",
@@ -48,13 +53,12 @@ FEATURES = {
     "metrics": "coherence, intrusion, agreement, labels of topics, perplexity",
     "models": "the estimators, half of it their docstrings",
     "persistence": "saving without pickle, files from strangers",
-    "phi": "topics by slice of time or group",
+    "parts": "(the contract of θ, φ and what else is known)",
+    "phi": "topics kept apart, of seeds, by slice of time or group; other counts",
     "report": "the page (scripts and styles aside)",
     "search": "`TopicIndex`, BM25, passages",
-    "sides": "authors, features, labels, links, responses, seeds, other counts",
-    "steps": "the graph steps, DTM, OTM and the contract of steps",
-    "theta": "the logistic normal: correlated and structural topics",
-    "topics": "`Topics`, one object for people",
+    "session": "`Topics`, one object for people",
+    "theta": "graph models, DTM, authors, the logistic normal",
 }
 
 
@@ -123,29 +127,52 @@ def _walks() -> list[str]:
         "| fit | files it walks through | at most | which |",
         "| --- | ---: | ---: | --- |",
     ]
-    for name, bar in (("LDA", 12), ("PLSA", "–"), ("LaplacianPLSA", 18)):
+    for name, bar in (("LDA", 11), ("PLSA", "–"), ("LaplacianPLSA", 16)):
         model = getattr(topicfold, name)(3, max_iter=5, random_state=0)
         files = sorted(walked(model))
         shown = " ".join(f"`{file.removesuffix('.py')}`" for file in files)
         lines.append(f"| `{name}` | {len(files)} | {bar} | {shown} |")
+    with tempfile.TemporaryDirectory() as folder:
+        files = sorted(_command_walk(Path(folder)))
+    rooms = sorted({file.partition("/")[0].removesuffix(".py") for file in files})
+    lines.append(f"| `topicfold fit x.csv` | {len(files)} | 45 | {', '.join(rooms)} |")
     return lines
 
 
 def walked(model: Any) -> set[str]:
     """Return the files of topicfold whose functions a second fit calls."""
     X = np.random.default_rng(0).poisson(1.0, (30, 20)) + np.eye(30, 20)
+    return called_files(lambda: model.fit(X))
+
+
+def _command_walk(folder: Path) -> set[str]:
+    """Return those of the command, which also writes the model and the report."""
+    from topicfold.cli.main import app
+
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{chr(97 + w)}" for w in range(24)])
+    texts = [" ".join(rng.choice(words[d % 3 :: 3], 30)) for d in range(60)]
+    (folder / "x.csv").write_text("\n".join(["text", *texts]), encoding="utf-8")
+    arguments = ["fit", str(folder / "x.csv"), "--force", "-o", str(folder / "model")]
+    with contextlib.redirect_stdout(io.StringIO()):
+        return called_files(lambda: app(arguments, standalone_mode=False))
+
+
+def called_files(call: Callable[[], Any]) -> set[str]:
+    """Return the files of topicfold whose functions a second call calls."""
     files: set[str] = set()
 
     def note(frame: Any, event: str, argument: Any) -> None:
         path = Path(frame.f_code.co_filename)
-        if event == "call" and path.is_relative_to(PACKAGE):
+        imported = frame.f_code.co_name == "<module>"
+        if event == "call" and not imported and path.is_relative_to(PACKAGE):
             files.add(path.relative_to(PACKAGE).as_posix())
 
-    model.fit(X)  # imports and compiles
+    call()  # imports and compiles
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        model.fit(X)
+        call()
     finally:
         sys.setprofile(None)
         threading.setprofile(None)

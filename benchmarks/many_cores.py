@@ -29,7 +29,7 @@ from scipy import sparse
 
 from topicfold import LDA
 from topicfold.engine import cpu
-from topicfold.learn import lda as learning
+from topicfold.learn import learner
 from topicfold.models import base
 from topicfold.models import lda as model
 
@@ -43,13 +43,13 @@ PHASES: dict[str, tuple[tuple[Any, str], ...]] = {
         (cpu, "word_layout"),
         (cpu.WordLayout, "work"),
     ),
-    "start": ((model, "initial_topics"), (learning.PosteriorMode, "_start")),
+    "start": ((model, "initial_topics"), (learner.Learner, "__init__")),
     "document passes": ((cpu.CpuEngine, "document_pass"),),
     "word passes": ((cpu.CpuEngine, "word_pass"),),
-    "new parameters": ((learning.PosteriorMode, "_update_topics"),),
+    "new parameters": ((learner.Learner, "advance"),),
     "finish": (
-        (learning.PosteriorMode, "topics"),
-        (learning.PosteriorMode, "doc_topics"),
+        (learner.Learner, "topics"),
+        (learner.Learner, "doc_topics"),
     ),
 }
 

@@ -12,9 +12,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/topicfold"
-ROOMS = ("steps", "infer", "graph", "sides", "learn", "models")
+ROOMS = (
+    *("parts", "theta", "phi", "evidence"),
+    *("infer", "graph", "learn", "models", "classify"),
+)
 # Of this room the files with mathematics of their own; of the others, all files.
-MODELS = ("explaining.py", "few_labels.py", "linear_rule.py", "side_by_side.py")
+MODELS = ("side_by_side.py",)
 # Operators are replaced within a family: a float that is shifted dies by itself.
 FAMILIES = (
     {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"},
@@ -25,12 +28,12 @@ FAMILIES = (
 # Files of compiled functions, and small tests (a choice of names by -k) that are first
 # run on the mutants as plain Python, which takes seconds; only survivors are compiled.
 KERNELS = {
-    "steps/graph.py": (
+    "theta/graph.py": (
         "graph_operator graph_steps",
         "test_normal or test_every or test_zero or test_two or test_solver or "
         "test_operator_matches or never_leaves or test_separation or test_rows",
     ),
-    "steps/orthogonal.py": (
+    "phi/orthogonal.py": (
         "orthogonal_parts orthogonal_step",
         "normaliser or matches or negative_multipliers or pairs or root or optimal",
     ),
@@ -54,11 +57,11 @@ SIDED = "together sided_lda places"
 # What is run against mutants of a module, or else of its room: names of test files, the
 # quickest first. The module's doctests come before them.
 TESTS = {
-    "steps/base.py": f"dirichlet_steps step_contract plsa lda {SIDED} {GOLDEN}",
-    "steps/graph.py": f"graph_operator graph_steps pareto_step manifold {GOLDEN}",
-    "steps/orthogonal.py": "orthogonal_parts orthogonal_step orthogonal",
-    "steps/pareto.py": f"pareto_step graph_operator graph_steps manifold {GOLDEN}",
-    "steps": "step_contract imports",
+    "parts/steps.py": f"dirichlet_steps step_contract plsa lda {SIDED} {GOLDEN}",
+    "theta/graph.py": f"graph_operator graph_steps pareto_step manifold {GOLDEN}",
+    "phi/orthogonal.py": "orthogonal_parts orthogonal_step orthogonal",
+    "theta/pareto.py": f"pareto_step graph_operator graph_steps manifold {GOLDEN}",
+    "parts": "step_contract imports",
     "infer/fold_in.py": f"mixtures word_network plsa lda manifold {SIDED} {GOLDEN}",
     "infer/frank_wolfe.py": f"frank_wolfe_parts line_search frank_wolfe fstm {GOLDEN}",
     "infer/two_phase.py": f"{TWO_PHASE} {GOLDEN}",
@@ -68,19 +71,19 @@ TESTS = {
     "graph/neighbors.py": "graph_parts graph_neighbors graph_build",
     "graph/trust.py": "graph_trust",
     "graph": "graph_build",
-    "sides/authors.py": f"author_topics {SIDED}",
-    "sides/base.py": f"hostile_sides labels seeds {SIDED} features author_topics",
-    "sides/design.py": "features bad_input hostile_sides",
-    "sides/features.py": f"features {SIDED} bad_input hostile_sides",
-    "sides/labels.py": f"labels {SIDED} bad_input hostile_sides",
-    "sides/linear.py": "linear response links",
-    "sides/links.py": f"links relational {SIDED} hostile_sides",
-    "sides/matrices.py": "multimodal",
-    "sides/response.py": f"response linear supervised {SIDED} hostile_sides",
-    "sides/seeds.py": f"seeds {SIDED} hostile_sides",
-    "sides/tables.py": "side_tables",
-    "sides/together.py": SIDED,
-    "sides": SIDED,
+    "theta/authors.py": f"author_topics {SIDED}",
+    "parts/sides.py": f"hostile_sides labels seeds {SIDED} features author_topics",
+    "evidence/design.py": "features bad_input hostile_sides",
+    "evidence/features.py": f"features {SIDED} bad_input hostile_sides",
+    "evidence/labels.py": f"labels {SIDED} bad_input hostile_sides",
+    "evidence/linear.py": "linear response links",
+    "evidence/links.py": f"links relational {SIDED} hostile_sides",
+    "phi/matrices.py": "multimodal",
+    "evidence/response.py": f"response linear supervised {SIDED} hostile_sides",
+    "phi/seeds.py": f"seeds {SIDED} hostile_sides",
+    "parts/tables.py": "side_tables",
+    "parts/together.py": SIDED,
+    "evidence": SIDED,
     "learn/callbacks.py": "loop resume",
     "learn/fstm.py": f"fstm loop {GOLDEN}",
     "learn/initial.py": f"online plsa lda spare_topics {GOLDEN}",
@@ -92,9 +95,9 @@ TESTS = {
     "learn/resume.py": "resume",
     "learn/sides.py": f"{SIDED} labels features response links seeds supervised",
     "learn": "loop lda",
-    "models/explaining.py": "linear_rule classifier few_labels two_phase_options",
-    "models/few_labels.py": "few_labels",
-    "models/linear_rule.py": "linear_rule classifier",
+    "classify/explaining.py": "linear_rule classifier few_labels two_phase_options",
+    "classify/few_labels.py": "few_labels",
+    "classify/linear_rule.py": "linear_rule classifier",
     "models/side_by_side.py": "side_by_side few_labels",
 }
 # These take long and would tell little more of one room.

@@ -28,25 +28,25 @@ PLAIN, EXTRAPOLATED = 1000, 200
 
 
 def fit(parts, k, seed, *, plain=False, **options):
-    """Return objectives per token, CPU seconds and held-out perplexity of one fit."""
+    """Return objectives per token, CPU seconds, held-out perplexity, KKT residual."""
     from topicfold import PLSA
-    from topicfold.learn.plsa import PlsaEM
+    from topicfold.learn.learner import Learner
 
     train, fold, score = parts
     unigram = np.asarray(train.sum(axis=0)).ravel() / train.sum()
-    kept = PlsaEM.extrapolated
+    kept = Learner.extrapolated
     if plain:
-        PlsaEM.extrapolated = lambda algorithm: algorithm
+        Learner.extrapolated = lambda algorithm: algorithm
     try:
         model = PLSA(k, random_state=seed, n_jobs=1, **options)
         began = time.process_time()
         model.fit(train)
         seconds = time.process_time() - began
     finally:
-        PlsaEM.extrapolated = kept
+        Learner.extrapolated = kept
     history = np.array(model.objective_history_) / train.sum()
     found = perplexity(model.components_, 1e-12, fold, score, unigram)
-    return history, seconds, found
+    return history, seconds, found, model.kkt_residual_
 
 
 def measure(name, k, n_documents, seed):
@@ -72,8 +72,9 @@ def line(r):
     """Return a line of the table."""
     cells = [r["name"], str(r["k"])]
     for kind in ("old", "plain", "default", "longer"):
-        history, _, found = r[kind]
-        cells.append(f"{history[-1]:.4f} / {found:.0f} ({len(history) - 1})")
+        history, _, found, residual = r[kind]
+        end = f"{history[-1]:.4f} / {found:.0f} / {residual:.4f}"
+        cells.append(f"{end} ({len(history) - 1})")
     never = r["passes"] is None
     cells.append("never" if never else f"{r['passes']} ({r['share']:.2f})")
     return "| " + " | ".join(cells) + " |"
@@ -87,7 +88,8 @@ def page(records, n_documents):
         "# PLSA to convergence",
         "",
         "`python -m benchmarks.plsa_convergence --write`: log-likelihood of a training"
-        " token / held-out perplexity (passes); samples of up to"
+        " token / held-out perplexity / KKT residual, the most that another EM step"
+        " would change an entry of a mixture or topic by (passes); samples of up to"
         f" {n_documents:,} documents, four fifths for training, one thread, one seed.",
         "",
         f"- The log-likelihood of {PLAIN:,} plain EM passes is reached in all"

@@ -45,8 +45,8 @@ from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BLOCK_SIZE, BlockMatrix, BlockWriter
 from topicfold.engine import make_engine
 from topicfold.learn import Callback, Resume
-from topicfold.learn.plsa import PlsaEM
-from topicfold.steps.base import PhiStep, ThetaStep
+from topicfold.learn.learner import Learner
+from topicfold.parts.steps import PhiStep, ThetaStep
 
 N_TERMS = 50_000
 N_TOPICS = 20
@@ -200,7 +200,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
             "dask": make_engine(distribute(blocks), k),
         }
         learners = {
-            name: PlsaEM(engine, phi, ThetaStep(), PhiStep())
+            name: Learner(engine, phi, ThetaStep(), PhiStep())
             for name, engine in engines.items()
         }
         pids = [os.getpid(), *client.run(os.getpid).values()]
@@ -231,7 +231,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _round(
-    learners: dict[str, PlsaEM], pids: list[int], objectives: dict[str, float]
+    learners: dict[str, Learner], pids: list[int], objectives: dict[str, float]
 ) -> dict[str, float]:
     began, busy, own = time.perf_counter(), _busy(), sum(map(_cpu_seconds, pids))
     found = {}

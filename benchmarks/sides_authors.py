@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicfold import LDA, PLSA, AuthorTopics
-from topicfold.sides import Authors
+from topicfold.theta import Authors
 
 RESULTS = Path(__file__).parent / "results"
 K = 50

@@ -1,26 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What does a pass cost with 1,000 labels, 5 of them per document?
+"""Labels as topics: what a pass costs, and how well labels are predicted.
 
-LabeledLDA against LDA with 1,000 topics, in CPU time per pass of a fit. Counts are
-drawn from 1,000 planted topics and a background over Zipf's law; labels are drawn
-evenly, which is the worst for caches.
+Cost: LabeledLDA with 1,000 labels, 5 of them per document, against LDA with 1,000
+topics, in CPU time per pass of a fit. Counts are drawn from 1,000 planted topics and a
+background over Zipf's law; labels are drawn evenly, which is the worst for caches.
 
     python -m benchmarks.sides_labels --write
+
+Accuracy: LabeledLDA against naive Bayes with all labels and with a tenth of them, with
+and without the documents that have no label.
+
+    python -m benchmarks.sides_labels --accuracy --corpora DIR --write
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.naive_bayes import MultinomialNB
 
 from topicfold import LDA, LabeledLDA
 from topicfold.learn import Callback
 
 RESULTS = Path(__file__).parent / "results" / "sides_labels.md"
+ACCURACY = RESULTS.with_name("sides_labels_accuracy.md")
+# The weights of unlabelled documents and how they are chosen: on the first four.
+CORPORA = (
+    *("la1s", "wap", "oh0", "k1b"),
+    *("la2s", "oh5", "oh10", "oh15", "bbc_news_octis", "20news_bydate_raw"),
+    "short_searchsnippets",
+)
+SPLITS, MOST_DOCUMENTS, FEW = 5, 3000, 0.1
 LABELS, PER_DOCUMENT, TERMS = 1000, 5, 10_000
 
 
@@ -79,12 +94,89 @@ def heading(n_documents: int) -> list[str]:
     ]
 
 
+def load(folder: Path, seed: int):
+    """Return counts and labels of some documents, in random order."""
+    X = sparse.csr_matrix(sparse.load_npz(folder / "counts.npz")).astype(np.float32)
+    y = np.array((folder / "labels.txt").read_text("utf-8").splitlines())
+    filled = np.flatnonzero(X.getnnz(axis=1))
+    some = np.random.default_rng(seed).permutation(filled)[:MOST_DOCUMENTS]
+    return X[some], y[some]
+
+
+def accuracies(folder: Path, seed: int) -> dict[str, float]:
+    """Return accuracies on a fifth of the documents."""
+    X, y = load(folder, seed)
+    cut = int(0.8 * len(y))
+    test = X[cut:], y[cut:]
+
+    def ours(labels, **options):
+        model = LabeledLDA(random_state=seed, n_jobs=1, **options)
+        model.fit(X[:cut], labels=labels)
+        found["weight"] = model.unlabeled_weight_
+        return float((model.predict(test[0]) == test[1]).mean())
+
+    def bayes(rows):
+        return float(MultinomialNB().fit(X[rows], y[rows]).score(*test))
+
+    found: dict[str, float] = {}
+    known = np.random.default_rng(seed).permutation(cut) < FEW * cut
+    few = np.where(known, y[:cut], None).astype(object)
+    found["all"], found["all, Bayes"] = ours(y[:cut]), bayes(np.arange(cut))
+    found["few, labelled alone"] = ours(few, unlabeled_weight=0)
+    found["few"] = ours(few)
+    found["few, Bayes"] = bayes(np.flatnonzero(known))
+    return found
+
+
+def accuracy_pages(corpora: Path) -> Iterator[list[str]]:
+    """Yield the page of accuracies, after each split."""
+    lines = [
+        "# Labels as topics: how well they are predicted",
+        "",
+        "`python -m benchmarks.sides_labels --accuracy --corpora DIR --write`. "
+        "Accuracy "
+        f"on a fifth of at most {MOST_DOCUMENTS:,} documents, in percent, with all "
+        "labels of the others and with a tenth of them; naive Bayes is scikit-learn's "
+        "MultinomialNB with its defaults, which sees labelled documents alone. Cost: "
+        "what documents without labels take from LabeledLDA, in points (a gain is "
+        "negative). The weights of these documents, and the rule that chooses one, "
+        f"were found on {', '.join(CORPORA[:4])}; what predicts labels beside their "
+        "shares on two other splits of these four, oh15 and short_searchsnippets.",
+        "",
+        "| corpus | split | LabeledLDA, all labels | naive Bayes, all labels | a "
+        "tenth, labelled documents alone | a tenth, all documents | cost | weight | "
+        "naive Bayes, a tenth |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    rows: dict[tuple[str, int], str] = {}
+    for seed in range(SPLITS):
+        for name in CORPORA:
+            r = accuracies(corpora / name, seed)
+            cost = 100 * (r["few, labelled alone"] - r["few"])
+            rows[name, seed] = (
+                f"| {name} | {seed} | {100 * r['all']:.1f} | "
+                f"{100 * r['all, Bayes']:.1f} | {100 * r['few, labelled alone']:.1f} | "
+                f"{100 * r['few']:.1f} | {cost:+.1f} | {r['weight']:g} | "
+                f"{100 * r['few, Bayes']:.1f} |"
+            )
+            print(rows[name, seed], flush=True)
+        found = sorted(rows, key=lambda row: (CORPORA.index(row[0]), row[1]))
+        yield [*lines, *(rows[row] for row in found)]
+
+
 def main() -> None:
     """Measure, print, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=8000)
+    parser.add_argument("--accuracy", action="store_true")
+    parser.add_argument("--corpora", type=Path)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
+    if args.accuracy:
+        for page in accuracy_pages(args.corpora):
+            if args.write:
+                ACCURACY.write_text("\n".join(page) + "\n", encoding="utf-8")
+        return
     lines = heading(args.documents)
     for length in (150, 600):
         X, labels = draw(args.documents, length)

@@ -6,7 +6,7 @@
 A fifth of the documents is held out, five splits. For each held-out citation between
 such a document and a training document, the training documents are ranked for the new
 one. All topic models have the same regression of shared topics, that of
-``topicfold.sides.Links``, once without and once with the mixtures of a training
+``topicfold.evidence.Links``, once without and once with the mixtures of a training
 document's neighbours in its own. RelationalLDA chooses its weight inside the training
 part.
 Suggestions: the index among up to 10^6 documents, drawn around the mixtures of a fit,
@@ -29,7 +29,8 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from topicfold import LDA, LaplacianPLSA, RelationalLDA
-from topicfold.sides import Links, SideContext
+from topicfold.evidence import Links
+from topicfold.parts import Context
 
 RESULTS = Path(__file__).parent / "results"
 CORPORA = {"cora_lda": 20, "cora_linqs": 20, "nips0_12": 50}
@@ -62,7 +63,7 @@ def split(n_documents: int, links, seed: int):
 def regression(theta, doc_topics, links, counts, neighbors):
     """Return the regression of shared topics, with or without documents' neighbours."""
     lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
-    context = SideContext(
+    context = Context(
         len(theta), theta.shape[1], counts.shape[1], lengths,
         rng=np.random.RandomState(0),
     )  # fmt: skip

@@ -31,7 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from topicfold import LDA, SeededLDA
-from topicfold.sides.seeds import UNSEEDED
+from topicfold.phi.seeds import UNSEEDED
 
 RESULTS = Path(__file__).parent / "results" / "sides_seeds.md"
 SEEDS = {
@@ -190,8 +190,8 @@ def main() -> None:
         "by the best one-to-one assignment; LDA of the classes alone has no more "
         "topics than classes, which suits that assignment best. Where topics start "
         "(half from the seeds; others near the corpus) was chosen on 20 Newsgroups and "
-        "the bills; BBC and the snippets had no part in it. Cost: CPU time of a "
-        "pass, divided by LDA's. "
+        "the bills; the strength of the evidence of self-training with all four in "
+        "view. Cost: CPU time of a pass, divided by LDA's. "
         "Counting: the class whose seed words a document has most often. Taught: naive "
         "Bayes, trained by itself from the documents with seed words. Supervised: a "
         "linear SVM of tf-idf with the labels of the other documents.",

@@ -44,10 +44,11 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = "topicfold"
 html_static_path = ["_static"]
+html_extra_path = ["_generated/llms.txt"]
 html_css_files = ["topicfold.css"]
 html_show_sourcelink = False
 # Pages without neighbours need no list of them.
-html_sidebars = {"start": [], "twelve_tasks": [], "_generated/commands": []}
+html_sidebars = {"start": [], "tasks": [], "_generated/commands": []}
 html_theme_options = {
     "show_prev_next": True,
     "navbar_align": "left",

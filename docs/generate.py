@@ -17,23 +17,25 @@ from typing import Any
 
 from commands import commands_page
 
-from topicfold.sides.together import REFUSED
+from topicfold.parts.together import REFUSED
 
-ROOT = Path(__file__).resolve().parent.parent
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
 # The public modules; one without ``__all__`` shows the public names it defines itself.
 MODULES = (
     "topicfold",
-    "topicfold.topics",
+    "topicfold.session",
     "topicfold.corpus",
     "topicfold.corpus.blocks",
     "topicfold.graph",
-    "topicfold.steps",
     "topicfold.theta",
-    "topicfold.sides",
+    "topicfold.phi",
+    "topicfold.evidence",
+    "topicfold.parts",
     "topicfold.learn",
-    "topicfold.models.classifier",
+    "topicfold.classify.classifier",
     "topicfold.engine.dask",
     "topicfold.metrics",
     "topicfold.choosing",
@@ -63,11 +65,14 @@ PLACES = {
     "streamed": "GPU, larger than its memory",
     "theta_step": "beside a θ-step of PLSA (graph)",
     "phi_step": "beside a φ-step of PLSA or LDA",
+    "online": "in batches (`batch_size`, `partial_fit`)",
+    "variational": "LDA by variational Bayes",
+    "gibbs": "`GibbsLDA`",
     "resume": "taken up again by Resume",
 }
 # Modules of which only these are for users: what functions return, mostly.
 SHOWN = {
-    "topicfold.models.classifier": (
+    "topicfold.classify.classifier": (
         "Accuracy",
         "Explanation",
         "TopicReason",
@@ -126,12 +131,55 @@ def places_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def llms_text() -> str:
+    """Return llms.txt: what topicfold is, its first lines, every page with a line."""
+    start = (DOCS / "index.md").read_text(encoding="utf-8")
+    about = " ".join(start.split("\n\n")[1].split())
+    lines = re.search(r"^```python\n(.*?)^```$", start, re.MULTILINE | re.DOTALL)
+    code = lines[1] if lines else ""
+    parts = [f"# topicfold\n\n> {about}\n", f"```python\n{code}```\n"]
+    for title, folder in (
+        ("Start", ""),
+        ("Guide", "guide"),
+        ("How to", "howto"),
+        ("From other libraries", "migration"),
+        ("Theory", "theory"),
+    ):
+        parts.append(f"## {title}\n")
+        parts += [_llms_line(page) for page in sorted((DOCS / folder).glob("*.md"))]
+        parts.append("")
+    parts.append("## Reference\n")
+    generated = (
+        ("API reference", "api/index", "every public class and function"),
+        ("Command line", "commands", "every command and option"),
+        ("Benchmarks", "benchmarks/index", "measured beside other libraries"),
+    )
+    for name, page, what in generated:
+        parts.append(f"- [{name}](_generated/{page}.html): {what}")
+    return "\n".join(parts) + "\n"
+
+
+def _llms_line(page: Path) -> str:
+    """Return a page's title and address, and its sections or its first sentence."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```$|^<!--.*?-->$", "", text, flags=re.M | re.S)
+    title = re.findall(r"^# (.+)$", text, re.MULTILINE)[0]
+    about = "; ".join(re.findall(r"^## (.+)$", text, re.MULTILINE))
+    if not about:
+        paragraphs = [part for part in text.split("\n\n")[1:] if part.strip()]
+        about = re.split(r"(?<=[.?!]) ", " ".join(paragraphs[0].split()))[0]
+    about = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", about)
+    place = page.relative_to(DOCS).with_suffix(".html").as_posix()
+    return f"- [{title}]({place}): {about}"
+
+
 def write_all(folder: Path) -> None:
     """Write all generated pages; those that are no longer made are removed."""
     pages = {f"{name}.rst": text for name, text in reference().items()}
     pages |= {f"{name}.md": text for name, text in results().items()}
     pages["commands.md"] = commands_page()
     pages["sides_places.md"] = places_table()
+    pages["llms.txt"] = llms_text()
     for name, text in pages.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -210,8 +258,9 @@ def _name_page(module: str, name: str) -> str:
     full = f"{module}.{name}"
     parts = [_heading(name), f"{_summary(value)}\n"]
     parts.append(f"``from {module} import {name}``\n")
-    if module != "topicfold" and name in public_names("topicfold"):
-        parts.append(f"See :doc:`topicfold.{name}`.\n")
+    home = _home(module, name)
+    if home != module:
+        parts.append(f"See :doc:`{home}.{name}`.\n")
     elif inspect.isclass(value):
         parts.append(f".. autoclass:: {full}\n")
         methods, inherited = _members(value)
@@ -226,6 +275,17 @@ def _name_page(module: str, name: str) -> str:
     else:
         parts.append(_constant(name, value))
     return "\n".join(parts)
+
+
+def _home(module: str, name: str) -> str:
+    """Return the first module of the reference that has the same thing."""
+    value = getattr(importlib.import_module(module), name)
+    return next(
+        other
+        for other in MODULES
+        if name in public_names(other)
+        and getattr(importlib.import_module(other), name) is value
+    )
 
 
 def _constant(name: str, value: Any) -> str:

@@ -71,7 +71,7 @@ def write_all(folder: Path) -> None:
     for file in sorted(EXAMPLES.glob("*.ipynb")):
         state = hashlib.sha256(file.read_bytes() + topicfold.__version__.encode())
         target, stamp = folder / f"{file.stem}.md", folder / f"{file.stem}.state"
-        known = stamp.exists() and stamp.read_text() == state.hexdigest()
+        known = stamp.exists() and stamp.read_text("utf-8") == state.hexdigest()
         if not (known and target.exists()):
             target.write_text(page(run(file), file.stem, folder), encoding="utf-8")
-            stamp.write_text(state.hexdigest())
+            stamp.write_text(state.hexdigest(), encoding="utf-8")

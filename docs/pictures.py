@@ -21,6 +21,7 @@ import matplotlib
 import numpy as np
 
 matplotlib.use("Agg")
+import drawn
 from diagrams import scaling, sides, which_model
 from matplotlib.figure import Figure
 
@@ -328,6 +329,30 @@ def embeddings() -> Figure:
     return figure
 
 
+@cache
+def council() -> tuple[Any, Any]:
+    """Return the topics of the drawn speeches, and their columns."""
+    from topicfold import Topics
+
+    columns = drawn.speeches()
+    found = Topics(6).fit(columns["text"], columns["party"])
+    return found, columns
+
+
+def groups() -> Figure:
+    """How much more of each topic one party has, in the drawn speeches."""
+    topics, columns = council()
+    known = {name: columns[name] for name in ("party", "speaker")}
+    return topics.effects("~ party | speaker", known).plot("party")
+
+
+def over_time() -> Figure:
+    """Expected shares of topics along the years, in the drawn speeches."""
+    topics, columns = council()
+    dates = {"date": columns["date"]}
+    return topics.effects("~ s(date)", dates).plot("date")
+
+
 def structural_topics() -> Figure:
     """Correlations of topics."""
     from topicfold import CorrelatedLDA
@@ -343,6 +368,25 @@ def structural_topics() -> Figure:
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
     figure.colorbar(shown, label="correlation")
+    return figure
+
+
+def open_numbers() -> Figure:
+    """The number of topics as a chain goes on."""
+    from topicfold import HierarchicalDirichletLDA
+
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(300, 0.05), 10)
+    theta = rng.dirichlet(np.full(10, 0.2), 300)
+    X = np.array([rng.multinomial(80, p) for p in theta @ phi])
+    figure = Figure(figsize=(6.5, 3), layout="constrained")
+    axes = figure.subplots()
+    for seed, color in enumerate((BLUE, ORANGE, GREEN)):
+        model = HierarchicalDirichletLDA(60, max_iter=150, random_state=seed).fit(X)
+        axes.plot(model.n_topics_history_, color=color, label=f"chain {seed + 1}")
+    axes.axhline(10, color="gray", linewidth=0.8, label="planted")
+    axes.set(xlabel="sweep", ylabel="topics that count", ylim=(0, 42))
+    axes.legend(frameon=False)
     return figure
 
 
@@ -445,7 +489,10 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "editing": editing,
     "effects": effects,
     "embeddings": embeddings,
+    "groups": groups,
+    "over_time": over_time,
     "structural_topics": structural_topics,
+    "open_numbers": open_numbers,
     "search": search,
     "scaling": scaling,
 }
@@ -455,7 +502,7 @@ def draw_all(folder: Path) -> None:
     """Draw the pictures that are not there or were drawn by another version of this."""
     folder.mkdir(parents=True, exist_ok=True)
     sources = [Path(__file__), Path(__file__).with_name("diagrams.py")]
-    sources.append(RESULTS / "few_labels.json")
+    sources += [Path(drawn.__file__), RESULTS / "few_labels.json"]
     state = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()
     stamp = folder / "drawn"
     known = stamp.exists() and stamp.read_text(encoding="utf-8") == state

@@ -25,8 +25,7 @@ model = FeatureLDA(6, random_state=0, max_iter=60)
 model.fit(X, features={"package": packages})
 effects = [e for e in model.feature_effects() if e.feature == "package=numpy"]
 for e in sorted(effects, key=lambda e: e.effect)[-2:]:
-    size = f"{e.effect:+.1f} ± {e.std_error:.1f}"
-    print(f"numpy: topic {e.topic} {size}  {top(model, e.topic)}")
+    print(f"numpy: topic {e.topic} {e.effect:+.0%}  {top(model, e.topic)}")
 
 known = np.where(np.arange(len(modules)) % 2, modules, "")  # half are not known
 labelled = LabeledLDA(random_state=0, max_iter=60).fit(X, known)

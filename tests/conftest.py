@@ -26,8 +26,12 @@ SLOW = (
     *("report/test_report_firefox.py", "report/test_report_accessibility.py"),
     *("test_crash_points.py", "test_docs.py", "test_examples.py", "test_notebooks.py"),
     *("test_contract_sizes.py", "test_packaging.py", "test_readme.py"),
-    "test_stability.py",
+    *("test_stability.py", "test_kernel_bits.py", "models/test_few_labels.py"),
 )
+
+# scikit-learn's checks, 40 of each model, and the models whose checks are not slow.
+CHECKS = "test_scikit_learn_checks["
+CHECKED = tuple(f"{CHECKS}{name}(" for name in ("LDA", "PLSA"))
 
 
 def pytest_collection_modifyitems(items):
@@ -35,7 +39,8 @@ def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
     slow = {here / place for place in SLOW}
     for item in items:
-        if slow & {item.path, *item.path.parents}:
+        often = not item.name.startswith(CHECKS) or item.name.startswith(CHECKED)
+        if slow & {item.path, *item.path.parents} or not often:
             item.add_marker(pytest.mark.slow)
 
 

@@ -43,7 +43,7 @@ from topicfold.exceptions import TopicfoldError
 from topicfold.learn import Checkpoint, Resume
 from topicfold.persistence.model_folder import load_model_folder, report_file
 from topicfold.search import TopicIndex
-from topicfold.topics import Topics
+from topicfold.session import Topics
 
 KILLED = 77
 FAILED = 78

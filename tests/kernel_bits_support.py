@@ -184,7 +184,7 @@ def table_cases(rng, width, dtype):
 
 def graph_cases(rng, width, dtype, n):
     """Every kernel over the edges of a graph of n documents."""
-    from topicfold.steps import graph as kernels
+    from topicfold.theta import graph as kernels
 
     W = sparse.random_array((n, n), density=0.3, format="csr", rng=rng, dtype=dtype)
     edges = W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data
@@ -209,7 +209,7 @@ def graph_cases(rng, width, dtype, n):
 def learning_cases(rng, width, dtype):
     """MedLDA's dual and weights, the orthogonal step."""
     from topicfold.learn import medlda
-    from topicfold.steps.orthogonal import update_topics
+    from topicfold.phi.orthogonal import update_topics
 
     features, labels = rng.random((19, width)), rng.integers(0, 3, 19)
     arguments = (

@@ -4,7 +4,7 @@
 import numpy as np
 from scipy import sparse
 
-from topicfold.sides import Side, TopicWeights
+from topicfold.parts import Side, TopicWeights
 
 
 def planted(n_documents=120, n_topics=4, n_terms=60, length=40, seed=0, alpha=0.15):
@@ -29,8 +29,11 @@ class Slant(Side):
     def check(self, data, context):
         return np.asarray(data, float)
 
-    def learn(self, counts, data, context):
-        self.mean_ = float((counts * data).sum() / counts.sum())
+    def gather(self, counts, data, context):
+        return (counts * data).sum(), counts.sum()
+
+    def learn(self, sums, context):
+        self.mean_ = float(sums[0] / sums[1])
 
     def evidence(self, counts, data, context):
         return self.weight * data

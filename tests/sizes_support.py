@@ -16,8 +16,9 @@ from sklearn.base import is_classifier
 from topicfold import LDA, LSI, PLSA, LaplacianPLSA, TopicClassifier, TwoPhase
 from topicfold.models.base import TopicModel
 from topicfold.models.manifold import GraphPLSA
+from topicfold.phi import DirichletPhi
 from topicfold.registry import models
-from topicfold.steps import DirichletPhi, DirichletTheta
+from topicfold.theta import DirichletTheta
 
 SIZES = (3, 8, 9, 20, 50)
 DTYPES = (np.float32, np.float64)
@@ -37,6 +38,8 @@ VARIANTS = {
     ),
     "laplacian-near": (LaplacianPLSA, {"transform_neighbors": True}),
 }
+# `n_components` is the most topics they may find.
+OPEN = ("hdp", "tree")
 NAMES = (*ENTRIES, *VARIANTS, "classifier")
 OPTIONS = {
     "labeled": {"n_background": 1},  # and a topic for each label

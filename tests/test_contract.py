@@ -25,10 +25,12 @@ from topicfold import (
     LDA,
     LSI,
     PLSA,
+    BurstyLDA,
     CorrelatedLDA,
     DiscriminativePLSA,
     DynamicLDA,
     GibbsLDA,
+    HierarchicalDirichletLDA,
     LabeledLDA,
     LaplacianPLSA,
     LocallyConsistentPLSA,
@@ -36,6 +38,7 @@ from topicfold import (
     NeighborGraph,
     SupervisedLDA,
     TopicClassifier,
+    TopicTree,
     TwoPhase,
 )
 from topicfold.corpus.blocks import BlockMatrix
@@ -43,8 +46,8 @@ from topicfold.exceptions import DataError
 from topicfold.models.base import TopicModel
 from topicfold.models.manifold import GraphPLSA
 from topicfold.models.side_by_side import SideBySide
+from topicfold.phi import DirichletPhi
 from topicfold.registry import models
-from topicfold.steps import DirichletPhi
 
 # The calls of the contract give no authors, features, links or second matrix.
 pytestmark = pytest.mark.filterwarnings("ignore:.*was fitted without:UserWarning")
@@ -97,7 +100,7 @@ every_topic_model = pytest.mark.parametrize("name", TOPICS)
 # Objectives that never fall: not a chain's, a stream's, a margin's that swings, one
 # with evidence, nor FSTM's, which rises without a theorem, nor one whose documents'
 # covariances are taken anew every few passes (tests/models/test_correlated.py).
-SWINGS = GibbsLDA | MedLDA | SupervisedLDA | TwoPhase | FSTM | CorrelatedLDA
+SWINGS = GibbsLDA | TopicTree | MedLDA | SupervisedLDA | TwoPhase | FSTM | CorrelatedLDA
 SWINGS |= DynamicLDA  # as CVB0: it does not maximise what it reports
 
 
@@ -170,8 +173,8 @@ def test_every_public_estimator_has_a_case():
     assert len(estimators) >= 12
 
 
-class WholeGibbsLDA(GibbsLDA):
-    """GibbsLDA that asks scikit-learn's checks for whole numbers, which it needs.
+class Whole:
+    """Asks scikit-learn's checks for whole numbers, which samplers need.
 
     There is no tag for counts; input tagged as categories is rounded by the checks.
     """
@@ -182,9 +185,19 @@ class WholeGibbsLDA(GibbsLDA):
         return tags
 
 
+class WholeGibbsLDA(Whole, GibbsLDA): ...
+
+
+class WholeHierarchicalDirichletLDA(Whole, HierarchicalDirichletLDA): ...
+
+
+class WholeTopicTree(Whole, TopicTree): ...
+
+
 def _checked(model):
-    if isinstance(model, GibbsLDA):
-        return WholeGibbsLDA(2, max_iter=20, random_state=0)
+    for cls in (WholeHierarchicalDirichletLDA, WholeTopicTree, WholeGibbsLDA):
+        if isinstance(model, cls.__mro__[2]):
+            return cls(3 if cls is WholeTopicTree else 2, max_iter=20, random_state=0)
     model = clone(model)  # two topics: the checks' matrices have two columns
     for name in model.get_params():
         if name.endswith("n_components"):
@@ -211,7 +224,7 @@ OLD_CHECKS = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 
 
 def expected_failed_checks(estimator):
-    if isinstance(estimator, GibbsLDA) and OLD_CHECKS:
+    if isinstance(estimator, Whole) and OLD_CHECKS:
         return {"check_positive_only_tag_during_fit": "has other than whole numbers"}
     if isinstance(estimator, GraphPLSA):
         names = ("check_transformer_general", "check_transformer_data_not_an_array")
@@ -326,7 +339,7 @@ def test_documents_are_inferred_alone_as_in_any_batch(name, corpus):
         for name, model in TOPICS.items()
         if hasattr(model, "init")
         # A chain of draws, and weights that are chosen by documents drawn to be hidden.
-        and not isinstance(model, MedLDA | GibbsLDA | SupervisedLDA)
+        and not isinstance(model, MedLDA | GibbsLDA | SupervisedLDA | BurstyLDA)
         and getattr(model, "batch_size", None) is None
     ],
 )

@@ -22,9 +22,9 @@ from typer.testing import CliRunner
 import topicfold
 from topicfold.cli.main import COMMANDS, app
 from topicfold.exceptions import UnsettledWarning
+from topicfold.parts.sides import Hook
+from topicfold.parts.together import REFUSED
 from topicfold.registry import models
-from topicfold.sides.base import Hook
-from topicfold.sides.together import REFUSED
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = sorted(
@@ -82,6 +82,24 @@ def test_every_page_is_in_one_toctree():
     kinds = ["api/index", "commands", "benchmarks/index", "papers/index"]
     kinds += [f"notebooks/{f.stem}" for f in DOCS.parent.glob("examples/*.ipynb")]
     assert generated == {f"_generated/{kind}.md" for kind in kinds}
+
+
+def test_llms_text_has_every_page(generate):
+    text = generate.llms_text()
+    for page in PAGES:
+        assert f"]({page.removesuffix('.md')}.html)" in text
+    assert "from topicfold import Topics" in text
+
+
+def test_questions_of_the_start_page_lead_to_stories():
+    start = (DOCS / "index.md").read_text(encoding="utf-8")
+    stories = re.findall(r"^\| .+ \| \[.+\]\((guide/\w+\.md)\) \|$", start, re.M)
+    assert len(stories) == 7
+    for page in stories:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        assert "\n## What to write in a paper\n\n> " in text, page
+        assert "_generated/pictures/" in text
+        assert "```python\n" in text
 
 
 def test_every_public_module_is_in_the_reference(generate):
@@ -233,10 +251,10 @@ def _run_commands(block):
             Path(target).write_text(result.stdout, encoding="utf-8")
 
 
-def test_twelve_tasks_take_three_lines_or_one_command():
-    text = (DOCS / "twelve_tasks.md").read_text(encoding="utf-8")
+def test_tasks_take_three_lines_or_one_command():
+    text = (DOCS / "tasks.md").read_text(encoding="utf-8")
     tasks = re.split(r"^## \d+\. ", text, flags=re.MULTILINE)[1:]
-    assert len(tasks) == 12
+    assert len(tasks) == 18
     for task in tasks:
         blocks = re.findall(r"^```(python|sh)\n(.*?)^```$", task, re.M | re.S)
         assert [kind for kind, _ in blocks] in (["python", "sh"], ["python"]), task
@@ -249,6 +267,7 @@ def test_twelve_tasks_take_three_lines_or_one_command():
 def test_code_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "__page__", None)
+    monkeypatch.syspath_prepend(DOCS)  # for drawn.py, which makes files
     text = (DOCS / page).read_text(encoding="utf-8")
     names = {"__name__": "__page__"}
     ran = 0

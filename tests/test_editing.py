@@ -235,7 +235,7 @@ def test_edited_topics_are_not_those_that_sides_learned_of(tmp_path):
         lambda: merge_topics(model, [0, 1]),
         lambda: split_topic(model, 0, X),
     ):
-        with pytest.warns(DataWarning, match=r"Author\w* learned about"):
+        with pytest.warns(DataWarning, match=r"Author\w* learned is about"):
             edited = edit()
         assert edited.topic_data().sides == ()
         edited.save(tmp_path / "edited")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mistakes that people make, and the one line that helps."""
 
+import shlex
 import warnings
 
 import numpy as np
@@ -8,7 +9,15 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
 
-from topicfold import LDA, PLSA, Topics, select_n_components
+from topicfold import (
+    LDA,
+    PLSA,
+    AuthorTopics,
+    GibbsLDA,
+    RelationalLDA,
+    Topics,
+    select_n_components,
+)
 from topicfold.cli.main import app
 from topicfold.corpus import vectorize
 from topicfold.editing import apply_edits
@@ -127,9 +136,11 @@ def test_a_report_makes_no_folders(tmp_path):
 
 
 def test_models_of_other_libraries_and_of_two_meanings(caplog):
-    with pytest.raises(DataError, match=r"no model 'BERTopic'\. It needs embeddings"):
+    with pytest.raises(
+        DataError, match=r"no model 'BERTopic'\. It clusters embeddings"
+    ):
         find_model("BERTopic")
-    with pytest.raises(DataError, match="The nearest is plsa"):
+    with pytest.raises(DataError, match="The closest is plsa"):
         find_model("nmf")
     assert find_model("DTM").name == "discriminative"
     assert "'DTM' is the discriminative topic model" in caplog.text
@@ -137,3 +148,173 @@ def test_models_of_other_libraries_and_of_two_meanings(caplog):
     caplog.clear()
     assert find_model("discriminative").shown == "DTM"
     assert caplog.text == ""
+
+
+# A command, and what a person who has read nothing must find in the answer.
+COMMANDS = {
+    "fit": "Missing argument 'INPUT'. Try topicfold fit --help",
+    "fti texts.txt": "Did you mean 'fit'?",
+    "fit nowhere.txt -o n": "does not exist. Give a file or a folder",
+    "fit empty.txt -o n": "has no documents. Is it the file you meant?",
+    "fit folder -o n": "has no .txt files. Put one document into each",
+    "fit page.docx -o n": "Export it as text first",
+    "fit page.pdf -o n": "Export it as text first",
+    "fit odd.foo -o n": "Give a folder of .txt files or a file .txt",
+    "fit bad.jsonl -o n": "line 2: not valid JSON",
+    "fit titles.csv -o n": "It has 'title', 'summary'; name the one with the text by",
+    "fit t.csv --text body -o n": "no column 'body'. It has 'text', 'party'",
+    "fit t.csv --label partie -o n": "Did you mean 'party'?",
+    "fit texts.txt --text text -o n": "has no columns, so text cannot be named. Leave",
+    "fit one.txt -o n": "One document is too few",
+    "fit same.txt -k 2 -o n": "are the texts the same?",
+    "fit texts.txt -k 0 -o n": "greater than or equal to 1",
+    "fit texts.txt -k ten -o n": "'--topics' / '-k': Input should be a valid integer",
+    "fit texts.txt -k 2": "Missing option '--output' / '-o'",
+    "fit texts.txt -k 2 -o m": "m holds a topicfold model. Replace it with --force",
+    "fit texts.txt -k 2 -o texts.txt": "is a file. Choose a new folder",
+    "fit texts.txt -k 2 --model bertopic -o n": "take embeddings as well",
+    "fit texts.txt -k 2 --model ldaa -o n": "Did you mean lda?",
+    "fit texts.txt -k 2 --model fstm-c -o n": "Name the column of the labels with",
+    "fit texts.txt -k 2 --embeddings bad.npy -o n": "Write the vectors with numpy.save",
+    "fit texts.txt -k 2 --embeddings v3.npy -o n": "3 embeddings for 20 documents",
+    "fit texts.txt -k 2 --embeddings no.npy -o n": "No such file",
+    "fit t.csv -k 2 --links links.txt -o n": "link 0 names document 99",
+    "fit t.csv -k 2 --links no.txt -o n": "two document numbers per line",
+    "fit texts.txt -k 2 --seeds seeds.txt -o n": "Write its name, a colon and words",
+    "fit t.csv -k 2 --authors writer -o n": "no column 'writer'. It has 'text'",
+    "fit t.csv -k 2 --response party --response-kind real -o n": "is not a number",
+    "fit texts.txt -k 2 --stop-words klingon -o n": "Give one of",
+    "fit texts.txt -k 2 --min-df 50 -o n": "--min-df 50 is more than the 20 documents",
+    "fit texts.txt -k 2 --max-df 0 -o n": "nor a share of them",
+    "fit latin.csv -k 2 --encoding utf8 -o n": "for instance --encoding latin-1",
+    "topics nowhere": "There is no file or folder nowhere",
+    "topics folder": "is not a saved model",
+    "topics texts.txt": "Only files saved by topicfold can be loaded",
+    "transform m nowhere.csv": "does not exist. Give a file or a folder",
+    "transform m empty.txt": "has no documents. Is it the file you meant?",
+    "search m": "give exactly one of QUERY, --topic, --like and --word",
+    "search m zebra": "The model does not know 'zebra'. Try other words",
+    "search m ''": "the query is empty. Give at least one word",
+    "search m --topic 9": "there is no topic 9; give 0 to 1",
+    "edit m -o e": "Give --rename, --merge, --drop, --split or --apply",
+    "edit m --merge 1 -o e": "Give at least two different topics to merge",
+    "edit m --merge 0,7 -o e": "There is no topic 7; topics are 0 to 1",
+    "edit m --rename space -o e": "give TOPIC=NAME, such as 3=space",
+    "edit m --drop 0,1 -o e": "All topics would be dropped. Keep at least one",
+    "edit m --drop first -o e": "'first' is not the number of a topic",
+    "classify m texts.txt": "Learn them first: topicfold classify DIR LABELLED --train",
+    "classify c texts.txt --train": "Name their column with --label",
+    "classify c t.csv --train --label starz": "Did you mean 'stars'?",
+    "effects m few.csv --formula '~ party'": "data has 1 rows, and there are 20",
+    "effects m t.csv --formula '~ side'": "data has no column 'side'. It has text",
+    "effects m no.csv --formula '~ party'": "there is no file no.csv",
+    "compare texts.txt --models lda,foo": "there is no model 'foo'. Models:",
+    "choose-k texts.txt -k 5-10": "whole numbers separated by commas",
+    "report m -o nowhere/x.html": "there is no folder nowhere. Make it, or give",
+    "report m --figures texts.txt": "is a file. Give a folder for the figures",
+    "convert texts.txt out.foo": "does not show the format to write",
+    "quiz m --score no.csv": "there is no file no.csv",
+    "update m nowhere.txt": "does not exist. Give a file or a folder",
+}
+COUNTS = np.random.default_rng(0).poisson(1.0, (20, 8))
+TEXTS = ["red fox wood", "fox in the red wood", "blue fish sea", "fish in a sea"] * 5
+CALLS = {
+    "a text that is no file": (
+        lambda: Topics(2).fit("a text that is not a file"),
+        "Texts are given as a list, one string per document",
+    ),
+    "model first": (lambda: Topics("lda").fit(TEXTS), "Give a whole number of topics"),
+    "labels of other length": (
+        lambda: Topics(2).fit(TEXTS, ["a", "b"]),
+        "there are 2 labels for 20 documents. Give one per document",
+    ),
+    "nothing": (lambda: Topics(2).fit([]), "The list is empty. Give a list of texts"),
+    "before fit": (lambda: Topics(2).words(0), "is not fitted yet"),
+    "estimator before fit": (lambda: LDA(2).transform(COUNTS), "is not fitted yet"),
+    "no topics": (lambda: LDA(0).fit(COUNTS), "must be an int in the range"),
+    "negative": (lambda: LDA(2).fit(-COUNTS), r"negative entries \(first at row 0"),
+    "missing": (lambda: LDA(2).fit(np.full((3, 3), np.nan)), "9 NaN entries"),
+    "one row": (lambda: LDA(2).fit(COUNTS[0]), "Expected 2D array, got 1D array"),
+    "other columns": (
+        lambda: LDA(2).fit(COUNTS).transform(COUNTS[:, :3]),
+        "X has 3 features, but LDA is expecting 8",
+    ),
+    "gensim's alpha": (lambda: LDA(2, alpha=0.1), "Did you mean doc_topic_prior"),
+    "weights": (
+        lambda: GibbsLDA(2).fit(COUNTS * 0.5),
+        "so it needs counts; for weights",
+    ),
+    "authors of others": (
+        lambda: AuthorTopics(2).fit(COUNTS, authors=[["ann"]]),
+        "authors has 1 rows, but X has 20 documents",
+    ),
+    "links to nobody": (
+        lambda: RelationalLDA(2).fit(COUNTS, links=[[0, 99]]),
+        "numbered from 0 to 19",
+    ),
+    "no such model": (lambda: Topics.load("nowhere"), "There is no file or folder"),
+}
+OF_TOPICS = {
+    "words(9)": "There is no topic 9; topics are 0 to 1",
+    "print_topics()": r"Topics has no 'print_topics'\. Use print\(topics\)",
+    "over_time()": r"Give them as over_time\(dates\)",
+    "by_class()": r"Give them as by_class\(labels\)",
+    "plot('pie')": "Give one of words, map, time",
+    "merge(1)": r"given as a list, such as \[1, 4\]",
+    "effects('~ party')": "Give data= with a row per document",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mistakes")
+    rows = [f"{t},{'ab'[i % 2]},{i % 5}" for i, t in enumerate(TEXTS)]
+    files = {
+        "texts.txt": "\n".join(TEXTS),
+        "t.csv": "\n".join(["text,party,stars", *rows]),
+        "empty.txt": "",
+        "one.txt": "red fox",
+        "same.txt": "red fox\n" * 20,
+        "odd.foo": "red fox",
+        "bad.jsonl": '{"text": "a fox"}\n{"text": \n',
+        "titles.csv": "title,summary\na,b\n",
+        "links.txt": "0 99\n",
+        "seeds.txt": "space orbit moon\n",
+        "few.csv": "party\na\n",
+        "bad.npy": "no",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "latin.csv").write_bytes("text\nFüchse im Wald\n".encode("latin-1") * 3)
+    (folder / "page.docx").write_bytes(b"PK\x03\x04rest")
+    (folder / "page.pdf").write_bytes(b"%PDF-1.4 \xff\xfe")
+    np.save(folder / "v3.npy", np.zeros((3, 4)))
+    (folder / "folder").mkdir()
+    Topics(2, min_df=1).fit(TEXTS).save(folder / "m")
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_answers_a_mistake(command, place, monkeypatch):
+    monkeypatch.chdir(place)
+    line = _error(*shlex.split(command))
+    assert COMMANDS[command] in line
+    assert "Traceback" not in line
+
+
+@pytest.mark.parametrize("mistake", CALLS)
+def test_python_answers_a_mistake(mistake):
+    call, answer = CALLS[mistake]
+    with pytest.raises((ValueError, TypeError, OSError), match=answer):
+        call()
+
+
+@pytest.mark.parametrize("call", OF_TOPICS)
+def test_topics_answer_a_mistake(call, place):
+    names = {"topics": Topics.load(place / "m")}
+    with pytest.raises((DataError, AttributeError), match=OF_TOPICS[call]):
+        eval(f"topics.{call}", names)
+
+
+def test_the_table_is_long():
+    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 65

@@ -39,3 +39,9 @@ def matched_overlap(found, planted):
     """Mean shared probability of topics under the best matching."""
     shared = np.minimum(found[:, None, :], planted[None, :, :]).sum(axis=2)
     return shared[linear_sum_assignment(-shared)].mean()
+
+
+def matched_topics(planted, found):
+    """Return the found topics that the planted ones are most like, in their order."""
+    shared = np.minimum(planted[:, None], found[None]).sum(axis=2)
+    return linear_sum_assignment(-shared)[1]

@@ -138,6 +138,9 @@ def summary(tally):
 
 def write_page(name, lines):
     """Write the page of a paper."""
+    rows = RESULTS / f"{name}.jsonl"
+    if rows.exists():
+        ResultFile(rows).pack()
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

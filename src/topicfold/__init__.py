@@ -13,9 +13,9 @@ from topicfold.registry import model_classes
 _PUBLIC = {
     **model_classes(),
     "NeighborGraph": "topicfold.graph.build:NeighborGraph",
-    "TopicClassifier": "topicfold.models.classifier:TopicClassifier",
+    "TopicClassifier": "topicfold.classify.classifier:TopicClassifier",
     "TopicData": "topicfold.topic_data:TopicData",
-    "Topics": "topicfold.topics.topics:Topics",
+    "Topics": "topicfold.session.topics:Topics",
     "compare": "topicfold.choosing.comparison:compare",
     "load": "topicfold.persistence:load_estimator",
     "select_n_components": "topicfold.choosing.selection:select_n_components",

@@ -408,7 +408,7 @@ def forget_sides(model: Any) -> None:
     if getattr(model, "sides_", None):
         names = ", ".join(type(side).__name__ for side in model.sides_)
         warnings.warn(
-            f"{names} learned about other topics than the edited ones, so the edited "
+            f"What {names} learned is about the topics before the edits, so the edited "
             "model uses words alone. Keep the unedited model for the rest.",
             DataWarning,
             stacklevel=4,
@@ -445,7 +445,7 @@ def _counts_of_topic(model: Any, topic: int, X: Any) -> sparse.csr_matrix:
     counts = as_csr(X).astype(np.float64)
     theta = getattr(model, "doc_topics_", None)
     if theta is None:
-        raise DataError("This model of a stream keeps no mixtures: fit it with `fit`.")
+        raise DataError("A model fitted by partial_fit keeps no mixtures. Use fit.")
     if counts.shape != (len(theta), model.components_.shape[1]):
         raise DataError(
             f"X has shape {counts.shape}; the model was fitted on "

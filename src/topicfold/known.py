@@ -7,7 +7,7 @@ table. Several names in one cell are separated by a semicolon.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from topicfold.exceptions import DataError
@@ -23,15 +23,27 @@ MODELS = {
     "authors": "authors",
     "prevalence": "structural",
     "content": "structural",
+    "language": "multimodal",
 }
 # Keywords of several columns.
 _TABLES = ("features", "prevalence")
+
+
+class Table(dict[str, Any]):
+    """Columns by name, and the formula that named them."""
+
+    formula: str | None = None
 
 
 class Column(list[Any]):
     """Values of a column, with its name."""
 
     name: str = ""
+
+
+def is_formula(value: Any) -> bool:
+    """Whether a value is a formula: a text that begins with ``~``."""
+    return isinstance(value, str) and value.lstrip().startswith("~")
 
 
 def model_for(known: Mapping[str, Any]) -> str:
@@ -46,6 +58,12 @@ def columns_in(known: Mapping[str, Any]) -> list[str]:
 
 
 def _columns(keyword: str, value: Any) -> list[str]:
+    if is_formula(value):
+        if keyword != "prevalence":
+            raise DataError(f"{keyword} takes columns, not a formula: {value!r}.")
+        from topicfold.evidence.formula import formula_columns
+
+        return formula_columns(value)
     if isinstance(value, str):
         return [value]
     several = keyword in _TABLES and isinstance(value, list | tuple) and len(value) > 0
@@ -70,7 +88,9 @@ def _data(keyword: str, value: Any, extra: Mapping[str, list[str]]) -> Any:
             "columns. Give the values themselves, one per document."
         )
     if keyword in _TABLES:
-        return {name: numbers_in(extra[name]) or extra[name] for name in names}
+        table = Table({name: numbers_in(extra[name]) or extra[name] for name in names})
+        table.formula = value if is_formula(value) else None
+        return table
     cells = extra[names[0]]
     if keyword in ("authors", "labels"):
         return [names_in(cell) or None for cell in cells]
@@ -117,23 +137,46 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: str | None = None) -
     parameters = model.get_params(deep=False)
     if "response" in data and "kind" in parameters:
         model.set_params(kind=kind or kind_of(data["response"]))
+    formula = getattr(data.get("prevalence"), "formula", None)
+    if formula is not None and "formula" in parameters:
+        model.set_params(formula=formula)
     if "sides" not in parameters:
+        others = [name for name in data if name not in taken_by(model)]
+        if others:
+            raise DataError(
+                f"{type(model).__name__} does not learn from {', '.join(others)}. Use "
+                "the model lda."
+            )
         return
-    own = {side.keyword for side in model._own_sides()}
+    own = {side.keyword for side in (*model._own_sides(), *(model.sides or ()))}
     added = [side for side in _sides(data, kind) if side.keyword not in own]
     model.set_params(sides=[*(model.sides or ()), *added] or None)
 
 
+def add_counts(model: Any, names: Iterable[str]) -> None:
+    """Give a model the sides for counts in other languages."""
+    from topicfold.phi import OtherCounts
+
+    if "sides" not in model.get_params(deep=False):
+        raise DataError(
+            f"{type(model).__name__} does not learn from several languages. Use the "
+            "model lda or multimodal."
+        )
+    own = {side.keyword for side in (*model._own_sides(), *(model.sides or ()))}
+    added = [OtherCounts(name) for name in names if name not in own]
+    model.set_params(sides=[*(model.sides or ()), *added] or None)
+
+
 def _sides(data: Mapping[str, Any], kind: str | None) -> Iterator[Any]:
-    from topicfold import sides
+    from topicfold import evidence, theta
 
     if "authors" in data:
-        yield sides.AuthorPriors()
+        yield theta.AuthorPriors()
     if "response" in data:
-        yield sides.Response(kind or kind_of(data["response"]))
+        yield evidence.Response(kind or kind_of(data["response"]))
     if "features" in data:
-        yield sides.Features()
+        yield evidence.Features()
     if "labels" in data:
-        yield sides.Labels()
+        yield evidence.Labels()
     if "links" in data:
-        yield sides.Links()
+        yield evidence.Links()

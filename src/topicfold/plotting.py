@@ -314,6 +314,8 @@ def save_figures(data: TopicData, folder: Any) -> list[Path]:
         The files: words.svg, words.pdf, words.csv, map.svg, …
     """
     place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise DataError(f"{place} is a file. Give a folder for the figures.")
     wanted = {"words": True, "similarity": data.n_topics > 1}
     wanted["map"] = data.doc_topics is not None and data.n_documents > 0
     wanted["time"] = find_periods(data) is not None

@@ -129,16 +129,17 @@ _BUILT_IN = (
     ),
     _own("plsa", "plsa:PLSA", "probabilistic latent semantic analysis", "PLSA", "plsi"),
     _own(
-        "laplacian", "manifold:LaplacianPLSA", "PLSA that keeps neighbours close",
+        "laplacian", "manifold:LaplacianPLSA",
+        "PLSA with similar mixtures for neighbouring documents",
         "LapPLSI", "lapplsa", "netplsa", **_GRAPH,
     ),
     _own(
-        "local", "manifold:LocallyConsistentPLSA", "PLSA that keeps neighbours similar",
-        "LTM", **_GRAPH,
+        "local", "manifold:LocallyConsistentPLSA",
+        "PLSA with mixtures of small divergence for neighbours", "LTM", **_GRAPH,
     ),
     _own(
         "discriminative", "manifold:DiscriminativePLSA",
-        "PLSA that also keeps distant documents apart", "DTM", **_GRAPH,
+        "PLSA that also separates distant documents", "DTM", **_GRAPH,
     ),
     _own(
         "orthogonal", "orthogonal:OrthogonalPLSA", "PLSA that keeps topics apart", "OTM"
@@ -157,12 +158,12 @@ _BUILT_IN = (
         "DMR",
     ),
     _own(
-        "correlated", "correlated:CorrelatedLDA", "LDA with topics that go together",
+        "correlated", "correlated:CorrelatedLDA", "LDA with correlated topics",
         "CTM",
     ),
     _own(
         "structural", "correlated:StructuralLDA",
-        "LDA with covariates of topics and of their words", "STM",
+        "LDA with covariates of shares and words", "STM",
     ),
     _own(
         "dynamic", "dynamic:DynamicLDA", "LDA with topics that change through time",
@@ -171,6 +172,20 @@ _BUILT_IN = (
     _own(
         "stamped", "dynamic:TimeStampedLDA", "LDA with a time for each topic", "TOT",
         "topics-over-time",
+    ),
+    _own(
+        "hdp", "open_number:HierarchicalDirichletLDA",
+        "LDA that finds its number of topics", "HDP", "hierarchical-dirichlet",
+        sized=False,
+    ),
+    _own(
+        "tree", "topic_tree:TopicTree", "LDA with topics in a tree", "hLDA",
+        sized=False,
+    ),
+    _own("bursty", "bursty:BurstyLDA", "LDA with words that are repeated", "DCMLDA"),
+    _own(
+        "pachinko", "pachinko:PachinkoLDA", "LDA with topics of topics", "PAM",
+        "pachinko-allocation",
     ),
     _own(
         "labeled", "labeled_lda:LabeledLDA", "LDA with a topic for each label", "LLDA",
@@ -182,7 +197,7 @@ _BUILT_IN = (
     *(
         _own(
             f"{name.lower()}-c", "two_phase:TwoPhase",
-            f"{name}, then topics that tell classes apart",
+            f"{name}, then topics that distinguish classes",
             f"{name}^c", labels="must",
             base=f"topicfold.models.{name.lower()}:{name}",
         )
@@ -212,18 +227,23 @@ _logger = logging.getLogger("topicfold")
 _ELSEWHERE = {
     **dict.fromkeys(
         ("bertopic", "top2vec", "etm", "prodlda", "fastopic", "zeroshottm"),
-        "It needs embeddings of a neural network; models here learn from words: lda, "
-        "or short for short texts",
+        "It clusters embeddings; here lda and short learn topics from words, and "
+        "take embeddings as well",
     ),
-    "nmf": "The nearest is plsa, which is NMF with the Kullback-Leibler divergence",
+    "nmf": "The closest is plsa, which is NMF with the Kullback-Leibler divergence",
     **dict.fromkeys(
-        ("gsdmm", "btm", "biterm"), "The nearest, for short texts, is short"
+        ("gsdmm", "btm", "biterm"), "The closest model here is short, for short texts"
     ),
-    **dict.fromkeys(("guidedlda", "corex"), "The nearest, with seed words, is seeded"),
+    **dict.fromkeys(
+        ("guidedlda", "corex"), "The closest is seeded, which takes seed words"
+    ),
 }
 # An acronym of two models, the one that is meant here, and the other.
 _TWO_MEANINGS = {
-    "dtm": ("the discriminative topic model of Huh and Fienberg", "a dynamic one"),
+    "dtm": (
+        "the discriminative topic model of Huh and Fienberg",
+        "a dynamic one (dynamic)",
+    ),
 }
 
 
@@ -341,8 +361,7 @@ def _gather_neighbors(chosen: dict[str, Any]) -> None:
     found = {names[key]: chosen.pop(key) for key in names if key in chosen}
     if found and "graph" in chosen:
         raise DataError(
-            f"{', '.join(found)} has no meaning beside a graph of your own. Leave it "
-            "out."
+            f"{', '.join(found)} has no effect with a graph of your own. Leave it out."
         )
     if found:
         from topicfold.graph import NeighborGraph

@@ -76,7 +76,7 @@ class TopicData:
     Raises
     ------
     DataError
-        If the fields do not fit together; the message lists all problems.
+        If the fields do not match; the message lists all problems.
 
     Examples
     --------
@@ -493,7 +493,7 @@ def _problems(usable: Mapping[str, Any]) -> Iterator[str]:
     for side in usable.get("sides", ()):
         if n_topics is not None and side.n_topics not in (None, n_topics):
             yield (
-                f"the side table {side.name!r} is about {side.n_topics} topics, but "
+                f"the side table {side.name!r} has {side.n_topics} topics, but "
                 f"there are {n_topics}"
             )
     first: dict[str, int] = {}
@@ -525,8 +525,10 @@ def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
         yield f"the number of documents differs: {counts}"
     for side in usable.get("sides", ()):
         most = max(sizes.values(), default=0)
+        if side.kind == "tree" or side.pairs is None:
+            continue
         ends = (len(side.rows) if side.kind == "shares" else most), most
-        pairs = np.zeros((0, 2)) if side.pairs is None else side.pairs
+        pairs = side.pairs
         if ((pairs < 0) | (pairs >= ends)).any():
             yield f"the side table {side.name!r} links documents that do not exist"
     lengths, times = usable.get("doc_lengths"), usable.get("times")

@@ -209,3 +209,18 @@ def test_a_frozen_file_is_read_and_nothing_is_run(tmp_path):
     )
     assert after.rows == before.rows
     assert seen == []
+
+
+def test_rows_are_packed_and_read_again(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    store = ResultFile(file)
+    store.add("one", [{"metric": "a", "value": 1.0}, {"metric": "b", "value": 2.0}])
+    store.pack()
+    assert [found.name for found in tmp_path.iterdir()] == ["rows.jsonl.xz"]
+    again = ResultFile(file)
+    assert again.get("one") == store.get("one")
+    again.add("two", [{"metric": "a", "value": 3.0}])
+    assert set(ResultFile(file)._cells) == {"one", "two"}
+    ResultFile(file).pack()
+    assert set(ResultFile(file)._cells) == {"one", "two"}
+    assert not file.exists()

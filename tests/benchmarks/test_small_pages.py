@@ -49,12 +49,12 @@ def test_the_page_of_starts_counts_corpora_above_documents():
 
 def test_the_page_of_embeddings_has_means_over_seeds():
     rows = [
-        {"corpus": "one", "method": "LDA", "size": 20, "seed": seed, "npmi": 0.1}
-        | {"nmi": 0.4 + 0.1 * seed, "seconds": 2.0, "documents": 9}
+        {"corpus": "bbc", "method": "LDA", "size": 20, "seed": seed, "npmi": 0.1}
+        | {"nmi": 0.4 + 0.1 * seed, "cv": 0.5, "seconds": 2.0, "documents": 9}
         for seed in (0, 1)
     ]
     page = embeddings.page(rows)
-    assert "| LDA | 0.450 / 0.10 / 2.0 | 0.450 |" in page
+    assert "| LDA | 0.450 / 0.10 / 0.50 / 2.0 | 0.450 |" in page
     assert "## 50 topics" not in page
 
 

@@ -208,7 +208,7 @@ def test_failures_are_told(corpus, monkeypatch, caplog):
     [
         (
             [score("tf-idf", 0.7, NAN), score("LDA", 0.9)],
-            r"Take LDA.*\+0.200 to plain tf-idf\)",
+            r"Take LDA.*\+0.200 compared with plain tf-idf\)",
         ),
         ([score("tf-idf", 0.89, NAN), score("LDA", 0.9)], "may be chance"),
         ([score("tf-idf", 0.91, NAN), score("LDA", 0.9)], "Take LDA.*can be read"),
@@ -237,7 +237,7 @@ def test_recommendation_without_labels():
     bare = dataclasses.replace(a, perplexity=NAN, coherence=NAN, diversity=NAN)
     bare = dataclasses.replace(bare, stability=NAN)
     text, taken = recommend([bare, bare], None)
-    assert "none is defined for any model" in text
+    assert "no score is defined for any" in text
     assert taken == ""
 
 
@@ -284,7 +284,7 @@ def test_few_labels_tell_nothing():
     ]
     text, taken = recommend(scores, 8)
     assert taken == "LDA"  # by ranks
-    assert "8 test labels are too few to tell models apart by accuracy." in text
+    assert "8 test labels are too few to rank models by accuracy." in text
     assert "0.375" not in text
     text, taken = recommend(scores[:2], 8)
     assert taken == ""
@@ -300,7 +300,9 @@ def test_accuracies_of_the_same_documents_are_compared_in_pairs():
     pair = [dataclasses.replace(s, **h) for s, h in zip((lsi, lda), hits, strict=True)]
     assert said(pair, 1000).startswith("Take LSI if only accuracy counts")
     other = dataclasses.replace(lda, hits="0" * 617 + "1" * 383)
-    assert "the difference to LSI (0.422) may be chance" in said([pair[0], other], 1000)
+    assert "the difference from LSI (0.422) may be chance" in said(
+        [pair[0], other], 1000
+    )
 
 
 def test_a_model_with_much_clearer_topics_is_named():

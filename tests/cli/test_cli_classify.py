@@ -8,7 +8,7 @@ import pytest
 from tests_support import draw_sides
 
 from topicfold import PLSA, TopicClassifier
-from topicfold.models.few_labels import PLAIN
+from topicfold.classify.few_labels import PLAIN
 from topicfold.persistence.model_folder import load_model_folder
 
 LAND = "the red fox and the wolf run in the forest with deer and bear"
@@ -68,7 +68,7 @@ def test_topics_that_nobody_named_may_be_of_the_words_alone(
     folder = write_counts(counts, words, labels)
     result = cli("classify", tmp_path / "model", folder, "--train")
     assert result.exit_code == 0, result.stderr
-    assert f"a linear rule on {PLAIN.text}\n" in result.stdout
+    assert f"logistic regression on {PLAIN.text}\n" in result.stdout
     assert cli("classify", tmp_path / "model", folder).exit_code == 0
 
 
@@ -80,11 +80,11 @@ def test_few_labels_take_the_graph_model(cli, labelled, options, tmp_path):
     labelled.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = train(cli, labelled, options, tmp_path / "model")
     assert result.exit_code == 0, result.stderr
-    assert "LocallyConsistentPLSA, 4 topics of all documents, 3 starts" in result.stdout
-    assert "a linear rule on " in result.stdout
+    assert "LocallyConsistentPLSA, 4 topics of all documents, from 3" in result.stdout
+    assert "logistic regression on " in result.stdout
     assert "100.0% of 6 documents" in result.stdout
     # As wide as that of three: the same six chose what to take.
-    assert "(95 % interval: 43.9% to 100.0%; classes count as" in result.stdout
+    assert "(95 % interval: 43.9% to 100.0%; classes are" in result.stdout
     new = tmp_path / "new.txt"
     new.write_text(f"{LAND}\n{SEA}\n", encoding="utf-8")
     shown = cli("classify", tmp_path / "model", new).stdout

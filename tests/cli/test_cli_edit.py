@@ -63,7 +63,7 @@ def test_what_the_report_exports(cli, four, tmp_path):
         (("--rename", "x=3"), "not the number of a topic"),
         (("--drop", "9"), "no topic 9"),
         (("--merge", "1,1"), "two different"),
-        (("--merge", "1,2", "--drop", "2"), "Give it once"),
+        (("--merge", "1,2", "--drop", "2"), "Name it once"),
         (("--drop", "1", "--documents", "x"), "only for --split"),
         (("--apply", "nowhere.json"), "nowhere.json"),
     ],
@@ -145,7 +145,7 @@ def test_the_log_is_kept_and_done_again(cli, check_error, four, texts, tmp_path)
     # Of a model with other topics the numbers mean something else.
     refused = cli("edit", edited, "-o", tmp_path / "x", "--apply", log)
     check_error(refused, "edits of a model with 4 topics; this one has 3")
-    check_error(cli("info", four, "--log"), "nobody has edited")
+    check_error(cli("info", four, "--log"), "have not been edited")
     check_error(
         cli("edit", four, "-o", tmp_path / "x", "--apply", four), "no edits to apply"
     )

@@ -49,6 +49,37 @@ def test_fit_transform_update_and_search(cli, documents, tmp_path):
     assert "60 new documents, now 120" in " ".join(done.stdout.split())
 
 
+def test_search_looks_at_the_vectors_of_documents(cli, documents, tmp_path):
+    """Texts without a known word have the topic of their neighbours."""
+    path, file, vectors = documents
+    model = tmp_path / "model"
+    beside = ("--embeddings", file)
+    options = ("-k", 2, "-o", model, "--min-df", 1, "--no-report")
+    assert cli("fit", path, *options, *beside).exit_code == 0
+    new = tmp_path / "new.txt"
+    new.write_text("zebra\nzebra fish\nzebra\n", "utf-8")
+    np.save(tmp_path / "new.npy", vectors[[1, 0, 0]])
+    given = ("--documents", new, "--embeddings", tmp_path / "new.npy", "--mix", 0)
+    done = cli("search", model, "fish", *given, "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)[-1]["document"] == "0"
+    np.save(tmp_path / "new.npy", vectors[:2])
+    done = cli("search", model, "fish", *given)
+    assert done.exit_code == 2
+    assert "2 embeddings for 3 documents" in done.stderr
+
+
+def test_compare(cli, documents, tmp_path):
+    path, file, _ = documents
+    options = ("-k", 2, "--min-df", 1, "-m", "lda,lsi", "--label", "kind")
+    done = cli("compare", path, *options, "--embeddings", file)
+    assert done.exit_code == 0, done.stderr
+    assert "--embeddings" in " ".join(done.stdout.split())
+    done = cli("compare", path, *options, "--embeddings", tmp_path / "missing.npy")
+    assert done.exit_code == 2
+    assert "cannot be read" in done.stderr
+
+
 def test_classify(cli, documents, tmp_path):
     path, file, _ = documents
     model = tmp_path / "model"
@@ -121,3 +152,46 @@ def test_commands_that_cannot_use_them_say_so(cli, documents, tmp_path):
     done = cli("search", plain, "fish", *beside)
     assert done.exit_code == 2
     assert "--embeddings are those of --documents" in done.stderr
+
+
+def test_topics_that_lines_of_a_file_describe(cli, documents, tmp_path):
+    path, file, _ = documents
+    about = tmp_path / "about.txt"
+    about.write_text("sky: what is above\n\nsea\n", "utf-8")
+    np.save(tmp_path / "about.npy", np.eye(2, 5)[::-1])
+    given = ("--about", about, "--about-embeddings", tmp_path / "about.npy")
+    options = ("--min-df", 1, "--embeddings", file, "--no-report")
+    done = cli("fit", path, "-o", tmp_path / "model", *options, *given)
+    assert done.exit_code == 0, done.stderr
+    fitted = topicfold.load(tmp_path / "model")
+    assert list(fitted.topic_names_) == ["sky", "sea"]
+    assert (fitted.doc_topics_.argmax(axis=1) == [1, 0] * 30).all()
+    done = cli("fit", path, "-o", tmp_path / "other", *options, *given[:2])
+    assert done.exit_code == 2
+    assert "Give both" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("lines", "n_rows", "message"),
+    [
+        ("sky\nsea\n", 3, "has 3 rows. Give 2, one per line of --about"),
+        ("sky\nsky\n", 2, "has the topic 'sky' twice"),
+        ("\n", 1, "has no names"),
+        (": blue\n", 1, "has a line without a name"),
+        (None, 1, "there is no file"),
+    ],
+)
+def test_descriptions_that_cannot_be_used(
+    cli, documents, tmp_path, lines, n_rows, message
+):
+    if lines is not None:
+        (tmp_path / "about.txt").write_text(lines, "utf-8")
+    np.save(tmp_path / "about.npy", np.ones((n_rows, 5)))
+    done = cli(
+        *("fit", documents[0], "-o", tmp_path / "model", "--embeddings", documents[1]),
+        *("--about", tmp_path / "about.txt"),
+        *("--about-embeddings", tmp_path / "about.npy"),
+    )
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "model").exists()

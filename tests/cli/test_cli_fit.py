@@ -36,7 +36,7 @@ def test_fit_says_what_it_did(cli, texts, small, tmp_path):
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Corpus   6 documents, ")
     assert "LDA, 2 topics: 3 iterations in " in lines[1]
-    assert lines[1].endswith("the most allowed (--max-iter for more)")
+    assert lines[1].endswith("the maximum (--max-iter raises it)")
     assert lines[2:] == [
         f"Saved    {folder}",
         f"Report   {folder / 'report.html'}",
@@ -184,7 +184,7 @@ def test_output_that_is_not_ours(cli, check_error, texts, small, tmp_path):
         (("--tol", "-1"), ("--tol",)),
         (("--max-iter", "0"), ("--max-iter",)),
         (("--min-df", "few"), ("--min-df", "'few'")),
-        (("--min-df", "7"), ("--min-df 7. Lower --min-df or raise --max-df",)),
+        (("--min-df", "7"), ("--min-df 7 is more than the 6 documents",)),
         (("--stop-words", "klingon"), ("'klingon'", "english")),
         (("--encoding", "utf-16"), ("utf-16",)),
         (("--no-such-option",), ("--no-such-option",)),
@@ -274,7 +274,7 @@ def test_short_texts_are_told_of_their_model(cli, tmp_path):
     options = ("-k", 2, "--max-iter", 3, "--no-report")
     said = cli("fit", lines, "-o", tmp_path / "lda", *options).stdout
     assert "have about 3 counted words each" in said
-    assert "For short texts, --model short finds words that go together" in said
+    assert "For short texts, --model short often gives" in said
     short = cli("fit", lines, "-o", tmp_path / "short", "-m", "short", *options)
     assert "Advice" not in short.stdout
     long = tmp_path / "long.txt"
@@ -305,7 +305,7 @@ def test_the_sweeps_of_a_sampler_are_the_plan(cli, texts, small, tmp_path):
     result = cli("fit", texts, "-m", "gibbs", "-o", tmp_path / "m", *small)
     line = next(x for x in result.stdout.splitlines() if x.startswith("Model"))
     assert "3 sweeps in" in line
-    assert "most allowed" not in line
+    assert "the maximum (--max-iter" not in line
 
 
 def test_advice_on_words_names_the_flags(cli, check_error, tmp_path):

@@ -176,6 +176,7 @@ def test_an_edit_that_cannot_be_made_is_named_with_its_file(cli, model, tmp_path
     assert len(done.stderr) < 400
 
 
+@pytest.mark.slow
 def test_bytes_from_a_terminal_that_are_no_text_are_shown(tmp_path):
     texts = tmp_path / "a.txt"
     texts.write_text("red fox\nblue sea\nred sea\nblue fox\n")

@@ -132,6 +132,7 @@ def test_a_record_that_cannot_be_written_ends_nothing(cli, failing):
     assert result.stderr.endswith("error: end\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["typer", "numba", "topicfold.cli.fit"])
 def test_control_c_while_modules_are_imported(tmp_path, module):
     code = f"""
@@ -201,6 +202,7 @@ def test_start_is_light():
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 def test_process_round_trip(shell, texts, small, monkeypatch):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     fit = shell("fit", texts, "-o", "m", *small)
@@ -216,6 +218,7 @@ def test_process_round_trip(shell, texts, small, monkeypatch):
     assert missing.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes and signals of POSIX")
 def test_reader_that_goes_away(model, tmp_path):
     file = tmp_path / "many.txt"
@@ -234,6 +237,7 @@ def test_reader_that_goes_away(model, tmp_path):
     assert not [x for x in result.stderr.splitlines() if "compiling" not in x]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes and signals of POSIX")
 def test_reader_that_was_gone_before_the_first_line(model, texts):
     """What is written at the very end, when the buffer is emptied, fails too."""
@@ -254,6 +258,7 @@ def test_reader_that_was_gone_before_the_first_line(model, texts):
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes and signals of POSIX")
 def test_control_c_while_reading(tmp_path):
     pipe = tmp_path / "slow.txt"

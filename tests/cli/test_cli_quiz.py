@@ -78,3 +78,34 @@ def test_a_model_without_questions_says_so(cli, check_error, tmp_path):
     model = PLSA(1, max_iter=2, random_state=0).fit([[2, 1], [1, 3]])
     save_model_folder(model, tmp_path)
     check_error(cli("quiz", tmp_path), "1 topics, 2 words", "no question")
+
+
+def test_a_sheet_for_raters_and_its_score(cli, model, tmp_path):
+    sheet = tmp_path / "sheet.csv"
+    made = cli("quiz", model, "--sheet", sheet)
+    assert made.exit_code == 0, made.output
+    data = load_model_folder(model).topic_data()
+    items = word_intrusion(data, n_words=5, random_state=0)
+    lines = sheet.read_text(encoding="utf-8-sig").splitlines()
+    assert len(lines) == len(items) + 1
+    assert lines[0] == "question,1,2,3,4,5,6,answer"
+    raters = []
+    for name, wrong in (("ann", 0), ("ben", 1)):
+        answers = [
+            (item.answer + (row < wrong)) % 6 + 1 for row, item in enumerate(items)
+        ]
+        text = [
+            lines[0],
+            *(f"{line}{a}" for line, a in zip(lines[1:], answers, strict=True)),
+        ]
+        raters.append(tmp_path / f"{name}.csv")
+        raters[-1].write_text("\n".join(text), encoding="utf-8")
+    scored = cli("quiz", model, "--score", raters[0], "--score", raters[1])
+    assert scored.exit_code == 0, scored.output
+    n = len(items)
+    assert f"{n} of {n} found\n" in scored.stdout
+    assert f"{2 * n - 1} of {2 * n} found" in scored.stdout
+    assert "kappa 0." in scored.stdout
+    both = cli("quiz", model, "--score", raters[0], "--sheet", sheet)
+    assert "--sheet writes questions, --score reads them. Give one." in both.stderr
+    assert "there is no file" in cli("quiz", model, "--score", tmp_path / "no").stderr

@@ -75,6 +75,7 @@ def test_authors(cli, table, tmp_path, fitted):
     assert len(result.stdout.splitlines()) == 61
 
 
+@pytest.mark.slow
 def test_response_numbers_and_classes(fitted):
     side = fitted("--response", "stars").sides_[0]
     assert np.ptp(side.coef_) == pytest.approx(3, abs=0.7)
@@ -123,7 +124,10 @@ def test_a_model_of_its_own_takes_its_side_once(fitted):
     ("flags", "parts"),
     [
         (("--authors", "auther"), ("auther", "author")),
-        (("-m", "fstm", "--authors", "author"), ("FSTM", "--authors")),
+        (
+            ("-m", "fstm", "--authors", "author"),
+            ("FSTM", "does not learn from authors"),
+        ),
         (("--links", "none"), ("there is no file", "--links")),
         (("--label-topics", "-k", "3"), ("labeled", "--topics")),
     ],
@@ -235,6 +239,22 @@ def test_covariates_groups_and_times_come_from_columns(fitted, cli, table, tmp_p
     assert done.exit_code == 0, done.output
 
 
+def test_prevalence_by_formula(fitted, cli, table, tmp_path, check_error):
+    model = fitted("--prevalence", "~ C(year) * stars")
+    assert type(model).__name__ == "StructuralLDA"
+    assert model.formula == "~ C(year) * stars"
+    assert model.prevalence_names_[-1] == "year=2000:stars"
+    done = cli("transform", tmp_path / "m", table, "--prevalence", model.formula)
+    assert done.exit_code == 0, done.output
+    options = ("fit", table, "-o", tmp_path / "n", "-k", 2)
+    for flags, said in (
+        (("--prevalence", "~ stars", "--prevalence", "year"), "one formula"),
+        (("--prevalence", "~ starz"), "Did you mean 'stars'"),
+    ):
+        check_error(cli(*options, *flags), said)
+
+
+@pytest.mark.slow
 def test_the_kind_of_a_response_can_be_said(fitted, cli, table, tmp_path, check_error):
     said = ("--response", "year", "--force", "--response-kind")
     assert fitted(*said, "classes").classes_.tolist() == ["1990", "2000"]
@@ -259,7 +279,7 @@ def test_a_seed_word_is_counted_though_it_is_a_stop_word(cli, table, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0
     told = " ".join(result.stderr.split())
-    assert "not in the vocabulary and play no part: 'zebra' of 'animals'." in told
+    assert "not in the vocabulary and are ignored: 'zebra' of 'animals'." in told
     assert "wolf" in load_model_folder(tmp_path / "m").vocabulary
 
 

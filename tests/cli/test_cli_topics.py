@@ -150,3 +150,27 @@ def test_bad_model(cli, check_error, model, tmp_path):
     check_error(cli("topics", tmp_path), "damaged")
     broken.write_bytes(b"")
     check_error(cli("topics", tmp_path), "model.safetensors")
+
+
+def test_a_tree_is_shown_as_one(cli, tmp_path, texts):
+    folder = tmp_path / "tree"
+    flags = ("--min-df", 1, "--max-df", "1.0", "--max-iter", 8, "--no-report")
+    done = cli("fit", texts, "-m", "tree", *flags, "-o", folder)
+    assert done.exit_code == 0, done.stderr
+    assert "--max-iter raises it" not in done.stdout
+    model = topicfold.load(folder)
+    lines = cli("topics", folder, "-n", 2).stdout.splitlines()
+    assert len(lines) == len(model.components_)
+    indents = [(len(line) - len(line.lstrip())) // 2 for line in lines]
+    assert indents == model.levels_.tolist()
+    rows = json.loads(cli("topics", folder, "--format", "json").stdout)
+    assert len(rows) == len(lines)
+
+
+def test_info_counts_the_sweeps_of_a_sampler():
+    from topicfold.cli.info import _fit_line
+
+    fit = {"iterations": 600, "converged": False, "sampled": True, "objective": -1.5e6}
+    assert _fit_line(fit) == "600 sweeps, log-likelihood -1.5e+06"
+    fit |= {"sampled": False, "iterations": 1}
+    assert _fit_line(fit) == "1 iteration, not converged, objective -1.5e+06"

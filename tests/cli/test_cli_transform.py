@@ -153,6 +153,7 @@ def test_parquet_without_pyarrow(cli, model, new, tmp_path, monkeypatch):
     assert "topicfold[parquet]" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="no such file")
 def test_standard_input(model, new):
     command = [sys.executable, "-m", "topicfold.cli.main", "transform", str(model), "-"]

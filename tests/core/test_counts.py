@@ -15,8 +15,8 @@ from topicfold.corpus import BlockWriter, Corpus, complete_split, read
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.graph import NeighborIndex
 from topicfold.metrics import npmi_coherence
+from topicfold.phi import OtherCounts
 from topicfold.search import TopicIndex
-from topicfold.sides import OtherCounts
 
 GOOD = {
     "data": np.array([1.0, 2.0, 3.0]),

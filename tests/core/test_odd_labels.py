@@ -9,8 +9,8 @@ import pytest
 
 from topicfold import LabeledLDA, MedLDA, SupervisedLDA, TopicClassifier, TwoPhase
 from topicfold.core.labels import class_members, class_numbers
+from topicfold.evidence.labels import read_labels
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides.labels import read_labels
 
 X = np.random.default_rng(0).poisson(1.0, (6, 5)) + np.eye(6, 5)
 FEW = {"max_iter": 2, "random_state": 0}
@@ -80,6 +80,7 @@ def test_several_labels_are_told_from_one():
 SENTIMENT = np.tile([-1, 0, 1], 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

@@ -190,6 +190,7 @@ def test_a_class_with_its_own_constructor_keeps_it():
     assert (Later().size, Later().rate, Later().tempo) == (4, 0.2, 3)
 
 
+@pytest.mark.slow
 def test_no_docstring_is_needed():
     code = "from topicfold import LDA; print(LDA.__doc__, LDA(3))"
     done = subprocess.run(

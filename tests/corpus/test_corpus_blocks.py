@@ -112,7 +112,10 @@ def test_rows_outside_are_an_error(blocks):
 
 @pytest.mark.parametrize("size", [1, 10, 40, 1000])
 def test_batches_cover_every_document_once(X, blocks, size):
-    batches = list(blocks.batches(size, np.random.RandomState(0)))
+    numbered = list(blocks.batches(size, np.random.RandomState(0)))
+    batches = [batch for _, batch in numbered]
+    for rows, batch in numbered:
+        np.testing.assert_array_equal(batch.toarray(), X[rows].toarray())
     stacked = sparse.vstack(batches)
     assert stacked.shape == X.shape
 
@@ -126,7 +129,7 @@ def test_batches_cover_every_document_once(X, blocks, size):
 def test_a_batch_has_a_share_of_every_block(tmp_path):
     numbers = sparse.csr_matrix(np.arange(1.0, 104.0)[:, None])
     blocks = BlockMatrix.write(tmp_path / "numbers", numbers, block_size=25)
-    batches = list(blocks.batches(20, np.random.RandomState(1)))
+    batches = [b for _, b in blocks.batches(20, np.random.RandomState(1))]
     for batch in batches:
         rows = batch.toarray().ravel().astype(int) - 1
         assert np.bincount(rows // 25, minlength=5)[:4].tolist() in ([4] * 4, [5] * 4)

@@ -90,7 +90,7 @@ def test_subset_of_a_package_and_of_one_class(with_cache):
     assert "numpy" in load_docs(subset="numpy").labels
     with pytest.raises(DataError, match=r"Did you mean scipy\.signal"):
         load_docs(subset=["scipy.signals"])
-    with pytest.raises(DataError, match="means fewer of the"):
+    with pytest.raises(DataError, match="min_df=1000 is more than"):
         load_docs(subset="scipy.fft", min_df=1000)
 
 

@@ -260,7 +260,7 @@ def test_clear_errors(tmp_path, name, content, message):
 )
 def test_an_id_that_comes_twice(tmp_path, name, content):
     file = write(tmp_path / name, content)
-    with pytest.raises(DataError, match=r"line [34]: the id '1' is that of line 2"):
+    with pytest.raises(DataError, match=r"line [34]: the id '1' is already used in"):
         read_texts(file, id="id")
     with pytest.warns(DataWarning, match=r"line [34]: the id '1' .* All ids are left"):
         found = read_texts(file)

@@ -112,6 +112,7 @@ def test_arrays_of_arrow_are_lists_of_texts():
     assert as_documents(pyarrow.chunked_array([TEXTS[:1], TEXTS[1:]])).texts == TEXTS
 
 
+@pytest.mark.slow
 def test_topics_learn_from_frames_and_sheets(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     texts = ["red fox wood", "fox wood tree", "blue sea fish", "sea fish wave"] * 3
@@ -125,11 +126,11 @@ def test_topics_learn_from_frames_and_sheets(tmp_path):
     book.save(tmp_path / "t.xlsx")
     again = Topics(2, min_df=1).fit(str(tmp_path / "t.xlsx"), sheet="Data")
     assert_array_equal(again.data_.topics, topics.data_.topics)
-    with pytest.raises(DataError, match="sheet is a part of an Excel file"):
+    with pytest.raises(DataError, match="sheet applies to an Excel file"):
         Topics(2).fit(texts, sheet="Data")
-    with pytest.raises(DataError, match="layer is a part of an AnnData object"):
+    with pytest.raises(DataError, match="layer applies to an AnnData object"):
         Topics(2).fit(texts, layer="counts")
-    with pytest.raises(DataError, match="format is a part of a file"):
+    with pytest.raises(DataError, match="format applies to a file"):
         Topics(2).fit(texts, format="csv")
     (tmp_path / "t.txt").write_text("\n".join(["text,n", *(f"{t},1" for t in texts)]))
     with pytest.raises(DataError, match="looks like a table"):
@@ -178,6 +179,7 @@ def counts():
     return sparse.csr_matrix(rng.poisson(rates).astype(np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", ["stand-in", "anndata"])
 def test_topics_of_cells_go_in_and_out(made, counts):
     kinds = ["b"] * 15 + [None] * 15

@@ -211,9 +211,20 @@ def test_a_field_that_holds_others_names_them(tmp_path):
     file = tmp_path / "t.jsonl"
     file.write_text(json.dumps(NESTED[0]))
     with pytest.raises(
-        DataError, match=r'"body" holds other fields: body.text, body.by'
+        DataError,
+        match=r'"body" holds other fields: body\.text, body\.by.* Name one of them',
     ):
         read_texts(file)
+
+
+def test_what_holds_a_used_field_is_not_called_unused(tmp_path):
+    file = tmp_path / "t.jsonl"
+    rows = [{**row, "__index_level_0__": 3, "other": "x"} for row in NESTED]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    read = read_texts(file, text="body.text")
+    assert "body" not in read.columns["not used"].split(", ")
+    assert "__index_level_0__" not in read.columns["not used"]
+    assert "other" in read.columns["not used"]
 
 
 def test_a_name_with_a_point_of_its_own_is_taken_as_it_is(tmp_path):

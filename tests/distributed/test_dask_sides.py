@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 from topicfold import LDA, PLSA, MultimodalLDA
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.sides import Authors, OtherCounts
+from topicfold.phi import OtherCounts
+from topicfold.theta import Authors
 
 pytest.importorskip("distributed")
 from topicfold.engine.dask import distribute

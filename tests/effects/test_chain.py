@@ -1,4 +1,4 @@
-"""The sampler of mixtures that knows the covariates."""
+"""The sampler of topics, and shares that no prior has moved."""
 
 import numpy as np
 import pytest
@@ -7,23 +7,36 @@ from scipy import optimize, sparse
 from scipy.special import gammaln
 
 from topicfold.effects.chain import (
-    MixtureChain,
-    learned_concentration,
+    TopicChain,
+    learned_document_prior,
     learned_topic_prior,
+    unbiased_shares,
 )
-from topicfold.effects.regression import LeastSquares, pool
+from topicfold.effects.regression import LeastSquares
 
 
-def chain_of(found, design=None, **options):
-    options = {"concentration": 2.0, "topic_word_prior": 0.1, "seed": 1} | options
-    if design is None:
-        design = np.c_[np.ones(len(found["x"])), found["x"]]
-    return MixtureChain(found["X"], found["topics"] + 1e-9, design, **options)
+def chain_of(found, **options):
+    size = len(found["topics"])
+    start = {"doc_topic_prior": np.full(size, 2 / size), "topic_word_prior": 0.1}
+    return TopicChain(
+        found["X"], found["topics"] + 1e-9, **({"seed": 1} | start | options)
+    )
+
+
+def words_of(rng, theta, topics, tokens):
+    rows = theta @ topics
+    rows /= rows.sum(axis=1, keepdims=True)
+    return sparse.csr_matrix(
+        [rng.multinomial(tokens, row) for row in rows], dtype=float
+    )
 
 
 def test_draws_are_the_same_for_any_number_of_threads():
     found = planted(0, n_documents=60)
-    runs = [list(chain_of(found, n_jobs=jobs).draws(3, 2, 1)) for jobs in (1, 3)]
+    runs = [
+        [topics.copy() for topics in chain_of(found, n_jobs=jobs).draws(3, 2, 1)]
+        for jobs in (1, 3)
+    ]
     np.testing.assert_array_equal(runs[0], runs[1])
     other = list(chain_of(found, seed=2).draws(3, 2, 1))
     assert not np.array_equal(runs[0], other)
@@ -37,17 +50,7 @@ def test_counts_are_those_of_the_assignments():
     for d in range(40):
         own = chain.assigned[chain.doc_ptr[d] : chain.doc_ptr[d + 1]]
         np.testing.assert_array_equal(chain.counts[d], np.bincount(own, minlength=3))
-    np.testing.assert_allclose(chain.mixtures.sum(axis=1), 1)
-    np.testing.assert_allclose(chain.expected.sum(axis=1), 1)
     np.testing.assert_allclose(chain.topics.sum(axis=0), 1)
-
-
-def test_fixed_topics_stay():
-    found = planted(2, n_documents=30)
-    chain = chain_of(found, sample_topics=False)
-    before = chain.topics.copy()
-    chain.sweep()
-    np.testing.assert_array_equal(chain.topics, before)
 
 
 def test_with_everything_known_a_token_has_its_conditional():
@@ -56,31 +59,35 @@ def test_with_everything_known_a_token_has_its_conditional():
     found = {
         "X": sparse.csr_matrix(np.tile([[1.0, 0.0]], (n, 1))),
         "topics": np.array([[0.8, 0.2], [0.3, 0.7]]),
-        "x": np.zeros(n),
     }
-    chain = chain_of(found, design=np.ones((n, 1)), sample_topics=False)
+    chain = chain_of(found)
     chain._assign()  # the prior is even
     assert chain.counts[:, 0].mean() == pytest.approx(0.8 / 1.1, abs=0.03)
 
 
-def test_the_concentration_is_that_of_the_likelihood():
+def test_drawn_topics_are_around_the_planted_ones():
+    found = planted(3, n_documents=300)
+    draws = np.array([topics.copy() for topics in chain_of(found).draws(10, 30, 3)])
+    assert np.abs(draws.mean(axis=0) - found["topics"]).sum(axis=1).max() < 0.2
+    assert draws.std(axis=0).sum(axis=1).min() > 0.01
+
+
+def test_the_document_prior_is_that_of_the_likelihood():
     rng = np.random.default_rng(0)
-    expected = rng.dirichlet(np.full(4, 5.0), 400)
-    theta = np.array([rng.dirichlet(3.0 * row) for row in expected])
+    theta = rng.dirichlet([0.3, 1.0, 2.0], 500)
     counts = np.array([rng.multinomial(50, row) for row in theta]).astype(float)
+    counts[0] = [3, 0, 1]  # documents of other lengths
 
-    def loss(log_s):
-        a = np.exp(log_s) * expected
-        total = a.sum(axis=1)
-        value = gammaln(total) - gammaln(total + 50)
-        value += (gammaln(counts + a) - gammaln(a)).sum(axis=1)
-        return -value.sum()
+    def loss(log_a):
+        a = np.exp(log_a)
+        value = gammaln(a.sum()) - gammaln(a.sum() + counts.sum(axis=1))
+        return -(value.sum() + (gammaln(counts + a) - gammaln(a)).sum())
 
-    best = np.exp(optimize.minimize_scalar(loss, bounds=(-3, 4), method="bounded").x)
-    s = 1.0
-    for _ in range(200):
-        s = learned_concentration(counts, expected, s)
-    assert s == pytest.approx(best, rel=1e-3)
+    best = np.exp(optimize.minimize(loss, np.zeros(3)).x)
+    alpha = np.ones(3)
+    for _ in range(300):
+        alpha = learned_document_prior(counts, alpha)
+    np.testing.assert_allclose(alpha, best, rtol=1e-3)
 
 
 def test_the_topic_prior_is_that_of_the_likelihood():
@@ -100,42 +107,61 @@ def test_the_topic_prior_is_that_of_the_likelihood():
     assert eta == pytest.approx(best, rel=1e-3)
 
 
-def test_draws_that_know_the_covariate_are_not_attenuated():
-    """With few tokens, a prior that does not know the covariate hides its effect."""
-    found = planted(8, n_documents=600, tokens=8)
-    x = found["x"]
-    true = found["theta"][x == 1].mean(axis=0) - found["theta"][x == 0].mean(axis=0)
-
-    def slope(design):
-        draws = chain_of(found, design, sample_topics=False).draws(30, 40, 4)
-        effects = [t[x == 1].mean(axis=0) - t[x == 0].mean(axis=0) for t in draws]
-        return float(np.mean(effects, axis=0) @ true / (true @ true))
-
-    knowing, plain = slope(None), slope(np.ones((len(x), 1)))
-    assert knowing == pytest.approx(1, abs=0.15)
-    assert plain < 0.75
-
-
-def test_draws_are_as_alike_within_clusters_as_documents_are():
-    """With few tokens, a prior without clusters makes their errors too small."""
+def test_without_noise_shares_are_the_mixtures():
     rng = np.random.default_rng(0)
-    clusters = np.arange(320) % 40
-    x = rng.integers(0, 2, 40)[clusters]
-    eta = np.outer(x, [0.5, -0.5, 0]) + rng.normal(0, 0.6, (40, 3))[clusters]
-    theta = np.exp(eta + rng.normal(0, 0.6, (320, 3)))
-    theta /= theta.sum(axis=1, keepdims=True)
-    topics = rng.dirichlet(np.full(150, 0.1), 3)
-    rows = theta @ topics
-    rows /= rows.sum(axis=1, keepdims=True)
-    counts = np.array([rng.multinomial(20, row) for row in rows]).astype(float)
-    found = {"X": sparse.csr_matrix(counts), "topics": topics, "x": x}
-    least = LeastSquares(np.c_[np.ones(320), x], clusters=clusters)
-    true = np.sqrt(least.fit(theta)[1][:, 1, 1]).mean()
+    topics = rng.dirichlet(np.full(80, 0.2), 9)
+    theta = rng.dirichlet(np.full(9, 0.3), 50)
+    shares = unbiased_shares(sparse.csr_matrix(theta @ topics * 30), topics)
+    np.testing.assert_allclose(shares, theta, atol=1e-8)
 
-    def ratio(clusters):
-        chain = chain_of(found, clusters=clusters, sample_topics=False)
-        pooled = pool([least.fit(t) for t in chain.draws(20, 40, 4)], least.free)
-        return float(np.sqrt(pooled.total[:, 1, 1]).mean() / true)
 
-    assert ratio(clusters) == pytest.approx(1.05, abs=0.12)
-    assert ratio(None) < ratio(clusters) - 0.08
+def test_shares_are_unbiased_and_sum_to_one():
+    """One document drawn many times: the mean of its shares is its mixture."""
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(60, 0.3), 4)
+    theta = np.array([0.0, 0.1, 0.3, 0.6])
+    counts = words_of(rng, np.tile(theta, (4000, 1)), topics, 8)
+    shares = unbiased_shares(counts, topics)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    error = shares.std(axis=0) / np.sqrt(4000)
+    assert np.abs((shares.mean(axis=0) - theta) / error).max() < 4
+    # Of all unbiased weights these have the least variance, least squares has more.
+    squares = counts @ np.linalg.pinv(topics) / 8
+    assert (shares.var(axis=0) < 1.02 * squares.var(axis=0)).all()
+
+
+def test_equal_topics_share_evenly():
+    topics = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    words = sparse.csr_matrix([[2.0, 4.0, 2.0], [4.0, 4.0, 0.0]])
+    shares = unbiased_shares(words, topics)
+    np.testing.assert_allclose(shares, [[0.25, 0.25, 0.5], [0.5, 0.5, 0]], atol=1e-8)
+
+
+@pytest.mark.parametrize("truth", ["logistic normal", "Dirichlet"])
+def test_with_many_topics_intervals_cover_whatever_the_mixtures_are(truth):
+    """20 topics, 30 tokens: no prior is right for both truths, and none is needed."""
+    rng = np.random.default_rng(5)
+    covered, noise, slope = [], [], np.zeros(2)
+    for _ in range(12):
+        topics, slopes = rng.dirichlet(np.full(300, 0.1), 20), rng.normal(0, 0.8, 20)
+
+        def mixtures(x, slopes=slopes):
+            rows = np.exp(np.outer(x, slopes))
+            if truth == "Dirichlet":
+                return np.array([rng.dirichlet(3 * row / row.sum()) for row in rows])
+            rows *= np.exp(rng.normal(0, 2, rows.shape))
+            return rows / rows.sum(axis=1, keepdims=True)
+
+        many, x = np.arange(20_000) % 2, rng.integers(0, 2, 500)
+        theta = mixtures(many)
+        effect = theta[many == 1].mean(axis=0) - theta[many == 0].mean(axis=0)
+        counts = words_of(rng, mixtures(x), topics, 30)
+        least = LeastSquares(np.c_[np.ones(500), x, rng.standard_normal(500)])
+        found, covariances = least.fit(unbiased_shares(counts, topics))
+        errors = np.sqrt(np.einsum("kii->ik", covariances))
+        covered.append(np.abs(found[1] - effect) < 1.96 * errors[1])
+        noise.append(np.abs(found[2]) > 1.96 * errors[2])
+        slope += found[1] @ effect, effect @ effect
+    assert 0.91 < np.mean(covered) < 0.99
+    assert np.mean(noise) < 0.09
+    assert slope[0] / slope[1] == pytest.approx(1, abs=0.1)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.engine.blocks.engine import REMEMBERED, BlockEngine
+from topicfold.engine.blocks.engine import REMEMBERED, OneBlock
 from topicfold.engine.blocks.store import load_block, share_block
 
 
 @pytest.fixture
 def engine():
     X = sparse.random(30, 12, density=0.4, format="csr", random_state=0)
-    return BlockEngine(X, 8, np.float32, np.arange(12))
+    return OneBlock(X, 8, np.float32, np.arange(12))
 
 
 def array(engine, value):
@@ -65,7 +65,7 @@ def test_memory_does_not_travel(engine, tmp_path):
 
 def test_size_counts_the_remembered_mixtures(engine):
     X = sparse.random(30, 12, density=0.4, format="csr", random_state=0)
-    wide = BlockEngine(X, 8 + 64, np.float32, np.arange(12))
+    wide = OneBlock(X, 8 + 64, np.float32, np.arange(12))
     assert wide.n_bytes - engine.n_bytes == REMEMBERED * 30 * 64 * 4
     assert sys.getsizeof(engine) >= engine.n_bytes
 

@@ -2,6 +2,8 @@
 """Files of blocks: written over only when nobody holds them."""
 
 import gc
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -116,31 +118,49 @@ def test_without_overwriting_files_go_with_their_blocks(tmp_path):
 def test_who_reads_a_file_while_it_is_retired_is_told(store, monkeypatch):
     held = written(store, 1, 1.0)
     path = held[0].path
-    read = np.lib.format.read_array
+    read = block_store._read_header
 
-    def slowly(stream, *args, **options):
+    def slowly(stream):
         held.clear()
         held.extend(written(store, 1, 2.0))
-        return read(stream, *args, **options)
+        return read(stream)
 
-    monkeypatch.setattr(np.lib.format, "read_array", slowly)
+    monkeypatch.setattr(block_store, "_read_header", slowly)
     with pytest.raises(FileNotFoundError):
         load_block(path)
 
 
 def test_who_reads_a_file_while_it_is_written_again_reads_it_again(store, monkeypatch):
     block = written(store, 1, 1.0)[0]
-    read, streams = np.lib.format.read_array, []
+    read, streams = block_store._read_header, []
 
-    def slowly(stream, *args, **options):
+    def slowly(stream):
         if not streams:
             save_block(block.path, rows(1.0))
         streams.append(stream)
-        return read(stream, *args, **options)
+        return read(stream)
 
-    monkeypatch.setattr(np.lib.format, "read_array", slowly)
+    monkeypatch.setattr(block_store, "_read_header", slowly)
     np.testing.assert_array_equal(load_block(block.path), rows(1.0))
     assert len(streams) == 2
+
+
+def test_threads_read_headers_one_at_a_time(store, monkeypatch):
+    blocks, inside, most = written(store, 8, 1.0), [], []
+    read = np.lib.format.read_magic
+
+    def counted(stream):
+        inside.append(stream)
+        time.sleep(0.005)
+        most.append(len(inside))
+        inside.remove(stream)
+        return read(stream)
+
+    monkeypatch.setattr(np.lib.format, "read_magic", counted)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(load_block, [block.path for block in blocks]))
+    assert max(most) == 1
+    np.testing.assert_array_equal(found, [rows(1.0)] * 8)
 
 
 def test_names_that_were_never_written_are_forgotten(store):

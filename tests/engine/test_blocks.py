@@ -31,7 +31,8 @@ from topicfold.engine.blocks.store import link_or_copy
 from topicfold.exceptions import DataError, EmptyDocumentWarning, ModelFileError
 from topicfold.learn import Resume
 from topicfold.learn.resume import POINTER
-from topicfold.steps import DirichletPhi, DirichletTheta
+from topicfold.phi import DirichletPhi
+from topicfold.theta import DirichletTheta
 
 MODELS = {
     "plsa": PLSA(4, max_iter=12, tol=0, random_state=0),
@@ -178,6 +179,7 @@ def test_sum_has_the_order_of_the_tree(n):
     assert sum_in_order((number,) for number in numbers) == (values[0],)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_fit_is_that_of_one_matrix(counts, blocks, name):
     whole = clone(MODELS[name]).fit(counts)
@@ -292,6 +294,7 @@ def test_other_number_of_columns_in_transform(blocks, counts, tmp_path):
         model.transform(narrow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plsa", "orthogonal", "lda-cvb0-priors", "fstm"])
 @pytest.mark.parametrize("where", ["memory", "blocks"])
 def test_resumed_fit_has_the_same_bits(counts, blocks, name, where, tmp_path):
@@ -330,7 +333,7 @@ def test_resume_refuses_the_state_of_another_fit(counts, tmp_path):
 KILLED = """
 import os, signal, sys
 import topicfold.engine.blocks.engine as blocked
-import topicfold.models.lda as lda
+import topicfold.learn.online as online
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.learn import Resume
@@ -347,7 +350,7 @@ def dying(function):
     return call
 
 blocked._evaluate_block = dying(blocked._evaluate_block)
-lda.LDA._learn_batch = dying(lda.LDA._learn_batch)
+online.OnlineLearner.learn = dying(online.OnlineLearner.learn)
 options = {"tol": 0, "random_state": 0, "callbacks": [Resume(state)]}
 models = {
     "plsa": PLSA(4, max_iter=12, **options),
@@ -358,6 +361,7 @@ models[kind].fit(BlockMatrix.open(corpus))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "calls"), [("plsa", 65), ("lda-vb", 65), ("online", 8)]
 )
@@ -381,6 +385,7 @@ def test_kill_9_loses_only_the_unfinished_pass(blocks, tmp_path, kind, calls):
     np.testing.assert_array_equal(resumed.doc_topics_, expected.doc_topics_)
 
 
+@pytest.mark.slow
 def test_dask_is_not_imported(blocks):
     folder = str(Path(blocks.files[0].path).parent)
     code = (

@@ -26,16 +26,11 @@ from topicfold.engine.cuda.streaming import (
 from topicfold.engine.cuda.transfer import Record, narrowed, visit_blocks
 from topicfold.exceptions import DataError
 from topicfold.learn.lda import Cvb0, Variational
-from topicfold.learn.plsa import PlsaEM
-from topicfold.steps import (
-    DirichletPhi,
-    DirichletTheta,
-    LaplacianTheta,
-    PhiStep,
-    StepContext,
-    ThetaStep,
-)
-from topicfold.steps.base import prepare_step
+from topicfold.learn.learner import Learner
+from topicfold.parts import Context
+from topicfold.parts.steps import prepare_step
+from topicfold.phi import DirichletPhi, PhiStep
+from topicfold.theta import DirichletTheta, LaplacianTheta, ThetaStep
 
 STREAMS = ("send", "work", "fetch")
 ORDERS = list(itertools.permutations(STREAMS))
@@ -221,16 +216,16 @@ def test_what_stays_on_the_device_changes_no_bit(counts, n_stay):
 
 
 ALGORITHMS = {
-    "plsa": lambda engine, phi: PlsaEM(engine, phi, ThetaStep(), PhiStep()),
-    "dirichlet": lambda engine, phi: PlsaEM(
+    "plsa": lambda engine, phi: Learner(engine, phi, ThetaStep(), PhiStep()),
+    "dirichlet": lambda engine, phi: Learner(
         engine, phi, DirichletTheta(1.1), DirichletPhi(1.05)
     ),
-    "entropy": lambda engine, phi: PlsaEM(engine, phi, EntropyTheta(2.0), PhiStep()),
+    "entropy": lambda engine, phi: Learner(engine, phi, EntropyTheta(2.0), PhiStep()),
     "cvb0": lambda engine, phi: Cvb0(
-        engine, phi, np.full(3, 0.3), 0.1, doc_updates=2, doc_tol=0, learn_priors=True
+        engine, phi, alpha=np.full(3, 0.3), eta=0.1, doc_updates=2, learn_priors=True
     ),
     "variational": lambda engine, phi: Variational(
-        engine, phi, np.full(3, 0.3), 0.1, doc_updates=2, doc_tol=0, learn_priors=True
+        engine, phi, alpha=np.full(3, 0.3), eta=0.1, doc_updates=2, learn_priors=True
     ),
 }
 
@@ -282,7 +277,7 @@ def test_graph_steps_need_all_documents_in_one_place(counts):
     graph = sparse.eye(61, format="csr")
     engine = streamed(counts, 2)
     topics = engine.pack_topics(np.ones((2, counts.shape[1])))
-    context = StepContext.of(engine, topics, graph=graph)
+    context = Context.of(engine, topics, graph=graph)
     with pytest.raises(DataError, match="all documents in one place"):
         prepare_step(LaplacianTheta(), context)
 

@@ -24,9 +24,10 @@ from topicfold.engine.protocol import array_module, on_device, to_numpy
 from topicfold.exceptions import DataError, DeviceError
 from topicfold.infer import two_phase
 from topicfold.infer.frank_wolfe import frank_wolfe
-from topicfold.steps import LaplacianTheta, StepContext
-from topicfold.steps.base import prepare_step
-from topicfold.steps.graph import GraphOperator
+from topicfold.parts import Context
+from topicfold.parts.steps import prepare_step
+from topicfold.theta import LaplacianTheta
+from topicfold.theta.graph import GraphOperator
 
 
 class CudaRuntimeError(Exception):
@@ -346,7 +347,7 @@ def test_a_matrix_larger_than_the_device_is_streamed(monkeypatch, counts):
 def test_graph_steps_say_that_they_cannot_stream(counts, tmp_path):
     engine = in_blocks(counts, 2, 5, tmp_path / "x")
     topics = engine.pack_topics(np.ones((2, 17)))
-    context = StepContext.of(engine, topics, graph=sparse.eye(23, format="csr"))
+    context = Context.of(engine, topics, graph=sparse.eye(23, format="csr"))
     with pytest.raises(DataError, match="all documents in one place"):
         prepare_step(LaplacianTheta(), context)
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -16,9 +18,9 @@ from sklearn.base import clone
 
 import topicfold
 from topicfold import corpus as tf_corpus
-from topicfold import sides
+from topicfold import evidence
+from topicfold.classify.classifier import default_topics
 from topicfold.exceptions import DataError
-from topicfold.models.classifier import default_topics
 from topicfold.persistence import load_estimator
 
 N_DOCUMENTS = 12
@@ -26,7 +28,9 @@ MODELS = (
     *("plsa", "lda", "gibbs", "fstm", "lsi", "ltm", "medlda", "classifier"),
     *("orthogonal", "two-phase", "word-network", "authors", "multimodal", "response"),
     *("classes", "links", "features", "labels", "several-labels", "seeds", "two-sides"),
-    *("few-labels", "embedded"),
+    *("few-labels", "embedded", "correlated", "structural", "dynamic"),
+    *("time-stamped", "hdp", "tree", "pachinko", "bursty"),
+    *("gibbs-features",),
 )
 FEW: dict[str, Any] = {"max_iter": 3, "random_state": 0}
 AUTHORS = [["Ann"], ["Ann", "Bob"], None, ["Cid"]] * 3
@@ -36,6 +40,8 @@ FEATURES = {
     "tags": [["a", "b"], ["b"], []] * 4,
 }
 LINKS = [[0, 1], [2, 3], [4, 5], [0, 6]]
+TIMES = [1990, 2000, 2010] * 4
+CONTENT = ["left", "right"] * 6
 LISTS = [["sea"], ["sky"], ["sea", "sky"], None] * 3
 
 
@@ -43,6 +49,7 @@ class MisreadError(Exception):
     """A file was read without a word, and its content is not what it says."""
 
 
+@functools.cache
 def small_corpus() -> tf_corpus.Corpus:
     """Return twelve documents of nine words."""
     rng = np.random.default_rng(0)
@@ -76,6 +83,9 @@ def _fitted(name: str, X: Any, y: Any) -> Any:
             return topicfold.LDA(3, **FEW).fit(X)
         case "gibbs":
             return topicfold.GibbsLDA(3, **FEW).fit(X)
+        case "gibbs-features":
+            model = topicfold.GibbsLDA(3, sides=[evidence.Features()], **FEW)
+            return model.fit(X, features=FEATURES)
         case "fstm":
             return topicfold.FSTM(3, **FEW).fit(X)
         case "lsi":
@@ -114,7 +124,7 @@ def _fitted(name: str, X: Any, y: Any) -> Any:
             options = {"seeds": {"a": [0, 1], "b": [2]}, "forbidden": {"a": [3]}}
             return topicfold.SeededLDA(4, **options, **FEW).fit(X)
         case "two-sides":
-            own = [sides.Features(), sides.Response("classes", weight=1.0)]
+            own = [evidence.Features(), evidence.Response("classes", weight=1.0)]
             model = topicfold.LDA(3, sides=own, **FEW)
             return model.fit(X, features=FEATURES, response=y)
         case "classifier":
@@ -127,6 +137,23 @@ def _fitted(name: str, X: Any, y: Any) -> Any:
             base = topicfold.PLSA(3, **FEW)
             E = np.random.default_rng(2).normal(size=(N_DOCUMENTS, 2))
             return topicfold.TopicClassifier(base).fit(X, y, embeddings=E)
+        case "correlated":
+            return topicfold.CorrelatedLDA(3, **FEW).fit(X)
+        case "structural":
+            model = topicfold.StructuralLDA(3, **FEW)
+            return model.fit(X, prevalence=FEATURES, content=CONTENT)
+        case "dynamic":
+            return topicfold.DynamicLDA(3, **FEW).fit(X, time=TIMES)
+        case "time-stamped":
+            return topicfold.TimeStampedLDA(3, **FEW).fit(X, time=TIMES)
+        case "hdp":
+            return topicfold.HierarchicalDirichletLDA(6, **FEW).fit(X)
+        case "tree":
+            return topicfold.TopicTree(6, **FEW).fit(X)
+        case "pachinko":
+            return topicfold.PachinkoLDA(4, n_supertopics=2, **FEW).fit(X)
+        case "bursty":
+            return topicfold.BurstyLDA(3, **FEW).fit(X)
     raise ValueError(name)
 
 
@@ -225,6 +252,12 @@ def _known_sides(model: Any) -> Iterator[dict[str, Any]]:
                 yield {"labels": [[str(side.classes_[0])], None] * 6}
             case "authors" | "features" as name:
                 yield {name: given[name]}
+            case "time":
+                yield {"time": TIMES}
+    if isinstance(model, topicfold.StructuralLDA):
+        yield {"prevalence": FEATURES}
+        if getattr(model, "content_groups_", None):
+            yield {"content": [str(model.content_groups_[0])] * N_DOCUMENTS}
 
 
 def _asked(model: Any, X: Any) -> Iterator[Any]:
@@ -247,6 +280,23 @@ def _asked(model: Any, X: Any) -> Iterator[Any]:
     if isinstance(model, topicfold.MultimodalLDA):
         yield model.transform({"tags": _tags()})
         yield from model.group_components_.values()
+    if isinstance(model, topicfold.StructuralLDA):
+        for group in getattr(model, "content_groups_", ()):
+            yield model.topics_of(group)
+    if isinstance(model, topicfold.CorrelatedLDA):
+        yield model.theta_draws(2)
+        yield model.theta_draws(2, X=X)
+    if isinstance(model, topicfold.DynamicLDA):
+        yield model.topics_at(2005)
+        yield [word[1:] for word in model.changed_words(0)[0]]
+    if isinstance(model, topicfold.TimeStampedLDA):
+        yield model.mean_times_
+    if isinstance(model, topicfold.TopicTree):
+        yield model.paths()
+        json.dumps(model.tree_)
+        model.tree_text(words)
+    if isinstance(model, topicfold.PachinkoLDA):
+        yield model.transform_super(X)
 
 
 def _check_finite(values: Any) -> None:

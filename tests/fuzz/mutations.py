@@ -273,8 +273,7 @@ def spoil_npy(data: bytes, draw: Random) -> bytes:
 
 
 def spoil_place(place: Path, draw: Random) -> None:
-    """Put something else where a file is: nothing, a folder, a link that leads on."""
-    place.unlink()
+    """Put something else where a file was: nothing, a folder, a link that leads on."""
     match draw.randrange(4):
         case 0:
             place.mkdir()

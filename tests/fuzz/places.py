@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import shutil
 import sys
@@ -19,6 +20,7 @@ import pyarrow.parquet
 import zstandard
 from fuzz import mutations as m
 from fuzz.models import MisreadError, small_corpus
+from typer.main import get_command
 
 from topicfold import corpus as tf_corpus
 from topicfold.cli.main import app
@@ -31,13 +33,19 @@ LINES = [f"word{d % 4} word{d % 3} some more text of {d}" for d in range(12)]
 OTHER = [f"mot{d % 4} mot{d % 3} encore du texte {d}" for d in range(12)]
 
 
+@functools.cache
+def _commands() -> Any:
+    """Return the command line, which a process builds once."""
+    return get_command(app)
+
+
 def command(*args: Any) -> None:
     """Run the command line in this process, without its output, with no answers."""
     silent = io.StringIO()
     stdin, sys.stdin = sys.stdin, io.StringIO("1\nq\n")
     try:
         with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
-            app([str(arg) for arg in args], standalone_mode=False)
+            _commands()([str(arg) for arg in args], standalone_mode=False)
     finally:
         sys.stdin = stdin
 

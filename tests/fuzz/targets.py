@@ -9,10 +9,13 @@ one: another program's reader, or what was written for files that carry checksum
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import io
 import json
+import pickle
 import shutil
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,17 +39,25 @@ from fuzz.models import (
     small_corpus,
     use_model,
 )
+from safetensors.numpy import save
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 import topicfold
 from topicfold import corpus as tf_corpus
 from topicfold.corpus.blocks import BlockMatrix
+from topicfold.evidence import Links, Response
 from topicfold.learn import Resume
-from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.persistence.bundle import (
+    FORMAT_NAME,
+    Bundle,
+    _header,
+    pack_tensors,
+    read_bundle,
+)
+from topicfold.phi import Seeds
 from topicfold.report import report_html
 from topicfold.search import TopicIndex
-from topicfold.sides import Links, Seeds
 
 Spoil = Callable[[bytes, Random], bytes]
 
@@ -75,47 +86,64 @@ class Target:
     use: Callable[[Path], Any]
     expected: Callable[[Path], Any] | None = None
 
-    def prepare(self, folder: Path, seed: int) -> tuple[Path, Path | None]:
-        """Write a spoiled copy of the sound file; return both places.
+    def sound(self, folder: Path) -> Sound:
+        """Write the sound file, keep its content, and use it once.
 
-        The second is None for a forgery: changed content with the right checksums.
+        It is used where spoiled ones are not, because a use may write to it.
         """
-        sound = folder / "sound" / self.name
-        if not sound.exists():
-            sound.parent.mkdir(exist_ok=True)
-            self.write(sound)
+        place = folder / "sound" / self.name
+        place.parent.mkdir(exist_ok=True)
+        self.write(place)
+        files = [place] if place.is_file() else sorted(place.rglob("*"))
+        content = {
+            "" if file == place else str(file.relative_to(place)): file.read_bytes()
+            for file in files
+            if file.is_file()
+        }
+        return Sound(content, self.use(place))
+
+    def prepare(self, sound: Sound, folder: Path, seed: int) -> tuple[Path, str]:
+        """Write a spoiled copy of the sound file; return its place and the damage."""
         place = folder / "spoiled" / self.name
         if place.is_symlink() or place.is_file():
             place.unlink()
         elif place.is_dir():
             shutil.rmtree(place)
         draw = Random(f"{self.name}:{seed}")
-        place.parent.mkdir(exist_ok=True)
-        if sound.is_dir():
-            shutil.copytree(sound, place)
-            files = sorted(p for p in place.rglob("*") if p.is_file())
-            file = draw.choice(files)
-            if draw.random() < 0.05:
-                file.unlink()
-                return place, sound
-        else:
-            shutil.copy2(sound, place)
-            file = place
+        name = draw.choice(list(sound.files))
+        for other, content in sound.files.items():
+            if other:
+                file = place / other
+                file.parent.mkdir(parents=True, exist_ok=True)
+                if other != name:
+                    file.write_bytes(content)
+        file = place / name if name else place
+        file.parent.mkdir(exist_ok=True)
+        if name and draw.random() < 0.05:
+            return place, "missing"
         if draw.random() < 0.02:
             m.spoil_place(file, draw)
-            return place, sound
-        content = file.read_bytes()
-        file.unlink()  # it may be a link to the sound one
-        spoil = draw.choice(self.spoil)
+            return place, "place"
+        content, spoil = sound.files[name], draw.choice(self.spoil)
         try:
             content = spoil(content, draw)
         except (ValueError, KeyError, OSError):  # not a file of that structure
-            content = m.spoil_bytes(content, draw)
+            spoil = m.spoil_bytes
+            content = spoil(content, draw)
         file.write_bytes(content)
+        damage = spoil.__name__.removeprefix("spoil_")
         if file.suffix == ".npy" and draw.random() < 0.8:
             places.seal_state(place, file)
-            return place, None
-        return place, None if spoil is spoil_bundle else sound
+            damage = "sealed"
+        return place, damage
+
+
+@dataclass(frozen=True)
+class Sound:
+    """The content of a sound file, or of the files of a folder, and its digest."""
+
+    files: dict[str, bytes]
+    digest: Any
 
 
 # What is written
@@ -208,7 +236,7 @@ RESUMED: dict[str, Callable[[], Any]] = {
     "state-batches": lambda: topicfold.LDA(3, batch_size=5),
     "state-fstm": lambda: topicfold.FSTM(3),
     "state-authors": lambda: topicfold.AuthorTopics(3),
-    "state-response": lambda: topicfold.SupervisedLDA(3, weight=1.0),
+    "state-response": lambda: topicfold.LDA(3, sides=[Response(weight=1.0)]),
     "state-features": lambda: topicfold.FeatureLDA(3),
     "state-blocks": lambda: topicfold.LDA(9),
     "state-sides": lambda: topicfold.LDA(9, sides=[Seeds({"a": [0, 1]}), Links()]),
@@ -223,7 +251,8 @@ SIDE_DATA: dict[str, dict[str, Any]] = {
 
 def _resume_fit(path: Path, max_iter: int) -> Any:
     model = RESUMED[path.name]()
-    model.set_params(max_iter=max_iter, random_state=0, tol=0, callbacks=[Resume(path)])
+    common = {"max_iter": max_iter, "random_state": 0, "init": "random", "tol": 0}
+    model.set_params(**common, callbacks=[Resume(path)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         in_blocks = path.name == "state-blocks"
@@ -241,40 +270,57 @@ EDITS = [
 # How it is spoiled
 
 
-def spoil_bundle(content: bytes, draw: Random, *, folder: Path | None = None) -> bytes:
-    """Change arrays, strings or JSON of a bundle and seal it again."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory(dir=folder) as work:
+@functools.lru_cache(maxsize=256)
+def _opened(content: bytes) -> tuple[Bundle, bytes]:
+    """Return the parts of a bundle, and its JSON to make copies of."""
+    with tempfile.TemporaryDirectory() as work:
         file = Path(work, "b.safetensors")
         file.write_bytes(content)
         bundle = read_bundle(file)
-        arrays, strings = dict(bundle.arrays), dict(bundle.strings)
-        meta = bundle.meta
-        which = draw.random()
-        if which < 0.4:
-            forge = change_size if which < 0.2 else add_attribute
-            forge(Forgery(arrays, strings, meta), draw)
-        elif arrays and which < 0.75:
-            key = draw.choice(sorted(arrays))
-            if draw.random() < 0.05:
-                del arrays[key]
-            else:
-                arrays[key] = m.spoil_array(arrays[key], draw)
-        elif strings and which < 0.8:
-            key = draw.choice(sorted(strings))
-            strings[key] = strings[key][: draw.randrange(len(strings[key]) + 1)]
-        else:
-            meta = m.spoil_json(meta, draw)
-            if not isinstance(meta, dict):
-                meta = {"meta": meta}
+    return bundle, pickle.dumps(bundle.meta)
+
+
+def _forged(forge: Callable[[Forgery, Random], None]) -> Spoil:
+    """Return a way to spoil a bundle: change its parts, then seal it again."""
+
+    @functools.wraps(forge)
+    def spoil(content: bytes, draw: Random) -> bytes:
+        bundle, meta = _opened(content)
+        parts = Forgery(dict(bundle.arrays), dict(bundle.strings), pickle.loads(meta))
+        forge(parts, draw)
         try:
-            write_bundle(
-                file, kind=bundle.kind, arrays=arrays, strings=strings, meta=meta
-            )
-        except topicfold.exceptions.ModelFileError:
-            return m.spoil_bytes(content, draw)
-        return file.read_bytes()
+            tensors = pack_tensors(parts.arrays, parts.strings)
+            header = _header(bundle.kind, parts.meta, tensors)
+        except topicfold.exceptions.ModelFileError as error:
+            raise ValueError("no bundle can hold this") from error
+        return save(tensors, {FORMAT_NAME: header})
+
+    return spoil
+
+
+@_forged
+def change_an_array(parts: Forgery, draw: Random) -> None:
+    """Change one array, or leave it out."""
+    key = draw.choice(sorted(parts.arrays) or [""])
+    if draw.random() < 0.05:
+        del parts.arrays[key]
+    else:
+        parts.arrays[key] = m.spoil_array(parts.arrays[key], draw)
+
+
+@_forged
+def cut_strings(parts: Forgery, draw: Random) -> None:
+    """Cut a list of strings."""
+    key = draw.choice(sorted(parts.strings) or [""])
+    items = parts.strings[key]
+    parts.strings[key] = items[: draw.randrange(len(items) + 1)]
+
+
+@_forged
+def change_json(parts: Forgery, draw: Random) -> None:
+    """Change a value of the JSON."""
+    meta = m.spoil_json(parts.meta, draw)
+    parts.meta = meta if isinstance(meta, dict) else {"meta": meta}
 
 
 def spoil_gzip(content: bytes, draw: Random) -> bytes:
@@ -303,7 +349,8 @@ def _use_counts(kind: str) -> Callable[[Path], Any]:
         if len(found.vocabulary) != found.counts.shape[1]:
             raise MisreadError("vocabulary and counts differ in length")
         if found.counts.shape[0] < 5000 and found.counts.shape[1] < 5000:
-            topicfold.PLSA(2, max_iter=1, random_state=0).fit(found.counts)
+            model = topicfold.PLSA(2, init="random", max_iter=1, random_state=0)
+            model.fit(found.counts)
             return _matrix_digest(found.counts)
         return None
 
@@ -331,7 +378,7 @@ def _use_index(path: Path) -> Any:
 
 def _use_blocks(path: Path) -> Any:
     matrix = BlockMatrix.open(path)
-    model = topicfold.PLSA(2, max_iter=1, random_state=0).fit(matrix)
+    model = topicfold.PLSA(2, init="random", max_iter=1, random_state=0).fit(matrix)
     if not np.isfinite(model.components_).all():
         raise MisreadError("NaN in topics")
     return model.components_.tolist()
@@ -424,7 +471,15 @@ def _json_by_hand(path: Path) -> Any:
 
 
 TEXT = (m.spoil_text, m.spoil_text, m.spoil_text, m.spoil_bytes)
-BUNDLE = (spoil_bundle, spoil_bundle, spoil_bundle, m.spoil_bytes)
+BUNDLE = (
+    *(_forged(change_size),) * 3,
+    *(_forged(add_attribute),) * 3,
+    *(change_an_array,) * 5,
+    *(cut_strings,),
+    *(change_json,) * 3,
+    *(m.spoil_bytes,) * 5,
+)
+FORGED = {"sealed", *(spoil.__name__ for spoil in BUNDLE[:-1])} - {"spoil_bytes"}
 TARGETS = {
     target.name: target
     for target in (

@@ -6,6 +6,7 @@ threads cannot be forked safely.
 """
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def fuzz(*options):
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
-        [sys.executable, "-m", "fuzz.runner", *options],
+        [sys.executable, "-m", "fuzz.runner", *map(str, options)],
         capture_output=True,
         text=True,
         check=False,
@@ -38,9 +39,26 @@ def fuzz(*options):
 
 def test_spoiled_files_are_refused_or_read_as_others_read_them():
     # A busy machine may take long to compile a kernel for an odd type.
-    done = fuzz("--most", "15", "--jobs", "2", "--seconds", "600", "--hang", "90")
+    options = ("--count", "1000", "--jobs", "2", "--seconds", "600", "--hang", "90")
+    done = fuzz(*options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "spoiled files" in done.stdout
+
+
+def test_a_round_goes_on_where_its_record_ends(tmp_path):
+    record, page = tmp_path / "record.jsonl", tmp_path / "page.md"
+    options = ("--targets", "c.uci", "t.txt", "--record", record, "--page", page)
+    assert fuzz(*options, "--count", "20").stdout.startswith("20 spoiled files")
+    done = fuzz(*options, "--count", "50")
+    assert done.stdout.startswith("30 spoiled files"), done.stdout + done.stderr
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    for target in ("c.uci", "t.txt"):
+        own = [line for line in lines if line["target"] == target]
+        seeds = [s for line in own for s in range(line["first"], line["stop"])]
+        assert sorted(seeds) == list(range(25))
+        assert sum(n for line in own for *_, n in line["outcomes"]) == 25
+    assert "**50 files, 0 findings.**" in page.read_text("utf-8")
+    assert "| all | 50 |" in page.read_text("utf-8")
 
 
 @pytest.fixture
@@ -120,7 +138,7 @@ idle = lambda path: time.sleep(3600)
 hanging = [target("hang: busy", busy), target("hang: idle", idle)]
 found.problems += runner.run_round(hanging, most=2, jobs=2).problems
 print(sorted((p["target"], p["kind"], p["seed"]) for p in found.problems))
-print(found.inputs["sound"], found.compared["sound"])
+print(found.total(target="sound"), found.total("compared", target="sound"))
 """
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The chain: its draws, its counts, its likelihood, its independence of threads."""
 
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,10 +10,8 @@ from scipy import sparse
 from scipy.stats import chi2
 from tests_support import draw_corpus
 
-from topicfold.gibbs import sampler
 from topicfold.gibbs import sampler_kernels as kernels
 from topicfold.gibbs.sampler import CollapsedGibbs
-from topicfold.gibbs.tokens import Tokens
 
 
 def chain(X, alpha, eta=0.1, *, n_blocks=3, seed=0, **options):
@@ -28,7 +25,7 @@ def chain(X, alpha, eta=0.1, *, n_blocks=3, seed=0, **options):
 @pytest.fixture(params=[1, 4, 10**6], ids=["rows", "rows and lists", "lists"])
 def storage(request, monkeypatch):
     """Words with rows of counts, with lists of topics, and some of both."""
-    monkeypatch.setattr(sampler, "Tokens", partial(Tokens, fewest=request.param))
+    monkeypatch.setattr(CollapsedGibbs, "fewest", request.param)
 
 
 def as_exact(state, X):

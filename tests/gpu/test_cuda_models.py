@@ -19,7 +19,8 @@ from topicfold import (
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.cuda import place
 from topicfold.engine.cuda.streaming import Plan, StreamedEngine
-from topicfold.steps import DirichletPhi, DirichletTheta, OrthogonalPhi
+from topicfold.phi import DirichletPhi, OrthogonalPhi
+from topicfold.theta import DirichletTheta
 
 MODELS = {
     "plsa": PLSA(4, max_iter=30),

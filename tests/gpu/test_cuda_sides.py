@@ -11,7 +11,8 @@ from topicfold import LDA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.protocol import OwnShare
-from topicfold.sides import Authors, OtherCounts
+from topicfold.phi import OtherCounts
+from topicfold.theta import Authors
 
 TOLERANCE = {np.float32: 5e-4, np.float64: 1e-9}
 

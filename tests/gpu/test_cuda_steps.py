@@ -12,7 +12,7 @@ from topicfold.engine import make_engine
 from topicfold.engine.cuda import place
 from topicfold.engine.cuda.streaming import Plan
 from topicfold.exceptions import DataError
-from topicfold.learn.plsa import PlsaEM
+from topicfold.learn.learner import Learner
 
 N_TOPICS = 9  # padded
 
@@ -28,7 +28,7 @@ def counts():
 def fit(engine, theta_step, phi_step, n_iter=6):
     graph = random_graph(70, 0, density=0.1) if theta_step.needs_graph else None
     phi = np.random.default_rng(0).dirichlet(np.ones(40), size=N_TOPICS)
-    em = PlsaEM(engine, phi, theta_step, phi_step, graph=graph)
+    em = Learner(engine, phi, theta_step, phi_step, graph=graph)
     history = [em.start()] + [em.iterate() for _ in range(n_iter)]
     return em, np.array(history)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Neighbours by embedding, and counts shared with them, against plain NumPy."""
+"""Neighbours by embedding, against plain NumPy."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from topicfold.exceptions import DataError
-from topicfold.graph import CountSharing, EmbeddingIndex, NeighborGraph, embedding
+from topicfold.graph import EmbeddingIndex, NeighborGraph, embedding
 from topicfold.graph.embedding import check_embeddings
 
 
@@ -118,36 +118,6 @@ def test_what_is_no_embedding_is_refused(embeddings, message):
 def test_a_vector_has_a_dimension():
     with pytest.raises(DataError, match="have no dimensions"):
         check_embeddings(np.ones((4, 0)), 4)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_counts_are_shared_as_the_equation_says(rows, dtype):
-    rng = np.random.default_rng(2)
-    X = sparse.random(700, 30, 0.2, "csr", dtype, rng)
-    sharing = CountSharing(5, weight=2.0)
-    shared = sharing.fit_shared(X, rows)
-    graph = np.zeros((700, 700))
-    np.put_along_axis(graph, plain_neighbors(rows, rows, 5, own=True)[0], 0.2, axis=1)
-    assert shared.dtype == dtype
-    np.testing.assert_allclose(
-        shared.toarray(), X + 2.0 * graph @ X.toarray(), rtol=1e-5
-    )
-    new = rng.standard_normal((8, 12))
-    X_new = sparse.random(8, 30, 0.2, "csr", dtype, rng)
-    near = plain_neighbors(rows, new, 5)[0]
-    np.testing.assert_allclose(
-        sharing.shared(X_new, new).toarray(),
-        X_new + 2.0 * X.toarray()[near].mean(axis=1),
-        rtol=1e-5,
-    )
-
-
-def test_a_document_without_a_vector_keeps_its_counts(rows):
-    X = sparse.csr_matrix(np.eye(700))
-    rows[3] = 0
-    shared = CountSharing().fit_shared(X, rows)
-    np.testing.assert_array_equal(shared[3].toarray(), X[3].toarray())
-    assert shared[:, 3].nnz == 1  # nor is it a neighbour
 
 
 def test_a_graph_of_embeddings(rows):

@@ -45,6 +45,7 @@ def assert_like_reference(queries, documents, similarity, k, exclude_self=False)
     np.testing.assert_allclose(values, np.where(found >= 0, expected, 0.0), atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("k", [1, 7, 500])
 def test_neighbors_are_the_reference_s_on_text_like_data(similarity, k):

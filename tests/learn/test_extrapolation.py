@@ -10,7 +10,7 @@ from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.kernels import LEAST_PART
-from topicfold.learn import plsa, run_em
+from topicfold.learn import learner, run_em
 from topicfold.learn.extrapolation import (
     EM_FLOOR,
     MOST,
@@ -21,7 +21,7 @@ from topicfold.learn.extrapolation import (
     beyond_rows,
 )
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.lda import PosteriorMode
+from topicfold.learn.learner import Learner
 
 
 def reference(now, before, reach):
@@ -76,7 +76,7 @@ def posterior_mode(X, extrapolated, max_iter):
     engine = make_engine(X, 9, dtype=X.dtype)
     phi = initial_topics(X, 9, "random", np.random.RandomState(0))
     options = {"doc_updates": 0, "doc_tol": 0.0, "learn_priors": False}
-    algorithm = PosteriorMode(engine, phi, np.full(9, 0.1), 0.05, **options)
+    algorithm = Learner(engine, phi, alpha=np.full(9, 0.1), eta=0.05, **options)
     if extrapolated:
         algorithm.extrapolation = Extrapolation(algorithm)
     return algorithm, run_em(algorithm, max_iter=max_iter, tol=0).history
@@ -99,7 +99,7 @@ def test_a_floor_lets_words_come_back_to_topics(planted, dtype, monkeypatch):
     X = planted[0].astype(dtype)
     ends = []
     for floor in (EM_FLOOR, 0.0):
-        monkeypatch.setattr(plsa, "EM_FLOOR", floor)
+        monkeypatch.setattr(learner, "EM_FLOOR", floor)
         model = PLSA(9, init="random", max_iter=150, tol=0, random_state=0).fit(X)
         history = np.array(model.objective_history_)
         slack = (1e-6 if dtype is np.float32 else 1e-12) * abs(history[0])

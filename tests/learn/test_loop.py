@@ -25,11 +25,12 @@ from topicfold.learn import (
 )
 from topicfold.learn.fstm import BlockedFstm, InferenceOptions
 from topicfold.learn.lda import Cvb0
+from topicfold.learn.learner import Learner
 from topicfold.learn.loop import _has_settled
-from topicfold.learn.plsa import PlsaEM
 from topicfold.models.side_by_side import SideBySide
 from topicfold.models.supervised import choose_weight
-from topicfold.steps import PhiStep, ThetaStep
+from topicfold.phi import PhiStep
+from topicfold.theta import ThetaStep
 
 
 class Descent:
@@ -234,9 +235,9 @@ def test_an_iteration_before_the_start_is_an_error(planted, tmp_path, kind):
     phi = np.full((2, X.shape[1]), 1 / X.shape[1])
     options = {"doc_updates": 1, "doc_tol": 0, "learn_priors": False}
     if kind == "plsa":
-        learner = PlsaEM(engine, phi, ThetaStep(), PhiStep())
+        learner = Learner(engine, phi, ThetaStep(), PhiStep())
     elif kind == "cvb0":
-        learner = Cvb0(engine, phi, np.ones(2), 0.1, **options)
+        learner = Cvb0(engine, phi, alpha=np.ones(2), eta=0.1, **options)
     else:
         blocks = BlockMatrix.write(tmp_path / "x", X, block_size=99)
         learner = BlockedFstm(blocks, phi, InferenceOptions())

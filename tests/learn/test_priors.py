@@ -6,15 +6,10 @@ from scipy.optimize import minimize
 from scipy.special import gammaln, psi
 
 from topicfold.engine.cpu import CpuEngine
-from topicfold.learn.lda import alpha_from_documents
 from topicfold.learn.priors import (
-    SAMPLE_DOCUMENTS,
-    SAMPLE_TOKENS,
     SMALLEST_PRIOR,
-    alpha_from_draws,
-    dirichlet_from_counts,
+    alpha_from_documents,
     dirichlet_from_mean_log,
-    sample_of,
     symmetric_from_mean_log,
 )
 
@@ -86,48 +81,3 @@ def test_a_step_that_lowers_the_likelihood_is_halved():
     for start in 10.0 ** np.random.default_rng(0).uniform(-3, 3, (40, 3)):
         found = dirichlet_from_mean_log(mean_log, start)
         assert likelihood(found) == pytest.approx(likelihood(best), abs=1e-9)
-
-
-def test_alpha_of_counts_maximises_their_likelihood():
-    rng = np.random.default_rng(3)
-    theta = rng.dirichlet([0.4, 1.0, 2.0], size=400)
-    counts = np.array([rng.multinomial(30, row) for row in theta]).astype(float)
-
-    def negative(log_alpha):
-        alpha = np.exp(log_alpha)
-        total = gammaln(alpha.sum()) - gammaln(counts.sum(axis=1) + alpha.sum())
-        return -(total.sum() + (gammaln(counts + alpha) - gammaln(alpha)).sum())
-
-    alpha = np.ones(3)
-    for _ in range(20):
-        alpha = dirichlet_from_counts(counts, alpha)
-    np.testing.assert_allclose(
-        alpha, np.exp(minimize(negative, np.zeros(3)).x), rtol=1e-3
-    )
-
-
-def test_alpha_from_draws_is_that_of_the_mixtures():
-    """From expected counts it would be several times as large."""
-    rng = np.random.default_rng(4)
-    phi = rng.dirichlet(np.full(300, 0.1), size=9)
-    for alpha in (0.1, 0.8):
-        theta = rng.dirichlet(np.full(9, alpha), size=400)
-        rows = [rng.multinomial(90, row / row.sum()) for row in theta @ phi]
-        sample = sample_of(sparse.csr_matrix(rows).astype(np.float32))
-        found = np.full(9, 0.2)
-        for _ in range(4):
-            found = alpha_from_draws(sample, phi, found, n_jobs=2)
-        assert found.sum() == pytest.approx(9 * alpha, rel=0.25)
-
-
-def test_a_sample_is_small_and_needs_whole_counts():
-    rng = np.random.default_rng(5)
-    X = sparse.csr_matrix(rng.poisson(2.0, size=(700, 250)).astype(np.float32))
-    sample = sample_of(X)
-    assert sample.shape == (SAMPLE_DOCUMENTS, 250)
-    lengths = np.asarray(sample.sum(axis=1)).ravel()
-    assert lengths.mean() == pytest.approx(SAMPLE_TOKENS, rel=0.05)
-    assert (sample.data >= 1).all()
-    assert (sample != sample_of(X)).nnz == 0
-    assert sample_of(X[:3]).shape == (3, 250)
-    assert sample_of(X * np.float32(0.5)) is None

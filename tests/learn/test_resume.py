@@ -10,13 +10,13 @@ from scipy import sparse
 from topicfold import FSTM, LDA, PLSA, OrthogonalPLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.blocks.engine import BlockedEngine
+from topicfold.evidence import Links
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn import MetricTracker, Resume
 from topicfold.learn.resume import POINTER
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.persistence.bundle import checksum
-from topicfold.sides import Links
-from topicfold.steps import DirichletPhi
+from topicfold.phi import DirichletPhi
 
 LDA_OPTIONS = {"max_iter": 2, "random_state": 0, "doc_topic_prior": 0.1}
 
@@ -142,8 +142,8 @@ def test_the_same_blocks_in_other_files_go_on(tmp_path, counts):
 @pytest.mark.parametrize(
     ("path", "every", "message"),
     [
-        (None, 1, "path=None is no folder"),
-        (3, 1, "path=3 is no folder"),
+        (None, 1, "path=None is not the name of a folder"),
+        (3, 1, "path=3 is not the name of a folder"),
         ("state", "a", "every='a' must be a whole number"),
         ("state", 1.5, r"every=1\.5 must be a whole number"),
         ("state", 0, "every=0 must be a whole number"),
@@ -260,6 +260,17 @@ def test_the_blocks_that_are_checked_are_those_that_are_used(tmp_path, counts):
         fit(tmp_path / "state", blocks)
 
 
+def test_checksums_that_are_no_table_are_refused(tmp_path, counts):
+    blocks = BlockMatrix.write(tmp_path / "blocks", counts, block_size=10)
+    fit(tmp_path / "state", blocks)
+    file = state_of(tmp_path / "state") / "state.safetensors"
+    bundle = read_bundle(file)
+    bundle.meta["files"] = [[name] for name in bundle.meta["files"]]
+    write_bundle(file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
+    with pytest.raises(ModelFileError, match="table of checksums"):
+        fit(tmp_path / "state", blocks)
+
+
 def test_a_seed_that_was_not_given_is_named(tmp_path, counts):
     def fit(**options):
         resume = [Resume(tmp_path / "state")]
@@ -338,14 +349,14 @@ ALGORITHMS = {
         ("cvb0", "documents", np.full((24, 3), 1e30)),
         ("variational", "eta", 1e300),
         ("variational", "eta", True),
-        ("batches", "tokens_seen_", ""),
-        ("batches", "n_documents_seen_", {}),
-        ("batches", "n_batches_", []),
-        ("batches", "n_batches_", None),
+        ("batches", "tokens", ""),
+        ("batches", "n_documents", {}),
+        ("batches", "n_batches", []),
+        ("batches", "n_batches", None),
         ("batches", "rest", 3),
         ("batches", "rest", [57, 10**30, 0.0]),
         ("batches", "rest", [57, 2**62, 0.0]),
-        ("batches", "topic_totals_", np.array([3.7e307, 30.0, 30.0])),
+        ("batches", "totals", np.array([3.7e307, 30.0, 30.0])),
     ],
     ids=str,
 )

@@ -13,8 +13,8 @@ from sklearn.preprocessing import FunctionTransformer
 import topicfold
 from topicfold import PLSA, AuthorTopics
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.learn.plsa import PlsaEM
-from topicfold.sides import Authors
+from topicfold.learn.learner import Learner
+from topicfold.theta import Authors
 
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
 
@@ -78,7 +78,7 @@ def test_objective_never_falls_and_authors_are_found(written):
 
 def test_an_author_for_each_document_is_plain_plsa(written, monkeypatch):
     X, *_ = written
-    monkeypatch.setattr(PlsaEM, "extrapolated", lambda algorithm: algorithm)
+    monkeypatch.setattr(Learner, "extrapolated", lambda algorithm: algorithm)
     start = np.random.default_rng(0).dirichlet(np.ones(X.shape[1]), 4)
     tiny = {"doc_topic_prior": 1e-12, "topic_word_prior": 1e-12}
     with pytest.warns(DataWarning, match="AuthorTopics was fitted without authors, so"):
@@ -142,7 +142,7 @@ def test_similar_authors_share_topics(written):
     ("authors", "message"),
     [
         ([["a"]] * 5, "authors has 5 rows, but X has 300 documents"),
-        ([None] * 300, "names no author in any document"),
+        ([None] * 300, "is empty for every document"),
         (["a"] * 299 + [3.5], "authors of document 299 are 3.5"),
         ("a", "give a list of names"),
         (7, "give a list of names"),

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
+from topicfold.classify.classifier import TopicClassifier
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.models.classifier import TopicClassifier
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.manifold import LocallyConsistentPLSA

@@ -58,6 +58,8 @@ def test_effects_and_correlations_are_found(plain):
     assert model.prevalence_names_ == ["intercept", "x"]
     assert model.prevalence_effects_.shape == (2, 4)
     assert model.converged_
+    (table,) = model.topic_data().sides
+    assert_allclose(table.values, model.topic_correlations_, rtol=1e-6)
 
 
 def test_new_documents_are_inferred_as_in_the_fit_with_and_without_covariates(plain):
@@ -113,6 +115,9 @@ def test_content_words_a_topic_by_group():
     assert_allclose(right[1], (topics[1] + np.roll(topics[1], 7)) / 2, atol=0.03)
     words = model.perspectives(int(places[1]), ("left", "right"), 3)
     assert not set(words[0]) & set(words[1])
+    shown = [table for table in model.topic_data().sides if table.kind == "terms"]
+    assert [table.name for table in shown] == ["left", "right"]
+    assert set(words[0]) & set(shown[0].terms[places[1]])
     test, known = X[700:], names[700:]
     plain = StructuralLDA(4, random_state=0).fit(X[:700])
     told = model.perplexity(test, content=known)

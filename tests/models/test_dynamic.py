@@ -7,10 +7,13 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from topicfold import LDA, DynamicLDA, TimeStampedLDA, load
+from topicfold.evidence import Features
+from topicfold.evidence.times import checked_times
 from topicfold.exceptions import DataError, ModelFileError
+from topicfold.parts import Context
+from topicfold.phi import Seeds
 from topicfold.phi.slices import GroupedPhi
 from topicfold.phi.time_slices import TimeSlices
-from topicfold.sides.times import checked_times
 
 
 def drifting(n_documents=360, n_slices=6, seed=0):
@@ -45,39 +48,47 @@ def test_slices_are_those_of_the_equation(n_topics, rho):
     assert wide.nnz == X.nnz
     assert_allclose(wide.sum(axis=1), X.sum(axis=1))
     counts = rng.gamma(1.0, size=(wide.shape[1], n_topics))
-    found = side.sliced(counts, 0.1)
+    side.take(counts, 0.1)
     full = np.zeros((6, 12, n_topics))
     full[side.pair_slices_, side.pair_words_] = counts
     common = full.sum(axis=0) + 0.1
     common /= common.sum(axis=0)
     t = np.arange(6)
     shared = np.einsum("ts,swk->twk", rho ** abs(t[:, None] - t), full)
-    kappa = 7.0 * side.held_together
-    tied = shared + kappa * common
-    learned = tied / tied.sum(axis=1, keepdims=True)
-    pairs = learned[side.pair_slices_, side.pair_words_]
-    assert_allclose(found.weights, pairs, rtol=1e-10)
-    expected = shared + 7.0 * common
+    expected = shared + 0.1 + 7.0 * common
     expected /= expected.sum(axis=1, keepdims=True)
     for slot in range(6):
         assert_allclose(side.topics_of(slot).T, expected[slot], rtol=1e-10)
+        if rho == 1:  # topics that do not change
+            assert_allclose(side.topics_of(slot).T, common, rtol=1e-10)
     assert_allclose(side.common().T, common, rtol=1e-12)
-    assert (found.floor > 0).all()
-    # What one more token of a pair adds to its weight, all totals staying.
-    slot, whole = side.pair_slices_[0], full.sum(axis=(0, 1)) + 12 * 0.1
-    added = (1 + kappa / whole) / tied[slot].sum(axis=0)
-    assert_allclose(found.scale[slot], added)
+
+
+def test_topics_are_those_of_lda_and_slices_cost_one_pass():
+    X, time = drifting()
+    plain = LDA(3, random_state=0).fit(X)
+    model = DynamicLDA(3, random_state=0).fit(X, time=time)
+    assert_allclose(model.components_, plain.components_, atol=2e-2)
+    assert (model.doc_topics_ == plain.doc_topics_).all()
+    side = model.sides_[0]
+    assert_allclose(side.pair_counts_.sum(), X.sum(), rtol=1e-5)
+    still = DynamicLDA(3, decay=1.0, random_state=0).fit(X, time=time)
+    assert_allclose(still.topics_at(0), still.topics_at(5), rtol=1e-5)
 
 
 def test_groups_share_nothing_but_the_common_topic():
     X = sparse.csr_matrix(np.eye(4) + 1.0)
     step = GroupedPhi(strength=3.0, eta=0.1)
     wide = step.widen(X, np.array([0, 0, 1, 1]), 2)
-    step.sliced(np.ones((wide.shape[1], 2)), 0.1)
-    one = np.zeros(4)
-    one[step.pair_words_[step.pair_slices_ == 0]] = 1.0
+    step.take(np.ones((wide.shape[1], 2)), 0.1)
+    one = np.full(4, 0.1)
+    one[step.pair_words_[step.pair_slices_ == 0]] += 1.0
     expected = (one + 3.0 * step.common()[0]) / (one.sum() + 3.0)
     assert_allclose(step.topics_of(0)[0], expected)
+    context = Context(4, 2, wide.shape[1], np.zeros(4), rows=slice(0, wide.shape[1]))
+    topics = step.update(np.ones((wide.shape[1], 2)), None, context)
+    here = step.pair_slices_ == 0
+    assert_allclose(topics[here, 0], expected[step.pair_words_[here]])
 
 
 def test_the_words_that_move_are_found(fitted):
@@ -97,6 +108,18 @@ def test_the_words_that_move_are_found(fitted):
     assert model.prevalence_.shape == (6, 3)
     assert_allclose(model.prevalence_.sum(axis=1), 1)
     assert model.doc_topics_.shape == (X.shape[0], 3)
+
+
+def test_the_record_has_the_words_of_slices(fitted):
+    _, _, model = fitted
+    words = [f"w{w}" for w in range(30)]
+    tables = model.topic_data(words).sides
+    assert [table.name for table in tables] == [str(y) for y in range(1990, 1996)]
+    assert {table.note for table in tables} == {"words through time"}
+    moving = int(model.components_[:, :10].sum(axis=1).argmax())
+    first, last = tables[0].terms[moving], tables[-1].terms[moving]
+    assert set(first[:5]) == {f"w{w}" for w in range(5)}
+    assert set(last[:5]) == {f"w{w}" for w in range(5, 10)}
 
 
 def test_new_documents_with_and_without_a_time(fitted):
@@ -199,3 +222,57 @@ def test_stamped_topics_have_their_times():
     assert said[0, order[0]] > 0.55 > 0.45 > said[1, order[0]]
     unknown = theta.transform(words, time=[None, None])
     assert_allclose(unknown[0], unknown[1])
+
+
+def seeded_documents(n_topics=20, n_documents=600, seed=0):
+    """Topics of ten words each; of the first, the last five words come in later."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(n_documents) * 6 // n_documents
+    rows, main = [], []
+    for slot in time:
+        topics = np.kron(np.eye(n_topics), np.full(10, 0.1))
+        topics[0, :10] = np.r_[np.full(5, 6 - slot), np.full(5, slot + 0.5)]
+        topics[0] /= topics[0].sum()
+        theta = rng.dirichlet(np.full(n_topics, 0.05))
+        rows.append(rng.multinomial(80, 0.98 * theta @ topics + 0.02 / (10 * n_topics)))
+        main.append(theta.argmax())
+    return sparse.csr_matrix(np.array(rows, dtype=float)), 2000 + time, np.array(main)
+
+
+def test_seeds_and_time_go_together(tmp_path):
+    X, years, main = seeded_documents()
+    words = [f"w{w}" for w in range(X.shape[1])]
+    seeds = {f"t{k}": [f"w{10 * k}", f"w{10 * k + 1}"] for k in range(9)}
+    options = {"seeds": seeds, "vocabulary": words, "random_state": 0}
+    model = DynamicLDA(20, decay=0.3, strength=10.0, **options).fit(X, time=years)
+    assert model.topic_names_ == [*seeds, *[""] * 11]
+    found, has_seeds = model.doc_topics_.argmax(axis=1), main < 9
+    assert (found[has_seeds] == main[has_seeds]).mean() > 0.9
+    early, late = model.topics_at(2000)[0], model.topics_at(2005)[0]
+    assert early[5:10].sum() < 0.3
+    assert late[5:10].sum() > 0.6
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.topic_names_ == model.topic_names_
+    assert_allclose(
+        again.transform(X[:9], time=years[:9]), model.transform(X[:9], time=years[:9])
+    )
+    with pytest.raises(DataError, match="one text"):
+        DynamicLDA(9, seeds={"a": "w1"}, vocabulary=words).fit(X, time=years)
+
+
+def test_seeds_and_features_go_together():
+    """Planted: even topics are in one group of documents, odd ones in the other."""
+    X, _, main = seeded_documents()
+    group = np.where(main % 2 == 0, "even", "odd")
+    seeds = {f"t{k}": [10 * k, 10 * k + 1] for k in range(9)}
+    model = LDA(20, sides=[Seeds(seeds), Features()], random_state=0)
+    model.fit(X, features={"group": group})
+    assert model.topic_names_[:9] == list(seeds)
+    has_seeds = main < 9
+    found = model.doc_topics_.argmax(axis=1)
+    assert (found[has_seeds] == main[has_seeds]).mean() > 0.9
+    one_word = np.eye(X.shape[1])[[-1, -1]]
+    prior = model.transform(one_word, features={"group": ["even", "odd"]})
+    assert (prior[0, :9:2] > prior[1, :9:2]).all()
+    assert (prior[0, 1:9:2] < prior[1, 1:9:2]).all()

@@ -104,7 +104,7 @@ def test_the_smallest_and_the_largest_prior_give_topics(algorithm, name, prior):
 
 def test_more_tokens_than_a_sampler_can_keep_are_refused():
     X = counts() * 2.0**40
-    with pytest.raises(DataError, match=r"tokens, and GibbsLDA keeps a topic for each"):
+    with pytest.raises(DataError, match=r"tokens; GibbsLDA keeps a topic for each"):
         GibbsLDA(2).fit(X)
     model = LDA(2, **FEW).fit(counts())
     with pytest.raises(DataError, match=r"keeps a topic for each.*completion"):
@@ -144,7 +144,7 @@ def test_a_start_of_huge_numbers_is_a_start():
     [
         MedLDA(2, cost=1e300),
         MedLDA(2, loss=5e-324),
-        FeatureLDA(2, variance=5e-324),
+        FeatureLDA(2, penalty=5e-324),
         RelationalLDA(2, ridge=1e300),
         SupervisedLDA(2, ridge=1e300),
         TwoPhase(PLSA(2), n_rounds=2**31),

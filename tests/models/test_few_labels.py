@@ -14,10 +14,9 @@ from tests_support import draw_sides
 
 import topicfold
 from topicfold import LDA, LocallyConsistentPLSA, TopicClassifier
-from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.models import few_labels
-from topicfold.models.classifier import default_topics
-from topicfold.models.few_labels import (
+from topicfold.classify import few_labels
+from topicfold.classify.classifier import default_topics
+from topicfold.classify.few_labels import (
     PLAIN,
     RECIPES,
     Views,
@@ -31,6 +30,7 @@ from topicfold.models.few_labels import (
     weighted_share,
     wilson_interval,
 )
+from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.side_by_side import SideBySide
 from topicfold.models.two_phase import deal_documents
 

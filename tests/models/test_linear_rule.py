@@ -10,9 +10,9 @@ from sklearn.svm import LinearSVC
 
 import topicfold
 from topicfold import PLSA, TopicClassifier
+from topicfold.classify.explaining import explanation
+from topicfold.classify.linear_rule import LinearRule
 from topicfold.exceptions import ModelFileError
-from topicfold.models.explaining import explanation
-from topicfold.models.linear_rule import LinearRule
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -95,7 +95,7 @@ def test_a_rule_has_a_row_per_class_and_one_for_two(n_classes):
     rule = LinearRule.of(LogisticRegression().fit(X, y))
     rule._check_loaded()
     rule.classes_ = rule.classes_[:-1]
-    with pytest.raises(ValueError, match="do not fit together"):
+    with pytest.raises(ValueError, match="do not match"):
         rule._check_loaded()
     rule.classes_ = np.zeros(n_classes)
     with pytest.raises(ValueError, match="a class twice"):

@@ -20,8 +20,9 @@ from topicfold.models.manifold import (
     LocallyConsistentPLSA,
 )
 from topicfold.models.plsa import PLSA
-from topicfold.steps import DirichletPhi, LaplacianTheta, OrthogonalPhi, PhiStep
-from topicfold.steps.pareto import ParetoTheta
+from topicfold.phi import DirichletPhi, OrthogonalPhi, PhiStep
+from topicfold.theta import LaplacianTheta
+from topicfold.theta.pareto import ParetoTheta
 
 MODELS = [LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA]
 

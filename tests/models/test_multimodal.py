@@ -120,7 +120,7 @@ def test_no_matrix_at_all_is_explained(languages, nothing):
 def test_unknown_languages_are_explained(languages):
     both, _ = languages
     model = MultimodalLDA(4, **FEW).fit(both)
-    with pytest.raises(DataError, match="'fr' is none of the matrices"):
+    with pytest.raises(DataError, match="'fr' is not one of the matrices"):
         model.transform({"fr": both["de"]})
     with pytest.raises(DataError, match="de has 60 columns"):
         model.transform({"de": both["en"]})
@@ -208,3 +208,72 @@ def test_matrices_in_blocks_are_fitted_as_in_memory(languages, weights, tmp_path
         np.testing.assert_allclose(found, expected, atol=1e-8)
     german_alone = whole.transform({"de": both["de"]})
     np.testing.assert_allclose(parts.transform({"de": german}), german_alone, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def translated():
+    """Return a model of 20 topics, its documents and 200 others, in two languages."""
+    rng = np.random.default_rng(5)
+    theta = rng.dirichlet(np.full(20, 0.1), 600)
+    both = {}
+    for name, n_terms in (("en", 400), ("de", 500)):
+        phi = rng.dirichlet(np.full(n_terms, 0.05), 20)
+        counts = np.array([rng.multinomial(100, row) for row in theta @ phi], float)
+        both[name] = sparse.csr_matrix(counts)
+    known = {name: counts[:400] for name, counts in both.items()}
+    new = {name: counts[400:] for name, counts in both.items()}
+    model = MultimodalLDA(20, weights={"de": 0.5}, random_state=0).fit(known)
+    return model, known, new
+
+
+def test_translations_of_new_documents_are_found(translated):
+    model, known, new = translated
+    own = np.arange(200)
+    for one, other in (("en", "de"), ("de", "en")):
+        given = {one: new[one]}, {other: new[other]}
+        places, scores = model.translations(*given, known=known, n=5)
+        assert places.shape == scores.shape == (200, 5)
+        assert (np.diff(scores, axis=1) <= 0).all()
+        assert (places[:, 0] == own).mean() > 0.94
+        alone, _ = model.translations(*given)
+        assert (alone[:, 0] == own).mean() > 0.8  # fewer without known pairs
+        # One document finds what it finds among others.
+        single, _ = model.translations({one: new[one][3]}, given[1], known=known)
+        assert single[0, 0] == places[3, 0]
+
+
+def test_candidates_are_compared_in_parts(translated, monkeypatch):
+    model, known, new = translated
+    given = {"en": new["en"]}, {"de": new["de"]}
+    whole, scores = model.translations(*given, known=known)
+    monkeypatch.setattr("topicfold.models.multimodal.AT_ONCE", 7)
+    parts, again = model.translations(*given, known=known)
+    np.testing.assert_array_equal(parts, whole)
+    np.testing.assert_allclose(again, scores)
+    monkeypatch.setattr("topicfold.models.multimodal.MOST_COMPARED", 67)
+    some, _ = model.translations(*given, known=known)
+    assert (some == whole).mean() > 0.9
+    one, _ = model.translations(given[0], {"de": new["de"][:1]}, n=3)
+    assert (one == 0).all()
+    assert one.shape == (200, 1)
+
+
+def test_translations_that_cannot_be_looked_for(translated, tmp_path):
+    model, known, new = translated
+    english, german = {"en": new["en"]}, {"de": new["de"]}
+    with pytest.raises(DataError, match="one matrix of counts by its name"):
+        model.translations(new, german)
+    with pytest.raises(DataError, match="one matrix of counts by its name"):
+        model.translations(new["en"], german)
+    with pytest.raises(DataError, match="'fr' is not one of the matrices"):
+        model.translations(english, {"fr": new["de"]})
+    with pytest.raises(DataError, match="known has no counts of 'de'"):
+        model.translations(english, german, known={"en": known["en"]})
+    wrong = {**known, "de": known["de"][:9]}
+    with pytest.raises(DataError, match="same documents"):
+        model.translations(english, german, known=wrong)
+    with pytest.raises(DataError, match="n is 0"):
+        model.translations(english, german, n=0)
+    blocks = BlockMatrix.write(tmp_path / "en", new["en"], block_size=70)
+    with pytest.raises(DataError, match="in blocks"):
+        model.translations({"en": blocks}, german)

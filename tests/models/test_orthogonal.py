@@ -6,7 +6,7 @@ import pytest
 
 from topicfold.models.orthogonal import OrthogonalPLSA
 from topicfold.models.plsa import PLSA
-from topicfold.steps import LaplacianTheta, LocallyConsistentTheta
+from topicfold.theta import LaplacianTheta, LocallyConsistentTheta
 
 
 def test_overlap_falls_and_objective_rises(planted):

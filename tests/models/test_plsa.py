@@ -9,7 +9,8 @@ from tests_support import matched_overlap
 
 from topicfold import PLSA
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.steps import DirichletPhi, DirichletTheta, ThetaStep
+from topicfold.phi import DirichletPhi
+from topicfold.theta import DirichletTheta, ThetaStep
 
 
 @pytest.mark.parametrize("init", ["random", "documents", "svd"])
@@ -78,6 +79,42 @@ def test_one_em_step_equals_kl_nmf_updates():
     np.testing.assert_allclose(
         model.components_, new_phi / new_phi.sum(axis=1, keepdims=True), rtol=1e-9
     )
+
+
+def test_plain_plsa_goes_on_until_mixtures_have_settled():
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(200, 0.1), 20)
+    theta = rng.dirichlet(np.full(20, 0.2), 300)
+    X = np.vstack([rng.multinomial(80, row) for row in theta @ phi]).astype(float)
+    X[7] = 0  # has no mixture that could move
+    tol = 1e-5
+    with pytest.warns(EmptyDocumentWarning):
+        model = PLSA(20, tol=tol, random_state=0).fit(X)
+    assert model.converged_
+    changes = np.abs(np.diff(model.objective_history_) / model.objective_history_[1:])
+    assert np.flatnonzero(changes <= tol)[0] + 1 < model.n_iter_
+    used = np.arange(300) != 7
+    theta, phi, X = model.doc_topics_[used], model.components_, X[used]
+    after = theta * ((X / (theta @ phi)) @ phi.T) / X.sum(axis=1, keepdims=True)
+    assert np.abs(after - theta).sum(axis=1).mean() / 2 <= 10 * tol
+
+
+def test_kkt_residual_is_what_another_em_step_would_change(planted):
+    X = planted[0].astype(float)
+    dense, residuals = X.toarray(), []
+    for tol in (1e-4, 1e-9):
+        model = PLSA(4, random_state=0, tol=tol, max_iter=3000).fit(X)
+        theta, phi = model.doc_topics_, model.components_
+        ratio = dense / (theta @ phi)
+        new_theta = theta * (ratio @ phi.T) / dense.sum(axis=1, keepdims=True)
+        new_phi = phi * (theta.T @ ratio)
+        new_phi /= new_phi.sum(axis=1, keepdims=True)
+        change = max(np.abs(new_theta - theta).max(), np.abs(new_phi - phi).max())
+        assert model.kkt_residual_ == pytest.approx(change, rel=1e-6)
+        residuals.append(change)
+    assert residuals[1] < 0.1 * residuals[0]
+    smoothed = PLSA(4, theta_step=DirichletTheta(1.5), random_state=0).fit(X)
+    assert not hasattr(smoothed, "kkt_residual_")
 
 
 def test_transform_agrees_with_training_mixtures(planted):

@@ -6,10 +6,10 @@ import pytest
 
 import topicfold
 from topicfold import LDA, RelationalLDA
+from topicfold.evidence import Links, Response
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.learn.lda import Cvb0
 from topicfold.models.relational import WEIGHTS
-from topicfold.sides import Links, Response
 
 
 @pytest.fixture(scope="module")

@@ -72,11 +72,11 @@ def test_saved_starts_that_do_not_fit_together_are_refused(planted):
     model._check_loaded()
     for other in (X[:, :100], X[:50]):
         model.models_[1] = PLSA(3, max_iter=2, random_state=0).fit(other)
-        with pytest.raises(ValueError, match="do not fit together"):
+        with pytest.raises(ValueError, match="do not match"):
             model._check_loaded()
     for models in ([], (model.models_[0],), [3], [PLSA(3)]):
         model.models_ = models
-        with pytest.raises(ValueError, match="do not fit together"):
+        with pytest.raises(ValueError, match="do not match"):
             model._check_loaded()
 
 

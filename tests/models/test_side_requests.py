@@ -19,8 +19,10 @@ from topicfold import (
     RelationalLDA,
     SupervisedLDA,
 )
+from topicfold.evidence import Links
 from topicfold.exceptions import DataError
-from topicfold.sides import Authors, Links, OtherCounts
+from topicfold.phi import OtherCounts
+from topicfold.theta import Authors
 
 FEW = {"random_state": 0, "max_iter": 5, "tol": 0}
 
@@ -145,7 +147,7 @@ def test_other_counts_reach_predictions(corpus):
     assert found.shape == (5, 3)
     one = linked.predict_links([[0, 1]], X[:5], tags=tags[:5])
     assert one != linked.predict_links([[0, 1]], X[:5])
-    with pytest.raises(DataError, match="give X as well"):
+    with pytest.raises(DataError, match="Give X as well"):
         linked.suggest_links(n=3, tags=tags)
 
 

@@ -6,15 +6,22 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sides_support import planted
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 
 import topicfold
 from topicfold import LDA, SupervisedLDA
+from topicfold.evidence import Response
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.models.supervised import WEIGHTS, smallest_good
-from topicfold.sides import Authors, Response
+from topicfold.models.supervised import (
+    START_PASSES,
+    WEIGHTS,
+    smallest_good,
+    usual_unless_worse,
+)
+from topicfold.theta import Authors
 
 ETA = np.array([0.0, 3.0, 6.0, 9.0])
 
@@ -47,7 +54,9 @@ def test_the_weight_is_chosen_among_multiples_of_the_length(model):
 def test_the_fit_is_that_of_the_side_with_the_chosen_weight(corpus, model):
     X, y, _ = corpus
     side = Response(weight=model.weight_)
-    same = LDA(4, sides=[side], random_state=0).fit(X[:160], response=y[:160])
+    start = LDA(4, random_state=0, max_iter=START_PASSES, tol=0).fit(X[:160])
+    same = LDA(4, sides=[side], random_state=0, init=start.components_)
+    same.fit(X[:160], response=y[:160])
     np.testing.assert_array_equal(same.components_, model.components_)
     np.testing.assert_array_equal(same.sides_[0].coef_, model.coef_)
 
@@ -65,6 +74,49 @@ def test_the_smallest_weight_that_none_beats_beyond_doubt():
     losses = {1.0: noise + 5, 3.0: noise + rng.normal(0.01, 1, 400), 9.0: noise}
     assert smallest_good(losses) == 3.0
     assert smallest_good({2.0: np.ones(3), 1.0: np.ones(3)}) == 1.0
+
+
+def test_the_usual_weight_unless_another_is_better_beyond_doubt():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 1, 400)
+    doubtful = {1.0: noise + 5, 3.0: noise + rng.normal(0.01, 1, 400), 9.0: noise}
+    assert usual_unless_worse(doubtful, 3.0) == 3.0
+    assert usual_unless_worse(doubtful | {9.0: noise - 1}, 3.0) == 9.0
+    assert usual_unless_worse(doubtful | {1.0: noise - 2}, 3.0) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["real", "classes"])
+def test_words_beside_topics(kind, tmp_path):
+    """Words that topics cannot tell apart predict; topics stay as they are."""
+    rng = np.random.default_rng(0)
+    X, theta, _ = planted(n_documents=240, alpha=0.3)
+    marks = rng.poisson(1.0, (240, 2))
+    X = sparse.hstack([X, marks]).tocsr()
+    y = theta @ ETA + 2.0 * np.sign(marks[:, 0] - marks[:, 1])
+    y = y if kind == "real" else np.where(y > 4.5, "high", "low")
+    options = {"kind": kind, "weight": 12.0, "random_state": 0}
+    plain = SupervisedLDA(4, **options).fit(X[:160], y[:160])
+    model = SupervisedLDA(4, words=True, **options).fit(X[:160], y[:160])
+    np.testing.assert_array_equal(model.components_, plain.components_)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert model.score(X[160:], y[160:]) > plain.score(X[160:], y[160:])
+    assert 0.1 < model.topic_share_ < 0.9
+    label = {} if kind == "real" else {"label": "high"}
+    ranked = [word for word, _ in model.own_word_effects(n_words=20, **label)]
+    first, second = (ranked.index(f"w{X.shape[1] - place}") for place in (2, 1))
+    assert first < second  # one raises the response, the other lowers it
+    with pytest.raises(DataError, match="only with words=True"):
+        plain.own_word_effects()
+    model.save(tmp_path / "model.safetensors")
+    loaded = topicfold.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_words_are_for_numbers_and_classes_in_memory(corpus):
+    X, y, _ = corpus
+    counts = np.floor(np.maximum(y, 0))
+    with pytest.raises(DataError, match="words=True is for numbers and classes"):
+        SupervisedLDA(4, kind="counts", words=True).fit(X, counts)
 
 
 def test_predictions_and_planted_coefficients(corpus, model):
@@ -91,6 +143,7 @@ def test_effects_name_topics_and_words(corpus, model):
     assert found == ["t3"] * 3 + ["t0"] * 3
 
 
+@pytest.mark.slow
 def test_classes(corpus):
     X, y, _ = corpus
     labels = np.where(y > 4.5, "high", "low")
@@ -190,6 +243,7 @@ def test_a_response_that_words_do_not_tell_is_said(unrelated):
     assert strong.score(X[200:], y[200:]) < model.score(X[200:], y[200:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, 90.0])
 def test_noise_is_that_of_new_documents(corpus, unrelated, weight):
     for X, y in (corpus[:2], unrelated):

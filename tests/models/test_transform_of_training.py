@@ -20,7 +20,8 @@ from topicfold import (
     SeededLDA,
     SupervisedLDA,
 )
-from topicfold.steps import DirichletPhi, DirichletTheta
+from topicfold.phi import DirichletPhi
+from topicfold.theta import DirichletTheta
 
 N_TOPICS, N_DOCUMENTS = 20, 300
 # Mean L1 between rows. CVB0 leaves a document's tokens out of the topics that its
@@ -61,6 +62,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:These topics have less of their seed words")
 @pytest.mark.parametrize("name", CASES)
 def test_new_documents_are_as_training_documents(planted, name):

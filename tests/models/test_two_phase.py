@@ -24,7 +24,7 @@ from topicfold.models.lda import LDA
 from topicfold.models.manifold import LocallyConsistentPLSA
 from topicfold.models.plsa import PLSA
 from topicfold.models.two_phase import TwoPhase, set_topics
-from topicfold.steps import DirichletPhi
+from topicfold.phi import DirichletPhi
 
 # As in the paper: the words as they are, the base's own inference.
 PLAIN = {"word_weights": None, "regression_weight": 0, "neighbor_weight": 0}

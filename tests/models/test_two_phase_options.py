@@ -307,6 +307,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_random_labels_cannot_be_learned_from_cross_fitted_mixtures(corpus, options):
     """On the mixtures of `fit_transform` they look learnable, and are not."""
@@ -367,6 +368,7 @@ def test_too_few_labels_to_cross_fit(y, cv, message):
         TwoPhase(FSTM(2, random_state=0)).cross_fit_transform(X, y, cv=cv)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LDA, TwoPhase, MedLDA, LocallyConsistentPLSA])
 def test_labelled_documents_predicted_without_their_labels(corpus, model):
     X, y = corpus

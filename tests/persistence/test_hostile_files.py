@@ -8,12 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from topicfold import (
+    FSTM,
     LDA,
     LSI,
     PLSA,
-    GibbsLDA,
+    BurstyLDA,
+    HierarchicalDirichletLDA,
+    LabeledLDA,
     LaplacianPLSA,
     MedLDA,
     SupervisedLDA,
@@ -244,7 +248,7 @@ def test_what_is_under_a_key_is_named_once(tmp_path, kind):
         file = hostile(tmp_path, {"s": ["x"]}, fitted={"words_": again})
         if n_times == 1:
             assert len(load_estimator(file).words_) == 1
-    with pytest.raises(ModelFileError, match=r"makes no sense \(KeyError\('s'\)\)"):
+    with pytest.raises(ModelFileError, match=r"is invalid \(KeyError\('s'\)\)"):
         load_estimator(file)
 
 
@@ -304,12 +308,12 @@ def test_fitted_arrays_that_give_nonsense_are_refused(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"arrays": {"training_counts_/data": np.int8}}, "make no sense"),
-        ({"arrays": {"label_mixtures_/data": np.logical_not}}, "make no sense"),
-        ({"arrays": {"label_mixtures_/data": np.negative}}, "make no sense"),
-        ({"fitted": {"training_counts_": 1.5}}, "make no sense"),
-        ({"without": ["training_counts_"]}, "make no sense"),
-        ({"without": ["label_mixtures_"]}, "make no sense"),
+        ({"arrays": {"training_counts_/data": np.int8}}, "are invalid"),
+        ({"arrays": {"label_mixtures_/data": np.logical_not}}, "are invalid"),
+        ({"arrays": {"label_mixtures_/data": np.negative}}, "are invalid"),
+        ({"fitted": {"training_counts_": 1.5}}, "are invalid"),
+        ({"without": ["training_counts_"]}, "are invalid"),
+        ({"without": ["label_mixtures_"]}, "are invalid"),
     ],
     ids=str,
 )
@@ -403,7 +407,7 @@ def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
 def test_numbers_that_give_no_probabilities_are_refused(tmp_path, counts, fitted):
     model = TopicClassifier(PLSA(2, max_iter=2), cv=2).fit(counts, np.arange(20) % 2)
     changed_model(tmp_path, model, fitted=fitted)
-    with pytest.raises(ModelFileError, match="its numbers make no sense"):
+    with pytest.raises(ModelFileError, match="its numbers are invalid"):
         load_estimator(tmp_path)
 
 
@@ -501,11 +505,69 @@ def test_a_model_of_classes_has_two(tmp_path, counts, cls, n_classes):
         load_estimator(tmp_path)
 
 
-def test_sides_of_a_model_that_takes_none_are_refused(tmp_path, counts):
-    model = GibbsLDA(2, max_iter=2).fit(counts)
-    model.sides_ = []
+@pytest.mark.parametrize("model", [FSTM(2, max_iter=2), LSI(2)])
+@pytest.mark.parametrize("sides", [[], 3])
+def test_sides_of_a_model_that_takes_none_are_refused(tmp_path, counts, model, sides):
+    model = clone(model).fit(counts)
+    model.sides_ = sides
     save_estimator(model, tmp_path)
-    with pytest.raises(ModelFileError, match="sides_ are not for GibbsLDA"):
+    message = f"sides_ are not for {type(model).__name__}"
+    with pytest.raises(ModelFileError, match=message):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["theta_step_", "prevalence_names_"])
+def test_what_another_model_would_have_is_checked(tmp_path, counts, name):
+    model = PLSA(2, max_iter=2).fit(counts)
+    setattr(model, name, 3)
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=f"{name} is not"):
+        load_estimator(tmp_path)
+
+
+def test_labels_of_nothing_are_refused(tmp_path, counts):
+    model = LabeledLDA(n_background=2, max_iter=2, unlabeled_weight=1.0)
+    model.fit(counts, np.arange(20) % 2)
+    side = model.sides_[0]
+    side.classes_ = side.classes_[:0]
+    side.topic_names_ = side.topic_names_[:2]
+    model.components_, model.doc_topics_ = (
+        model.components_[:2],
+        model.doc_topics_[:, :2],
+    )
+    for name in ("doc_topic_prior_", "topic_totals_"):
+        if hasattr(model, name):
+            setattr(model, name, getattr(model, name)[:2])
+    model.components_ /= model.components_.sum(axis=1, keepdims=True)
+    model.doc_topics_ /= model.doc_topics_.sum(axis=1, keepdims=True)
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="classes_ are not those of its topics"):
+        load_estimator(tmp_path)
+
+
+def test_a_model_of_no_topics_is_refused(tmp_path, counts):
+    model = HierarchicalDirichletLDA(3, max_iter=3).fit(counts)
+    for name in ("components_", "doc_topic_prior_", "topic_totals_"):
+        if hasattr(model, name):
+            setattr(model, name, getattr(model, name)[:0])
+    model.doc_topics_ = model.doc_topics_[:, :0]
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="it has no topics"):
+        load_estimator(tmp_path)
+
+
+def test_a_strength_of_many_digits_is_a_number(tmp_path, counts):
+    model = BurstyLDA(2, max_iter=2).fit(counts)
+    model.strength_ = 10**25
+    save_estimator(model, tmp_path)
+    assert np.isfinite(load_estimator(tmp_path).transform(counts)).all()
+
+
+def test_edits_of_any_model_are_checked(tmp_path, counts):
+    model = LSI(2).fit(counts)
+    model.edits_ = 3
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="edits_ is not a list of dict"):
         load_estimator(tmp_path)
 
 

@@ -8,10 +8,10 @@ import pytest
 from fuzz.models import fitted
 
 from topicfold import MultimodalLDA
+from topicfold.classify.linear_rule import LinearRule
 from topicfold.exceptions import ModelFileError
-from topicfold.models.linear_rule import LinearRule
 from topicfold.persistence import load_estimator, save_estimator
-from topicfold.sides import OtherCounts
+from topicfold.phi import OtherCounts
 
 
 def two_columns(side):
@@ -44,7 +44,9 @@ CHANGES = {
     "links": [
         (lambda s: setattr(s, "link_topics_", -s.link_topics_), "negative"),
         (lambda s: setattr(s, "intercept_", "high"), "intercept_"),
-        (lambda s: setattr(s, "pairs_", 3), "not consistent"),
+        (lambda s: setattr(s, "pairs_", 3), "pairs_"),
+        (lambda s: setattr(s, "pairs_", s.pairs_[:, :1]), "pairs_"),
+        (lambda s: setattr(s, "pairs_", s.pairs_ + 10_000), "pairs_"),
     ],
     "features": [
         (lambda s: two_columns(s)[1].update(knots=np.zeros(4)), "year"),
@@ -58,6 +60,10 @@ CHANGES = {
     "labels": [
         (lambda s: setattr(s, "n_background", 7), "classes_"),
         (lambda s: setattr(s, "topic_names_", [1, 2, 3]), "topic_names_"),
+    ],
+    "dynamic": [
+        (lambda s: setattr(s, "dates_", np.zeros(3)), "dates_"),
+        (lambda s: setattr(s, "by_value_", "no"), "by_value_"),
     ],
     "seeds": [
         (lambda s: setattr(s, "seed_words_", {"a": [99], "b": [2]}), "seed words"),
@@ -132,7 +138,7 @@ def test_an_impossible_accuracy_is_refused(tmp_path, numbers):
     model = fitted("classifier")
     vars(model).update(numbers)
     model.save(tmp_path)
-    with pytest.raises(ModelFileError, match="numbers make no sense"):
+    with pytest.raises(ModelFileError, match="numbers are invalid"):
         load_estimator(tmp_path)
 
 
@@ -150,6 +156,50 @@ def test_classes_that_are_no_array_are_refused(tmp_path):
     model.classes_ = model.classes_.tolist()
     save_estimator(model, tmp_path)
     with pytest.raises(ModelFileError, match="classes_"):
+        load_estimator(tmp_path)
+
+
+def test_a_step_with_a_table_for_a_number_is_refused(tmp_path):
+    model = fitted("structural")
+    model.phi_step_.strength = np.ones((2, 3))
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="not a number of tokens"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("value", ["classes", np.ones((12, 3)), -1.0])
+def test_a_step_with_another_information_is_refused(tmp_path, value):
+    model = fitted("correlated")
+    model.theta_step_.information_ = value
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="information_ is"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "value", "said"),
+    [
+        ("bursty", "word_frequencies_", np.zeros(9), "are all zero"),
+        ("bursty", "doc_topic_prior_", np.full(3, 1e-320), "is not positive"),
+        (
+            "correlated",
+            "topic_correlations_",
+            np.array(1.0),
+            "are not those of the topics",
+        ),
+        ("bursty", "strength_", False, "is False, not a positive number"),
+        ("bursty", "strength_", 0.0, "is not positive"),
+        ("lda", "topic_word_prior_", 1e149, "is 1e.149, not a positive number"),
+        ("correlated", "topic_correlations_", 3, "are not those of the topics"),
+    ],
+)
+def test_an_array_that_gives_no_number_is_refused(
+    tmp_path, name, attribute, value, said
+):
+    model = fitted(name)
+    setattr(model, attribute, value)
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=f"{attribute} {said}"):
         load_estimator(tmp_path)
 
 

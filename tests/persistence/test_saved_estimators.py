@@ -24,8 +24,7 @@ from topicfold.persistence import (
     save_estimator,
     write_bundle,
 )
-from topicfold.persistence.estimators import RENAMED_CLASSES, resolve_class
-from topicfold.steps import DirichletTheta, ThetaStep
+from topicfold.theta import DirichletTheta, ThetaStep
 
 
 def round_trip(model, path):
@@ -256,7 +255,7 @@ def test_classes_outside_topicfold_are_not_saved(tmp_path, dummy):
 
 OWN_STEP = """
 import numpy as np
-from topicfold.steps import ThetaStep
+from topicfold.theta import ThetaStep
 
 print("imported")
 
@@ -337,39 +336,3 @@ def test_a_step_that_cannot_be_saved_is_told_when_the_fit_starts(caplog):
     caplog.clear()
     PLSA(2, theta_step=DirichletTheta(), random_state=0).fit([[1, 2], [3, 4]])
     assert "not saved" not in caplog.text
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "models.classifier:TopicClassifier",
-        "models.fstm:FSTM",
-        "models.gibbs_lda:GibbsLDA",
-        "models.lda:LDA",
-        "models.linear_rule:LinearRule",
-        "models.lsi:LSI",
-        "models.manifold:DiscriminativePLSA",
-        "models.manifold:LaplacianPLSA",
-        "models.manifold:LocallyConsistentPLSA",
-        "models.medlda:MedLDA",
-        "models.orthogonal:OrthogonalPLSA",
-        "models.plsa:PLSA",
-        "models.two_phase:TwoPhase",
-        "steps.base:PhiStep",
-        "steps.base:ThetaStep",
-        "steps.dirichlet:DirichletPhi",
-        "steps.dirichlet:DirichletTheta",
-        "steps.laplacian:LaplacianTheta",
-        "steps.locally_consistent:LocallyConsistentTheta",
-        "steps.orthogonal:OrthogonalPhi",
-        "steps.pareto:ParetoTheta",
-    ],
-)
-def test_classes_that_version_0_1_saved_are_found(name):
-    assert resolve_class(f"topicfold.{name}").__name__ == name.partition(":")[2]
-
-
-def test_a_class_that_moved_is_found_by_its_old_name(monkeypatch):
-    old, new = "topicfold.models.gone:Gone", "topicfold.models.plsa:PLSA"
-    monkeypatch.setitem(RENAMED_CLASSES, old, new)
-    assert resolve_class(old) is PLSA

@@ -160,7 +160,7 @@ def test_side_tables_that_do_not_fit(content, message):
 def test_side_tables_of_other_topics_or_documents():
     wide = SideTable(name="wide", kind="shares", rows=["a"], values=[[1, 0, 0]])
     far = SideTable(name="far", kind="links", pairs=[[0, 9]])
-    with pytest.raises(DataError, match=r"about 3 topics(.|\n)*links documents that"):
+    with pytest.raises(DataError, match=r"has 3 topics(.|\n)*links documents that"):
         make(doc_topics=[[0.5, 0.5]] * 3, sides=[wide, far])
     with pytest.raises(DataError, match="sequence of SideTable"):
         make(sides=["no"])
@@ -478,3 +478,17 @@ def test_long_texts_take_no_more_memory_than_their_letters():
         assert tracemalloc.get_traced_memory()[1] < 100e6
     finally:
         tracemalloc.stop()
+
+
+def test_a_tree_of_topics_is_kept_and_checked(tmp_path):
+    table = SideTable(
+        name="tree", kind="tree", rows="012", pairs=[[0, 1], [1, 2]], sizes=[9, 5, 5]
+    )
+    data = TopicData(topics=np.eye(3), vocabulary=list("abc"), sides=[table])
+    data.save(tmp_path / "data")
+    (kept,) = TopicData.load(tmp_path / "data").sides
+    assert kept.n_topics == 3
+    assert kept.pairs.tolist() == table.pairs.tolist()
+    for pairs in ([[0, 1]], [[2, 1], [1, 2]], [[0, 1], [0, 1]], [[-1, 1], [0, 2]]):
+        with pytest.raises(DataError, match="parent"):
+            SideTable(name="tree", kind="tree", rows="012", pairs=pairs)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from topicfold import LDA, PLSA
 from topicfold.exceptions import EmptyDocumentWarning
-from topicfold.steps import DirichletPhi
+from topicfold.phi import DirichletPhi
 
 MODELS = {
     "plsa": lambda **options: PLSA(3, max_iter=6, tol=0, **options),

@@ -15,9 +15,9 @@ import pytest
 from tests_browser import figures_are_drawn, until
 
 from topicfold import PLSA, TopicData
+from topicfold.core.side_table import SideTable
 from topicfold.editing import apply_edits, edits_of
 from topicfold.report import write_report
-from topicfold.sides import SideTable
 
 VIEWS = (
     "topics", "map", "classes", "time", "similarity", "compare", "slides", "fit",
@@ -184,6 +184,7 @@ def test_map_hovers_clicks_zooms_and_pans(open_report, small, file, pictures):
     page.mouse.click(spot[0], spot[1])
     page.wait_for_selector(".card")
     assert f"no. {spot[2]}" in page.locator(".card").inner_text()
+    until(page, "document.querySelector('.card-text').innerText.length > 0")  # unpacked
     assert small.texts[spot[2]][:50] in page.locator(".card-text").inner_text()
     before = page.evaluate("document.querySelector('canvas').scatter.scale")
     page.mouse.wheel(0, -400)
@@ -342,6 +343,29 @@ def test_changes_over_time_are_percentage_points(open_report, small, file):
         "charts => charts.map(chart => chart.querySelector('text').textContent)"
     )
     assert len(set(tops)) == 1
+    # Round numbers, evenly spaced: the middle is half of the top.
+    ticks = page.locator(".spark").first.locator("text").all_text_contents()[:3]
+    top, middle, zero = (float(tick.removesuffix("%")) for tick in ticks)
+    assert (top, zero) == (2 * middle, 0)
+    assert f"{middle:.1e}"[:3] in {
+        "1.0",
+        "1.5",
+        "2.0",
+        "3.0",
+        "4.0",
+        "5.0",
+        "6.0",
+        "8.0",
+    }
+
+
+def test_the_current_tab_is_in_view_on_a_phone(open_report, small):
+    page = open_report(small, "#topics")
+    page.set_viewport_size({"width": 390, "height": 800})
+    go(page, "#fit")
+    box = page.locator("nav [aria-current='page']").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
 
 
 def test_tree_groups_topics_and_opens(open_report, planted):
@@ -535,6 +559,74 @@ def test_one_response_is_shown_at_once_around_its_mean(open_report, sided):
     assert page.locator(".interval").count() == 4
     assert page.locator(".unsure").count() == 0
     assert "too narrow for a test" in page.locator("#view").inner_text()
+
+
+def test_correlations_are_a_graph_with_its_pairs(open_report, small):
+    size = small.n_topics
+    values = np.full((size, size), -0.3)
+    values[0, 1] = values[1, 0] = 0.6
+    np.fill_diagonal(values, 1)
+    rows = [str(topic) for topic in range(size)]
+    table = SideTable(
+        name="correlations", kind="correlations", rows=rows, values=values
+    )
+    page = open_report(dataclasses.replace(small, sides=[table]), "#side")
+    assert page.locator("#view h2").text_content() == "Correlations"
+    page.wait_for_selector(".plane .tie")
+    assert page.locator(".plane .tie").count() == 1
+    assert page.locator(".plane circle").count() == size
+    first = page.locator(".columns .table").first.locator("tbody tr")
+    assert first.count() == 1
+    assert first.first.locator(".number").text_content() == "0.60"
+    go(page, "#topic=0")
+    block = page.locator("section", has_text="Topics that go with it")
+    assert block.locator("li").get_attribute("data-topic") == "1"
+
+
+def test_a_tree_is_drawn_with_words_and_sizes(open_report, small):
+    rows = [str(topic) for topic in range(4)]
+    pairs = [[0, 1], [1, 2], [0, 3]]
+    table = SideTable(
+        name="tree", kind="tree", rows=rows, pairs=pairs, sizes=[12, 9, 9, 3]
+    )
+    page = open_report(dataclasses.replace(small, sides=[table]), "#side=tree")
+    page.wait_for_selector(".tree .branch")
+    words = page.locator(".tree .tree-words").all_text_contents()
+    assert [text.split()[0] for text in words] == rows
+    assert all(len(text.split()) > 3 for text in words)
+    sizes = page.locator(".tree .bar-value").all_text_contents()
+    assert sizes == ["12", "9", "9", "3"]
+    x = [
+        float(circle.get_attribute("cx"))
+        for circle in page.locator(".tree circle:not(.tree-back)").all()
+    ]
+    assert x[0] < x[1] == x[3] < x[2]
+    go(page, "#topic=1")
+    block = page.locator("section", has_text="In the tree").last
+    links = block.locator("[data-topic]").all()
+    assert [link.get_attribute("data-topic") for link in links] == ["0", "2"]
+    page.set_viewport_size({"width": 390, "height": 800})
+    go(page, "#side=tree")
+    page.wait_for_selector(".tree .branch")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_words_through_time_are_side_by_side(open_report, small):
+    first = [("early", "dawn")] * small.n_topics
+    last = [(), *[("late",)] * (small.n_topics - 1)]
+    what = {"kind": "terms", "note": "words through time"}
+    tables = [
+        SideTable(name="1900", terms=first, **what),
+        SideTable(name="2000", terms=last, **what),
+    ]
+    page = open_report(dataclasses.replace(small, sides=tables), "#side")
+    heads = page.locator(".languages th").all_text_contents()
+    assert heads == ["Topic", "1900", "2000"]
+    cells = page.locator(".languages td[data-language='2000']").all_text_contents()
+    assert sorted(cells) == sorted(["–", *["late"] * (small.n_topics - 1)])
+    go(page, "#topic=1")
+    block = page.locator(".language-columns")
+    assert block.locator("h4").all_text_contents() == ["1900", "2000"]
 
 
 def test_languages_are_side_by_side(open_report, sided):
@@ -737,14 +829,17 @@ def _overlaps(page):
     return int(outside.any(axis=1).sum() + np.triu(touching & touching.T, 1).sum())
 
 
-@pytest.mark.parametrize(("n_topics", "zoom"), [(20, "1"), (200, "4")])
-def test_every_circle_of_similar_topics_has_a_name(open_report, n_topics, zoom):
+@pytest.mark.parametrize(
+    ("n_topics", "zoom", "width"), [(20, "1", 1200), (200, "4", 1200), (200, "8", 390)]
+)
+def test_every_circle_of_similar_topics_has_a_name(open_report, n_topics, zoom, width):
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(600, 0.02), n_topics)
     mixtures = rng.dirichlet(np.full(n_topics, 0.1), 300)
     words = [f"word{i}ly" for i in range(600)]
     data = TopicData(topics=topics, vocabulary=words, doc_topics=mixtures)
     page = open_report(data, "#similarity")
+    page.set_viewport_size({"width": width, "height": 800})
     figures_are_drawn(page)
     page.get_by_label("Zoom").select_option(zoom)
     figures_are_drawn(page)

@@ -51,7 +51,7 @@ def test_scripts_write_text_only():
     for name in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
         assert name not in script
     assert "import " not in script.replace("important", "")
-    assert len(script) < 160_000
+    assert len(script) < 170_000
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def test_bundle_refuses_modules_that_do_not_fit_together(monkeypatch):
 @pytest.mark.parametrize("sign", ["</SCRIPT>", "<!--"])
 def test_bundle_refuses_what_would_end_the_script(monkeypatch, sign):
     monkeypatch.setattr(page_module, "_static", {"a.js": f'let s = "{sign}";'}.get)
-    with pytest.raises(ValueError, match="a sign that would end it"):
+    with pytest.raises(ValueError, match="its own closing tag"):
         bundle("a.js")
 
 

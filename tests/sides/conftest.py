@@ -4,12 +4,11 @@
 import pytest
 
 from topicfold.learn.lda import Cvb0
-from topicfold.learn.plsa import PlsaEM
-from topicfold.learn.sides import SidedLda
+from topicfold.learn.learner import Learner
 
 
 @pytest.fixture
 def plain_passes(monkeypatch):
     """Passes that are not extrapolated, to be compared with the equations."""
-    for algorithm in (Cvb0, SidedLda, PlsaEM):
+    for algorithm in (Cvb0, Learner):
         monkeypatch.setattr(algorithm, "extrapolated", lambda self: self)

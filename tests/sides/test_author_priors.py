@@ -9,8 +9,10 @@ from sides_support import planted
 import topicfold
 from topicfold import LDA, PLSA, AuthorTopics
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
-from topicfold.sides import AuthorPriors, SideContext
-from topicfold.sides.author_priors import EVEN_SHARE, FOLDS, STRENGTHS
+from topicfold.parts import Context
+from topicfold.parts.sides import learn_from
+from topicfold.theta import AuthorPriors
+from topicfold.theta.author_priors import EVEN_SHARE, FOLDS, STRENGTHS
 
 FEW = {"max_iter": 12, "tol": 0.0, "random_state": 0}
 
@@ -33,9 +35,9 @@ def learned(counts, names, alpha):
     """Return what the side learns of counts, and the prior of their documents."""
     side = AuthorPriors()
     shape = counts.shape
-    context = SideContext(*shape, 9, counts.sum(axis=1), alpha=alpha, iteration=5)
+    context = Context(*shape, 9, counts.sum(axis=1), alpha=alpha, iteration=5)
     data = side.check(names, context)
-    side.learn(counts, data, context)
+    learn_from(side, lambda: side.gather(counts, data, context), context)
     return side, side.prior(data, context)
 
 

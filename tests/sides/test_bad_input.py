@@ -17,8 +17,10 @@ from topicfold import (
     SeededLDA,
     SupervisedLDA,
 )
+from topicfold.evidence import Features, Labels
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides import Authors, Features, Labels, Seeds
+from topicfold.phi import Seeds
+from topicfold.theta import Authors
 
 pytestmark = pytest.mark.filterwarnings("ignore::topicfold.exceptions.UnsettledWarning")
 X = sparse.csr_matrix(np.random.default_rng(0).poisson(1.0, (20, 12)))
@@ -64,7 +66,10 @@ def together(sides, **known):
     ("call", "parts"),
     [
         (lambda: authors(authors=[["Ann"]] * 19), ("19 rows", "20 documents")),
-        (lambda: authors(authors=[[]] * 20), ("names no author", "list of names")),
+        (
+            lambda: authors(authors=[[]] * 20),
+            ("is empty for every document", "list of names"),
+        ),
         (lambda: authors(authors="Ann"), ("authors is str", "list of names")),
         (lambda: links([[0, 1], [3, 25]]), ("link 1", "document 25", "0 to 19")),
         (lambda: links([[0, -1]]), ("link 0", "document -1", "0 to 19")),
@@ -117,7 +122,7 @@ def test_what_is_wrong_and_how_to_mend_it(call, parts):
     [
         (
             lambda: features(year=YEARS, same=[1.0] * 20),
-            ("one value in all of them", "left out: 'same'"),
+            ("one value in all", "left out: 'same'"),
         ),
         (
             lambda: features(year=YEARS, twice=2 * YEARS),

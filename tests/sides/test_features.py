@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Features: the likelihood and its gradient, planted effects, tables of all kinds."""
+"""Features: the regression, planted effects, tables of all kinds."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import optimize, sparse
-from scipy.special import psi
+from scipy import sparse
 
 import topicfold
 from topicfold import LDA, FeatureLDA
-from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides import Features, SideContext, design, features
-from topicfold.sides.design import (
+from topicfold.evidence import Features, design, features
+from topicfold.evidence.design import (
     _dependent,
     _numbers,
     check_columns,
@@ -20,64 +18,87 @@ from topicfold.sides.design import (
     encode,
     learn_columns,
 )
-from topicfold.sides.features import (
-    INTERCEPT_VARIANCE,
-    dirichlet_multinomial,
-    effect_errors,
-    learn_effects,
-)
+from topicfold.evidence.features import expected_shares, regression, strength
+from topicfold.exceptions import DataError, DataWarning
+from topicfold.parts import Context
 
 PLAIN = {"n_knots": None, "min_documents": 1}
 
 
-def drawn_counts(n_documents=500, n_topics=5, seed=0):
-    """Return a design, true effects and counts of a Dirichlet-multinomial."""
+def drawn_counts(n_documents=500, n_topics=5, strength=4.0, seed=0):
+    """Return a design, expected shares, effects and counts around them."""
     rng = np.random.default_rng(seed)
-    design = np.c_[np.ones(n_documents), rng.normal(size=(n_documents, 2))]
-    effects = rng.normal(scale=0.6, size=(3, n_topics))
-    effects[0] = np.log(0.3)
+    design = np.c_[np.ones(n_documents), rng.integers(0, 2, (n_documents, 2))]
+    effects = rng.normal(scale=0.03, size=(3, n_topics))
+    effects -= effects.mean(axis=1, keepdims=True)
+    effects[0] += 1 / n_topics
+    expected = design @ effects
+    theta = [rng.dirichlet(strength * row) for row in expected]
     lengths = rng.poisson(60, n_documents)
-    theta = [rng.dirichlet(row) for row in np.exp(design @ effects)]
     counts = [rng.multinomial(n, t) for n, t in zip(lengths, theta, strict=True)]
-    return sparse.csr_matrix(design), effects, np.array(counts, float), lengths
+    return sparse.csr_matrix(design), expected, effects, np.array(counts, float)
 
 
-def test_the_gradient_is_that_of_the_likelihood():
-    design, effects, counts, lengths = drawn_counts(20)
-
-    def value(flat):
-        return dirichlet_multinomial(design, flat.reshape(3, 5), counts, lengths)[0]
-
-    def slope(flat):
-        shaped = flat.reshape(3, 5)
-        return dirichlet_multinomial(design, shaped, counts, lengths)[1].ravel()
-
-    assert optimize.check_grad(value, slope, 0.5 * effects.ravel()) < 1e-3
+def test_the_regression_is_a_ridge_with_a_free_intercept():
+    design, _, _, counts = drawn_counts(60)
+    lengths = counts.sum(axis=1)
+    shares, weights = counts / lengths[:, None], lengths / (lengths + 4.0)
+    table = design.toarray()
+    gram = table.T @ (weights[:, None] * table) + np.diag([0.0, 3.0, 3.0])
+    wanted = np.linalg.solve(gram, table.T @ (weights[:, None] * shares))
+    found = regression(design, shares, weights, 3.0)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_planted_effects_are_found_within_their_errors():
-    covered = []
+def test_levels_sum_to_zero_and_a_single_document_moves_its_level_by_half():
+    level = np.repeat(np.arange(51), [10] * 50 + [1])
+    design = sparse.csr_matrix(np.c_[np.ones(501), np.eye(51)[level]])
+    shares = np.where(level == 50, 0.9, 0.3)[:, None]
+    shares = np.hstack([shares, 1 - shares])
+    found = regression(design, shares, np.ones(501), 1.0)
+    np.testing.assert_allclose(found[1:].sum(axis=0), 0.0, atol=1e-5)
+    assert found[0, 0] + found[51, 0] == pytest.approx(0.6, abs=0.02)
+
+
+def test_the_strength_is_that_of_the_draws():
+    for true in (1.0, 4.0, 20.0):
+        _, expected, _, counts = drawn_counts(4000, strength=true)
+        lengths = counts.sum(axis=1)
+        found = strength(counts / lengths[:, None], expected, lengths)
+        assert found == pytest.approx(true, rel=0.1)
+
+
+def test_planted_effects_are_found_in_counts_without_attenuation():
+    """Whatever prior the counts were found with: it is not in the shares."""
+    slopes = []
     for seed in range(6):
-        design, effects, counts, lengths = drawn_counts(seed=seed)
-        precision = np.full_like(effects, 0.1)
-        found = learn_effects(
-            design, np.zeros_like(effects), counts, lengths,
-            centre=np.zeros_like(effects), precision=precision, max_iter=200,
-        )  # fmt: skip
-        errors = effect_errors(design, found, counts, lengths, precision)
-        covered.append(np.abs(found - effects) < 1.96 * errors)
-        assert np.abs(found - effects).max() < 0.4
-    assert 0.9 < np.mean(covered) <= 1.0
+        design, _, effects, counts = drawn_counts(2000, seed=seed)
+        lengths = counts.sum(axis=1)
+        context = Context(
+            2000, 5, 9, lengths, alpha=np.full(5, 0.2), iteration=features.LEARN_EVERY
+        )
+        side = Features()
+        side.columns_, side.feature_names_ = [], ["intercept", "a", "b"]
+        side.gather(counts, design, context)
+        assert np.abs(side.effects_ - effects).max() < 0.05
+        slopes.append(
+            (side.effects_[1:] * effects[1:]).sum() / (effects[1:] ** 2).sum()
+        )
+        assert 3.0 < side.concentration_ < 5.5
+    assert np.mean(slopes) == pytest.approx(1.0, abs=0.1)
 
 
-def test_errors_of_many_columns_are_like_those_of_few(monkeypatch):
-    design, effects, counts, lengths = drawn_counts()
-    precision = np.full_like(effects, 2.0)
-    joint = effect_errors(design, effects, counts, lengths, precision)
-    monkeypatch.setattr("topicfold.sides.features.MOST_JOINT", 1)
-    np.testing.assert_allclose(
-        effect_errors(design, effects, counts, lengths, precision), joint, rtol=0.15
-    )
+def test_what_is_expected_is_on_the_simplex_and_nothing_is_impossible():
+    mean = np.array([0.5, 0.4, 0.1])
+    rows = sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, -9.0]])
+    effects = np.array([[0.5, 0.4, 0.1], [0.2, -0.6, 0.4]])
+    found = expected_shares(rows, effects, mean)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found[0], mean)
+    assert found.min() > 0
+    np.testing.assert_allclose(found[1, 1], features.COMMON * 0.4)
+    nowhere = expected_shares(rows[:1], -effects, mean)
+    np.testing.assert_allclose(nowhere[0], mean)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +120,7 @@ def corpus():
 @pytest.fixture(scope="module")
 def model(corpus):
     X, table, phi = corpus
-    model = FeatureLDA(4, init=phi + 0.01, max_iter=60, tol=0, variance=2.0)
+    model = FeatureLDA(4, init=phi + 0.01, max_iter=60, tol=0)
     return model.fit(X, features=table)
 
 
@@ -108,12 +129,19 @@ def test_planted_effects_come_out_with_sign_and_size(model):
     assert {e[0] for e in effects} == {"group=a", "group=b", "year"}
     rise = effects["group=b", 0].effect - effects["group=a", 0].effect
     fall = effects["group=b", 1].effect - effects["group=a", 1].effect
-    assert 1.0 < rise < 2.0
-    assert -2.0 < fall < -1.0
-    late = effects["year", 2]
-    assert 0.1 < late.effect < 0.25  # 1 / 5.8 per year
-    assert late.low < late.effect < late.high
-    assert abs(effects["year", 3].effect) < 3 * effects["year", 3].std_error + 0.03
+    wanted = model_shares(1) - model_shares(0)
+    assert rise == pytest.approx(wanted[0], abs=0.06)
+    assert fall == pytest.approx(wanted[1], abs=0.06)
+    assert 0.01 < effects["year", 2].effect < 0.05
+    assert abs(effects["year", 3].effect) < 0.015
+
+
+def model_shares(group):
+    """Expected shares of the documents of a group of the corpus."""
+    late = np.random.default_rng(0).normal(size=20_000)
+    logs = np.c_[1.5 * group + 0 * late, -1.5 * group + 0 * late, late, 0 * late]
+    weights = np.exp(logs)
+    return (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
 
 
 def test_features_alone_lead_to_expect_topics(model):
@@ -122,9 +150,10 @@ def test_features_alone_lead_to_expect_topics(model):
     assert rows[1, 0] > 2 * rows[0, 0]
     assert rows[0, 1] > 2 * rows[1, 1]
     nothing = model.expected_topics({"group": [None], "year": [np.nan]})[0]
-    weights = np.exp(model.effects_[0])
-    np.testing.assert_allclose(nothing, weights / weights.sum())
-    assert model.doc_topic_prior_.sum() == pytest.approx(0.8)
+    np.testing.assert_allclose(nothing, model.effects_[0], atol=0.02)
+    (side,) = model.sides_
+    assert model.doc_topic_prior_.sum() == pytest.approx(side.concentration_)
+    assert 0.8 < side.concentration_ < 3.5  # what was drawn has 1.2 to 3
 
 
 def test_new_documents_with_and_without_features(model, corpus):
@@ -144,14 +173,12 @@ def test_new_documents_with_and_without_features(model, corpus):
 
 def test_without_features_the_prior_is_that_of_the_counts(corpus):
     X, _, phi = corpus
-    options = {"init": phi + 0.01, "max_iter": 200, "tol": 0, "topic_word_prior": 0.05}
+    options = {"init": phi + 0.01, "max_iter": 100, "tol": 0}
     with pytest.warns(DataWarning, match=r"FeatureLDA was fitted without features, so"):
-        learned = FeatureLDA(4, concentration="learned", **options).fit(X)
-    alpha, lengths = learned.doc_topic_prior_, X.toarray().sum(axis=1, keepdims=True)
-    counts = learned.doc_topics_ * (lengths + alpha.sum()) - alpha
-    above = (psi(counts + alpha) - psi(alpha)).sum(axis=0)  # Minka's fixed point
-    below = (psi(lengths + alpha.sum()) - psi(alpha.sum())).sum()
-    np.testing.assert_allclose(above / below, 1.0, rtol=0.05)
+        learned = FeatureLDA(4, **options).fit(X)
+    shares = np.asarray(X @ (phi.T > 0)).mean(axis=0) / 30
+    alpha = learned.doc_topic_prior_
+    np.testing.assert_allclose(alpha / alpha.sum(), shares, atol=0.02)
     assert learned.effect_names_ == ["intercept"]
     assert learned.feature_effects() == []
 
@@ -201,7 +228,8 @@ def test_tables_of_all_kinds():
     lists = {"authors": [["Ann", "Bob"], ["Bob"], [], None]}
     columns, design = learn_columns(lists, 4, **PLAIN)
     assert design_names(columns)[1:] == ["authors=Ann", "authors=Bob"]
-    np.testing.assert_array_equal(design.toarray()[:, 1:].sum(axis=1), [2, 1, 0, 0])
+    lengths = np.linalg.norm(design.toarray()[:, 1:], axis=1)
+    np.testing.assert_allclose(lengths, [1, 1, 0, 0])
     columns, design = learn_columns(np.arange(8.0).reshape(4, 2) ** 2, 4, **PLAIN)
     assert design_names(columns)[1:] == ["x0", "x1"]
     given = sparse.random(4, 3, 0.9, random_state=0)
@@ -227,7 +255,7 @@ def test_bad_features_are_named(corpus):
     assert "same" not in model.effect_names_
     with (
         pytest.raises(DataError, match="No feature is left"),
-        pytest.warns(DataWarning, match="tell no documents apart"),
+        pytest.warns(DataWarning, match="do not distinguish documents"),
     ):
         FeatureLDA(4, **few).fit(X, features={"id": [f"d{d}" for d in range(n)]})
     with pytest.warns(DataWarning, match="collinear.*'twice'"):
@@ -253,9 +281,9 @@ def test_bad_features_are_named(corpus):
 def test_parameters_that_make_no_sense_are_refused(corpus):
     X, table, _ = corpus
     for options, match in (
-        ({"variance": -1.0}, "variance"),
+        ({"penalty": -1.0}, "penalty"),
         ({"n_knots": 1}, "n_knots"),
-        ({"concentration": "much"}, "concentration"),
+        ({"concentration": "learned"}, "concentration"),
     ):
         with pytest.raises(ValueError, match=match):
             LDA(4, sides=[Features(**options)]).fit(X, features=table)
@@ -264,9 +292,9 @@ def test_parameters_that_make_no_sense_are_refused(corpus):
 @pytest.mark.parametrize(
     "options",
     [
-        {"variance": 0.0},
-        {"variance": -0.5},
-        {"variance": np.inf},
+        {"penalty": 0.0},
+        {"penalty": -0.5},
+        {"penalty": np.inf},
         {"concentration": 0.0},
         {"concentration": np.inf},
         {"n_knots": 2},
@@ -276,18 +304,7 @@ def test_the_ends_of_the_ranges_of_parameters_are_outside(options):
     ((name, value),) = options.items()
     with pytest.raises(ValueError, match=f"The '{name}' parameter.*Got {value} inst"):
         Features(**options)._validate_params()
-    Features(variance=1e-3, concentration=1e-3, n_knots=3)._validate_params()
-
-
-def test_effects_are_where_the_posterior_is_flat():
-    design, _, counts, lengths = drawn_counts(200)
-    rng = np.random.default_rng(2)
-    shape = design.shape[1], counts.shape[1]
-    centre, precision = rng.normal(0, 1, shape), rng.gamma(2.0, 2.0, shape)
-    options = {"centre": centre, "precision": precision, "max_iter": 2000}
-    found = learn_effects(design, np.zeros(shape), counts, lengths, **options)
-    slope = dirichlet_multinomial(design, found, counts, lengths)[1]
-    np.testing.assert_allclose(slope, precision * (found - centre), atol=0.05)
+    Features(penalty=1e-3, concentration=1e-3, n_knots=3)._validate_params()
 
 
 def test_splines_are_cubic():
@@ -330,7 +347,7 @@ def test_units_are_those_of_the_user():
     ],
 )
 def test_columns_of_a_file_that_make_no_sense(change):
-    with pytest.raises(ValueError, match="makes no sense"):
+    with pytest.raises(ValueError, match="is invalid"):
         check_columns([{"name": "x"} | change])
     check_columns(
         [
@@ -359,60 +376,6 @@ def test_times_are_days_with_their_parts():
     np.testing.assert_array_equal(found, [1, np.nan, 2.5])
 
 
-def test_effects_have_the_precision_of_their_variance():
-    side = Features(variance=4.0)
-    side.effects_ = np.zeros((3, 2))
-    wanted = [[1 / INTERCEPT_VARIANCE] * 2, [0.25] * 2, [0.25] * 2]
-    np.testing.assert_allclose(side._precision(), wanted)
-
-
-def test_effects_are_learned_every_few_passes(monkeypatch):
-    passes = []
-    monkeypatch.setattr(features, "learn_effects", lambda *a, **k: np.zeros((1, 2)))
-    monkeypatch.setattr(Features, "_begin", lambda side, context: None)
-    monkeypatch.setattr(Features, "_centre", lambda side, context: None)
-    monkeypatch.setattr(Features, "_precision", lambda side: None)
-    monkeypatch.setattr(
-        Features, "_scale", lambda side, data, context: passes.append(context.iteration)
-    )
-    side, every = Features(), features.LEARN_EVERY
-    for iteration in range(2 * every + 2):
-        context = SideContext(3, 2, 4, np.ones(3), iteration=iteration)
-        side.effects_ = np.zeros((1, 2))
-        side.learn(np.ones((3, 2)), None, context)
-    assert every > 1
-    assert passes == [every, 2 * every]
-
-
-def test_errors_are_of_the_whole_curvature_where_it_is_positive():
-    """Documents whose own curvature is negative count as such."""
-    rng = np.random.default_rng(0)
-    design = sparse.csr_matrix(np.c_[np.ones(60), rng.normal(size=60)])
-    counts = rng.multinomial(30, [0.95, 0.05], size=60).astype(float)
-    counts[::2] = counts[::2, ::-1]
-    effects, lengths = np.array([[2.0, 2.0], [0.1, 0.0]]), counts.sum(axis=1)
-    precision = np.full((2, 2), 1000.0)
-
-    def slope(effects):
-        gradient = dirichlet_multinomial(design, effects, counts, lengths)[1]
-        return gradient - precision * effects
-
-    H, h = np.empty((2, 2)), 1e-5
-    for f in range(2):
-        step = np.zeros((2, 2))
-        step[f, 0] = h
-        H[f] = -(slope(effects + step) - slope(effects - step))[:, 0] / (2 * h)
-    assert np.linalg.eigvalsh(H)[0] > 0
-    rows = [
-        dirichlet_multinomial(design[[d]], effects, counts[[d]], lengths[[d]])[1][:, 0]
-        for d in range(60)
-    ]
-    middle = np.einsum("di,dj->ij", rows, rows) + np.diag(precision[:, 0])
-    expected = np.sqrt(np.diag(np.linalg.inv(H) @ middle @ np.linalg.inv(H)))
-    found = effect_errors(design, effects, counts, lengths, precision)
-    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-5)
-
-
 def test_a_category_of_one_document_may_have_an_effect():
     Features(min_documents=1)._validate_params()
 
@@ -423,26 +386,33 @@ def test_numbers_among_objects_are_numbers():
     assert design._numbers(np.array(["1", "2"])) is None
 
 
-def test_the_effects_of_a_fit_are_the_best_of_its_counts():
-    """The last search goes on until nothing is gained, also with many levels."""
-    rng = np.random.default_rng(0)
-    level = [f"l{d // 3}" for d in range(300)]
-    counts = rng.gamma(0.5, 20.0, (300, 4))
-    lengths = counts.sum(axis=1)
-    alpha = np.full(4, 0.2)
-    context = SideContext(300, 4, 9, lengths, alpha=alpha, iteration=30)
-    side = Features()
-    data = side.check({"level": level}, context)
-    side.finish(counts, data, context)
-    _, slope = dirichlet_multinomial(data, side.effects_, counts, lengths)
-    slope = slope[1:] - side.effects_[1:] / side.variance
-    assert side.effects_.shape == (101, 4)
-    assert np.abs(slope).max() < 0.05
-
-
 def test_a_level_of_one_document_is_kept_and_an_id_is_not(corpus):
     X, table, phi = corpus
     level = ["once", *np.where(table["year"][1:] > 2000, "late", "early")]
     few = {"max_iter": 2, "init": phi + 0.01, "tol": 0}
     model = FeatureLDA(4, **few).fit(X, features={"level": level})
     assert "level=once" in model.effect_names_
+
+
+def test_effects_are_learned_every_few_passes(monkeypatch):
+    passes = []
+    monkeypatch.setattr(
+        Features, "_regress", lambda side, counts, data, choose: passes.append(choose)
+    )
+    side, every = Features(), features.LEARN_EVERY
+    data = sparse.csr_matrix(np.ones((3, 1)))
+    for iteration in range(2 * every + 2):
+        context = Context(3, 2, 4, np.ones(3), iteration=iteration, alpha=np.ones(2))
+        side.gather(np.ones((3, 2)), data, context)
+    assert every > 1
+    assert passes == [True, False]  # penalty and s are chosen at first and at the end
+
+
+def test_a_prior_that_explains_everything_does_not_undo_itself():
+    X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]] * 3
+    source = ["paper", "paper", "blog", "blog"] * 3
+    for passes in (10, 20, 40):
+        model = FeatureLDA(2, random_state=0, tol=0, max_iter=passes)
+        model.fit(X, features={"source": source})
+        assert model.expected_topics({"source": ["blog"]}).max() > 0.9
+        assert model.doc_topics_.max(axis=1).min() > 0.9

@@ -7,13 +7,17 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import is_classifier
+from sklearn.metrics import f1_score
+from sklearn.naive_bayes import MultinomialNB
 
 import topicfold
 from topicfold import LDA, LabeledLDA
 from topicfold.engine import masked
+from topicfold.evidence import Labels
+from topicfold.evidence.labels import read_labels
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.sides import Labels, OtherCounts, Seeds, SideContext
-from topicfold.sides.labels import read_labels
+from topicfold.parts import Context
+from topicfold.phi import OtherCounts, Seeds
 
 NAMES = ["ant", "bee", "cow", "dog"]
 FEW = {"random_state": 0, "max_iter": 40, "tol": 0}
@@ -92,7 +96,7 @@ def test_the_background_has_a_name_of_its_own(corpus):
 def test_documents_of_unknown_labels_take_part(corpus):
     X, labels, _, theta, own = corpus
     some = [own if d % 5 == 0 else None for d, own in enumerate(labels)]
-    model = LabeledLDA(1, use_unlabeled=True, **FEW).fit(X, labels=some)
+    model = LabeledLDA(1, unlabeled_weight=1, **FEW).fit(X, labels=some)
     assert np.abs(model.components_ - own).sum(axis=1).max() < 0.9
     hidden = np.arange(250) % 5 > 0
     assert np.abs(model.doc_topics_ - theta)[hidden].mean() < 0.12
@@ -179,7 +183,7 @@ def test_labels_that_make_no_sense(corpus, labels, options, match):
 
 def test_allowed_topics_are_those_of_the_labels():
     side = Labels(topics_per_label=2, n_background=1)
-    context = SideContext(4, 0, 3, np.ones(4))
+    context = Context(4, 0, 3, np.ones(4))
     data = side.check([["b"], ["a", "b"], None, []], context)
     assert side.n_topics(data, context) == 5
     expected = [[0, 0, 1, 1, 1], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1], [0, 0, 0, 0, 1]]
@@ -212,7 +216,7 @@ def test_many_labels_are_fitted_as_with_zeros_elsewhere(monkeypatch, beside):
 def test_topics_start_near_the_corpus():
     side = Labels()
     totals = np.array([3.0, 0.0, 6.0, 1.0])
-    context = SideContext(3, 0, 4, np.ones(3), word_totals=totals)
+    context = Context(3, 0, 4, np.ones(3), word_totals=totals)
     side.n_topics(side.check(["a", "b", "a"], context), context)
     topics = np.random.default_rng(0).dirichlet(np.ones(4), 3)
     corpus = (totals + 0.25) / (totals + 0.25).sum()
@@ -277,7 +281,7 @@ def test_a_saved_side_has_topics_of_its_labels(changes, message):
 
 def test_the_most_topics_can_be_had(monkeypatch, corpus):
     X, labels, *_ = corpus
-    monkeypatch.setattr("topicfold.sides.labels.MOST_TOPICS", 5)
+    monkeypatch.setattr("topicfold.evidence.labels.MOST_TOPICS", 5)
     assert LabeledLDA(1, max_iter=1, tol=0).fit(X, labels=labels).n_topics_ == 5
     with pytest.raises(DataError, match="5 are the most"):
         LabeledLDA(n_background=2, max_iter=1).fit(X, labels=labels)
@@ -328,9 +332,9 @@ def test_unlabelled_documents_that_mislead_are_left_out():
     X, y, unlabelled = drifting()
     labels = np.where(unlabelled, -1, y)
     model = LabeledLDA(**FEW).fit(X, labels)
-    assert not model.use_unlabeled_
-    tried = {used: score for _, used, score in model.trial_scores_}
-    assert tried[False] > tried[True]
+    assert model.unlabeled_weight_ == 0
+    tried = {weight: score for _, weight, score in model.trial_scores_}
+    assert tried[0.0] > tried[1.0]
     # They have mixtures all the same, and they are those of `transform`.
     alone = LabeledLDA(model.sides_[0].n_background, **FEW)
     alone.fit(X[~unlabelled], y[~unlabelled])
@@ -338,7 +342,7 @@ def test_unlabelled_documents_that_mislead_are_left_out():
     np.testing.assert_allclose(
         model.doc_topics_[unlabelled], model.transform(X)[unlabelled], atol=1e-6
     )
-    with_all = LabeledLDA(model.sides_[0].n_background, use_unlabeled=True, **FEW)
+    with_all = LabeledLDA(model.sides_[0].n_background, unlabeled_weight=1, **FEW)
     with_all.fit(X, labels)
     known = X[~unlabelled], y[~unlabelled]
     assert model.score(*known) > with_all.score(*known) + 0.05
@@ -347,10 +351,25 @@ def test_unlabelled_documents_that_mislead_are_left_out():
 def test_what_is_given_is_not_tried(corpus):
     X, labels, *_ = corpus
     some = [own if d % 5 == 0 else None for d, own in enumerate(labels)]
-    for used in (True, False):
-        model = LabeledLDA(1, use_unlabeled=used, **FEW).fit(X, labels=some)
-        assert model.use_unlabeled_ is used
+    for weight in (0.0, 0.3, 1.0):
+        model = LabeledLDA(1, unlabeled_weight=weight, **FEW).fit(X, labels=some)
+        assert model.unlabeled_weight_ == weight
         assert model.trial_scores_ == []
+
+
+def test_words_of_unlabelled_documents_count_by_their_weight(corpus):
+    """A weight of a half is a corpus in which each of two such documents is one."""
+    X, labels, *_ = corpus
+    some = [own if d % 5 == 0 else None for d, own in enumerate(labels)]
+    unknown = np.array([own is None for own in some])
+    scaled = sparse.csr_matrix(X * 2.0)
+    once = sparse.csr_matrix(X + sparse.diags_array(1.0 * ~unknown) @ X)
+    options = {"random_state": 0, "max_iter": 5, "tol": 0, "topic_word_prior": 0.1}
+    half = LabeledLDA(1, unlabeled_weight=0.5, **options).fit(scaled, labels=some)
+    plain = LabeledLDA(1, unlabeled_weight=1.0, **options).fit(once, labels=some)
+    np.testing.assert_allclose(half.components_, plain.components_, atol=2e-3)
+    with pytest.raises(ValueError, match="unlabeled_weight"):
+        LabeledLDA(unlabeled_weight=2.0).fit(X, labels=some)
 
 
 def test_labels_may_begin_late(corpus):
@@ -358,7 +377,7 @@ def test_labels_may_begin_late(corpus):
     X, labels, *_ = corpus
     many = sparse.vstack([X] * 10, format="csr")
     late = [None] * 2250 + labels
-    model = LabeledLDA(1, use_unlabeled=False, random_state=0, max_iter=3)
+    model = LabeledLDA(1, unlabeled_weight=0, random_state=0, max_iter=3)
     model.fit(many, labels=late)
     assert model.predict_proba(X).shape == (250, 4)
 
@@ -384,5 +403,74 @@ def test_a_score_is_the_accuracy(corpus):
     assert model.score(X[:1], [[*labels[0], "emu"]]) == 0.0
     with pytest.raises(DataError, match="needs labels"):
         model.score(X)
-    with pytest.raises(DataError, match="label of no document"):
+    with pytest.raises(DataError, match="no known label"):
         model.score(X, [None] * 250)
+
+
+def test_clues_are_shares_likelihoods_and_frequencies():
+    """Without shares and background, the second is naive Bayes by √n."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90)
+    own = rng.dirichlet(np.full(30, 0.3), 3)
+    X = np.array([rng.multinomial(20, own[c]) for c in y], float)
+    members = np.eye(3)[y]
+    side = Labels(1, 0)
+    side.classes_ = np.array(["a", "b", "c"])
+    theta = rng.dirichlet(np.ones(3), 90)
+    clues = side.clues(theta, X, members.T @ X)
+    bayes = MultinomialNB(fit_prior=False).fit(X, y).predict_joint_log_proba(X)
+    centred = bayes - bayes.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(clues[:, :, 1], centred / np.sqrt(20))
+    logs = np.log(theta + 1e-4)
+    np.testing.assert_allclose(clues[:, :, 0], logs - logs.mean(axis=1, keepdims=True))
+    np.testing.assert_allclose(clues.sum(axis=1), 0.0, atol=1e-12)
+    # A clue that says nothing has no weight, one that says all has much.
+    clues[:, :, 2] = members - 1 / 3
+    clues[:, :, 3] = 0.0
+    side.weigh_clues(clues, members > 0)
+    assert side.clue_weights_[3] == 0.0
+    found = side.probabilities(theta, clues)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert (found.argmax(axis=1) == y).all()
+
+
+def test_single_labels_are_predicted_as_well_as_by_naive_bayes(tmp_path):
+    """Unequal labels and long documents, where shares alone are worse."""
+    rng = np.random.default_rng(1)
+    own = 0.25 * rng.dirichlet(np.full(300, 0.2), 9) + 0.75 / 300
+    y = rng.choice(9, 900, p=np.arange(1, 10) / 45)
+    counts = np.array([rng.multinomial(60, own[c]) for c in y], float)
+    X, names = sparse.csr_matrix(counts), np.array([f"label {c}" for c in y])
+    model = LabeledLDA(random_state=0).fit(X[:500], names[:500])
+    bayes = MultinomialNB().fit(X[:500], names[:500])
+    assert model.score(X[500:], names[500:]) > bayes.score(X[500:], names[500:]) - 0.01
+    found = model.predict_proba(X[500:])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    # Probabilities are those of hidden labels: right as often as they say.
+    assert abs(found.max(axis=1).mean() - model.score(X[500:], names[500:])) < 0.08
+    model.save(tmp_path / "model")
+    again = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(X[500:]), found)
+
+
+def test_thresholds_of_several_labels_find_as_many_as_there_are():
+    rng = np.random.default_rng(2)
+    own = rng.dirichlet(np.full(500, 0.05), 9)
+    shared = rng.dirichlet(np.full(500, 0.3))
+    members = np.zeros((800, 9), int)
+    X = np.zeros((800, 500))
+    for d in range(800):
+        chosen = rng.choice(9, rng.integers(1, 4), replace=False)
+        members[d, chosen] = 1
+        words = rng.dirichlet(np.ones(len(chosen))) @ own[chosen]
+        X[d] = rng.multinomial(60, 0.5 * shared + 0.5 * words)
+    X = sparse.csr_matrix(X)
+    model = LabeledLDA(random_state=0).fit(X[:400], labels=members[:400])
+    found = model.predict_proba(X[400:])
+    truth = members[400:]
+    assert abs(found.sum(axis=1).mean() / truth.sum(axis=1).mean() - 1) < 0.05
+
+    def right(threshold):
+        return f1_score(truth, found >= threshold, average="micro")
+
+    assert right(0.5) > max(right(0.25), right(0.75), 0.85)

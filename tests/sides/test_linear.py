@@ -5,15 +5,28 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
-from topicfold.sides.linear import (
+from topicfold.evidence.linear import (
+    class_information,
+    climb,
     curvatures,
-    fit_coefficients,
     log_likelihoods,
     means,
     standard_errors,
+    sums_at,
 )
 
 KINDS = ("real", "classes", "counts")
+
+
+def fit_coefficients(kind, rows, targets, *, ridge, center=0.0, start=None, steps=300):
+    def sums(coef, bent):
+        return sums_at(kind, rows, targets, coef, bent)
+
+    first = np.full((rows.shape[1], targets.shape[1]), center)
+    first = first if start is None else start
+    sure = kind == "real"
+    options = {"ridge": ridge, "center": center, "steps": steps}
+    return climb(kind, sums, first, sure=sure, **options)
 
 
 def example(kind, n=300, seed=0):
@@ -105,7 +118,8 @@ def test_standard_errors_are_the_spread_of_repeated_fits(kind):
     for _ in range(300):
         draw = rng.poisson(mean) if kind == "counts" else rng.normal(mean, 1.0)
         fits.append(fit_coefficients(kind, Z, 1.0 * draw, ridge=1e-6)[:, 0])
-    errors = standard_errors(kind, Z, Z @ eta, 1e-6)[:, 0]
+    information, _ = class_information(kind, Z, mean, eta)
+    errors = standard_errors(information, 1e-6)[:, 0]
     np.testing.assert_allclose(errors, np.std(fits, axis=0), rtol=0.15)
 
 
@@ -122,7 +136,8 @@ def test_nothing_pulls_at_the_coefficients_found(kind, ridge):
 def test_standard_errors_of_a_class_take_the_others_as_known():
     Z, _, eta = example("classes")
     p = means("classes", Z @ eta)
-    for c, errors in enumerate(standard_errors("classes", Z, Z @ eta, 0.3).T):
+    found, _ = class_information("classes", Z, p, eta)
+    for c, errors in enumerate(standard_errors(found, 0.3).T):
         information = Z.T @ (Z * (p[:, [c]] * (1 - p[:, [c]]))) + 0.3 * np.eye(4)
         expected = np.sqrt(np.diag(np.linalg.inv(information)))
         np.testing.assert_allclose(errors, expected)

@@ -9,7 +9,12 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 import topicfold
 from topicfold import RelationalLDA
-from topicfold.sides.link_words import around, graph_of, inverse_frequencies, weighted
+from topicfold.evidence.link_words import (
+    around,
+    graph_of,
+    inverse_frequencies,
+    weighted,
+)
 
 FEW = {"weight": 3.0, "random_state": 0, "max_iter": 20, "tol": 0}
 

@@ -10,9 +10,11 @@ from sides_support import planted
 from sklearn.linear_model import LogisticRegression
 
 from topicfold import LDA
+from topicfold.evidence import Links
+from topicfold.evidence.links import PAIRS_PER_LINK, RIDGE, _logistic
 from topicfold.exceptions import DataError
-from topicfold.sides import Links, SideContext
-from topicfold.sides.links import PAIRS_PER_LINK, RIDGE, _logistic
+from topicfold.parts import Context
+from topicfold.parts.sides import learn_from
 
 
 def linked_corpus(n_documents=200, seed=0, length=25):
@@ -30,7 +32,7 @@ def fitted(X, links, **options):
 
 def context_of(counts, **more):
     lengths = counts.sum(axis=1)
-    return SideContext(len(counts), counts.shape[1], 9, lengths, **more)
+    return Context(len(counts), counts.shape[1], 9, lengths, **more)
 
 
 def test_evidence_comes_to_rest_at_the_derivative_of_the_value():
@@ -39,7 +41,7 @@ def test_evidence_comes_to_rest_at_the_derivative_of_the_value():
     context = context_of(counts, rng=np.random.RandomState(0))
     side = Links(weight=7.0)
     data = side.check(links, context)
-    side.learn(counts, data, context)
+    learn_from(side, lambda: side.gather(counts, data, context), context)
     for _ in range(60):  # δ at these counts
         evidence = side.evidence(counts, data, context)
     step = 1e-5

@@ -10,10 +10,10 @@ import sides_support as support
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError
-from topicfold.sides import Authors, OtherCounts
-from topicfold.sides.base import Hook
-from topicfold.sides.together import REFUSED, check_place
-from topicfold.steps import LocallyConsistentTheta, OrthogonalPhi
+from topicfold.parts.sides import Hook
+from topicfold.parts.together import REFUSED, check_place
+from topicfold.phi import OrthogonalPhi, OtherCounts
+from topicfold.theta import Authors, LocallyConsistentTheta
 
 HOOKS = get_args(Hook)
 FEW = {"max_iter": 3, "tol": 0.0, "random_state": 0}

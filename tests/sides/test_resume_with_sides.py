@@ -9,22 +9,19 @@ import sides_support as support
 
 from topicfold import LDA, PLSA, FeatureLDA
 from topicfold.corpus.blocks import BlockMatrix
+from topicfold.evidence import Features, Labels, Links, Response
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn import Resume
 from topicfold.learn.resume import POINTER
-from topicfold.learn.sides import SidedLda
+from topicfold.parts.known import Known
 from topicfold.persistence import read_bundle, write_bundle
-from topicfold.sides import (
+from topicfold.phi import OtherCounts, Seeds
+from topicfold.theta import (
     AuthorPriors,
     Authors,
-    Features,
-    Labels,
-    Links,
-    OtherCounts,
-    Response,
-    Seeds,
+    DirichletTheta,
+    LocallyConsistentTheta,
 )
-from topicfold.steps import DirichletTheta, LocallyConsistentTheta
 
 X, THETA, _ = support.planted()
 D = len(THETA)
@@ -147,7 +144,7 @@ def saved_state(folder):
     [
         ("side 0 coef_", np.ones(3)),
         ("side 0 coef_", np.full(4, np.nan)),
-        ("side 0 pull", np.ones((D + 1, 1))),
+        ("side 0 carried", np.ones((D + 1, 1))),
         ("evidence_scale", np.ones((D, 3))),
         ("evidence_floor", -np.ones((D, 4))),
         ("own_scale", np.ones((2, 4))),
@@ -193,6 +190,6 @@ def test_what_cannot_be_kept_is_refused(tmp_path):
 
 def test_a_fit_that_ends_in_nothing_says_so(monkeypatch):
     counts, nothing = np.eye(6) + 1.0, np.full((6, 2), np.nan)
-    monkeypatch.setattr(SidedLda, "_last_counts", lambda self: nothing)
+    monkeypatch.setattr(Known, "_last_counts", lambda *_: nothing)
     with pytest.raises(DataError, match="not numbers"):
         FeatureLDA(2, max_iter=2, tol=0).fit(counts, features={"x": range(6)})

@@ -7,9 +7,7 @@ from scipy import sparse
 
 import topicfold
 from topicfold import SeededLDA
-from topicfold.exceptions import DataWarning
-from topicfold.sides import SideContext
-from topicfold.sides.seed_evidence import (
+from topicfold.evidence.seed_evidence import (
     LEAST,
     LEAST_UNSEEDED,
     SMOOTHING,
@@ -18,6 +16,8 @@ from topicfold.sides.seed_evidence import (
     document_frequencies,
     self_trained,
 )
+from topicfold.exceptions import DataWarning
+from topicfold.parts import Context
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def corpus():
 
 def test_naive_bayes_by_the_equations(corpus, monkeypatch):
     X, _, seeds = corpus
-    monkeypatch.setattr("topicfold.sides.seed_evidence.ROUNDS", 2)
-    monkeypatch.setattr("topicfold.sides.seed_evidence.ROWS", 150)
+    monkeypatch.setattr("topicfold.evidence.seed_evidence.ROUNDS", 2)
+    monkeypatch.setattr("topicfold.evidence.seed_evidence.ROWS", 150)
     counts = X.toarray()
     frequencies = document_frequencies(X)
     np.testing.assert_array_equal(frequencies, (counts > 0).sum(axis=0))
@@ -60,7 +60,7 @@ def test_naive_bayes_by_the_equations(corpus, monkeypatch):
 def test_evidence_is_the_log_of_what_was_found():
     side = SeedEvidence()
     side._shares = np.array([[0.8, 0.1, 0.1], [0.001, 0.199, 0.8]])
-    context = SideContext(2, 3, 5, np.ones(2))
+    context = Context(2, 3, 5, np.ones(2))
     data = side.check(None, context)
     found = side.evidence(np.ones((2, 3)), data, context)
     least = np.log(LEAST)

@@ -16,7 +16,7 @@ from topicfold import (
     SupervisedLDA,
 )
 from topicfold.corpus import Corpus
-from topicfold.sides.tables import side_tables
+from topicfold.parts.tables import side_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::topicfold.exceptions.UnsettledWarning")
 X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [3, 0, 3, 4]] * 5)
@@ -44,8 +44,7 @@ def test_features_come_without_the_intercept():
     # Per unit of the feature, as the method has them.
     effects = model.feature_effects()
     assert table.values.ravel() == pytest.approx([e.effect for e in effects], abs=1e-6)
-    errors = [e.std_error for e in effects]
-    assert table.errors.ravel() == pytest.approx(errors, abs=1e-6)
+    assert table.errors is None  # intervals need draws of mixtures and topics
     scale = np.arange(20.0).std()
     assert table.values[0] == pytest.approx(model.effects_[1] / scale, abs=1e-6)
 

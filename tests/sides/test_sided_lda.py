@@ -13,11 +13,12 @@ from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.protocol import OwnShare
 from topicfold.exceptions import DataError
-from topicfold.infer.fold_in import mixtures_with_sides
-from topicfold.learn.lda import OWN_WORD_SHARE
-from topicfold.sides import Authors, OtherCounts, Side, SideContext
-from topicfold.sides.together import SideData
-from topicfold.steps import LaplacianTheta, OrthogonalPhi
+from topicfold.infer.fold_in import fold_in
+from topicfold.learn.learner import OWN_WORD_SHARE
+from topicfold.parts import Context, Side
+from topicfold.parts.together import SideData
+from topicfold.phi import OrthogonalPhi, OtherCounts
+from topicfold.theta import Authors, LaplacianTheta
 
 FEW = {"max_iter": 4, "tol": 0.0, "random_state": 0}
 
@@ -145,7 +146,7 @@ def test_plain_topics_of_a_side_change_nothing(corpus):
         hook = "topics"
 
         def topics(self, counts, eta, words, context):
-            from topicfold.learn.sides import plain_topics
+            from topicfold.learn.learner import plain_topics
 
             return plain_topics(counts, eta)
 
@@ -308,7 +309,7 @@ def test_missing_and_unknown_data_are_named(corpus):
 )
 def test_options_without_meaning_beside_sides_are_refused(corpus, options):
     names = [["a"]] * corpus[0].shape[0]
-    with pytest.raises(DataError, match=r"sides work with|contradicts Authors"):
+    with pytest.raises(DataError, match=r"all documents at|contradicts|use algo"):
         LDA(4, sides=[Authors()], **options).fit(corpus[0], authors=names)
 
 
@@ -387,13 +388,13 @@ def test_a_phi_step_sees_the_counts_that_sides_have_shaped():
 
 def folded_with_sides(X, topics, alpha, mask, delta):
     """``A ← (N + α) e``: three times without evidence, then thirty times with it."""
-    A = N = 1.0 * mask
+    A = (1.0 + alpha) * mask
     for n in range(33 if np.any(delta) else 3):
         e = mask * np.exp(delta - np.max(delta, axis=1, keepdims=True)) ** (n >= 3)
-        if n == 3:
-            A = (N + alpha) * e
         N = A * ((X / (A @ topics)) @ topics.T)
         A = (N + alpha) * e
+    if np.any(delta):
+        N = A * ((X / (A @ topics)) @ topics.T)
     theta = (N + alpha) * mask
     return theta / theta.sum(axis=1, keepdims=True)
 
@@ -408,14 +409,12 @@ def test_mixtures_with_sides_are_those_of_the_equations(corpus, masked, slanted)
     only = theta >= np.sort(theta, axis=1)[:, [-2 if masked else 0]]
     delta = slanted * np.random.default_rng(1).normal(size=(20, 4))
     lengths = np.asarray(X.sum(axis=1)).ravel()
-    context = SideContext(20, 4, X.shape[1], lengths, alpha=alpha, fitting=False)
+    context = Context(20, 4, X.shape[1], lengths, alpha=alpha, fitting=False)
     used, data = [support.Only()], [sparse.csr_matrix(only)]
     if slanted:
         used, data = [*used, support.Slant()], [*data, delta]
     sides = SideData(used, data, context)
-    found = mixtures_with_sides(
-        X, topics, sides, max_iter=3, tol=0.0, device="cpu", n_jobs=1
-    )
+    found = fold_in(X, topics, sides=sides, max_iter=3, tol=0.0, dtype=X.dtype)
     # A document's prior tokens are shared by the topics it may use.
     own = alpha * (4 / only.sum(axis=1, keepdims=True))
     expected = folded_with_sides(X.toarray(), topics, own, only, delta)
@@ -427,24 +426,14 @@ def test_documents_without_words_and_sides_are_even(corpus):
     X = sparse.csr_matrix(sparse.vstack([X[:3], sparse.csr_matrix((1, X.shape[1]))]))
     lengths = np.asarray(X.sum(axis=1)).ravel()
     alpha = np.array([0.1, 0.5, 0.2, 0.9])
-    context = SideContext(4, 4, X.shape[1], lengths, alpha=alpha, fitting=False)
-    options = {"max_iter": 3, "tol": 0.0, "device": "cpu", "n_jobs": 1}
-    found = mixtures_with_sides(X, topics, SideData([], [], context), **options)
+    context = Context(4, 4, X.shape[1], lengths, alpha=alpha, fitting=False)
+    options = {"max_iter": 3, "tol": 0.0, "dtype": X.dtype}
+    found = fold_in(X, topics, sides=SideData([], [], context), **options)
     np.testing.assert_array_equal(found[3], 0.25)
     prior = support.OwnPrior()
     given = SideData([prior], [np.tile(alpha, (4, 1))], context)
-    found = mixtures_with_sides(X, topics, given, **options)
+    found = fold_in(X, topics, sides=given, **options)
     np.testing.assert_allclose(found[3], alpha / alpha.sum())
-
-
-def test_one_prior_is_that_of_every_document():
-    alpha = np.array([0.1, 0.5, 0.2, 0.9])
-    context = SideContext(3, 4, 9, np.ones(3), alpha=alpha)
-    side = support.OwnPrior()
-    assert SideData([], [], context).prior() is None
-    for data in (None, np.full((3, 4), 0.5)):
-        found = SideData([side], [data], context).prior()
-        np.testing.assert_array_equal(found, np.full((3, 4), 0.5))
 
 
 @pytest.mark.parametrize("name", ["Slant", "OwnPrior"])

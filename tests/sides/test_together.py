@@ -12,10 +12,11 @@ from sides_support import Slant
 
 import topicfold
 from topicfold import LDA, PLSA, SupervisedLDA
+from topicfold.evidence import Features, Labels, Response
 from topicfold.exceptions import UnsettledWarning
 from topicfold.models.supervised import WEIGHTS
-from topicfold.sides import Authors, Features, Labels, OtherCounts, Response, Seeds
-from topicfold.steps import LaplacianTheta, LocallyConsistentTheta
+from topicfold.phi import OtherCounts, Seeds
+from topicfold.theta import Authors, LaplacianTheta, LocallyConsistentTheta
 
 GOOD = 0.9
 # How much better a part is found by the side that tells it.
@@ -133,7 +134,7 @@ def test_seeds_and_features():
 
 def test_other_counts_and_links():
     """Half of the documents have tags that tell; links lead from the others to them."""
-    Links = pytest.importorskip("topicfold.sides.links").Links
+    Links = pytest.importorskip("topicfold.evidence.links").Links
     X, i, j, _ = drawn(0.15, 25)
     topic, bare = 2 * i + j, np.arange(len(i)) % 2 == 1
     rng = np.random.default_rng(5)
@@ -202,7 +203,7 @@ def test_a_graph_that_contradicts_labels_is_named():
     graph = sparse.csr_matrix((np.ones(len(ends)), (ends, others)), (400, 400))
     step = LocallyConsistentTheta(weight=0.5, graph=graph.maximum(graph.T))
     model = PLSA(4, theta_step=step, sides=[Labels(n_background=0)], random_state=0)
-    said = "LocallyConsistentTheta pulls documents to where Labels does not let them"
+    said = "LocallyConsistentTheta moves documents towards topics that Labels does not"
     with pytest.warns(UnsettledWarning, match=said):
         model.fit(X, labels=labels)
     assert not model.converged_

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from topicfold import PLSA
 from topicfold.exceptions import DataError
-from topicfold.steps import DirichletPhi
+from topicfold.phi import DirichletPhi
 from topicfold.theta import LogisticNormalTheta
 from topicfold.theta import logistic_normal_kernels as kernels
 
@@ -43,7 +43,8 @@ def test_modes_are_those_of_the_equations(n_topics, dtype):
     counts = (theta * 80).astype(dtype)
     start = np.full_like(counts, 1 / n_topics)
     out = np.empty_like(counts)
-    arguments = counts, start, design, gamma, precision, (60, 1e-9), out
+    limits = 60, 6, 1e-9
+    arguments = counts, start, design, gamma, precision, limits, out
     kernels.mode_rows(0, len(out), *arguments)
     expected = reference.modes(counts.astype(float), design @ gamma, precision)
     assert_allclose(out, expected, atol=2e-6)
@@ -64,7 +65,7 @@ def test_no_step_lowers_a_documents_value_and_ranges_do_not_matter():
 
     for _ in range(40):
         out, parts = np.empty_like(at), np.empty_like(at)
-        arguments = counts, at, design, gamma, precision, (1, 0.0)
+        arguments = counts, at, design, gamma, precision, (1, 6, 0.0)
         kernels.mode_rows(0, len(at), *arguments, out)
         for start, stop in ((0, 7), (7, 8), (8, len(at))):
             kernels.mode_rows(start, stop, *arguments, parts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import lzma
 import math
 import os
 import time
@@ -33,6 +34,7 @@ class ResultFile:
 
     A run that was killed while it wrote leaves a cut line: it is dropped when the file
     is opened again, with the other rows of its cell, and the cell is done again.
+    Rows of earlier runs may be in ``PATH.xz``, which is only read; `pack` writes it.
 
     Parameters
     ----------
@@ -48,8 +50,11 @@ class ResultFile:
         if self.path.is_dir():
             raise DataError(f"{self.path} is a folder. Give a file for the results.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if packed(self.path).is_file():
+            with lzma.open(packed(self.path)) as stream:
+                self._load(packed(self.path), stream.read())
         if self.path.is_file():
-            self._load(self.path)
+            self._load(self.path, self.path.read_bytes())
 
     def get(self, cell: str) -> list[Row] | None:
         """Return the rows of a finished cell."""
@@ -69,11 +74,20 @@ class ResultFile:
         self._cells[cell] = kept
         return kept
 
-    def _load(self, path: Path) -> None:
+    def pack(self) -> None:
+        """Move all rows to the compressed file, the one that is kept in git."""
+        if self.path is None:
+            return
+        lines = lzma.compress(b"".join(map(_lines, self._cells.values())), preset=9)
+        write_atomically(packed(self.path), lambda file: file.write_bytes(lines))
+        self.path.unlink(missing_ok=True)
+
+    def _load(self, path: Path, content: bytes) -> None:
         damaged = False
         # By part: two runs on one file may have done the same cell.
         found: dict[str, dict[str, Row]] = {}
-        for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        finished: dict[str, list[Row]] = {}
+        for number, line in enumerate(content.split(b"\n"), 1):
             if not line.strip():
                 continue
             try:
@@ -91,12 +105,18 @@ class ResultFile:
                     ) from None
         for cell, parts in found.items():
             if len(parts) == int(next(iter(parts)).partition("/")[2]):
-                self._cells[cell] = list(parts.values())
+                finished[cell] = list(parts.values())
             else:
                 damaged = True
+        self._cells |= finished
         if damaged:  # only finished cells stay in the file
-            lines = b"".join(map(_lines, self._cells.values()))
+            lines = b"".join(map(_lines, finished.values()))
             write_atomically(path, lambda file: file.write_bytes(lines))
+
+
+def packed(path: Path) -> Path:
+    """Return where the compressed rows of a file are."""
+    return path.with_name(f"{path.name}.xz")
 
 
 def run_cell(cell: Cell, measure: Measure, data: Any) -> tuple[list[Row], str | None]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
 import time
@@ -39,6 +40,7 @@ from topicfold.choosing.size import suggest_size
 from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
+from topicfold.graph.embedding import check_embeddings
 from topicfold.persistence.atomic import write_atomically
 from topicfold.registry import ModelEntry, find_model
 
@@ -251,6 +253,7 @@ def compare(
     n_jobs: int | None = None,
     results: Any = None,
     on_progress: Progress | None = None,
+    embeddings: Any = None,
 ) -> Comparison:
     """Fit several models on a corpus and say which to take.
 
@@ -282,6 +285,8 @@ def compare(
         File in which each model's scores are kept as they come.
     on_progress : callable, optional
         Called with (model, models done, models in all, seconds of the model).
+    embeddings : array-like of shape (n_documents, n_dimensions), optional
+        Vectors of the documents; models that take none learn from words alone.
 
     Examples
     --------
@@ -298,6 +303,7 @@ def compare(
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
     name, X, y = _read(corpus)
     train = _training_part(X.shape[0], y, test_size, random_state)
+    rows = None if embeddings is None else check_embeddings(embeddings, X.shape[0])
     chosen, left_out = _chosen(models, X, y)
     k = n_components
     if k is None:
@@ -305,7 +311,7 @@ def compare(
     shared = {
         "corpus": name,
         "seed": int(random_state),
-        "data": data_fingerprint(X, *(() if y is None else (y,)), train),
+        "data": data_fingerprint(X, *(a for a in (y, train, rows) if a is not None)),
         "n_jobs": n_jobs,
         "n_components": check_sizes(k, "n_components")[0],
     }
@@ -314,7 +320,7 @@ def compare(
     for number, candidate in enumerate(chosen, 1):
         started = time.monotonic()
         left = time_budget - (started - began)
-        score = _scored(candidate, (X, y, train), shared, store, left)
+        score = _scored(candidate, (X, y, train, rows), shared, store, left)
         if isinstance(score, str):
             left_out.append(f"{candidate.shown}: {score}")
             continue
@@ -335,10 +341,11 @@ def compare(
 
 def measure(data: Any, run: Run) -> dict[str, Any]:
     """Fit one model (without labels twice), and score it in every way there is."""
-    X, y, train = data
+    X, y, train, rows = data
     candidate = find_model(run["model"], candidates())
     labels = None if y is None else y[train]
-    model, seconds = _fit(candidate, X[train], labels, run, run["seed"])
+    known = None if rows is None else rows[train]
+    model, seconds = _fit(candidate, X[train], labels, run, run["seed"], known)
     scores: dict[str, Any] = {"seconds": seconds}
     if has_topics(candidate):
         scores |= topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
@@ -348,11 +355,11 @@ def measure(data: Any, run: Run) -> dict[str, Any]:
         if y is None:
             from topicfold.metrics import topic_stability
 
-            again, _ = _fit(candidate, X[train], None, run, run["seed"] + 1)
+            again, _ = _fit(candidate, X[train], None, run, run["seed"] + 1, known)
             runs = [topics_of(model), topics_of(again)]
             scores["stability"] = topic_stability(runs)
     if y is not None:
-        hits = _hits(candidate, model, X, y, train)
+        hits = _hits(candidate, model, X, y, train, rows)
         scores["accuracy"] = float(np.mean(hits))
         scores["hits"] = "".join(str(int(hit)) for hit in hits)
     return scores
@@ -385,7 +392,7 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> tuple[str, st
     else:
         text, taken = _by_ranks(usable, scores)
     if few:
-        text += f" {n_test} test labels are too few to tell models apart by accuracy."
+        text += f" {n_test} test labels are too few to rank models by accuracy."
     if taken is not None:
         text += _cautions(taken, usable)
     if out:
@@ -456,14 +463,14 @@ def _by_accuracy(
         if best in readable and words is not None:
             gain = best.accuracy - words.accuracy
             chance = ", which may be chance" if _chance(best, words, n_test) else ""
-            text += f" ({gain:+.3f} to plain tf-idf{chance})"
+            text += f" ({gain:+.3f} compared with plain tf-idf{chance})"
         return f"{text}.", best
     near = max(readable, key=lambda score: score.accuracy)
     if _chance(best, near, n_test):
         read = " that can be read" if near.coherence >= _LOOSE else ""
         return (
             f"Take {near.model}: accuracy {near.accuracy:.3f} {range_} in "
-            f"{near.n_components} topics{read}; the difference to {best.model} "
+            f"{near.n_components} topics{read}; the difference from {best.model} "
             f"({best.accuracy:.3f}) may be chance."
         ), near
     return (
@@ -497,7 +504,7 @@ def _by_ranks(
         s for s in usable if not all(np.isnan(v[s.model]) for v in table.values())
     ]
     if not ranked:
-        return "No score tells them apart: none is defined for any model.", None
+        return "The models cannot be ranked: no score is defined for any of them.", None
     found = {}
     for name, known in table.items():  # a score that a model does not have is the worst
         values = np.array([known[s.model] for s in ranked])
@@ -558,7 +565,12 @@ def _scored(
 
 
 def _fit(
-    candidate: ModelEntry, X: Any, y: NDArray[np.int64] | None, run: Run, seed: int
+    candidate: ModelEntry,
+    X: Any,
+    y: NDArray[np.int64] | None,
+    run: Run,
+    seed: int,
+    rows: Any = None,
 ) -> tuple[Any, float]:
     options = candidate.options if candidate.classifies else {}
     n_components = capped(run["n_components"], X, candidate)
@@ -566,8 +578,17 @@ def _fit(
         candidate, n_components, seed, n_jobs=run["n_jobs"], **options
     )
     began = time.perf_counter()
-    model = model.fit(X, y) if candidate.labels == "must" else model.fit(X)
+    given = [X, y] if candidate.labels == "must" else [X]
+    model = model.fit(*given, **_known(model, rows))
     return model, time.perf_counter() - began
+
+
+def _known(model: Any, rows: Any) -> dict[str, Any]:
+    """Return the embeddings of documents for a model that takes some."""
+    if rows is None or getattr(model, "_needs_whole_counts", False):
+        return {}
+    takes = "embeddings" in inspect.signature(model.fit).parameters
+    return {"embeddings": rows} if takes else {}
 
 
 def _hits(
@@ -576,12 +597,20 @@ def _hits(
     X: Any,
     y: NDArray[np.int64],
     train: NDArray[np.bool_],
+    rows: Any = None,
 ) -> NDArray[np.bool_]:
     """Return which of the labelled test documents are classified rightly."""
     learn, test = train & (y >= 0), ~train & (y >= 0)
+
+    def known(part: NDArray[np.bool_]) -> dict[str, Any]:
+        return _known(model, None if rows is None else rows[part])
+
     if candidate.classifies:
-        return np.asarray(model.predict(X[test]) == y[test])
-    seen, new = (powered(candidate, model.transform(X[r]), 0.5) for r in (learn, test))
+        return np.asarray(model.predict(X[test], **known(test)) == y[test])
+    seen, new = (
+        powered(candidate, model.transform(X[part], **known(part)), 0.5)
+        for part in (learn, test)
+    )
     few = np.random.default_rng(0).permutation(seen.shape[0])[:_MOST_FOR_SVM]
     classifier = linear_svm("cv", y[learn][few], COSTS[candidate.kind])
     classifier.fit(seen[few], y[learn][few])
@@ -674,11 +703,12 @@ def _expected_seconds(data: Any, run: Run) -> float:
 
     Kernels are compiled there too, so compilation is not part of a model's seconds.
     """
-    X, y, train = data
+    X, y, train, embeddings = data
     rows = np.flatnonzero(train)
     judged = len(rows) > 2 * _PILOT
     n_few = min(_PILOT if judged else _TO_COMPILE, len(rows))
     few = np.sort(np.random.default_rng(0).choice(rows, n_few, replace=False))
+    known = None if embeddings is None else embeddings[few]
     labels = None if y is None else y[few]
     if labels is not None and len(np.unique(labels[labels >= 0])) < 2:
         return 0.0
@@ -689,7 +719,7 @@ def _expected_seconds(data: Any, run: Run) -> float:
     try:
         with quiet():
             for _ in range(2 if judged else 1):
-                _, seconds = _fit(candidate, X[few], labels, small, 0)
+                _, seconds = _fit(candidate, X[few], labels, small, 0, known)
     except Exception:
         logger.debug("%s failed on a few documents", candidate.shown, exc_info=True)
         return 0.0  # the fit on all of them will say what is wrong

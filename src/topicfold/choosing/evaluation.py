@@ -251,7 +251,9 @@ def quiet() -> Iterator[None]:
 def with_memory(work: Callable[[], Found]) -> tuple[Found, float | None]:
     """Return what `work` returns and its peak of memory in MB, None where unknown."""
     with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # a new peak, where Linux can
+        Path("/proc/self/clear_refs").write_text(
+            "5", encoding="ascii"
+        )  # a new peak, where Linux can
     before = _memory("VmRSS")
     found = work()
     peak = _memory("VmHWM")
@@ -261,7 +263,7 @@ def with_memory(work: Callable[[], Found]) -> tuple[Found, float | None]:
 def _memory(field: str) -> float:
     """Return a size of this process in MB from Linux's account of it, else 0."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
+        for line in Path("/proc/self/status").read_text("utf-8").splitlines():
             if line.startswith(field + ":"):
                 return int(line.split()[1]) / 1024
     return 0.0

@@ -102,12 +102,16 @@ def choose_k(
 
 
 def show_fit(
-    source: str, options: inputs.TextOptions, model: str, topics: int | None
+    source: str,
+    options: inputs.TextOptions,
+    model: str,
+    topics: int | None,
+    *more: str,
 ) -> None:
     """Print the command that fits a model to the same documents."""
     words = ["topicfold", "fit", source, *options.typed(), "-m", model]
     size = [] if topics is None else ["-k", str(topics)]
-    show_fact("Next", shlex.join([*words, *size, "-o", "model"]))
+    show_fact("Next", shlex.join([*words, *size, *more, "-o", "model"]))
 
 
 def _numbers(given: list[str]) -> list[int]:

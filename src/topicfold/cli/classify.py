@@ -45,7 +45,7 @@ class _Flags(Flags):
         "Measure the accuracy on hidden labels.", True, "--check/--no-check"
     )
     explain: int = flag(
-        "Add the N words that spoke for the class.", 0, min=0, metavar="N"
+        "Add the N words that contributed most to the class.", 0, min=0, metavar="N"
     )
     proba: bool = flag("Add the probability of the class.", False)
     abstain: float = flag(
@@ -144,7 +144,7 @@ def _fit_and_check(classifier: Any, counts: Any, labels: Any, vectors: Any) -> N
         "Accuracy",
         f"{found.share:.1%} of {found.n_documents:,} documents classified without "
         f"their labels (95 % interval: {found.low:.1%} to {found.high:.1%}; classes "
-        "count as frequent as they were found among all documents)",
+        "are weighted by their estimated shares of all documents)",
     )
 
 
@@ -161,8 +161,8 @@ def _model_name(model: str | None) -> str | None:
 def _make_classifier(labels: Any, model: str | None, given: _Flags) -> tuple[Any, Any]:
     """Return the classifier and its topics, which it may replace if none were named."""
     import topicfold
+    from topicfold.classify.classifier import default_topics
     from topicfold.core.labels import class_numbers
-    from topicfold.models.classifier import default_topics
 
     codes, _ = class_numbers(labels, len(labels))
     options = {"random_state": given.seed, "n_jobs": given.jobs}
@@ -185,7 +185,7 @@ def _choice(model: Any, labels: Any) -> str:
     if hasattr(model, "base"):
         what += ", refined with the labels"
     else:
-        what += f" of all documents, {model.n_starts} starts side by side"
+        what += f" of all documents, from {model.n_starts} starts"
     return f"{what}; {known:,} of {total:,} documents have a label"
 
 
@@ -194,10 +194,10 @@ def _taught(classifier: Any) -> str:
     starts = getattr(classifier.model_, "models_", [None])
     trust = getattr(starts[0], "weight_", None)
     if trust is None:
-        return f"a linear rule on {classifier.choice_}"
+        return f"logistic regression on {classifier.choice_}"
     return (
-        f"a linear rule on {classifier.choice_}; similar documents at {trust:.0%} of "
-        "their usual weight"
+        f"logistic regression on {classifier.choice_}; neighbours have {trust:.0%} of "
+        "the default weight"
     )
 
 

@@ -10,6 +10,7 @@ from topicfold.cli import flags, inputs
 from topicfold.cli.choose_k import show_fit
 from topicfold.cli.console import show_corpus, show_fact, show_table, working
 from topicfold.cli.flags import Flags, flag, takes_flags
+from topicfold.cli.handed_in import read_embeddings
 from topicfold.cli.messages import CommandError, tell
 from topicfold.core.tables import printable
 from topicfold.exceptions import MissingDependencyError
@@ -43,6 +44,7 @@ class _Flags(Flags):
         min=1,
         show_default="10 to 100, by the number of documents",
     )
+    embeddings: str | None = flags.EMBEDDINGS
     budget: float = flag("Seconds for all models.", 300.0, min=0.1)
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -70,6 +72,7 @@ def compare(
       topicfold compare docs
       topicfold compare reviews.txt --budget 60 --plot reviews.png
       topicfold compare reviews/ --models lda,fstm,tf-idf -k 40
+      topicfold compare reviews.txt --embeddings vectors.npy
 
     [bold]In Python[/bold]
       import topicfold
@@ -83,6 +86,10 @@ def compare(
     corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)
+
+    vectors = None
+    if given.embeddings is not None:
+        vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
 
     def on_progress(model: str, done: int, total: int, seconds: float) -> None:
         if not quiet:
@@ -98,6 +105,7 @@ def compare(
             n_jobs=given.jobs,
             results=given.output,
             on_progress=on_progress,
+            embeddings=vectors,
         )
     _show(found)
     if plot is not None:
@@ -110,9 +118,13 @@ def compare(
         show_fact("Plot", "none; --plot comparison.png draws one")
     if not quiet:
         names = {entry.shown: entry.name for entry in models()}
+        beside = () if vectors is None else ("--embeddings", str(given.embeddings))
         for score in found.scores:
             if score.model == found.taken and score.model in names:
-                show_fit(source, options, names[score.model], score.n_components)
+                show_fit(
+                    *(source, options, names[score.model], score.n_components),
+                    *beside,
+                )
 
 
 def _show(found: Comparison) -> None:

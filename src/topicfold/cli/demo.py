@@ -148,7 +148,7 @@ def _compile_kernels(model: Any, X: Any) -> None:
 
     few = clone(model).set_params(n_components=2, max_iter=1)
     began = time.perf_counter()
-    with working("Loading kernels, compiled the first time …"), quiet():
+    with working("Loading kernels (compiled the first time) …"), quiet():
         few.fit(X[:_FEW])
     seconds = time.perf_counter() - began
     if seconds > _WORTH_SAYING:

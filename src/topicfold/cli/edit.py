@@ -26,7 +26,7 @@ class _Flags(Flags):
     merge: list[str] | None = flag(
         "Make one topic of several; may be repeated.", metavar="A,B,…"
     )
-    drop: list[int] | None = flag("Remove a topic; may be repeated.", metavar="TOPIC")
+    drop: list[str] | None = flag("Remove topics; may be repeated.", metavar="A,B,…")
     split: list[str] | None = flag("Refit inside a topic.", metavar="TOPIC:PARTS")
     documents: str | None = flag(
         "The training documents, for --split, if the model did not keep them.",
@@ -129,10 +129,12 @@ def _in_order(given: _Flags) -> list[dict[str, Any]]:
     groups = [
         sorted({_topic(part) for part in text.split(",")}) for text in given.merge or ()
     ]
-    drop = given.drop or []
+    drop = [_topic(part) for text in given.drop or () for part in text.split(",")]
     mentioned = [topic for group in groups for topic in group] + drop
     if len(mentioned) != len(set(mentioned)):
-        raise CommandError("a topic is in two of --merge and --drop. Give it once.")
+        raise CommandError(
+            "a topic is named twice in --merge and --drop. Name it once."
+        )
     edits += [{"action": "merge", "topics": group} for group in groups]
     if drop:
         edits.append({"action": "drop", "topics": drop})

@@ -39,7 +39,7 @@ class _Flags(Flags):
         metavar="A,B,…",
     )
     id: str | None = flag(
-        "Column of TABLE with the documents' ids; without it, rows are in their order.",
+        "Column of TABLE with document ids; without it, rows are matched by order.",
         metavar="COLUMN",
     )
     cluster: str | None = flag(
@@ -63,7 +63,7 @@ class _Flags(Flags):
 def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> None:
     """Estimate effects of covariates on the shares of topics, with intervals.
 
-    Shares are regressed on the covariates, over draws of the mixtures. s(x) is a
+    Shares are regressed on the covariates, over draws of the topics. s(x) is a
     smooth curve, a * b an interaction, and the column after | groups documents that
     are not independent. Rows of TABLE are in the order of the documents, or named by
     --id.
@@ -81,7 +81,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
     from topicfold.persistence.model_folder import load_model_folder
 
     if given.covariate is not None and given.plot is None:
-        raise CommandError("--covariate says what --plot draws. Give --plot too.")
+        raise CommandError("--covariate chooses what --plot draws. Give --plot too.")
     plot = given.plot
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")

@@ -34,7 +34,7 @@ class _Flags(Flags):
         None,
         "--topics -k",
         min=1,
-        show_default="as many as two fits of a sample agree on",
+        show_default="chosen by the agreement of two fits to a sample",
     )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -47,6 +47,16 @@ class _Flags(Flags):
         show_default="where the model has topics",
     )
     embeddings: str | None = flags.EMBEDDINGS
+    about: Path | None = flag(
+        "File of what topics should be about, a line per topic: its name, or a name, a "
+        "colon and a description. Needs --about-embeddings and --embeddings.",
+        metavar="FILE",
+    )
+    about_embeddings: Path | None = flag(
+        "Vectors of the lines of --about, a row each, by the encoder of --embeddings: "
+        "FILE.npy.",
+        metavar="FILE",
+    )
     keep_documents: bool = flag(
         "Save texts and counts in DIR too, for search, report and update.",
         True,
@@ -142,7 +152,8 @@ def fit(
     from topicfold.cli.report import save_and_report
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
-    from topicfold.topics.encoding import check_takes_embeddings
+    from topicfold.session.about import n_described
+    from topicfold.session.encoding import check_takes_embeddings
 
     quiet, seeds = given.quiet, model_flags.seeds
     check_output_folder(given.output, replace=given.force)
@@ -155,8 +166,10 @@ def fit(
     if given.report and not entry.has_topics:
         raise CommandError(f"The model {entry.name} has no topics to report.")
     wanted = model_flags.parameters()
+    about = _about(given)
+    n_topics = n_described(about, given.topics)
     common = {
-        "n_components": given.topics,
+        "n_components": n_topics,
         "random_state": given.seed,
         "n_jobs": given.jobs,
     }
@@ -171,29 +184,31 @@ def fit(
         show_corpus(corpus)
         advise_short(corpus, entry)
     chosen = ""
-    if given.topics is None and entry.sized and entry.has_topics:
+    if n_topics is None and entry.sized and entry.has_topics:
         least = len(wanted["seeds"] or ())
         chosen = _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)
-    if entry.has_topics and hasattr(estimator, "n_components"):
+    most = getattr(estimator, "_open_size", False)  # no number, but a limit
+    if entry.has_topics and hasattr(estimator, "n_components") and not most:
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
-    vectors: dict[str, Any] = {}
+    vectors = None
     if given.embeddings is not None:
         check_takes_embeddings(estimator)
-        vectors["embeddings"] = handed_in.read_embeddings(
+        vectors = handed_in.read_embeddings(
             given.embeddings, source, corpus.n_documents
         )
     done = _learn(
         *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
         vectors=vectors,
+        about=about,
         quiet=quiet,
     )
     saved = inputs.fitted_folder(
         estimator, corpus, text, languages=cutting, documents=given.keep_documents
     )
     saved = dataclasses.replace(saved, chosen=chosen)
-    advice = "" if done.ended else ", the most allowed (--max-iter for more)"
+    advice = "" if done.ended else ", the maximum (--max-iter raises it)"
     save_and_report(
         saved,
         given.output,
@@ -224,6 +239,27 @@ def make_model(name: str, options: Mapping[str, Any]) -> Any:
         ) from error
 
 
+def _about(given: _Flags) -> dict[str, Any] | None:
+    """Return the vectors of what topics should be about, by name; None without."""
+    if given.about is None and given.about_embeddings is None:
+        return None
+    if given.about is None or given.about_embeddings is None:
+        raise CommandError(
+            "--about has the names of topics, --about-embeddings a vector for each. "
+            "Give both."
+        )
+    if given.embeddings is None:
+        raise CommandError(
+            "--about compares descriptions with documents by vectors. Give those of "
+            "the documents with --embeddings."
+        )
+    names = handed_in.read_about(given.about)
+    vectors = handed_in.read_vectors(
+        str(given.about_embeddings), len(names), "--about-embeddings", "line of --about"
+    )
+    return dict(zip(names, vectors, strict=True))
+
+
 def _learn(
     estimator: Any,
     corpus: Any,
@@ -232,32 +268,34 @@ def _learn(
     sides: SideOptions,
     languages: Mapping[str, Any],
     *,
-    vectors: Mapping[str, Any],
+    vectors: Any,
+    about: Mapping[str, Any] | None,
     quiet: bool,
 ) -> FitReport:
     """Fit a model to the words, labels, sides and languages (or none) of a corpus."""
-    import numpy as np
+    from topicfold.session.about import started_from
+    from topicfold.session.fitting import NoClassesError, fit_documents
 
-    if "vocabulary" in estimator.get_params(deep=False):
-        estimator.set_params(vocabulary=list(corpus.vocabulary))
-    known, X = sides.data(corpus), corpus.counts
-    if entry.name == "multimodal":
-        X = languages
-    else:
-        known |= dict(list(languages.items())[1:])
-    given = not known.keys().isdisjoint(("labels", "response"))
-    y = None if given else _labels_to_use(corpus, entry, use_labels)
-    if y is not None and "graph" in estimator.get_params(deep=False):
-        _join_classes(estimator, corpus.counts, y)
-    if sides.given():
-        sides.take(estimator, known)
-    from topicfold.known import with_times
-
-    known = with_times(estimator, known, corpus.times)
-    done = fit_model(estimator, X, y, {**known, **vectors}, quiet=quiet)
-    if y is not None and hasattr(estimator, "classes_"):
-        names, numbers = corpus.encoded_labels()[1], estimator.classes_
-        estimator.classes_ = np.array(names)[np.asarray(numbers, dtype=int)]
+    try:
+        with started_from(about, None, estimator, corpus.counts, vectors):
+            done: FitReport = fit_documents(
+                *(estimator, corpus.counts),
+                words=corpus.vocabulary,
+                labels=corpus.labels,
+                times=corpus.times,
+                known=sides.data(corpus),
+                languages=languages,
+                embeddings=vectors,
+                response_kind=sides.response_kind,
+                from_classes=_learns_classes(entry, use_labels),
+                run=functools.partial(fit_model, quiet=quiet),
+            )
+    except NoClassesError as error:
+        reason = str(error).partition(". ")[0]
+        raise CommandError(
+            f"{reason}. Name the column of the labels with --label, or put files into "
+            "a sub-folder for each class."
+        ) from error
     return done
 
 
@@ -283,12 +321,9 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
 
 def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> str:
     """Take as many topics as the corpus has, and say and return why."""
-    from topicfold.choosing.size import suggest_size
+    from topicfold.session.fitting import choose_size
 
-    found = suggest_size(X, n_jobs=jobs)
-    size = max(found.n_topics, least)
-    getattr(model, "base", model).set_params(n_components=size)
-    reason = found.reason if size == found.n_topics else "one per seeded topic"
+    size, reason = choose_size(model, X, n_jobs=jobs, least=least)
     if not quiet:
         show_fact("Topics", f"{size}: {reason} (--topics for another number)")
     return reason
@@ -306,8 +341,8 @@ def advise_short(corpus: Any, entry: Any) -> None:
         show_fact(
             "Advice",
             f"These texts have about {words:.0f} counted words each. For short texts, "
-            "--model short finds words that go together better, and may merge subjects:"
-            " topicfold compare says which to take.",
+            "--model short often gives more coherent words, but may merge subjects; "
+            "topicfold compare shows which is better here.",
         )
 
 
@@ -369,29 +404,10 @@ def fit_model(
     )
 
 
-def _labels_to_use(corpus: Any, entry: ModelEntry, wanted: bool | None) -> Any:
-    """Return class numbers (-1: unknown) for the fit; None if it needs no labels."""
+def _learns_classes(entry: ModelEntry, wanted: bool | None) -> bool:
+    """Return whether the labels take part in the fit."""
     if wanted and not entry.labels:
         raise CommandError(f"The model {entry.name} does not learn from labels.")
     if wanted is False and entry.labels == "must":
         raise CommandError(f"The model {entry.name} needs labels.")
-    if not wanted and entry.labels != "must":
-        return None
-    y, classes = corpus.encoded_labels()
-    if len(classes) < 2:
-        raise CommandError(
-            f"The model {entry.name} learns from labels, and these documents have "
-            f"{len(classes) or 'no'} class{'es' if len(classes) != 1 else ''}. Name "
-            "their column with --label, or put files into a sub-folder for each class."
-        )
-    return y
-
-
-def _join_classes(model: Any, X: Any, y: Any) -> None:
-    """Let labels change the graph of a graph model, its own or the user's."""
-    from topicfold.graph import NeighborGraph
-
-    if model.graph is None or isinstance(model.graph, NeighborGraph):
-        model.set_params(graph__label_edges=True)
-    else:
-        model.graph = NeighborGraph(label_edges=True).build(X, y, given=model.graph)
+    return bool(wanted) or entry.labels == "must"

@@ -61,30 +61,73 @@ def read_embeddings(name: str, source: str, n_documents: int) -> Any:
     """Read the vectors that --embeddings names: of a file, or a column of the input."""
     import numpy as np
 
+    path = Path(name)
+    own_file = path.suffix.lower() == ".npy"
+    if not own_file and Path(source).suffix.lower() != ".parquet":
+        raise CommandError(
+            f"--embeddings {name}: give a file of NumPy, FILE.npy, with a row per "
+            "document, or the name of a column where INPUT is a Parquet file."
+        )
+    if own_file:
+        return read_vectors(name, n_documents, "--embeddings", "document")
+    try:
+        from pyarrow.parquet import read_table
+
+        found = np.array(read_table(source, columns=[name])[name].to_pylist())
+    except (OSError, ValueError, KeyError) as error:
+        why = f" ({error})" if isinstance(error, OSError) else ""
+        raise CommandError(
+            f"--embeddings {name} cannot be read{why}. Name a column of {source} with "
+            "a list of numbers per document."
+        ) from error
+    return _checked(found, n_documents, f"--embeddings {name}")
+
+
+def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
+    """Read a file of NumPy with a vector for each document, or for each of others."""
+    import numpy as np
+
+    try:
+        found = np.load(name, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        # NumPy takes any other file for a pickle, and advises to trust it.
+        why = f" ({error})" if isinstance(error, OSError) else ""
+        raise CommandError(
+            f"{flag} {name} cannot be read{why}. Write the vectors with numpy.save, a "
+            f"row per {what}."
+        ) from error
+    return _checked(found, n_rows, f"{flag} {name}", what)
+
+
+def _checked(found: Any, n_rows: int, given: str, what: str = "document") -> Any:
+    import numpy as np
+
     from topicfold.graph.embedding import check_embeddings
 
-    path = Path(name)
-    try:
-        if path.suffix.lower() == ".npy":
-            found = np.load(path, allow_pickle=False)
-        elif Path(source).suffix.lower() == ".parquet":
-            from pyarrow.parquet import read_table
-
-            found = np.array(read_table(source, columns=[name])[name].to_pylist())
-        else:
-            raise CommandError(
-                f"--embeddings {name}: give a file of NumPy, FILE.npy, with a row per "
-                "document, or the name of a column where INPUT is a Parquet file."
-            )
-    except (OSError, ValueError, KeyError) as error:
+    if what != "document" and np.ndim(found) and len(found) != n_rows:
         raise CommandError(
-            f"--embeddings {name} cannot be read ({error}). Write the vectors with "
-            "numpy.save, a row per document."
-        ) from error
+            f"{given} has {len(found)} rows. Give {n_rows}, one per {what}."
+        )
     try:
-        return check_embeddings(found, n_documents)
+        return check_embeddings(found, n_rows)
     except DataError as error:
-        raise CommandError(f"--embeddings {name}: {error}") from error
+        raise CommandError(f"{given}: {error}") from error
+
+
+def read_about(path: Path) -> list[str]:
+    """Read the names of described topics: a line for each, up to its colon."""
+    if not path.is_file():
+        raise CommandError(
+            f"there is no file {path}. --about names a file with a line for each topic."
+        )
+    lines = [line.strip() for line in file_text(path).split("\n")]
+    names = [line.partition(":")[0].strip() for line in lines if line]
+    twice = [name for name in names if names.count(name) > 1]
+    if not names or "" in names or twice:
+        problem = f"has the topic {twice[0][:80]!r} twice" if twice else "has no names"
+        problem = "has a line without a name" if "" in names else problem
+        raise CommandError(f"{path} {problem}. Write a line for each topic.")
+    return names
 
 
 def read_seeds(path: Path) -> dict[str, list[str]]:
@@ -107,8 +150,9 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
         name, _, rest = line.partition(":")
         parts = rest.split(",") if "," in rest else rest.split()
         words = [word.strip().lower() for word in parts if word.strip()]
-        if not words or name.strip() in seeds:
+        if not words or not name.strip() or name.strip() in seeds:
             problem = "comes twice" if words else "has no words"
+            problem = problem if name.strip() else "has no name"
             raise CommandError(
                 f"{path}, line {number}: the topic {name.strip()[:80]!r} {problem}. "
                 "Write its name, a colon and words separated by commas."
@@ -125,8 +169,9 @@ def _json_seeds(path: Path, text: str) -> dict[str, list[str]]:
     seeds: dict[str, list[str]] = {}
     for name, words in json_of(text, path, form, object_pairs_hook=list):
         right = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        if not right or not words or name in seeds:
+        if not right or not words or not name.strip() or name in seeds:
             problem = "comes twice" if name in seeds else "has no list of words"
+            problem = problem if name.strip() else "has no name"
             raise CommandError(
                 f"{path}: the topic {name[:80]!r} {problem}. Write {form}."
             )

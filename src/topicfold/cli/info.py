@@ -58,13 +58,7 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
     show_fact("Words", f"{facts['terms']:,} different ones")
     show_fact("Corpus", _corpus_line(facts))
     if fit["iterations"] is not None:
-        end = "converged" if fit["converged"] else "not converged"
-        objective = fit["objective"]
-        show_fact(
-            "Fit",
-            f"{counted(fit['iterations'], 'iteration')}, {end}"
-            + ("" if objective is None else f", objective {objective:.6g}"),
-        )
+        show_fact("Fit", _fit_line(fit))
     settings = (f"{k}={v}" for k, v in facts["settings"].items() if v is not None)
     show_fact("Settings", one_line(", ".join(settings)))
     if facts["text"] is not None:
@@ -81,7 +75,7 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
 
 def _description(folder: Path) -> str:
     from topicfold.persistence.model_folder import load_model_folder
-    from topicfold.topics.describing import describe
+    from topicfold.session.describing import describe
 
     saved = load_model_folder(folder)
     return str(describe(saved, saved.topic_data()))
@@ -99,7 +93,7 @@ def _log(folder: Path) -> dict[str, Any]:
 
     log = edit_log(load_model_folder(folder).model)
     if not log["edits"]:
-        raise CommandError(f"nobody has edited the topics of {folder}.")
+        raise CommandError(f"the topics of {folder} have not been edited.")
     return log
 
 
@@ -124,6 +118,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "fit": {
             "iterations": getattr(model, "n_iter_", None),
             "converged": getattr(model, "converged_", None),
+            "sampled": hasattr(model, "n_samples_"),
             "objective": float(history[-1]) if history else None,
         },
         "settings": {
@@ -152,6 +147,17 @@ def _left_out_line(found: Any) -> str:
     return (
         f"{counted(number, 'frequent word')}, {share:.0%} of all words: {words}{more}"
     )
+
+
+def _fit_line(fit: dict[str, Any]) -> str:
+    """Return how a fit went; a sampler does so many sweeps, whatever it has reached."""
+    if fit["sampled"]:
+        text, value = counted(fit["iterations"], "sweep"), "log-likelihood"
+    else:
+        end = "converged" if fit["converged"] else "not converged"
+        text, value = f"{counted(fit['iterations'], 'iteration')}, {end}", "objective"
+    number = fit["objective"]
+    return text if number is None else f"{text}, {value} {number:.6g}"
 
 
 def _corpus_line(facts: dict[str, Any]) -> str:

@@ -45,8 +45,8 @@ class TextOptions(Flags):
         show_default="what its name shows",
     )
     text: list[str] | None = _raw(
-        "Column with the text, or its number if the file has no names; points lead "
-        "into JSON (body.text); repeat it to join columns.",
+        "Column with the text, or its number if the file has no names; dots reach "
+        "nested JSON fields (body.text); repeat it to join columns.",
         metavar="COLUMN",
         show_default="text, body, content …, below title if there is one",
     )
@@ -86,8 +86,7 @@ class TextOptions(Flags):
         show_default="english, or the language of the texts",
     )
     ngrams: str | None = _words(
-        "Runs of words that are terms: 2 for words and pairs, 2-3 for pairs and "
-        "triples.",
+        "Numbers of words in a term: 2 for words and pairs, 2-3 for pairs and triples.",
         metavar="N",
         show_default="1",
     )
@@ -440,7 +439,7 @@ def count_known(
     unknown: str = "and are ignored",
 ) -> Any:
     """Count the model's words in raw texts; say how many other words there are."""
-    from topicfold.corpus.vectorizing import vectorize_known
+    from topicfold.session import languages
 
     if vocabulary is None:
         raise CommandError(
@@ -448,22 +447,19 @@ def count_known(
             "Save it with topicfold fit, or in Python with model.save(folder, "
             "vocabulary=words)."
         )
-    how = _cutting(cutting or {}, options.tokens)
-    counts, counter = vectorize_known(texts, vocabulary, **how)
-    if counter.n_unknown:
-        where = f" of {language}" if language else ""
-        tell(
-            "note",
-            f"{counter.n_unknown:,} of {counter.n_words:,} words{where} "
-            f"({counter.n_different_unknown:,} different) are not in the model's "
-            f"vocabulary {unknown}",
-        )
-    return counts
+    return languages.count_known(
+        texts,
+        vocabulary,
+        _cutting(cutting or {}, options.tokens),
+        language=language,
+        note=functools.partial(tell, "note"),
+        unknown=unknown,
+    )
 
 
 def _cutting(text: Mapping[str, Any], given: str | None) -> dict[str, Any]:
     """Return how to cut new texts: a function only if the user names it here too."""
-    from topicfold.corpus.vectorizing import cutting_options, saved_options
+    from topicfold.corpus.vectorizing import saved_options
 
     tokens = saved_options(text).get("tokens") or "words"
     if ":" in tokens and given != tokens:
@@ -476,7 +472,7 @@ def _cutting(text: Mapping[str, Any], given: str | None) -> dict[str, Any]:
             f"the model's texts were cut with --tokens {tokens}, so new ones cannot be "
             f"cut with {given}. Leave --tokens out."
         )
-    return cutting_options(with_function(dict(text)))
+    return with_function(dict(text))
 
 
 def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None:

@@ -64,7 +64,7 @@ def label(
     for name in document_names(corpus):
         if name != printable(name):  # the file would not give it back
             raise CommandError(
-                f"the id {name!r} has characters that a line of a file cannot hold. "
+                f"the id {name!r} has characters that cannot be written in one line. "
                 "Name another column with --id."
             )
     labels = with_answers(corpus.labels, file, document_names(corpus))

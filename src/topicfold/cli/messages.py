@@ -39,6 +39,8 @@ _FLAGS = {
     "replace=True": "--force",
     "overwrite=True": "--force",
     "encoding=...": "--encoding",
+    "encoding='latin-1'": "--encoding latin-1",
+    "encoding='utf-8'": "--encoding utf-8",
     "what it is with format=...": "what it is with --from",
     **{
         f"format='{kind}'": f"--from {kind}"

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from topicfold.cli import flags
 from topicfold.cli.console import show_fact, stdout_console
@@ -26,7 +27,20 @@ class Kind(StrEnum):
 
 class _Flags(Flags):
     kind: Kind = flag("Words of topics, or topics of documents.", Kind.words)
-    items: int = flag("Questions to ask, at most.", 10, "--items -n", min=1)
+    items: int | None = flag(
+        "Questions to ask, at most.",
+        None,
+        "--items -n",
+        min=1,
+        show_default="10; on a sheet one per topic, or 40 documents",
+    )
+    sheet: Path | None = flag(
+        "Write the questions to a CSV file for raters, without the answers.",
+        metavar="FILE",
+    )
+    score: list[Path] | None = flag(
+        "Score a sheet that a rater has filled in; may be repeated.", metavar="FILE"
+    )
     seed: int = flags.SEED
 
 
@@ -41,6 +55,8 @@ def quiz(folder: flags.ModelArgument, *, given: _Flags) -> None:
     [bold]Examples[/bold]
       topicfold quiz reviews-model
       topicfold quiz reviews-model --kind topics -n 5
+      topicfold quiz reviews-model --sheet sheet.csv
+      topicfold quiz reviews-model --score ann.csv --score ben.csv
 
     [bold]In Python[/bold]
       from topicfold.metrics import word_intrusion, score_intrusion
@@ -49,26 +65,22 @@ def quiz(folder: flags.ModelArgument, *, given: _Flags) -> None:
     """
     from rich.text import Text
 
-    from topicfold.metrics.intrusion import (
-        score_intrusion,
-        topic_intrusion,
-        word_intrusion,
-    )
+    from topicfold.metrics.intrusion import score_intrusion, write_intrusion_sheet
     from topicfold.persistence.model_folder import load_model_folder
 
+    if given.sheet is not None and given.score:
+        raise CommandError("--sheet writes questions, --score reads them. Give one.")
     data = load_model_folder(folder).topic_data()
-    more = {"n_items": given.items, "random_state": given.seed}
-    if given.kind is Kind.words:
-        size = min(5, max(1, data.n_terms // 2))
-        questions = word_intrusion(data, n_words=size, **more)
-    else:
-        shown = min(3, max(1, data.n_topics - 1))
-        questions = topic_intrusion(data, n_topics=shown, **more)
-    if not questions:
-        raise CommandError(
-            f"the model ({data.n_topics} topics, {data.n_terms} words) has no question "
-            "with an intruder: its topics are too few or too much the same."
-        )
+    questions = _questions(data, given)
+    if given.score:
+        _show_raters(questions, given.score, data, given.kind)
+        return
+    if given.sheet is not None:
+        texts = data.texts if given.kind is Kind.topics else None
+        write_intrusion_sheet(questions, given.sheet, documents=texts)
+        show_fact("Sheet", f"{given.sheet}, {len(questions)} questions")
+        show_fact("Next", f"topicfold quiz {folder} --score {given.sheet}")
+        return
     answers: list[int | None] = []
     for number, item in enumerate(questions, 1):
         _show_question(item, data, number, len(questions))
@@ -83,6 +95,55 @@ def quiz(folder: flags.ModelArgument, *, given: _Flags) -> None:
             stdout_console().print(Text("Right." if right else text, style=style))
     answers += [None] * (len(questions) - len(answers))
     _show_score(score_intrusion(questions, answers), data, given.kind)
+
+
+def _questions(data: TopicData, given: _Flags) -> list[IntrusionItem]:
+    """Make the questions; those of a sheet are the first of a longer list."""
+    from topicfold.metrics.intrusion import topic_intrusion, word_intrusion
+
+    on_paper = given.sheet is not None or bool(given.score)
+    more: dict[str, Any] = {"random_state": given.seed}
+    if given.kind is Kind.words:
+        size = min(5, max(1, data.n_terms // 2))
+        number = given.items or (None if on_paper else 10)
+        questions = word_intrusion(data, n_words=size, n_items=number, **more)
+    else:
+        shown = min(3, max(1, data.n_topics - 1))
+        number = given.items or (40 if on_paper else 10)
+        if given.score:
+            number = data.n_documents
+        questions = topic_intrusion(data, n_topics=shown, n_items=number, **more)
+    if not questions:
+        raise CommandError(
+            f"the model ({data.n_topics} topics, {data.n_terms} words) has no question "
+            "with an intruder: its topics are too few or too similar."
+        )
+    return questions
+
+
+def _show_raters(
+    questions: list[IntrusionItem], files: list[Path], data: TopicData, kind: Kind
+) -> None:
+    """Score the sheets of raters, one by one and together."""
+    from topicfold.metrics.intrusion import (
+        rater_agreement,
+        read_intrusion_sheet,
+        score_intrusion,
+    )
+
+    for file in files:
+        if not file.is_file():
+            raise CommandError(f"there is no file {file}.")
+    raters = [read_intrusion_sheet(questions, file) for file in files]
+    for file, answers in zip(files, raters, strict=True):
+        own = score_intrusion(questions, answers)
+        found = f"{round(own.precision * own.n_answered)} of {own.n_answered} found"
+        show_fact(file.stem, found if own.n_answered else "no question was answered")
+    if len(raters) > 1:
+        agreement = rater_agreement(questions, raters)
+        show_fact("Agreement", f"kappa {agreement:.2f} between {len(raters)} raters")
+    every = [answer for answers in raters for answer in answers]
+    _show_score(score_intrusion(questions * len(raters), every), data, kind)
 
 
 def _show_question(
@@ -128,7 +189,7 @@ def _show_score(score: IntrusionScore, data: TopicData, kind: Kind) -> None:
         f"{hits} of {score.n_answered} found ({score.precision:.0%}); guessing would "
         f"find {score.chance:.0%}",
     )
-    missed = sorted(topic for topic, share in score.by_subject.items() if share < 1)
+    missed = sorted(topic for topic, share in score.by_subject.items() if share <= 0.5)
     if missed and kind is Kind.words:
         names = ", ".join(f"{topic} ({data.name(topic)})" for topic in missed)
         show_fact("Unclear", f"topics {names}")

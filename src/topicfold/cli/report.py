@@ -38,7 +38,7 @@ class _Flags(Flags):
         metavar="INPUT",
     )
     against: Path | None = flag(
-        "Another model to show side by side with this one.", metavar="MODEL"
+        "Another model to compare with this one.", metavar="MODEL"
     )
     figures: Path | None = flag(
         "Also write the figures as SVG and PDF, with their data as CSV.", metavar="DIR"

@@ -13,6 +13,7 @@ import typer
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import csv_table, stdout_console
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
+from topicfold.cli.handed_in import read_embeddings
 from topicfold.cli.messages import CommandError, one_line, tell
 from topicfold.core.tables import printable
 
@@ -29,7 +30,7 @@ _Query = Annotated[
 class _Flags(Flags):
     topic: int | None = flag("Search for a topic instead of a text.", min=0)
     like: str | None = flag(
-        "Search for documents like this: name or row.", metavar="DOC"
+        "Search for documents similar to this one: its id or row.", metavar="DOC"
     )
     word: str | None = flag("Search for the meaning of a word.")
     terms: bool = flag("With --word: list similar words instead.", False)
@@ -162,7 +163,11 @@ def _open_index(
     )
     if documents is not None:
         counts, new = inputs.count_new_documents(documents, saved, options)
-        return index.add(counts, ids=new.ids, texts=new.texts), new
+        more = {}
+        if given.embeddings is not None:
+            rows = read_embeddings(given.embeddings, documents, counts.shape[0])
+            more["embeddings"] = rows
+        return index.add(counts, ids=new.ids, texts=new.texts, **more), new
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
             f"the model in {folder} keeps no documents. Give some with --documents."

@@ -11,30 +11,18 @@ from typing import Any
 from topicfold.cli.flags import Flags, flag
 from topicfold.cli.inputs import count_known, stop_words_of, with_function
 from topicfold.cli.messages import CommandError
-from topicfold.exceptions import DataError
 from topicfold.known import (
     BETWEEN,
-    add_sides,
+    columns_in,
+    is_formula,
     known_data,
     model_for,
     names_in,
     numbers_in,
-    taken_by,
 )
 
 _side = functools.partial(flag, rich_help_panel="What else is known")
 _column = functools.partial(_side, metavar="COLUMN")
-# How a column holds several names, as a text of `topicfold.sides.Authors` does.
-_BETWEEN = ";"
-# The model whose business a side is, the first one that was asked for.
-_MODELS = {
-    "label_topics": "labeled",
-    "response": "slda",
-    "links": "rtm",
-    "features": "features",
-    "authors": "authors",
-    "language": "multimodal",
-}
 _KINDS = ("real", "classes", "counts")
 
 
@@ -53,14 +41,14 @@ class SideOptions(Flags):
         show_default="real if all are numbers, else classes",
     )
     features: list[str] | None = _column(
-        "Column with a feature that says which topics to expect; may be repeated."
+        "Column with a feature that predicts topics; may be repeated."
     )
     prevalence: list[str] | None = _column(
-        "Column with a covariate of how much documents say of topics (structural "
-        "topic model); may be repeated."
+        "Column with a covariate of topic shares (structural topic model), which may "
+        "be repeated, or a formula: '~ party * s(day)'."
     )
     content: str | None = _column(
-        "Column with groups of documents that word the same topics differently."
+        "Column with groups that use different words for the same topics."
     )
     label_topics: bool = _side(
         "One topic per label, and one that all documents share if it helps.", False
@@ -77,8 +65,19 @@ class SideOptions(Flags):
     def columns(self) -> list[str]:
         """Return the columns to read beside the text, each once."""
         named = [self.authors, self.response, self.content, *(self.features or ())]
-        named += [*(self.prevalence or ()), *self.languages()]
+        named += [*columns_in({"prevalence": self._prevalence()}), *self.languages()]
         return list(dict.fromkeys(name for name in named if name is not None))
+
+    def _prevalence(self) -> str | list[str]:
+        """Return the formula, or the columns."""
+        given = self.prevalence or []
+        if not any(is_formula(text) for text in given):
+            return given
+        if len(given) > 1:
+            raise CommandError(
+                "--prevalence has a formula and other columns. Put all in one formula."
+            )
+        return given[0]
 
     def languages(self) -> dict[str, str | None]:
         """Return the columns of other languages, each with what its stop words are."""
@@ -90,11 +89,10 @@ class SideOptions(Flags):
         asked = {k: v for k, v in vars(self).items() if v not in (None, False, [])}
         if self.label_topics:
             asked["labels"] = True
-        name = model_for(asked)
-        return "multimodal" if name == "lda" and self.language else name
+        return model_for(asked)
 
     def check(self) -> None:
-        """Refuse flags that make no sense, before anything is read."""
+        """Refuse flags that are invalid, before anything is read."""
         if self.response_kind is not None and self.response is None:
             raise CommandError("--response-kind needs --response, the column.")
         if self.response_kind not in (None, *_KINDS):
@@ -113,7 +111,7 @@ class SideOptions(Flags):
         """Return what `fit` and `transform` take, by keyword; without languages."""
         extra = _columns_of(corpus, self.columns())
         named: dict[str, Any] = {"authors": self.authors, "features": self.features}
-        named |= {"prevalence": self.prevalence, "content": self.content}
+        named |= {"prevalence": self._prevalence() or None, "content": self.content}
         named["response"] = self.response
         found = known_data({k: v for k, v in named.items() if v is not None}, extra)
         if self.response is not None and self.response_kind is not None:
@@ -141,67 +139,35 @@ class SideOptions(Flags):
                 f"{self.response!r} has {_first_text(texts)!r}, which is not a number."
             )
 
-    def take(self, model: Any, data: Mapping[str, Any]) -> None:
-        """Give a model the sides that it does not have by itself."""
-        if "sides" not in model.get_params(deep=False):
-            if data.keys() <= taken_by(model):
-                return
-            raise CommandError(
-                f"{type(model).__name__} does not learn from {', '.join(self.given())}."
-                " Use the model lda."
-            )
-        add_sides(model, data, kind=self.response_kind)
-        from topicfold.sides import OtherCounts
-
-        own = [side.name for side in model._own_sides() if hasattr(side, "name")]
-        spoken = [n for n in self.languages() if n in data and n not in own]
-        if spoken:
-            more = [OtherCounts(name) for name in spoken]
-            model.set_params(sides=[*(model.sides or ()), *more])
-
 
 def count_languages(
     sides: SideOptions, corpus: Any, text: Mapping[str, Any] | None, first: str
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return the counts of every language, and how the texts of each were cut.
+    """Return the counts of every language, and how the texts of each were cut."""
+    from topicfold.session import languages
 
-    The corpus itself is the first; nothing and None if there are no others.
-    """
-    from topicfold.corpus import Corpus
-
-    wanted = sides.languages()
-    if not wanted:
-        return {}, None
-    extra = _columns_of(corpus, list(wanted))
-    found: dict[str, Any] = {first: corpus}
-    cutting: dict[str, Any] = {first: text}
-    for name, words in wanted.items():
-        if name == first:
-            raise CommandError(f"--language {name}: that is the column of --text.")
-        not_own = ("stem", "keep", "left_out")
-        own = {key: value for key, value in (text or {}).items() if key not in not_own}
+    tokens = (text or {}).get("tokens")
+    wanted = {}
+    for name, words in sides.languages().items():
         try:
-            own["stop_words"] = stop_words_of(words or "none", own.get("tokens"))
-            found[name] = Corpus.from_texts(extra[name], **with_function(own))
-        except (CommandError, DataError) as error:
+            wanted[name] = stop_words_of(words or "none", tokens)
+        except CommandError as error:
             text_of = str(error).replace("--stop-words ", "")
             raise CommandError(f"--language {name}: {text_of}") from error
-        cutting[name] = own
+    extra = getattr(corpus, "extra", None)
+    cut = with_function(dict(text or {}))
+    found, cutting = languages.count_languages(first, corpus, wanted, extra, cut)
+    for name in cutting or ():  # a model keeps the name of a function, not itself
+        if tokens is not None and (cutting or {})[name] is not None:
+            (cutting or {})[name]["tokens"] = tokens
     return found, cutting
-
-
-def _languages_of(model: Any) -> dict[str, list[str]]:
-    """Return the words of every language of a model but its first."""
-    return {
-        side.name: list(side.feature_names_in_)
-        for side in getattr(model, "sides_", ())
-        if hasattr(side, "top_words") and hasattr(side, "feature_names_in_")
-    }
 
 
 def check_languages(sides: SideOptions, saved: Any) -> None:
     """Refuse languages that a saved model does not have."""
-    own = _languages_of(saved.model)
+    from topicfold.session.languages import languages_of
+
+    own = languages_of(saved.model)
     for name, words in sides.languages().items():
         if name not in own:
             first = next(iter(saved.languages or ()), None)
@@ -221,11 +187,10 @@ def known_languages(
     sides: SideOptions, texts: Mapping[str, list[str]], saved: Any, options: Any
 ) -> dict[str, Any]:
     """Return the counts of new texts in the words of a saved model's languages."""
-    own, cutting = _languages_of(saved.model), saved.languages or {}
-    return {
-        name: count_known(texts[name], own[name], cutting.get(name), options, name)
-        for name in sides.languages()
-    }
+    from topicfold.session import languages
+
+    count = functools.partial(count_known, options=options)
+    return languages.known_languages(saved, sides.languages(), texts, count)
 
 
 def _first_text(values: Sequence[str]) -> str:

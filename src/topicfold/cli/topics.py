@@ -82,6 +82,10 @@ def topics(
     elif given.format is Format.json:
         typer.echo(topics_as_json(rows), nl=False)
     else:
+        if hasattr(saved.model, "tree_text"):
+            tree = saved.model.tree_text(saved.vocabulary, words)
+            typer.echo("\n".join(map(printable, tree.split("\n"))))
+            return
         first = data.settings.get("language", "words")
         stdout_console().print(topic_table(rows, first=first))
 

@@ -75,8 +75,8 @@ def transform(
     saved = load_model_folder(folder)
     if not hasattr(saved.model, "transform"):
         raise CommandError(
-            f"{folder} holds {type(saved.model).__name__}, which tells classes, not "
-            f"topic mixtures. Use topicfold classify {folder} {source}."
+            f"{folder} holds {type(saved.model).__name__}, which predicts classes, "
+            f"not topic mixtures. Use topicfold classify {folder} {source}."
         )
     counts, found, languages = _read(source, saved, options, sides)
     known = {**sides.data(found), **languages}

@@ -65,7 +65,7 @@ def update(
         check_output_folder,
         load_model_folder,
     )
-    from topicfold.topics.growing import learns, updated
+    from topicfold.session.growing import learns, updated
 
     target = given.output or folder
     check_output_folder(target, replace=given.force or given.output is None)

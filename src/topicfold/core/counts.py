@@ -207,13 +207,11 @@ class SparseRows:
         return out
 
 
-def tall_product(
-    left: NDArray[np.float64], right: NDArray[np.float64], threads: int
-) -> NDArray[np.float64]:
+def tall_product(left: Any, right: Any, threads: int) -> NDArray[Any]:
     """Return ``left @ right`` of many rows, the same bits for any number of threads."""
     if len(left) <= _CHUNK:
         return np.asarray(left @ right)
-    out = np.empty((left.shape[0], right.shape[1]))
+    out = np.empty((left.shape[0], right.shape[1]), np.result_type(left, right))
     starts = range(0, len(left), _CHUNK)
 
     def task(start: int, stop: int) -> None:

@@ -6,7 +6,6 @@ Warnings name the line of the user, not one of the library.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import inspect
 import re
@@ -16,7 +15,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import Field, field
 from inspect import Parameter
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 from sklearn.utils._param_validation import Interval
 
@@ -51,26 +58,28 @@ def whole_number(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def missing(self: Any, name: str) -> Any:
+    """Raise the error for a name that is not found; properties keep theirs."""
+    try:
+        return object.__getattribute__(self, name)
+    except AttributeError as error:
+        fitted = name.endswith("_") and not name.startswith("_")
+        if not fitted or error.name != name:
+            raise
+        raise MissingAttributeError(
+            f"this {type(self).__name__} has no {name}: it is not fitted, was fitted "
+            "with options that do not need it, or comes from a damaged file. Fit it "
+            "again.",
+            name=name,
+            obj=self,
+        ) from error
+
+
 class FittedAttributes:
     """Mixin for what is saved: a sentence for a fitted attribute that is not there."""
 
     if not TYPE_CHECKING:  # else every name would pass for an attribute
-
-        def __getattr__(self, name):
-            """Raise the error for a name that is not found; properties keep theirs."""
-            try:
-                return super().__getattribute__(name)
-            except AttributeError as error:
-                fitted = name.endswith("_") and not name.startswith("_")
-                if not fitted or error.name != name:
-                    raise
-                raise MissingAttributeError(
-                    f"this {type(self).__name__} has no {name}: it is not fitted, was "
-                    "fitted with options that do not need it, or comes from a damaged "
-                    "file. Fit it again.",
-                    name=name,
-                    obj=self,
-                ) from error
+        __getattr__ = missing
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -86,8 +95,12 @@ class DeclaredParameters:
     it describes only what it adds or changes. Of parameters that are those of a step or
     a side, the `_part`, constraints and descriptions are taken from there. So does a
     method; what bases say of its parameters, or else `transform`, is added. A class
-    with an `__init__` of its own is left as it is, and so are its sub-classes.
+    with an `__init__` of its own is left as it is, and so are its sub-classes. A fitted
+    attribute that is missing is told in a sentence.
     """
+
+    if not TYPE_CHECKING:
+        __getattr__ = missing
 
     _without: ClassVar[tuple[str, ...]] = ()
     _part: ClassVar[Any] = None
@@ -122,20 +135,19 @@ class DeclaredParameters:
 
 def _own_constraints(cls: type) -> Iterator[tuple[str, list[Any]]]:
     """Yield what is valid for the parameters that a class annotates with it."""
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
         kind, limits = annotation, ["boolean"]
-        if str(annotation).startswith("Annotated["):
-            kind, *limits = get_args(
-                eval(annotation, vars(sys.modules[cls.__module__]))
-            )
-        elif not str(annotation).startswith("bool"):
+        origin: Any = get_origin(annotation)
+        if origin is Annotated:
+            kind, *limits = get_args(annotation)
+        elif annotation is not bool and bool not in get_args(annotation):
             continue
-        yield name, [*limits, None] if "None" in str(kind) else limits
+        yield name, [*limits, None] if type(None) in get_args(kind) else limits
 
 
 def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
     """Take the declared parameters out of a class: they are attributes of instances."""
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
         default = vars(cls).get(name, Parameter.empty)
         kind: Any = Parameter.KEYWORD_ONLY
         if isinstance(default, Field):
@@ -143,9 +155,11 @@ def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
                 kind = Parameter.POSITIONAL_OR_KEYWORD
             delattr(cls, name)
             default = default.default if default.init else Parameter.empty
-        public = name == name.strip("_") and "ClassVar" not in str(annotation)
-        if str(annotation).startswith("Annotated["):
-            annotation = ast.unparse(ast.parse(annotation).body[0].value.slice.elts[0])
+        origin: Any = get_origin(annotation)
+        kept = annotation is ClassVar or origin is ClassVar
+        public = name == name.strip("_") and not kept
+        if origin is Annotated:
+            annotation = get_args(annotation)[0]
         if public and default is not Parameter.empty:
             if name in vars(cls):
                 delattr(cls, name)
@@ -210,8 +224,11 @@ def _complete_docstring(cls: Any, parameters: Mapping[str, Parameter]) -> None:
     if vars(cls).get("__doc__") is None:
         return  # none, or python -OO
     cls.__doc__ = doc = inspect.cleandoc(cls.__doc__ or "")
-    place = _section("Parameters").search(doc)
-    if place and not _section("Attributes").search(doc):
+    place, other = (_section(t).search(doc) for t in ("Parameters", "Attributes"))
+    if other and not place:
+        first = other.start()
+        cls.__doc__ = f"{doc[:first]}Parameters\n----------\n\n\n{doc[first:]}"
+    if place and not other:
         heading = "\n\nAttributes\n----------\n"
         cls.__doc__ = doc[: place.end()] + heading + doc[place.end() :]
     bases = [b.__doc__ or "" for b in cls.__mro__[1:] if hasattr(b, "_declared")]
@@ -239,8 +256,9 @@ def _complete_method(cls: type, name: str, method: Any) -> None:
     """Add what bases, or else `transform`, say of a method's parameters."""
     doc = inspect.cleandoc(method.__doc__ or "")
     told: dict[str, str] = {}
-    for base in [b for b in reversed(cls.__mro__) if hasattr(b, "_declared")]:
-        for source in ("transform", name):
+    bases = [b for b in reversed(cls.__mro__) if hasattr(b, "_declared")]
+    for source in ("transform", name):
+        for base in bases:
             text = getattr(vars(base).get(source), "__doc__", None)
             told |= _entries(text or "", "Parameters")
     names = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a model learned besides topics and mixtures, in one of four small forms."""
+"""What a model learned besides topics and mixtures, in one of six small forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topicfold.exceptions import DataError
 
-Kind = Literal["shares", "effects", "terms", "links"]
+Kind = Literal["shares", "effects", "terms", "links", "correlations", "tree"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,10 +22,11 @@ class SideTable:
     ----------
     name : str
         What it is of, such as "authors".
-    kind : {"shares", "effects", "terms", "links"}
+    kind : {"shares", "effects", "terms", "links", "correlations", "tree"}
         "shares": mixtures of topics of some `rows`; "effects": numbers of `rows` ×
         topics, with standard `errors` where they are known; "terms": a list of words
-        of every topic; "links": pairs of documents.
+        of every topic; "links": pairs of documents; "correlations": of topics with
+        each other; "tree": the topics are nodes, the `rows` their numbers.
     rows : sequence of str, default=()
         Names of the rows of `values`.
     values, errors : array of shape (n_rows, n_topics), optional
@@ -33,11 +34,13 @@ class SideTable:
     terms : sequence of sequence of str, default=()
         Words of every topic.
     pairs : array of int of shape (n_pairs, 2), optional
-        Numbers of documents that belong together; of "shares", a row and a document.
+        Numbers of documents that belong together; of "shares", a row and a document; of
+        "tree", a parent and its child.
     sizes : array of int of shape (n_rows,), optional
         Documents of every row.
     note : str, default=""
-        What the numbers mean, in a sentence.
+        What the numbers mean, in a sentence. Of "terms": what tables with the same note
+        are of, such as "words through time"; they are shown side by side.
     middle : float, default=0.0
         The effect that says nothing.
 
@@ -48,7 +51,7 @@ class SideTable:
 
     Examples
     --------
-    >>> from topicfold.sides import SideTable
+    >>> from topicfold.core.side_table import SideTable
     >>> table = SideTable(name="authors", kind="shares", rows=["Ann", "Bob"],
     ...     values=[[0.9, 0.1], [0.2, 0.8]])
     >>> table.values.shape
@@ -81,7 +84,7 @@ class SideTable:
                 array = np.array(getattr(self, name), dtype=np.float32)
                 put(self, name, array)
                 self._check_numbers(name, array)
-        if self.kind in ("shares", "effects") and self.values is None:
+        if self.kind not in ("terms", "links", "tree") and self.values is None:
             raise DataError(f"The side table {self.name!r} lacks its values.")
         if self.sizes is not None:
             sizes = np.array(self.sizes, dtype=np.int64)
@@ -91,9 +94,24 @@ class SideTable:
                     f"sizes of the side table {self.name!r} have the shape "
                     f"{sizes.shape}, but there are {len(self.rows)} rows."
                 )
-        if self.kind == "links" or self.pairs is not None:
+        if self.kind in ("links", "tree") or self.pairs is not None:
             pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
             put(self, "pairs", pairs)
+        if self.kind == "tree":
+            self._check_tree()
+
+    def _check_tree(self) -> None:
+        """Refuse what is not a tree: node 0 the root, a parent before its children."""
+        assert self.pairs is not None
+        parents, children = self.pairs.T
+        others = np.arange(1, len(self.rows))
+        if not np.array_equal(np.sort(children), others) or (parents < 0).any():
+            raise DataError(
+                f"Every row of the tree {self.name!r} but the first must have one "
+                "parent."
+            )
+        if (parents >= children).any():
+            raise DataError(f"The tree {self.name!r} has a node before its parent.")
 
     def _check_numbers(self, name: str, array: NDArray[np.float32]) -> None:
         wanted = (len(self.rows),) if self.values is None else self.values.shape
@@ -113,4 +131,6 @@ class SideTable:
         """Topics that the table is about; None if it is about documents."""
         if self.values is not None:
             return int(self.values.shape[1])
+        if self.kind == "tree":
+            return len(self.rows)
         return len(self.terms) if self.kind == "terms" else None

@@ -158,8 +158,12 @@ class BlockCorpus(ABC):
         """Return the corpus with other weights of its tokens."""
         return self.join(sparse.csr_matrix((len(self), 0)), weight)
 
-    def batches(self, size: int, rng: np.random.RandomState) -> Iterator[Any]:
-        """Yield mini-batches of about `size` documents that cover all once.
+    def batches(
+        self, size: int, rng: np.random.RandomState
+    ) -> Iterator[tuple[Rows, Any]]:
+        """Yield the rows of mini-batches of about `size` documents, and these.
+
+        They cover all documents once.
 
         Blocks are shuffled; a batch takes an even share of random rows of each of
         `BLOCKS_OF_A_BATCH` blocks, so no more than these are open at a time.
@@ -176,7 +180,8 @@ class BlockCorpus(ABC):
                     if end > first_row:
                         chosen.append((int(b), np.sort(order[first_row:end])))
                 if chosen:
-                    yield self._batch(chosen)
+                    rows = [self.offsets[b] + own for b, own in chosen]
+                    yield np.concatenate(rows), self._batch(chosen)
 
     def _batch(self, chosen: list[tuple[int, Rows]]) -> Any:
         """Return rows of several blocks as something that an engine takes."""

@@ -473,7 +473,7 @@ def _checked_index(
                 raise DataError(f"{source} has impossible numbers in {name}. {_AGAIN}")
         lengths = {len(found[name]) for name in names}
         if len(lengths) > 1 or 0 in lengths or dtype not in ("float32", "float64"):
-            raise DataError(f"{source} has lists that do not fit together. {_AGAIN}")
+            raise DataError(f"{source} has lists that do not match. {_AGAIN}")
     known = (*_PER_BLOCK, "document_frequencies", "term_totals")
     return {name: found[name] for name in known}
 

@@ -85,7 +85,13 @@ class Source:
             for field, names in self._known[key].items():
                 self.used.setdefault(field, ", ".join(names))
             taken = {name for names in self._known[key].values() for name in names}
-            left = [name for name in key if name not in taken]
+            # What holds a field that is used, and the index of a pandas frame, aside.
+            taken |= {name.partition(".")[0] for name in taken}
+            left = [
+                name
+                for name in key
+                if name not in taken and not name.startswith("__index_level_")
+            ]
             if left:
                 more = f" and {len(left) - 6} more" if len(left) > 6 else ""
                 self.used.setdefault("not used", ", ".join(left[:6]) + more)
@@ -165,7 +171,10 @@ class Source:
                 has = f"is {kind_of(value)}"
                 if isinstance(value, dict) and value:
                     inner = ", ".join(inner_names({name: value})[1:4])
-                    return f'the field "{name}" holds other fields: {inner}.'
+                    return (
+                        f'the field "{name}" holds other fields: {inner}. Name one of '
+                        "them with text='...'."
+                    )
                 if value is None:
                     has = "is empty (null)" if name in record else "is missing"
                 near = difflib.get_close_matches(name, record, n=1)
@@ -183,7 +192,8 @@ class Source:
         if not texts or not all(isinstance(text, str) for text in texts):
             problem = self.text_problem(record)
             if problem:
-                self.bad.report(number, problem + _ADVICE.get(self.kind, ""))
+                advice = "" if "'...'" in problem else _ADVICE.get(self.kind, "")
+                self.bad.report(number, problem + advice)
                 return None
             texts = [text for text in texts if isinstance(text, str)]
         known = []

@@ -324,8 +324,8 @@ def _write_together(path: Path, kind: str, corpus: Corpus) -> None:
             discard(draft)
         if isinstance(error, UnicodeEncodeError):
             raise DataError(
-                f"{path} cannot be written: {error.object[error.start]!r} is half a "
-                "character that no file can hold. Remove it."
+                f"{path} cannot be written: {error.object[error.start]!r} is half of a "
+                "character, which UTF-8 cannot encode. Remove it."
             ) from error
         if isinstance(error, OSError):
             raise not_written(path, error) from error

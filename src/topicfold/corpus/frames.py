@@ -2,7 +2,9 @@
 """Data frames of any library: names of columns, and values by row.
 
 pandas and Polars are asked in their own words; all else that has the Arrow PyCapsule
-interface (tables of Arrow, relations of DuckDB, …) is read by pyarrow.
+interface (tables of Arrow, relations of DuckDB, …) is read by pyarrow. narwhals, which
+has them all in one form, refuses a frame in which any name occurs twice, and has no
+type for sparse columns of counts.
 """
 
 from __future__ import annotations

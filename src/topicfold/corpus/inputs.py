@@ -71,7 +71,7 @@ def as_documents(
     ):
         if name in named and not is_owner:
             raise DataError(
-                f"{name} is a part of {owner}, and X is none. Leave it out."
+                f"{name} applies to {owner}, and X is not one. Leave it out."
             )
     if isinstance(X, str | Path):
         return _of_path(X, named)
@@ -187,7 +187,7 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
     if isinstance(first, int | float | np.number):
         return _of_counts(np.asarray(items), vocabulary)
     raise DataError(
-        f"the documents hold what is {kind_of(first)}. Give texts, lists of words, or "
+        f"the documents contain {kind_of(first)}. Give texts, lists of words, or "
         "a matrix of counts."
     )
 

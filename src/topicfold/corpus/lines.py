@@ -5,6 +5,10 @@ The first bytes tell the compression, gzip or Zstandard. The encoding, where non
 stated, is that of the byte order mark, else UTF-8 where it fits, else Windows-1252
 (Western European), with a warning. A file in which some lines are UTF-8 and others are
 not has bad lines, reported with their numbers.
+
+No library guesses further: charset-normalizer takes French and Swedish in
+Windows-1252 for Central European (``ê`` becomes ``ę``), and a guess that is sometimes
+wrong in silence is worse than one that is always the same.
 """
 
 from __future__ import annotations

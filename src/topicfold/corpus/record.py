@@ -143,7 +143,8 @@ class Corpus(CountedDocuments):
         problems += link_problems
         if problems:
             raise DataError(
-                f"corpus {self.name!r} does not fit together: {'; '.join(problems)}. "
+                f"the parts of corpus {self.name!r} do not match: "
+                f"{'; '.join(problems)}. "
                 "Give one entry per document (row of counts) and one word per column."
             )
         for field, value in store.items():
@@ -261,7 +262,7 @@ class Corpus(CountedDocuments):
             return every[index]
         except IndexError as error:
             raise DataError(
-                f"rows does not fit a corpus of {self.n_documents} documents: {error}."
+                f"rows is not for a corpus of {self.n_documents} documents: {error}."
             ) from error
 
 

@@ -24,7 +24,7 @@ from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import flush, is_running, writing_advice
 
 _DRAFT = re.compile(r"\.topicfold-\d+-[0-9a-f]{12}-[^/\\]+")
-# What a note that makes no sense leads to, besides damaged files and JSON.
+# What a note that is invalid leads to, besides damaged files and JSON.
 _NO_PLAN = (LookupError, TypeError, AttributeError, RecursionError)
 # Drafts that this process is writing: another thread must not remove them.
 _OPEN: set[Path] = set()

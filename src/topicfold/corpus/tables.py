@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of tables: CSV, JSON, Excel sheets and Parquet, each as a record by name."""
+"""Rows of tables: CSV, JSON, Excel sheets and Parquet, each as a record by name.
+
+csv, json, openpyxl and pyarrow read; rows come one by one, with their numbers. pandas,
+which reads all four, would change what is in them: numbers beside an empty cell become
+5.0, the text NA an unknown one, and an error names no row.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +46,7 @@ def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Re
 
 
 def _all_named(source: Source, records: Iterable[Record]) -> Iterator[Record]:
-    """Yield objects; at the end, a field that was named and that none has is told."""
+    """Yield objects; a named field that none of them has is an error at the end."""
     seen: dict[str, None] = {}
     for number, record in records:
         if not seen:

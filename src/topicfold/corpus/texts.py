@@ -26,6 +26,8 @@ from topicfold.exceptions import DataError, DataWarning
 
 # UTF-8, with or without a byte order mark: how topicfold's own files are written.
 OWN_ENCODING = "utf-8-sig"
+# Files with pages and fonts, whose text has to be exported.
+_PRINTED = (".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".html", ".htm")
 _SUFFIXES = {
     "lines": (".txt", ".text", ""),
     "csv": (".csv",),
@@ -230,7 +232,9 @@ def _source(
     stated = _stated(text=text, label=label, id=id, time=time, extra=extra or None)
     if stated and kind in ("files", "lines"):
         named = ", ".join(stated)
-        raise DataError(f"{path} has no columns, so {named} cannot be named.")
+        raise DataError(
+            f"{path} has no columns, so {named} cannot be named. Leave it out."
+        )
     if sheet is not None and kind != "xlsx":
         raise DataError(f"{path} has no sheets. Leave sheet out.")
     if kind in ("parquet", "xlsx") and encoding is not None:
@@ -298,7 +302,9 @@ def text_format(path: Path, format: str | None = None) -> str:
     if kind is None:
         seen, what = looks_like(path)
         advice = f"It looks like {what}: format='{seen}'."
-        if not seen:
+        if not seen and suffix in _PRINTED:
+            advice = "Export it as text first, and give the .txt file."
+        elif not seen:
             advice = (
                 "Give a folder of .txt files or a file .txt (one document per line), "
                 ".csv, .tsv, .json, .jsonl, .xlsx or .parquet; or say what it is with "
@@ -348,8 +354,8 @@ class Known:
 
     def _note_twice(self, name: str, line: int | str) -> None:
         problem = (
-            f"{self.path}, line {line}: the id {name!r} is that of line "
-            f"{self._lines[name]} already."
+            f"{self.path}, line {line}: the id {name!r} is already used in line "
+            f"{self._lines[name]}."
         )
         if self.own_ids:
             raise DataError(
@@ -361,8 +367,8 @@ class Known:
         """Return labels, ids and times; None where no document has any."""
         if self._lines and self._unnamed is not None:
             raise DataError(
-                f"{self.path}, line {self._unnamed}: the id is missing, other lines "
-                "have one. Give an id in every line or in none."
+                f"{self.path}, line {self._unnamed}: the id is missing, but other "
+                "lines have one. Give an id in every line or in none."
             )
         if self._twice:
             self._lines = {}

@@ -65,6 +65,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 # What is left where the & was lost.
+_BARE_NAMES = ("quot;", "amp;", "lt;", "gt;", "nbsp;", "apos;", "#")
 _BARE_ENTITY = re.compile(r"(?<!\w)(?:quot|amp|lt|gt|nbsp|apos|#\d{1,6});")
 _LINK = re.compile(r"(?<!\w)(?:https?://|ftp://|www\.)[^\s<>\"')\]]{1,2000}")
 _ADDRESS = re.compile(
@@ -170,7 +171,8 @@ def clean(text: str) -> str:
     if "&" in text or ";" in text:
         if "&" in text:
             text = html.unescape(html.unescape(text))
-        text = _BARE_ENTITY.sub(" ", text)
+        if ";" in text and any(name in text for name in _BARE_NAMES):
+            text = _BARE_ENTITY.sub(" ", text)
     if "<" in text:
         for name in ("script", "style"):
             text = _without_element(text, name)
@@ -178,7 +180,9 @@ def clean(text: str) -> str:
     if "://" in text or "www." in text:
         text = _LINK.sub(" ", text)
     if "@" in text:
-        text = _ADDRESS.sub(" ", text)
+        # An address ends with its line, and the pattern is slow.
+        lines = text.split("\n")
+        text = "\n".join(_ADDRESS.sub(" ", x) if "@" in x else x for x in lines)
     return text
 
 
@@ -260,9 +264,11 @@ def reader(
 ) -> tuple[Callable[[str], Any], Callable[[str], str | None]]:
     """Return the function that cuts a text, and the one that reads a piece."""
     cut, read = _cutter(tokens)
-    left_out = frozenset(
-        read(piece) for word in stop_word_list(stop_words) for piece in cut(word)
-    )
+    words = stop_word_list(stop_words)
+    if isinstance(tokens, str):
+        left_out = _left_out(tokens, tuple(words))
+    else:
+        left_out = frozenset(read(piece) for word in words for piece in cut(word))
     stem_of = stemmer(stem)
     if not left_out and stem_of is None:
         return cut, read
@@ -274,6 +280,13 @@ def reader(
         return word if stem_of is None else stem_of(word) or None
 
     return cut, read_fully
+
+
+@lru_cache(maxsize=16)
+def _left_out(tokens: str, stop_words: tuple[str, ...]) -> frozenset[str | None]:
+    """Return stop words as they are read in texts."""
+    cut, read = _cutter(tokens)
+    return frozenset(read(piece) for word in stop_words for piece in cut(word))
 
 
 def _cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str | None]]:
@@ -409,8 +422,8 @@ def language_of(texts: Sequence[str]) -> str:
     votes: Counter[str] = Counter()
     full = 0
     for text in texts:
-        words = set(words_of(text[:_BEGINNING]))
-        full += bool(words)
+        words = set(runs(clean(text[:_BEGINNING])))
+        full += any(map(word_in, words))
         hits = sorted(
             ((len(words & own), name) for name, own in known.items()), reverse=True
         )

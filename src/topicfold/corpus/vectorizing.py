@@ -620,6 +620,10 @@ class Bounds:
                 f"One document is too few: words must be in {low:g} documents. Give "
                 "more documents, or min_df=1, max_df=1.0."
             )
+        if low > n:
+            raise DataError(
+                f"min_df={self.min_df} is more than the {n} documents. Lower min_df."
+            )
         if high < low:
             raise DataError(
                 f"max_df={max_df} means fewer of the {n} documents than "

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mypy: allow-untyped-defs
-"""Draws of mixtures that know the covariates: plausible values of topic shares.
+"""Draws of topics, and shares of documents in them that no prior has moved.
 
-Mixtures of a model are means of a posterior that does not know the covariates. Their
-draws are pulled towards one common mean, and so is every effect; mixtures that are too
-sharp exaggerate effects instead. Here mixtures are drawn from the model that the
-regression itself assumes,
+Mixtures of a model are pulled to a prior: towards its mean, and effects come out too
+small, or towards the corners, and effects come out too large. A prior that follows the
+covariates mends this only if the mixtures are distributed as it says. But for given
+topics φ the expected frequencies of a document's words are linear in its mixture,
 
-    θ_d ~ Dirichlet(s m_d),   m_d = z_d B,   φ_k ~ Dirichlet(η),
+    E[f_d] = θ_d φ,   so that   E[f_d A] = θ_d   for every A with φ A = I,
 
-z_d being the row of the design. A Gibbs sampler draws the topic of every token, θ, φ
-and B in turn; s and η follow the likelihood of the counts. It starts at the topics of
-the fit. What is drawn is the uncertainty of mixtures, topics and effects together.
+whatever the mixtures are. `unbiased_shares` takes the A with the least variance,
+``A = D⁻¹ φ' (φ D⁻¹ φ')⁻¹`` with the mean frequencies of words in D. The noise of few
+words is in the residuals of the regression, where its standard errors count it.
+
+What is not known are the topics. `TopicChain` is a Gibbs sampler of them: in turn it
+draws the topic of every token, mixtures summed out, and φ; the priors follow the
+likelihood of the counts. It starts at the topics of the fit and uses no covariate.
 """
 
 from __future__ import annotations
@@ -37,33 +41,57 @@ from topicfold.gibbs.fixed_topics import stream_key, uniform
 from topicfold.gibbs.tokens import token_words
 
 Floats = NDArray[np.float64]
-# A topic's expected share is at least this part of its share in the corpus, whatever
-# the line through the shares says of a document.
-LEAST_SHARE = 0.02
-# Limits of s and η: beyond them the likelihood is flat.
-CONCENTRATIONS = (0.02, 1e4)
+# Limits of the priors: beyond them the likelihood is flat.
+DOCUMENT_PRIORS = (1e-4, 1e3)
 TOPIC_PRIORS = (1e-4, 10.0)
+# Steps of EM for the mean mixture, and its least share.
+_MEAN_STEPS = 50
+_LEAST_MEAN = 1e-4
+# Topics that are this nearly a sum of others get no share of their own.
+_SAME = 1e-8
 
 
-class MixtureChain:
-    """A Gibbs sampler of mixtures whose prior mean is linear in a design.
+def unbiased_shares(counts: sparse.csr_matrix, topics: NDArray[Any]) -> Floats:
+    """Return shares (D, K) whose expectations are the mixtures, given the topics.
+
+    Rows sum to one; single shares may be negative. Every document and word has counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> topics = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    >>> words = sparse.csr_matrix([[2.0, 4.0, 2.0], [4.0, 4.0, 0.0]])
+    >>> unbiased_shares(words, topics).round(6)
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    frequencies = sparse.csr_matrix(sparse.diags(1 / lengths) @ counts)
+    with one_blas_thread():
+        mean = np.asarray(frequencies.mean(axis=0)).ravel()
+        share = np.full(len(topics), 1 / len(topics))
+        for _ in range(_MEAN_STEPS):
+            share = np.maximum(share * (topics @ (mean / (share @ topics))), 1e-12)
+        share = np.maximum(share, _LEAST_MEAN)
+        weighted = topics / (share @ topics)
+        gram = np.linalg.pinv(weighted @ topics.T, rcond=_SAME, hermitian=True)
+        return np.asarray(frequencies @ (weighted.T @ gram))
+
+
+class TopicChain:
+    """A Gibbs sampler of topics.
 
     Parameters
     ----------
     X : CSR matrix of shape (D, V)
         Whole counts.
     topics : array of shape (K, V)
-        φ where the chain starts.
-    design : array of shape (D, p)
-        Rows z_d; a column of ones alone is a prior that knows no covariates.
-    clusters : array of int of shape (D,) or None
-        Documents of a cluster are alike: the prior mean is z_d B + u_c, with random
-        effects u_c. Without them draws would be less alike within clusters than the
-        documents are, and errors of clusters too small.
-    concentration, topic_word_prior : float
-        s and η where they start.
-    sample_topics : bool
-        Draw φ too; otherwise it stays as it is.
+        φ where the chain starts; positive.
+    doc_topic_prior : array of shape (K,)
+        α where it starts.
+    topic_word_prior : float
+        η where it starts.
     seed : int
         Of all random numbers; draws are the same for any number of threads.
     """
@@ -72,12 +100,9 @@ class MixtureChain:
         self,
         X: sparse.csr_matrix,
         topics: NDArray[Any],
-        design: Floats,
         *,
-        concentration: float,
+        doc_topic_prior: Floats,
         topic_word_prior: float,
-        clusters: NDArray[np.integer] | None = None,
-        sample_topics: bool = True,
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -85,12 +110,8 @@ class MixtureChain:
         self.words = words.astype(np.int64)
         self.assigned = np.zeros(len(words), dtype=np.uint32)
         self.topics = np.ascontiguousarray(topics.T, dtype=np.float64)
-        self.sample_topics = sample_topics
-        self.concentration, self.eta = concentration, topic_word_prior
+        self.alpha, self.eta = doc_topic_prior, topic_word_prior
         self.counts = np.zeros((X.shape[0], len(topics)))
-        self.expected = np.full_like(self.counts, 1 / len(topics))
-        self.mixtures = self.expected.copy()
-        self._prior = _DesignPrior(design, clusters)
         self._rng = np.random.default_rng(seed)
         self._seed, self._sweeps = np.uint64(seed), 0
         self._threads = n_threads(n_jobs)
@@ -99,34 +120,26 @@ class MixtureChain:
         )  # the same bits for any ranges
 
     def draws(self, n_draws: int, burn_in: int, spacing: int) -> Iterator[Floats]:
-        """Yield θ (D, K), `spacing` sweeps apart, after `burn_in` sweeps."""
+        """Yield φ (K, V), `spacing` sweeps apart, after `burn_in` sweeps."""
         for _ in range(burn_in):
             self.sweep()
         for _ in range(n_draws):
             for _ in range(spacing):
                 self.sweep()
-            yield self.mixtures
+            yield self.topics.T
 
     def sweep(self) -> None:
-        """Draw the topics of all tokens, θ, φ and B once."""
+        """Draw the topics of all tokens and φ once, and move the priors."""
         self._assign()
-        if self.sample_topics:
-            self._draw_topics()
-        prior = self.concentration * self.expected
-        self.mixtures = dirichlet_rows(self.counts + prior, self._rng)
-        with one_blas_thread():
-            self.expected = self._prior.draw(self.mixtures, self._rng)
-        self.concentration = learned_concentration(
-            self.counts, self.expected, self.concentration
-        )
+        self.alpha = learned_document_prior(self.counts, self.alpha)
+        self._draw_topics()
 
     def _assign(self) -> None:
-        prior = self.concentration * self.expected
         start = self._sweeps == 0
         run_ranges(
             lambda a, b: draw_assignments(
-                a, b, self.doc_ptr, self.words, self.topics, prior, self._seed,
-                np.uint64(self._sweeps), start, np.empty(prior.shape[1]),
+                a, b, self.doc_ptr, self.words, self.topics, self.alpha, self._seed,
+                np.uint64(self._sweeps), start, np.empty(len(self.alpha)),
                 self.assigned, self.counts,
             ),
             self._ranges,
@@ -144,65 +157,17 @@ class MixtureChain:
         )
 
 
-class _DesignPrior:
-    """The expected mixtures z_d B + u_c, and B and u given mixtures."""
-
-    def __init__(self, design: Floats, clusters: NDArray[Any] | None = None) -> None:
-        self.design = design
-        left, sizes, right = np.linalg.svd(design, full_matrices=False)
-        self.solve = (right.T / sizes) @ left.T
-        self.spread = right.T / sizes  # its square is (Z'Z)⁻¹
-        self.free = max(len(design) - design.shape[1], 1)
-        self.shifts: Any = 0.0  # u of each document's cluster
-        self.clusters = np.zeros(0, np.int64) if clusters is None else clusters
-        self.sizes = np.bincount(self.clusters)
-
-    def draw(self, mixtures: Floats, rng: np.random.Generator) -> Floats:
-        """Return expected mixtures, B and u drawn; positive rows that sum to one."""
-        own = mixtures - self.shifts
-        fit = self.solve @ own
-        rest = own - self.design @ fit
-        values, vectors = np.linalg.eigh(rest.T @ rest / self.free)
-        root = np.sqrt(np.maximum(values, 0)) * vectors
-        noise = rng.standard_normal((self.design.shape[1], len(values)))
-        lines = self.design @ (fit + self.spread @ (noise @ root.T))
-        if len(self.clusters):
-            self.shifts = self._draw_shifts(mixtures - lines, root, rng)
-        least = LEAST_SHARE * mixtures.mean(axis=0)
-        return on_simplex(np.maximum(lines + self.shifts, np.maximum(least, 1e-12)))
-
-    def _draw_shifts(
-        self, rest: Floats, root: Floats, rng: np.random.Generator
-    ) -> Floats:
-        """Return u_c of each document, drawn given what B leaves of the mixtures.
-
-        One ratio of variances for all topics, by the analysis of variance, keeps the
-        sum of every row.
-        """
-        n, groups = self.sizes.sum(), len(self.sizes)
-        means = np.zeros((groups, rest.shape[1]))
-        np.add.at(means, self.clusters, rest)
-        means /= self.sizes[:, None]
-        within = ((rest - means[self.clusters]) ** 2).sum() / max(n - groups, 1)
-        between = (self.sizes[:, None] * means**2).sum() / groups
-        apart = max(between - within, 0.0) / (n / groups)
-        kept = apart / (apart + within / self.sizes + 1e-300)
-        noise = rng.standard_normal(means.shape) @ root.T
-        drawn = kept[:, None] * means + np.sqrt(kept / self.sizes)[:, None] * noise
-        return np.asarray(drawn[self.clusters])
-
-
-def learned_concentration(counts: Floats, expected: Floats, s: float) -> float:
-    """Return s after a step of Minka's fixed point for Dirichlet-multinomial counts."""
-    prior = s * expected
+def learned_document_prior(counts: Floats, alpha: Floats) -> Floats:
+    """Return α after a step of Minka's fixed point for Dirichlet-multinomial counts."""
     # Where a topic has no token both digammas are the same.
-    some = counts > 0
-    gained = expected[some] @ (psi(counts[some] + prior[some]) - psi(prior[some]))
-    lengths = counts.sum(axis=1)
-    total = np.sum(psi(lengths + s) - psi(s))
-    if total <= 0 or gained <= 0:
-        return s
-    return float(np.clip(s * gained / total, *CONCENTRATIONS))
+    rows, columns = np.nonzero(counts)
+    found = psi(counts[rows, columns] + alpha[columns]) - psi(alpha)[columns]
+    gained = np.bincount(columns, found, minlength=len(alpha))
+    sizes, n_documents = np.unique(counts.sum(axis=1), return_counts=True)
+    total = n_documents @ (psi(sizes + alpha.sum()) - psi(alpha.sum()))
+    if total <= 0:
+        return alpha
+    return np.clip(alpha * gained / total, *DOCUMENT_PRIORS)
 
 
 def learned_topic_prior(counts: NDArray[np.integer], eta: float) -> float:
@@ -231,10 +196,10 @@ def draw_assignments(
 ):  # fmt: skip
     """Draw the topics of the tokens of the documents [first, last).
 
-    ``P(k) ∝ (N_dk + α_dk) φ_wk``, the token itself not counted; `start` is the first
+    ``P(k) ∝ (N_dk + α_k) φ_wk``, the token itself not counted; `start` is the first
     sweep, in which only tokens before it are.
     """
-    size = prior.shape[1]
+    size = prior.shape[0]
     for d in range(first, last):
         key = stream_key(seed, sweep, d)
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
@@ -242,7 +207,7 @@ def draw_assignments(
                 out_counts[d, out_assigned[i]] -= 1.0
             w = words[i]
             for k in range(size):
-                scratch[k] = (out_counts[d, k] + prior[d, k]) * topics[w, k]
+                scratch[k] = (out_counts[d, k] + prior[k]) * topics[w, k]
             total = 0.0
             for k in range(size):
                 total += scratch[k]

@@ -14,7 +14,7 @@ from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table
 from topicfold.core.threads import one_blas_thread
 from topicfold.effects.design import Design, make_design
-from topicfold.effects.draws import known_documents, mixture_draws, settled_topics
+from topicfold.effects.draws import drawn_topics, known_documents, share_draws
 from topicfold.effects.estimate import (
     counts_and_words,
     design_of,
@@ -85,7 +85,7 @@ def split_sample(
     fitted.fit(counts[np.flatnonzero(finding)])
     source, names, _ = find_source(fitted, X if words is not None else counts, "fixed")
     found = source.of(np.flatnonzero(finding))
-    source.topics = settled_topics(found, random_state, n_jobs)
+    source.topic_draws = drawn_topics(found, n_draws, random_state, n_jobs)
     design = make_design(
         formula,
         data,
@@ -98,7 +98,7 @@ def split_sample(
         source,
         make_outcomes(topics, names),
         design,
-        method="fixed",
+        method="joint",
         n_draws=n_draws,
         covariance=check_covariance(robust),
         seed=random_state,
@@ -150,8 +150,8 @@ def permutation_test(
 ) -> Table:
     """Test whether a covariate and the topics belong together, by shuffling.
 
-    Mixtures are drawn without the covariate, with all others of the formula. What the
-    others leave of the mean mixtures is shuffled between documents (Freedman and
+    Topics are drawn without any covariate. What the other covariates of the formula
+    leave of the documents' mean shares is shuffled between documents (Freedman and
     Lane); of clusters, signs are flipped instead. A p-value says how often the shuffled
     documents show as strong a link as the real ones.
 
@@ -181,9 +181,8 @@ def permutation_test(
     tested = design.tested_columns(covariate)
     others = np.setdiff1d(np.arange(design.matrix.shape[1]), tested)
     outcomes = make_outcomes(topics, names)
-    draws = mixture_draws(
-        source.of(design.rows, design.clusters),
-        design.matrix[:, others],
+    draws = share_draws(
+        source.of(design.rows),
         "joint",
         n_draws=n_draws,
         seed=random_state,

@@ -233,7 +233,7 @@ def _frame(data: Any, n_documents: int) -> Any:
             frame = pandas.DataFrame(data)
         except ValueError as error:
             raise DataError(
-                f"the columns of the data do not fit together: {error}."
+                f"the columns of the data do not match: {error}."
             ) from error
     else:
         raise DataError(
@@ -305,10 +305,11 @@ def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
     texts = ["" if value is None or value != value else str(value) for value in column]
     values = parse_times(texts)
     if values is None:
-        shown = next((text for text in texts if text.strip()), "")
+        written = [text for text in texts if text.strip()] or [""]
+        shown = next((t for t in written if parse_times([t]) is None), written[0])
         raise DataError(
-            f"the column {name!r} is taken as a number or date, and it is neither "
-            f"everywhere (such as {shown!r}). Dates are such as 2001-05-03."
+            f"the column {name!r} is used as a number or date, but some of its values "
+            f"are neither (first: {shown!r}). Write dates like 2001-05-03."
         )
     if values.dtype.kind == "M":
         return _days(values), True
@@ -346,8 +347,8 @@ def _codes(values: NDArray[Any]) -> NDArray[np.int64]:
     found, codes = np.unique(values.astype(str), return_inverse=True)
     if len(found) < 2:
         raise DataError(
-            "all documents are in one cluster, so nothing tells how much clusters "
-            "differ. Leave the cluster out, or give another column."
+            "all documents are in one cluster, so the difference between clusters "
+            "cannot be estimated. Leave the cluster out, or give another column."
         )
     return codes.astype(np.int64)
 
@@ -473,7 +474,7 @@ def _check_single(design: Design, scaled: Floats) -> None:
         what = f" ({_listed(names)})" if names else ""
         raise DataError(
             f"the document in row {int(design.rows[alone[0]])} of the data is the only "
-            f"one of its kind{what}: its effect would have no error. Leave it out, or "
+            f"one of its kind{what}: its effect has no standard error. Leave it out or "
             "merge its level with another."
         )
     if design.clusters is None:
@@ -486,8 +487,8 @@ def _check_single(design: Design, scaled: Floats) -> None:
                  if x == 0 and n != "Intercept"]  # fmt: skip
         what = f" ({_listed(names)})" if names else ""
         raise DataError(
-            f"one cluster alone decides a coefficient{what}, so nothing tells how much "
-            "it would differ in another. Leave the covariate out, or the cluster."
+            f"one cluster alone determines a coefficient{what}, so its spread over "
+            "clusters cannot be estimated. Leave the covariate out, or the cluster."
         )
 
 
@@ -506,7 +507,7 @@ def _context() -> Mapping[str, Any]:
             if distinct < 3:
                 raise DataError(
                     f"s() has a covariate of {distinct} values. A spline needs three "
-                    "or more; leave s() away."
+                    "or more; leave s() out."
                 )
             df = min(df, distinct - 1)
         return splines.natural_cubic_spline(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where draws of mixtures come from, for any model.
+"""Where draws of topics and shares come from, for any model.
 
 What `estimate_effect` asks of a model is small. It has topics (`components_`, rows on
 the simplex), and then ``method="joint"``, ``"fixed"`` and ``"bootstrap"`` work with any
@@ -13,9 +13,10 @@ counts in its columns. For ``method="posterior"`` it has one of
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,20 +25,24 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold.core.counts import row_sums
-from topicfold.effects.chain import Floats, MixtureChain, dirichlet_rows, on_simplex
+from topicfold.effects.chain import (
+    Floats,
+    TopicChain,
+    dirichlet_rows,
+    on_simplex,
+    unbiased_shares,
+)
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.gibbs.tokens import check_whole
 
 METHODS = ("joint", "fixed", "bootstrap", "posterior")
-# Sweeps before the first draw: from LDA's topics, whose documents are too pure, the
-# slope of planted effects was 1.065 after 40 sweeps, 1.044 after 80, 1.025 after 160
-# and 1.018 after 320 (from the true topics: 1.020).
-BURN_IN = 200
-# Sweeps between draws: short documents leave more to the covariates, so that successive
-# states are more alike.
+# Sweeps before the first draw: from LDA's topics, whose documents are a little too
+# pure, the slope of planted effects (60 / 250 tokens, 20 corpora) was 1.069 / 1.045
+# after 30 sweeps, 1.057 / 1.036 after 80 and 1.053 / 1.028 after 200.
+BURN_IN = 100
+# Sweeps between draws: with short documents successive states are more alike.
 SPACING = (3, 10)
 _TOKENS_TO_SPACING = 400
-_REFIT_SWEEPS = 20
 _START_SHARE = 1e-6
 
 
@@ -55,10 +60,14 @@ class Source:
         Whole counts of the documents to be explained.
     given : bool
         Whether the counts were given: the documents may not be those of the fit.
-    rows, clusters : array of int or None
-        Which of all documents these are, and the cluster of each.
+    rows : array of int or None
+        Which of all documents these are.
+    topic_draws : iterator of arrays of shape (K, V) or None
+        Draws of φ from other documents.
     drift : array of shape (K,) or None
         After draws: how far topics are from where they started, 0 to 1.
+    alike : array of shape (K, K) or None
+        After draws: cosines of the topics' words.
     """
 
     model: Any = None
@@ -66,15 +75,14 @@ class Source:
     counts: sparse.csr_matrix | None = None
     given: bool = False
     rows: NDArray[np.int64] | None = None
-    clusters: NDArray[np.int64] | None = None
+    topic_draws: Iterator[Floats] | None = None
     drift: Floats | None = field(default=None, repr=False)
+    alike: Floats | None = field(default=None, repr=False)
 
-    def of(
-        self, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None = None
-    ) -> Source:
+    def of(self, rows: NDArray[np.int64]) -> Source:
         """Return the source of some documents."""
         counts = None if self.counts is None else self.counts[rows]
-        return Source(self.model, self.topics, counts, self.given, rows, clusters)
+        return replace(self, counts=counts, rows=rows)
 
     def documents(self) -> sparse.csr_matrix:
         """Return the counts; refuse a source that has none."""
@@ -89,60 +97,69 @@ def known_documents(source: Source) -> NDArray[np.bool_]:
     return np.asarray(source.documents() @ known).ravel() > 0
 
 
-def mixture_draws(
+def share_draws(
     source: Source,
-    design: Floats,
     method: str,
     *,
     n_draws: int,
     seed: int,
     n_jobs: int | None,
 ) -> Iterator[Floats]:
-    """Yield draws of the mixtures of the rows of a design."""
-    if method == "posterior":
+    """Yield the documents' shares (D, K) once for every draw."""
+    if source.topic_draws is not None:
+        for topics in source.topic_draws:
+            yield shares_in(source, topics)
+    elif method == "posterior":
         yield from _own_draws(source, n_draws, seed)
-        return
-    if method == "bootstrap":
-        yield from _refitted_draws(source, design, n_draws, seed, n_jobs)
-        return
-    chain = start_chain(source, design, method == "joint", seed, n_jobs)
-    start, mean = chain.topics, np.zeros_like(chain.topics)
-    for theta in chain.draws(n_draws, BURN_IN, _spacing(source.counts)):
-        mean += chain.topics
-        yield theta
-    source.drift = np.abs(mean / n_draws - start).sum(axis=0) / 2
+    elif method == "fixed":
+        # Nothing is drawn: the noise of words is in the residuals. Two of the same
+        # pool to what one is.
+        yield from itertools.repeat(shares_in(source, source.topics), 2)
+    elif method == "bootstrap":
+        for topics in _refitted_topics(source, n_draws, seed):
+            yield shares_in(source, topics)
+    else:
+        counts, chain = start_chain(source, seed, n_jobs)
+        start, mean = chain.topics, np.zeros_like(chain.topics)
+        for topics in chain.draws(n_draws, BURN_IN, _spacing(counts)):
+            mean += topics.T
+            yield unbiased_shares(counts, topics)
+        source.drift = np.abs(mean / n_draws - start).sum(axis=0) / 2
+        lengths = np.linalg.norm(mean, axis=0)
+        source.alike = mean.T @ mean / np.outer(lengths, lengths)
+
+
+def shares_in(source: Source, topics: Any) -> Floats:
+    """Return shares in given topics; a word that no topic has is ignored."""
+    known = np.asarray(topics).max(axis=0) > 0
+    counts = sparse.csr_matrix(source.documents()[:, known])
+    # A refit may lack all words of a document.
+    empty = counts.getnnz(axis=1) == 0
+    if empty.any():
+        counts = counts[~empty]
+    shares = np.full((len(empty), len(topics)), 1 / len(topics))
+    shares[~empty] = unbiased_shares(counts, np.asarray(topics, float)[:, known])
+    return shares
 
 
 def start_chain(
-    source: Source,
-    design: Floats,
-    sample_topics: bool,
-    seed: int,
-    n_jobs: int | None,
-    topics: NDArray[Any] | None = None,
-) -> MixtureChain:
-    """Return a chain at the topics of a fit, or at others that are given."""
-    topics = np.asarray(source.topics if topics is None else topics, dtype=np.float64)
+    source: Source, seed: int, n_jobs: int | None
+) -> tuple[sparse.csr_matrix, TopicChain]:
+    """Return counts of the words that occur, and a chain at the topics of the fit."""
+    topics = np.asarray(source.topics, dtype=np.float64)
     counts = source.documents()
-    if not sample_topics:
-        # A word that no topic knows says nothing.
-        known = topics.max(axis=0) > 0
-        counts = sparse.csr_matrix(counts[:, known])
-        topics = topics[:, known]
-    else:
-        used = np.flatnonzero(counts.getnnz(axis=0))
-        counts, topics = sparse.csr_matrix(counts[:, used]), topics[:, used]
-        topics = on_simplex(topics + _START_SHARE)
-    alpha = getattr(source.model, "doc_topic_prior_", None)
+    used = np.flatnonzero(counts.getnnz(axis=0))
+    counts, topics = sparse.csr_matrix(counts[:, used]), topics[:, used]
+    size = len(topics)
+    alpha = np.asarray(getattr(source.model, "doc_topic_prior_", None), dtype=float)
+    if alpha.shape != (size,) or not (np.isfinite(alpha) & (alpha > 0)).all():
+        alpha = np.full(size, 2.0 / size)
     eta = getattr(source.model, "topic_word_prior_", None)
-    return MixtureChain(
+    return counts, TopicChain(
         counts,
-        topics,
-        design,
-        concentration=float(np.sum(alpha)) if alpha is not None else 2.0,
+        on_simplex(topics + _START_SHARE),
+        doc_topic_prior=alpha,
         topic_word_prior=float(eta) if eta else 0.05,
-        clusters=source.clusters,
-        sample_topics=sample_topics,
         seed=seed,
         n_jobs=n_jobs,
     )
@@ -153,23 +170,21 @@ def _spacing(counts: Any) -> int:
     return int(np.clip(round(_TOKENS_TO_SPACING / mean), *SPACING))
 
 
-def settled_topics(source: Source, seed: int, n_jobs: int | None) -> Floats:
-    """Return the mean of topics drawn with mixtures that know no covariate.
+def drawn_topics(
+    source: Source, n_draws: int, seed: int, n_jobs: int | None
+) -> Iterator[Floats]:
+    """Yield draws of the topics with all words of the fit.
 
-    They are where the sampler of "joint" takes the topics of a fit; words without
-    tokens keep the share that the fit gave them.
+    Words without tokens keep the share that the fit gave them.
     """
-    counts, topics = source.documents(), np.asarray(source.topics, dtype=np.float64)
-    chain = start_chain(source, np.ones((counts.shape[0], 1)), True, seed, n_jobs)
-    mean = np.zeros_like(chain.topics)
-    n_draws = 10
-    for _ in chain.draws(n_draws, BURN_IN, _spacing(counts)):
-        mean += chain.topics / n_draws
-    settled = topics.copy()
-    used = counts.getnnz(axis=0) > 0
-    left = settled[:, ~used].sum(axis=1, keepdims=True)
-    settled[:, used] = mean.T * (1 - left)
-    return on_simplex(settled)
+    topics = np.asarray(source.topics, dtype=np.float64)
+    occurs = source.documents().getnnz(axis=0) > 0
+    left = topics[:, ~occurs].sum(axis=1, keepdims=True)
+    counts, chain = start_chain(source, seed, n_jobs)
+    for drawn in chain.draws(n_draws, BURN_IN, _spacing(counts)):
+        full = topics.copy()
+        full[:, occurs] = drawn * (1 - left)
+        yield on_simplex(full)
 
 
 def _own_draws(source: Source, n_draws: int, seed: int) -> Iterator[Floats]:
@@ -197,10 +212,8 @@ def _own_draws(source: Source, n_draws: int, seed: int) -> Iterator[Floats]:
         yield dirichlet_rows(parameters, rng)
 
 
-def _refitted_draws(
-    source: Source, design: Floats, n_draws: int, seed: int, n_jobs: int | None
-) -> Iterator[Floats]:
-    """Yield a draw for each refit on documents drawn with replacement."""
+def _refitted_topics(source: Source, n_draws: int, seed: int) -> Iterator[Any]:
+    """Yield the topics of refits on documents drawn with replacement."""
     model, counts = source.model, source.documents()
     if not hasattr(model, "get_params") or "init" not in model.get_params():
         raise DataError(
@@ -208,14 +221,10 @@ def _refitted_draws(
             "refitted on bootstrap samples. Use method='joint'."
         )
     rng = np.random.default_rng(seed)
-    for number in range(n_draws):
+    for _ in range(n_draws):
         refit = clone(model).set_params(init=np.asarray(source.topics))
         sample = rng.integers(0, counts.shape[0], counts.shape[0])
-        refit.fit(counts[np.sort(sample)])
-        chain = start_chain(
-            source, design, False, seed + number, n_jobs, refit.components_
-        )
-        yield from chain.draws(1, _REFIT_SWEEPS, 1)
+        yield refit.fit(counts[np.sort(sample)]).components_
 
 
 def checked_counts(model: Any, X: Any, n_terms: int) -> sparse.csr_matrix:

@@ -17,7 +17,7 @@ from topicfold.effects.draws import (
     Source,
     checked_counts,
     known_documents,
-    mixture_draws,
+    share_draws,
 )
 from topicfold.effects.outcomes import Outcome, make_outcomes
 from topicfold.effects.regression import LeastSquares, check_covariance, pool
@@ -27,6 +27,8 @@ from topicfold.exceptions import DataError
 Floats = NDArray[np.float64]
 # Half the sum of differences of a topic's words beyond which it is not the same topic.
 MOST_DRIFT = 0.5
+# Cosine of two topics' words from which they are one subject in two pieces.
+SAME_WORDS = 0.8
 FEW_CLUSTERS = 20
 
 
@@ -48,10 +50,11 @@ def estimate_effect(
     """Estimate effects of covariates on the shares of topics, with intervals.
 
     Shares of topics are regressed on the covariates, once for every draw of the
-    mixtures, and the draws are pooled by Rubin's rules. Draws come from a sampler whose
-    prior knows the covariates, and which draws mixtures and topics together: so effects
-    are neither pulled to zero nor exaggerated, and intervals contain the uncertainty of
-    mixtures and topics.
+    topics, and the draws are pooled by Rubin's rules. Shares are not the mixtures of
+    the model, which its prior pulls together or apart: they are linear in the
+    frequencies of words, and unbiased for any mixtures. So effects are neither pulled
+    to zero nor exaggerated, and intervals contain the uncertainty of few words and of
+    the topics.
 
     Parameters
     ----------
@@ -72,14 +75,14 @@ def estimate_effect(
         None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
         difference; a mapping names them: ``{"economy": [1, 4]}``.
     method : {"joint", "fixed", "bootstrap", "posterior"}, default="joint"
-        "joint" draws mixtures and topics given the covariates, starting at the fit.
-        "fixed" keeps the topics as they are, for topics found on other documents.
+        "joint" draws the topics, by a sampler that starts at the fit. "fixed" takes
+        them as known, for topics found on other documents; nothing is drawn.
         "bootstrap" refits the model for every draw, on documents drawn with
         replacement, starting at the fit. "posterior" draws from the model's own
         posterior, which does not know the covariates: effects are attenuated where
         texts are short.
     n_draws : int, default=25
-        Draws of the mixtures.
+        Draws of the topics.
     cluster, weights : str or array-like, optional
         A column, or a value per document.
     robust : bool or {"HC1", "HC3"}, default=True
@@ -141,7 +144,7 @@ def effects_of(
     seed: int,
     n_jobs: int | None,
 ) -> Effects:
-    """Draw mixtures, regress every draw and pool the regressions."""
+    """Draw topics, regress the shares of every draw and pool the regressions."""
     combine = np.stack([outcome.weights for outcome in outcomes], axis=1)
     least = LeastSquares(
         design.matrix,
@@ -149,11 +152,9 @@ def effects_of(
         covariance=covariance,
         clusters=design.clusters,
     )
-    chosen = source.of(design.rows, design.clusters)
+    chosen = source.of(design.rows)
     draws: Iterator[Any] = (
-        mixture_draws(
-            chosen, design.matrix, method, n_draws=n_draws, seed=seed, n_jobs=n_jobs
-        )
+        share_draws(chosen, method, n_draws=n_draws, seed=seed, n_jobs=n_jobs)
         if given is None
         else iter(given[:, design.rows])
     )
@@ -162,6 +163,7 @@ def effects_of(
         *design.notes,
         *_notes(pooled.n_draws, given, method, covariance, least),
         *_drifted(chosen),
+        *_split(chosen),
     )
     return Effects(replace(design, notes=notes), outcomes, pooled)
 
@@ -199,8 +201,8 @@ def find_source(
         record, model, counts = model.data_, saved.model, saved.counts
         if X is not None:
             raise DataError(
-                "Topics have their documents; X is for models. For other documents "
-                "give topics.model_ and X."
+                "Topics has its documents, so leave X out. For other documents, give "
+                "topics.model_ and X."
             )
     else:
         counts = None
@@ -265,14 +267,18 @@ def _notes(
         )
         return
     origin = {
-        "joint": "drawn with the topics, given the covariates",
-        "fixed": "drawn given the topics and the covariates",
-        "bootstrap": "drawn with topics refitted on bootstrap samples",
-        "posterior": "drawn from the model's posterior, which does not know the "
-        "covariates: effects may be attenuated",
+        "joint": f"Unbiased shares in {n_draws} draws of the topics.",
+        "fixed": "Unbiased shares; the topics are taken as known.",
+        "bootstrap": f"Unbiased shares in the topics of {n_draws} refits on bootstrap "
+        "samples.",
+        "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
+        "which does not know the covariates: effects may be attenuated.",
     }
-    what = "given" if given is not None else origin[method]
-    yield f"{n_draws} draws of the mixtures, {what}."
+    yield (
+        f"{n_draws} draws of the mixtures, given."
+        if given is not None
+        else (origin[method])
+    )
     if least.clusters is None:
         kind = "classical" if covariance == "classical" else f"robust ({covariance})"
         yield f"Standard errors are {kind}."
@@ -292,6 +298,21 @@ def _drifted(source: Source) -> Iterator[str]:
         topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
         yield (
             f"{topics} other words in the draws than in the fit, because the documents "
-            "do not hold the words together: the effect is not that of the fitted "
+            "do not support them as one topic: the effect is not that of the fitted "
             "topic. Use fewer topics, or method='fixed'."
         )
+
+
+def _split(source: Source) -> Iterator[str]:
+    """Say which topics are one subject in pieces."""
+    if source.alike is None:
+        return
+    pairs = np.argwhere(np.triu(source.alike, 1) > SAME_WORDS).tolist()
+    for one, other in pairs[:3]:
+        yield (
+            f"Topics {one} and {other} have nearly the same words: one subject in two "
+            "pieces, and which piece a document has says nothing. Read the effect on "
+            f"their sum, topics='{one} + {other}', or fit fewer topics."
+        )
+    if len(pairs) > 3:
+        yield f"{len(pairs) - 3} more pairs of topics have nearly the same words."

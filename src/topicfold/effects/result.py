@@ -414,7 +414,7 @@ class Effects:
         return [
             *remarks,
             f"{tests}, not adjusted: without any effect about {by_chance:.1f} would "
-            "have p < 0.05; adjust='fdr' or 'holm' adjusts them.",
+            "have p < 0.05. To adjust them, set `adjust` to fdr or holm.",
         ]
 
 
@@ -447,15 +447,17 @@ def _value(covariate: Covariate, given: Any) -> Any:
             return np.datetime64(given, "s").astype(np.float64) / 86400.0
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"{given!r} is no date of {covariate.name}. Give one such as "
+                f"{given!r} is not a date, but {covariate.name} is. Give one such as "
                 "2001-05-03."
             ) from error
     try:
         number = float(given)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{given!r} is no number of {covariate.name}.") from error
+        raise DataError(
+            f"{given!r} is not a number, but {covariate.name} is."
+        ) from error
     if not np.isfinite(number):
-        raise DataError(f"{given!r} is no number of {covariate.name}.")
+        raise DataError(f"{given!r} is not a number, but {covariate.name} is.")
     return number
 
 

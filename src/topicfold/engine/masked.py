@@ -34,7 +34,13 @@ from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_range
 from topicfold.core.typing import Array
 from topicfold.engine.cpu import document_layout
 from topicfold.engine.kernels import FLOOR, left_out
-from topicfold.engine.protocol import DocumentPass, Engine, OwnShare, PassOptions
+from topicfold.engine.protocol import (
+    DocumentPass,
+    Engine,
+    OwnShare,
+    PassOptions,
+    RowFunction,
+)
 from topicfold.engine.special import log_scalar, prefetch_row
 
 # Documents that may use more of the topics than one in so many, or more than so many of
@@ -202,6 +208,34 @@ class MaskedEngine(Engine):
         run_ranges(masked_word_rows, self._topic_ranges, self.threads, *arguments)
         self._rest(out)[:] = 0
         return out
+
+    def map_rows(
+        self,
+        function: RowFunction,
+        inputs: tuple[Any, ...],
+        shared: tuple[Any, ...] = (),
+        out: Any = None,
+        data: Any = None,
+    ) -> Any:
+        """See the protocol: rows have all topics, with zeros."""
+        plain = tuple(map(self.unpack_documents, inputs))
+        found = super().map_rows(function, plain, shared, np.zeros_like(plain[0]), data)
+        packed = self.pack_documents(found)
+        if out is None:
+            return packed
+        out[:] = packed
+        return out
+
+    def gather_rows(
+        self,
+        function: RowFunction,
+        inputs: tuple[Any, ...],
+        shared: tuple[Any, ...] = (),
+        data: Any = None,
+    ) -> tuple[Any, ...]:
+        """See the protocol: rows have all topics, with zeros."""
+        plain = tuple(map(self.unpack_documents, inputs))
+        return super().gather_rows(function, plain, shared, data)
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """``N_k = Σ_w N_wk``; of packed documents Σ_d N_dk."""

@@ -213,11 +213,15 @@ class Engine(Protocol):
         inputs.
 
         `data` has a row per document, an array or a CSR matrix: `function` is given
-        those of its rows.
+        those of its rows. If it returns a pair, the second is kept by `data`, with
+        ``data.keep(rows, ...)``.
         """
         out = np.zeros_like(inputs[0]) if out is None else out
         for rows in ranges_of(self.n_documents):
             new = self._on_rows(function, rows, inputs, data, shared)
+            if isinstance(new, tuple):
+                data.keep(rows, new[1])
+                new = new[0]
             out[rows, : self.n_topics] = new
         return out
 
@@ -384,10 +388,11 @@ def to_numpy(array: Any) -> Any:
     return array.get() if on_device(array) else array
 
 
-def ranges_of(n_rows: int) -> Iterator[slice]:
-    """Yield slices of at most `ROWS_AT_ONCE` rows."""
-    for start in range(0, n_rows, ROWS_AT_ONCE):
-        yield slice(start, min(start + ROWS_AT_ONCE, n_rows))
+def ranges_of(n_rows: int, at_once: int | None = None) -> Iterator[slice]:
+    """Yield slices of at most `at_once` rows, by default `ROWS_AT_ONCE`."""
+    at_once = ROWS_AT_ONCE if at_once is None else at_once
+    for start in range(0, n_rows, at_once):
+        yield slice(start, min(start + at_once, n_rows))
 
 
 def padded(rows: Array) -> Array | None:

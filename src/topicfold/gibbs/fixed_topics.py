@@ -96,14 +96,19 @@ def drawn_counts(
 
     Words that no topic knows are left out.
     """
+    parts = FixedTopics.arrange(known_words(X, topics), topics, prior)
+    sums = np.zeros((X.shape[0], len(topics)))
+    _run(sample_mixtures, parts, prior, plan, parts.doc_ptr, sums, n_jobs)
+    return sums
+
+
+def known_words(X: sparse.csr_matrix, topics: Array) -> sparse.csr_matrix:
+    """Return counts without words that no topic knows."""
     known = topics.max(axis=0) > 0
     if not known[X.indices].all():
         X = sparse.csr_matrix(X @ sparse.diags(known.astype(X.dtype)))
         X.eliminate_zeros()
-    parts = FixedTopics.arrange(X, topics, prior)
-    sums = np.zeros((X.shape[0], len(topics)))
-    _run(sample_mixtures, parts, prior, plan, parts.doc_ptr, sums, n_jobs)
-    return sums
+    return X
 
 
 def left_to_right(
@@ -141,15 +146,22 @@ def _run(
 ) -> None:
     """Run a kernel over all documents; `work` says how much of it is before each."""
     longest = int(np.diff(parts.doc_ptr).max(initial=0))
-    threads = n_threads(n_jobs)
-    run_ranges(
+    run_documents(
         lambda a, b: kernel(
             a, b, *parts[:4], alpha, plan, parts.keys,
             fixed_scratch(len(alpha), longest), out,
         ),
-        balanced_ranges(work, threads * RANGES_PER_THREAD),
-        threads,
+        work,
+        n_jobs,
     )  # fmt: skip
+
+
+def run_documents(
+    task: Callable[[int, int], None], work: NDArray[np.integer], n_jobs: int | None
+) -> None:
+    """Run a task over ranges of documents, of about the same work each."""
+    threads = n_threads(n_jobs)
+    run_ranges(task, balanced_ranges(work, threads * RANGES_PER_THREAD), threads)
 
 
 # Counter-based random numbers, splitmix64: the i-th number of a stream is a hash of
@@ -218,7 +230,7 @@ def prior_masses(rows, alpha, out_mass):
 
 @inline
 def document_mass(part, active, n_active, rows, w, smooth):
-    """Return Σ_j part_j (rows[w, active_j] + smooth), in four sums side by side."""
+    """Return Σ_j part_j (rows[w, active_j] + smooth), in four interleaved sums."""
     a = b = c = d = part.dtype.type(0)
     quads = n_active & ~3
     for j in range(0, quads, 4):

@@ -27,7 +27,7 @@ from topicfold.core.counts import SMALLEST_PRIOR, normalize_rows
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
 from topicfold.gibbs import sampler_kernels as kernels
-from topicfold.gibbs.tokens import Block, Tokens
+from topicfold.gibbs.tokens import FEWEST_FOR_A_ROW, Block, Tokens
 
 PRIORS_EVERY = 5
 PRIOR_STEPS = 3
@@ -49,6 +49,9 @@ class CollapsedGibbs:
     are kept every `sample_every` sweeps after `burn_in` of them, in which α and η are
     learned if `learn_priors`. The chain starts at random, or from topics `phi` (K, V).
     """
+
+    #: Tokens of a word that has a row of counts, and not a list.
+    fewest = FEWEST_FOR_A_ROW
 
     def __init__(
         self,
@@ -76,7 +79,7 @@ class CollapsedGibbs:
         self.prior_updates: list[int] = []
         self.n_samples = 0
         self.n_sweeps = 0
-        self.tokens = Tokens(X)
+        self.tokens = Tokens(X, self.fewest)
         self.blocks = self.tokens.blocks(n_blocks)
         self._allocate(len(alpha))
 
@@ -115,15 +118,9 @@ class CollapsedGibbs:
 
     def start(self) -> float:
         """Draw the first topics: of `phi`, or given those of the blocks before."""
-        doc_ptr, words = self.tokens.doc_ptr, self.tokens.words
-        shared: Any = len(self.alpha), self.seed, self.topic_of
-        task: Any = kernels.random_topics
-        if self._phi is not None:
-            rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
-            shared = words, rows, self.alpha, self.seed, self.topic_of
-            task = kernels.draw_topics
+        task = self._first_topics()
         for block in self.blocks:
-            self._over_documents(block, lambda a, b: task(a, b, doc_ptr, *shared))
+            self._over_documents(block, task)
             self._recount(block, counted=False)
             if self._phi is None:
                 self._sample(block)
@@ -131,6 +128,16 @@ class CollapsedGibbs:
             self._sample(block)
         self._phi = None
         return self.log_joint()
+
+    def _first_topics(self) -> Callable[[int, int], Any]:
+        """Return what gives the tokens of a range of documents their first topics."""
+        doc_ptr, words = self.tokens.doc_ptr, self.tokens.words
+        if self._phi is None:
+            drawn = len(self.alpha), self.seed, self.topic_of
+            return lambda a, b: kernels.random_topics(a, b, doc_ptr, *drawn)
+        rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
+        shared = words, rows, self.alpha, self.seed, self.topic_of
+        return lambda a, b: kernels.draw_topics(a, b, doc_ptr, *shared)
 
     def iterate(self) -> float:
         """One sweep over all tokens; learn the priors or keep a sample when due."""
@@ -209,21 +216,36 @@ class CollapsedGibbs:
         words = np.empty(tokens.n_terms)
         counts = self.rows, self.lists, self._eta_table, eta, words
         self._in_ranges(np.arange(tokens.n_terms + 1), kernels.word_loglik, *counts)
-        total = self.alpha.sum()
-        documents = gammaln(total) - gammaln(tokens.document_lengths + total)
         size = tokens.n_terms * eta
         topics = gammaln(size) - gammaln(self.totals + size)
-        return float(
-            documents.sum() + self.doc_loglik.sum() + topics.sum() + words.sum()
-        )
+        return float(self._documents_value() + topics.sum() + words.sum())
+
+    def _documents_value(self) -> float:
+        """Log P(z | α), of what the last draws of the documents left."""
+        total = self.alpha.sum()
+        lengths = gammaln(total) - gammaln(self.tokens.document_lengths + total)
+        return float(lengths.sum() + self.doc_loglik.sum())
 
     def _learn_priors(self) -> None:
-        tokens, lengths = self.tokens, self.tokens.document_lengths
-        n_topics = len(self.alpha)
-        codes = np.empty(int(np.minimum(lengths, n_topics).sum()), dtype=np.int64)
+        self._learn_alpha()
+        self._learn_eta()
+        self.prior_updates.append(self.n_sweeps)
+        self._new_priors()
+
+    def _document_codes(self) -> NDArray[np.int64]:
+        """Return N_dk K + k of every N_dk > 0, document by document."""
+        tokens, n_topics = self.tokens, len(self.alpha)
+        most = np.minimum(tokens.document_lengths, n_topics)
+        codes = np.empty(int(most.sum()), dtype=np.int64)
         n_codes = kernels.document_codes(tokens.doc_ptr, self.topic_of, n_topics, codes)
-        self.alpha = alpha_from_codes(codes[:n_codes], lengths, self.alpha)
-        del codes
+        return codes[:n_codes]
+
+    def _learn_alpha(self) -> None:
+        lengths = self.tokens.document_lengths
+        self.alpha = alpha_from_codes(self._document_codes(), lengths, self.alpha)
+
+    def _learn_eta(self) -> None:
+        tokens = self.tokens
         ptr, length, _, list_counts = self.lists
         # Of the lists, only their beginnings are in use.
         inside = np.arange(len(list_counts)) - np.repeat(ptr[:-1], np.diff(ptr))
@@ -234,8 +256,6 @@ class CollapsedGibbs:
             part = self.rows[first : first + 1024].ravel().astype(np.int64)
             histogram += np.bincount(part, minlength=largest)
         self.eta = eta_from_histogram(histogram, self.totals, tokens.n_terms, self.eta)
-        self.prior_updates.append(self.n_sweeps)
-        self._new_priors()
 
     def _added(self, sums: tuple[Array, Array] | None) -> tuple[Array, Array]:
         """Add the state's N_wk (words by frequency) and N_dk to the sums."""
@@ -248,8 +268,13 @@ class CollapsedGibbs:
         words, documents = sums
         of_words = self.rows, self.lists, words
         self._in_ranges(np.arange(len(words) + 1), kernels.add_word_counts, *of_words)
-        ends = tokens.doc_ptr
-        own = ends, self.topic_of, documents
+        self._add_documents(documents)
+        return sums
+
+    def _add_documents(self, sums: Array) -> Array:
+        """Add the state's N_dk to sums."""
+        ends = self.tokens.doc_ptr
+        own = ends, self.topic_of, sums
         self._in_ranges(ends, kernels.add_document_counts, *own)
         return sums
 

@@ -25,8 +25,8 @@ def check_whole(X: Any, who: str, instead: str) -> None:
     n_tokens = float(X.data.sum(dtype=np.float64))
     if n_tokens > MAX_TOKENS:
         raise DataError(
-            f"The counts are {n_tokens:.3g} tokens, and {who} keeps a topic for each, "
-            f"of {MAX_TOKENS:.0e} at most. Divide the counts, or {instead}."
+            f"The counts have {n_tokens:.3g} tokens; {who} keeps a topic for each, at "
+            f"most {MAX_TOKENS:.0e}. Divide the counts, or {instead}."
         )
     wrong = X.data != np.floor(X.data)
     n_wrong = int(wrong.sum())

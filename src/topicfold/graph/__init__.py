@@ -2,12 +2,13 @@
 """Document graphs: similarities, exact and approximate neighbours, label edges."""
 
 from topicfold.graph.build import GraphInfo, NeighborGraph, check_graph, document_graph
-from topicfold.graph.embedding import CountSharing, EmbeddingIndex
+from topicfold.graph.embedding import EmbeddingIndex
 from topicfold.graph.neighbors import (
     NeighborIndex,
     document_neighbors,
     nearest_neighbors,
 )
+from topicfold.graph.sharing import CountSharing
 
 __all__ = [
     "CountSharing",

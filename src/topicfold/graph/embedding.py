@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Documents near by their embeddings, and counts shared with them.
+"""Documents near by their embeddings.
 
 Rows of embeddings become unit rows, so that products are cosines. Up to `EXACT`
 documents every pair is compared; beyond, the documents lie in cells (spherical k-means)
@@ -10,23 +10,15 @@ documents of a batch, nor on threads.
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cached_property
-from numbers import Real
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    DeclaredParameters,
-    FittedAttributes,
-    whole,
-    whole_number,
-)
+from topicfold.core.jit import kernel
+from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads, one_blas_thread, run_ranges
 from topicfold.exceptions import DataError
 
@@ -206,8 +198,8 @@ class EmbeddingIndex:
         self, queries: Rows, found: NDArray[np.int64], n_best: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the nearest of some documents; of equal ones the lower number."""
-        pairs = self.rows_[found].astype(np.float64)
-        values = np.einsum("ijk,ik->ij", pairs, queries.astype(np.float64))
+        values = np.empty(found.shape)
+        cosines(queries, self.rows_, found, values)
         values = np.where(found >= 0, np.round(values / GRID) * GRID, 0.0)
         order = np.lexsort((found, -values), axis=1)[:, :n_best]
         found = np.take_along_axis(found, order, axis=1)
@@ -235,6 +227,20 @@ class EmbeddingIndex:
         return centers, np.argsort(own, kind="stable"), np.r_[0, np.cumsum(counts)]
 
 
+@kernel
+def cosines(queries: Rows, rows: Rows, found: Any, out: Any) -> None:
+    """Write products of queries with the rows found for each, in float64; -1: the last.
+
+    Equivalent to ``np.einsum("ijk,ik->ij", rows[found], queries)`` in float64.
+    """
+    for i in range(found.shape[0]):
+        for j in range(found.shape[1]):
+            row, total = found[i, j], 0.0
+            for k in range(queries.shape[1]):
+                total += np.float64(queries[i, k]) * np.float64(rows[row, k])
+            out[i, j] = total
+
+
 def _largest(values: Rows, n: int) -> tuple[NDArray[np.int64], Rows]:
     """Return the columns of the n largest values of each row, in any order."""
     n = min(n, values.shape[1])
@@ -249,118 +255,3 @@ def _nearest_center(rows: Rows, centers: Rows) -> NDArray[np.int64]:
     starts = range(0, len(rows), BLOCK)
     parts = [(rows[i : i + BLOCK] @ centers.T).argmax(axis=1) for i in starts]
     return np.concatenate(parts)
-
-
-class CountSharing(FittedAttributes, DeclaredParameters, BaseEstimator):
-    """Counts of documents with those of the documents nearest by embedding.
-
-    A document is seen as ``x_d + weight · mean of x over its nearest documents``: short
-    texts then share words with texts that say the same in other words.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=10
-        Documents that a document shares counts with.
-    weight : float, default=3.0
-        How much their mean counts, beside the document's own counts.
-
-    Attributes
-    ----------
-    counts_ : csr_matrix of shape (n_documents, n_terms)
-        The counts of the training documents.
-    embeddings_ : ndarray of shape (n_documents, n_dimensions)
-        Unit rows of their embeddings, in float32.
-
-    Examples
-    --------
-    >>> sharing = CountSharing(1, weight=0.5)
-    >>> shared = sharing.fit_shared([[2, 0], [0, 4]], [[1.0, 0.1], [1.0, 0.0]])
-    >>> shared.toarray()
-    array([[2., 2.],
-           [1., 4.]], dtype=float32)
-    """
-
-    n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)
-    weight: Annotated[float, NOT_NEGATIVE] = 3.0
-
-    def fit_shared(
-        self, X: Any, embeddings: Any, *, n_jobs: int | None = None
-    ) -> sp.csr_matrix:
-        """Keep the training documents; return their shared counts.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_terms)
-            Counts.
-        embeddings : array-like of shape (n_documents, n_dimensions)
-            A row per document.
-        n_jobs : int or None, default=None
-            Threads; no effect on the result.
-        """
-        self._validate_params()
-        counts = _floats(X)
-        self.embeddings_ = check_embeddings(embeddings, counts.shape[0])
-        self.counts_ = counts
-        self.__dict__.pop("_index", None)
-        near, _ = self._index.query(None, self.n_neighbors, n_jobs=n_jobs)
-        return self._joined(counts, near)
-
-    def shared(
-        self, X: Any, embeddings: Any, *, n_jobs: int | None = None
-    ) -> sp.csr_matrix:
-        """Return shared counts of new documents, by their nearest training documents.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_terms)
-            Counts, in the columns of `fit_shared`.
-        embeddings : array-like of shape (n_documents, n_dimensions)
-            A row per document, by the encoder of `fit_shared`.
-        n_jobs : int or None, default=None
-            Threads; no effect on the result.
-        """
-        counts = _floats(X)
-        rows = check_embeddings(embeddings, counts.shape[0], self.embeddings_.shape[1])
-        near, _ = self._index.query(rows, self.n_neighbors, n_jobs=n_jobs)
-        return self._joined(counts, near)
-
-    @cached_property
-    def _index(self) -> EmbeddingIndex:
-        return EmbeddingIndex(self.embeddings_)
-
-    def _joined(self, counts: sp.csr_matrix, near: NDArray[np.int64]) -> sp.csr_matrix:
-        joined = near >= 0
-        n_joined = joined.sum(axis=1)
-        shares = np.repeat(self.weight / np.maximum(n_joined, 1), n_joined)
-        graph = sp.csr_matrix(
-            (shares.astype(counts.dtype), near[joined], np.r_[0, np.cumsum(n_joined)]),
-            shape=(len(near), self.counts_.shape[0]),
-        )
-        shared = sp.csr_matrix(counts + graph @ self.counts_.astype(counts.dtype))
-        shared.sort_indices()
-        return shared
-
-    def _check_loaded(self) -> None:
-        """Refuse saved parts that do not fit together."""
-        rows, counts = (getattr(self, n, None) for n in ("embeddings_", "counts_"))
-        if rows is None and counts is None:
-            return  # saved before it was fitted
-        if (
-            not isinstance(rows, np.ndarray)
-            or not sp.issparse(counts)
-            or rows.ndim != 2
-            or not isinstance(self.weight, Real)
-            or len(rows) != counts.shape[0]
-            or not len(rows)
-        ):
-            raise ValueError("its embeddings and its documents do not fit together")
-        self._validate_params()
-        check_embeddings(rows, len(rows))
-        if counts.nnz and not (0 < counts.data.min() <= counts.data.max() < 1e30):
-            raise ValueError("its counts make no sense")
-
-
-def _floats(X: Any) -> sp.csr_matrix:
-    """Return counts in float32, or in float64 as they are."""
-    counts = sp.csr_matrix(X)
-    return counts if counts.dtype.kind == "f" else counts.astype(np.float32)

@@ -24,18 +24,23 @@ from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link, has_room, make_engine, order_of_topics
 from topicfold.engine.blocks.executor import map_rows
 from topicfold.engine.protocol import (
+    DocumentPass,
     Engine,
-    OwnShare,
     array_module,
     rows_of,
     to_numpy,
 )
-from topicfold.metrics import completion_perplexity
-from topicfold.sides.together import SideData, spread
-from topicfold.steps.base import StepContext, ThetaStep, stepped_rows
+from topicfold.exceptions import DataError
+from topicfold.metrics import cache_weight, completion_perplexity
+from topicfold.parts.known import Known
+from topicfold.parts.steps import Context, ThetaStep, stepped_rows
+from topicfold.parts.together import SideData
 
 # Of the background, in document completion.
 SMOOTHING = 0.01
+# How often evidence is weighed again, each time after one update of the documents: it
+# may be about a residual, and would swing if they went all the way.
+EVIDENCE_ROUNDS = 30
 
 Shares = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
@@ -48,6 +53,8 @@ def fold_in(
     link: Link = "identity",
     step: ThetaStep | None = None,
     data: Any = None,
+    start: Array | None = None,
+    sides: SideData | None = None,
     max_iter: int = 200,
     tol: float = 1e-4,
     dtype: np.dtype | type = np.float32,
@@ -63,267 +70,160 @@ def fold_in(
     `topics` (K, V) are weights: φ, or ``exp E[log φ]`` with the digamma link; `prior`
     the pseudo-counts added to each document's expected counts. A θ-step makes mixtures
     of them as it does in a fit, with what it learned there; `data` are the rows that
-    its `check` returned. For `device` and `n_jobs` see
+    its `check` returned, `start` where it starts. With `sides`, a document's weights
+    are ``(N_dk + α_dk) e_dk`` as in a fit; columns of X and `topics` are those of the
+    model, then those of other counts. For `device` and `n_jobs` see
     :func:`topicfold.engine.make_engine`.
     """
     n_topics = len(topics)
     if step is not None and type(step).update is ThetaStep.update:
         prior, step = step.pseudo_count, None
-    if isinstance(X, BlockCorpus):
+    place: dict[str, Any] = {"dtype": dtype, "device": device}
+    if isinstance(X, BlockCorpus) and sides is None:
         options: dict[str, Any] = {"prior": prior, "link": link, "step": step}
-        options |= {"max_iter": max_iter, "tol": tol, "dtype": dtype, "device": device}
-        of_block = partial(fold_in, **options)
-        place = {"threads": n_threads(n_jobs), "data": data}
-        return map_rows(X, of_block, n_topics, (topics,), **place)
-    engine = make_engine(
-        X,
-        n_topics,
-        dtype=dtype,
-        device=device,
-        n_jobs=n_jobs,
-        word_order=order_of_topics(topics),
-    )
-    start: Any = np.broadcast_to(1.0, (X.shape[0], n_topics))
+        of_block = partial(fold_in, **options, max_iter=max_iter, tol=tol, **place)
+        own = {"threads": n_threads(n_jobs), "data": data}
+        return map_rows(X, of_block, n_topics, (topics,), **own)
+    place |= {"n_jobs": n_jobs, "word_order": order_of_topics(topics)}
     if step is not None:
-        return _stepped_fold_in(engine, topics, step, data, max_iter, tol)
+        # In float64: some steps come to rest slowly, and where one stops would depend
+        # on the last bits, which depend on the batch.
+        place["dtype"] = np.float64
+        theta = _stepped(X, topics, step, data, start, max_iter, tol, place)
+        return theta.astype(dtype, copy=False)
+    engine = make_engine(X, n_topics, **place)
+    updates: dict[str, Any] = {"max_updates": max_iter, "tol": tol}
+    if sides is not None:
+        return _with_sides(engine, engine.pack_topics(topics), sides, link, updates)
+    begin: Any = np.broadcast_to(1.0, (X.shape[0], n_topics))
     if link == "digamma":
         # As many pseudo-counts as the posterior will have.
-        start = OuterSum(engine.document_lengths / n_topics, np.asarray(prior))
-    parameters = engine.pack_documents(start)
+        begin = OuterSum(engine.document_lengths / n_topics, np.asarray(prior))
+    parameters = engine.pack_documents(begin)
     engine.document_pass(
         parameters,
         engine.pack_topics(topics),
         prior=engine.pack_prior(prior),
         link=link,
-        max_updates=max_iter,
-        tol=tol,
+        **updates,
     )
-    theta = normalize_rows(engine.unpack_documents(parameters))
-    theta[engine.document_lengths == 0] = 1.0 / n_topics
+    return _evened(normalize_rows(engine.unpack_documents(parameters)), engine)
+
+
+def _evened(theta: Array, engine: Engine) -> Array:
+    theta[engine.document_lengths == 0] = 1.0 / engine.n_topics
     return theta
 
 
-def _stepped_fold_in(
-    engine: Engine,
+def _stepped(
+    X: sparse.csr_matrix,
     topics: Array,
     step: ThetaStep,
     data: Any,
+    start: Array | None,
     max_iter: int,
     tol: float,
+    place: dict[str, Any],
 ) -> Array:
-    """Return the mixtures that a θ-step makes of documents, topics being fixed."""
-    packed = engine.pack_topics(topics)
-    context = StepContext.of(engine, packed)
-    lengths, used = context.lengths, slice(0, engine.n_topics)
+    """Return the mixtures that a θ-step makes of documents, topics being fixed.
 
-    def update(counts: Array, theta: Array, rows: NDArray[np.intp]) -> Array:
-        own = rows_of(data, to_numpy(rows))
-        there = replace(context, rows=rows, lengths=lengths[rows], data=own)
-        new = np.zeros_like(theta)
-        new[:, used] = stepped_rows(step, counts[:, used], theta[:, used], there)
-        return new
-
-    even = np.full((engine.n_documents, engine.n_topics), 1.0 / engine.n_topics)
-    return _iterated(engine, packed, even, update, max_iter, tol)
-
-
-def neighbor_fold_in(
-    X: sparse.csr_matrix,
-    topics: Array,
-    *,
-    edges: sparse.csr_array,
-    training_theta: Array,
-    neighbor_shares: Shares,
-    max_iter: int,
-    tol: float,
-    device: str,
-    n_jobs: int | None,
-) -> Array:
-    """Fold documents in, each drawn to its nearest training documents.
-
-    Iterates ``θ_d = (1 − g_d) N_d / n_d + g_d m_d`` with m_d the mean of the
-    neighbours' θ, held fixed, and g_d the neighbours' share, which `neighbor_shares`
-    gives for lengths and degrees: the model's own θ-step for one row. `edges` are the
-    weights of documents' edges to training documents. Each document stops by itself.
+    As many documents at a time as the device has room for; each stops by itself.
     """
-    place = {"dtype": X.dtype, "device": device}
-    all_degrees = np.asarray(edges.sum(axis=1)).ravel()
-    parts: list[Array] = []
-    for rows in _parts_with_room(X, len(topics), place):
-        engine = make_engine(
-            rows,
-            len(topics),
-            n_jobs=n_jobs,
-            word_order=order_of_topics(topics),
-            **place,
-        )
-        done = sum(map(len, parts))
-        own_rows = slice(done, done + rows.shape[0])
-        degrees = all_degrees[own_rows]
-        means = np.asarray(edges[own_rows] @ training_theta.astype(np.float64))
-        means /= np.maximum(degrees, 1e-300)[:, None]
-        shares = neighbor_shares(engine.document_lengths, degrees)
-        shares = np.where((engine.document_lengths <= 0) & (degrees > 0), 1.0, shares)
-        # From the uniform mixture where there is no neighbour, as in plain fold-in.
-        joined = degrees[:, None] > 0
-        start = np.where(joined, 0.5 * means + 0.5 / len(topics), 1 / len(topics))
-        anchors = means * shares[:, None]
-        own = (1.0 - shares) / np.maximum(engine.document_lengths, 1e-30)
-        parts.append(_drawn_fold_in(engine, topics, start, anchors, own, max_iter, tol))
+    n_topics, parts = len(topics), []
+    for rows in _ranges_with_room(X, slice(0, X.shape[0]), n_topics, place):
+        engine = make_engine(X[rows], n_topics, **place)
+        even = np.full((engine.n_documents, n_topics), 1.0 / n_topics)
+        begin = even if start is None else start[rows]
+        own = rows_of(data, rows)
+        parts.append(_iterated(engine, topics, step, own, begin, max_iter, tol))
         del engine  # before there is room for the next
-    return np.concatenate(parts)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _parts_with_room(
-    X: sparse.csr_matrix, n_topics: int, options: dict[str, Any]
-) -> Iterator[sparse.csr_matrix]:
+def _ranges_with_room(
+    X: sparse.csr_matrix, rows: slice, n_topics: int, place: dict[str, Any]
+) -> Iterator[slice]:
     """Yield as many rows at a time as the device has room for; one in any case."""
-    middle = X.shape[0] // 2
-    if middle == 0 or has_room(X, n_topics, **options):
-        yield X
+    middle = (rows.start + rows.stop) // 2
+    where = {name: place[name] for name in ("dtype", "device")}
+    if middle == rows.start or has_room(X[rows], n_topics, **where):
+        yield rows
         return
-    yield from _parts_with_room(X[:middle], n_topics, options)
-    yield from _parts_with_room(X[middle:], n_topics, options)
-
-
-def _drawn_fold_in(
-    engine: Engine,
-    topics: Array,
-    start: Array,
-    anchors: Array,
-    own: Array,
-    max_iter: int,
-    tol: float,
-) -> Array:
-    """Iterate ``θ = own · N + anchor`` from `start`."""
-    anchors = engine.pack_documents(anchors)
-    own = array_module(anchors).asarray(own.astype(engine.dtype))
-
-    def update(counts: Array, theta: Array, rows: NDArray[np.intp]) -> Array:
-        return counts * own[rows, None] + anchors[rows]
-
-    packed = engine.pack_topics(topics)
-    return _iterated(engine, packed, start, update, max_iter, tol)
+    for half in (slice(rows.start, middle), slice(middle, rows.stop)):
+        yield from _ranges_with_room(X, half, n_topics, place)
 
 
 def _iterated(
     engine: Engine,
     topics: Array,
+    step: ThetaStep,
+    data: Any,
     start: Array,
-    update: Callable[[Array, Array, NDArray[np.intp]], Array],
     max_iter: int,
     tol: float,
 ) -> Array:
-    """Iterate ``θ ← update(N, θ, rows)`` (packed); each row stops by itself."""
-    theta = engine.pack_documents(start)
+    """Iterate a step from `start`."""
+    packed, theta = engine.pack_topics(topics), engine.pack_documents(start)
+    context = Context.of(engine, packed)
+    lengths, used = context.lengths, slice(0, engine.n_topics)
     xp = array_module(theta)
     active = xp.arange(len(start))
     for _ in range(max_iter):
-        counts = engine.document_pass(theta, topics).counts
-        updated = update(counts[active], theta[active], active)
-        change = xp.abs(updated - theta[active]).sum(axis=1)
-        theta[active] = updated
-        active = active[change > tol]
+        counts = engine.document_pass(theta, packed).counts[active]
+        own = rows_of(data, to_numpy(active))
+        there = replace(context, rows=active, lengths=lengths[active], data=own)
+        old, new = theta[active], xp.zeros_like(theta[active])
+        new[:, used] = stepped_rows(step, counts[:, used], old[:, used], there)
+        theta[active] = new
+        active = active[xp.abs(new - old).sum(axis=1) > tol]
         if len(active) == 0:
             break
     return normalize_rows(engine.unpack_documents(theta))
 
 
-def document_completion(
-    X: Any,
-    topics: NDArray[np.floating],
-    *,
-    background: NDArray[np.floating] | None = None,
-    random_state: int = 0,
-    infer: Callable[[sparse.csr_matrix], NDArray[np.floating]] | None = None,
-    parts: Sequence[tuple[Any, Array]] | None = None,
-) -> float:
-    """Fold in one half of each document's tokens, score the other half.
+def settled(
+    engine: Engine, topics: Array, known: Known, link: Link, updates: dict[str, Any]
+) -> tuple[Any, DocumentPass]:
+    """Return the weights of documents under fixed topics, and the pass made with them.
 
-    One hundredth of a word's probability comes from `background` (the mean topic
-    when not given), so that a word no topic knows does not make it infinite. `infer`
-    returns the mixtures of documents; plain `fold_in` does without it. 1 is perfect,
-    the number of words is uniform guessing. Where documents do not all have the same
-    topics, `parts` are rows of documents with theirs.
+    Evidence takes part after documents have settled by their words.
     """
-    # The package of corpora is large, and only this function needs it.
-    from topicfold.corpus.splits import complete_split
-
-    observed, held_out = complete_split(sparse.csr_matrix(X), random_state=random_state)
-    observed = sparse.csr_matrix(observed)
-    theta = fold_in(observed, topics) if infer is None else infer(observed)
-    if background is None:
-        background = topics.mean(axis=0, dtype=np.float64)
-    # A little of the uniform distribution, for words the background lacks too.
-    background = (1 - 1e-3) * background / background.sum() + 1e-3 / len(background)
-    mixed: dict[str, Any] = {"background": background, "smoothing": SMOOTHING}
-    if parts is None:
-        return completion_perplexity(theta, topics, held_out, **mixed)
-    total, tokens = 0.0, 0.0
-    for rows, own in parts:
-        words = held_out[rows]
-        n = float(words.sum())
-        if n > 0:
-            score = completion_perplexity(theta[rows], own, words, **mixed)
-            total, tokens = total + n * np.log(score), tokens + n
-    return float(np.exp(total / max(tokens, 1.0)))
+    context = known.now.context
+    ones = np.broadcast_to(1.0, (engine.n_documents, engine.n_topics))
+    rows = known.weights(engine.pack_documents(ones), None, None)
+    # Sides have learned nothing yet before the first batch of a fit.
+    knows = context.iteration > 0 or not context.fitting
+    evidence, expected = bool(knows and known.now.of("evidence")), link == "digamma"
+    if expected:
+        weights = known.expected(rows)
+        done = engine.document_pass(weights, topics)
+    else:
+        prior, weights = engine.pack_prior(context.alpha), rows
+        options: dict[str, Any] = {"prior": prior, "documents": known.own, **updates}
+        done = engine.document_pass(weights, topics, **options)
+    for number in range(EVIDENCE_ROUNDS * (evidence + expected)):
+        said = evidence and number >= EVIDENCE_ROUNDS * expected
+        rows = known.weights(done.counts, done.counts if said else None, None)
+        weights = known.expected(rows) if expected else rows
+        done = engine.document_pass(weights, topics)
+    return weights, done
 
 
-# How often evidence is weighed again, each time after one update of the documents: it
-# may be about a residual, and would swing if they went all the way.
-EVIDENCE_ROUNDS = 30
-
-
-def mixtures_with_sides(
-    X: sparse.csr_matrix,
-    topics: Array,
-    sides: SideData,
-    *,
-    max_iter: int,
-    tol: float,
-    device: str,
-    n_jobs: int | None,
+def _with_sides(
+    engine: Engine, topics: Array, sides: SideData, link: Link, updates: dict[str, Any]
 ) -> Array:
-    """Return θ (D, K) of documents whose sides are known, by fold-in.
+    """Return θ (D, K) of documents whose sides are known.
 
-    Columns of X and `topics` are those of the model, then those of other counts. As in
-    a fit, a document's weights are ``(N_dk + α_dk) e_dk``. With a mixing, documents
-    that have entities get their mixtures, whatever the words are. Every document is
-    by itself, as long as its sides are.
+    With a mixing, documents that have entities get their mixtures, whatever the words
+    are. Every document is by itself, as long as its sides are.
     """
-    context = sides.context
-    shape = context.n_documents, context.n_topics
-    allowed = sides.allowed()
-    mask = np.ones(shape) if allowed is None else allowed.toarray()
-    own = sides.prior()
-    prior = np.broadcast_to(context.alpha, shape) if own is None else own
-    if allowed is not None:
-        prior = prior * spread(allowed)[:, None]
-    order = order_of_topics(topics)
-    place = {"dtype": X.dtype, "device": device, "n_jobs": n_jobs, "word_order": order}
-    engine = make_engine(X, shape[1], **place)
-    packed = engine.pack_topics(topics)
-
-    def folded(start: Array, tilt: Array, most: int) -> Array:
-        """Return the parameters ``N + α`` after updates from `start`."""
-        parameters = engine.pack_documents(start * tilt)
-        rows = OwnShare(
-            engine.pack_documents(tilt), engine.pack_documents(prior * tilt)
-        )
-        updates: dict[str, Any] = {"max_updates": most, "tol": tol}
-        engine.document_pass(parameters, packed, documents=rows, **updates)
-        found = engine.unpack_documents(parameters)
-        return np.divide(found, tilt, out=np.zeros_like(found), where=tilt > 0)
-
-    found = folded(np.ones(shape), mask, max_iter)
-    for _ in range(EVIDENCE_ROUNDS):
-        tilt = sides.tilt(np.maximum(found - prior, 0) * mask)
-        if tilt is None:
-            break
-        found = folded(found, mask * tilt, 1)
-    theta = normalize_rows(found)
-    if own is None and allowed is None and not sides.of("evidence"):
-        theta[engine.document_lengths == 0] = 1.0 / shape[1]
+    known = Known(engine, sides.without("mixing"))
+    rows, done = settled(engine, topics, known, link, updates)
+    if link == "digamma" or sides.of("evidence"):
+        rows = known.weights(done.counts, None, None)
+    theta = known.doc_topics(rows)
+    if known.own is None:
+        theta = _evened(theta, engine)
     return _with_entities(theta, sides)
 
 
@@ -339,3 +239,110 @@ def _with_entities(theta: Array, sides: SideData) -> Array:
     named = np.diff(M.indptr) > 0
     theta[named] = normalize_rows(np.asarray(mixed)[named])
     return theta
+
+
+class _Drawn(ThetaStep):
+    """``θ_d = (1 − g_d) N_d / n_d + g_d m_d``; rows are (1 − g_d) / n_d and g_d m_d."""
+
+    normalized = True
+
+    def update(self, counts: Array, theta: Array, context: Context) -> Array:
+        rows = context.xp.asarray(context.data)
+        return counts * rows[:, :1] + rows[:, 1:]
+
+
+def neighbor_fold_in(
+    X: sparse.csr_matrix,
+    topics: Array,
+    *,
+    edges: sparse.csr_array,
+    training_theta: Array,
+    neighbor_shares: Shares,
+    **options: Any,
+) -> Array:
+    """Fold documents in, each drawn to its nearest training documents.
+
+    Iterates ``θ_d = (1 − g_d) N_d / n_d + g_d m_d`` with m_d the mean of the
+    neighbours' θ, held fixed, and g_d the neighbours' share, which `neighbor_shares`
+    gives for lengths and degrees: the model's own θ-step for one row. `edges` are the
+    weights of documents' edges to training documents; `options` those of `fold_in`.
+    """
+    lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    degrees = np.asarray(edges.sum(axis=1)).ravel()
+    means = np.asarray(edges @ training_theta.astype(np.float64))
+    means /= np.maximum(degrees, 1e-300)[:, None]
+    shares = neighbor_shares(lengths, degrees)
+    shares = np.where((lengths <= 0) & (degrees > 0), 1.0, shares)
+    # From the uniform mixture where there is no neighbour, as in plain fold-in.
+    joined = degrees[:, None] > 0
+    start = np.where(joined, 0.5 * means + 0.5 / len(topics), 1 / len(topics))
+    own = (1.0 - shares) / np.maximum(lengths, 1e-30)
+    rows = np.column_stack([own, means * shares[:, None]]).astype(X.dtype)
+    return fold_in(
+        X, topics, step=_Drawn(), data=rows, start=start, dtype=X.dtype, **options
+    )
+
+
+def document_completion(
+    X: Any,
+    topics: NDArray[np.floating],
+    *,
+    background: NDArray[np.floating] | None = None,
+    random_state: int = 0,
+    infer: Callable[[sparse.csr_matrix], NDArray[np.floating]] | None = None,
+    parts: Sequence[tuple[Any, Array]] | None = None,
+    cache: float | str | None = None,
+) -> float:
+    """Fold in one half of each document's tokens, score the other half.
+
+    One hundredth of a word's probability comes from `background` (the mean topic
+    when not given), so that a word no topic knows does not make it infinite. `infer`
+    returns the mixtures of documents; plain `fold_in` does without it. 1 is perfect,
+    the number of words is uniform guessing. Where documents do not all have the same
+    topics, `parts` are rows of documents with theirs. `cache` is the weight of a
+    document's own words, or "learned".
+    """
+    # The package of corpora is large, and only this function needs it.
+    from topicfold.corpus.splits import complete_split
+
+    observed, held_out = complete_split(sparse.csr_matrix(X), random_state=random_state)
+    observed = sparse.csr_matrix(observed)
+    theta = fold_in(observed, topics) if infer is None else infer(observed)
+    if background is None:
+        background = topics.mean(axis=0, dtype=np.float64)
+    # A little of the uniform distribution, for words the background lacks too.
+    background = (1 - 1e-3) * background / background.sum() + 1e-3 / len(background)
+    mixed: dict[str, Any] = {"background": background, "smoothing": SMOOTHING}
+    if cache is not None:
+        weight = _cache_weight(cache, theta, topics, observed, parts)
+        mixed |= {"cache": weight, "observed": observed}
+    if parts is None:
+        return completion_perplexity(theta, topics, held_out, **mixed)
+    total, tokens = 0.0, 0.0
+    for rows, own in parts:
+        words = held_out[rows]
+        n = float(words.sum())
+        if n > 0:
+            if cache is not None:
+                mixed["observed"] = observed[rows]
+            score = completion_perplexity(theta[rows], own, words, **mixed)
+            total, tokens = total + n * np.log(score), tokens + n
+    return float(np.exp(total / max(tokens, 1.0)))
+
+
+def _cache_weight(
+    cache: float | str, theta: Any, topics: Any, observed: Any, parts: Any
+) -> float:
+    if cache != "learned":
+        if isinstance(cache, str | bool) or not 0 <= cache <= 1:
+            raise DataError(
+                f'cache={cache!r}; give a weight from 0 to 1, or "learned".'
+            )
+        return float(cache)
+    if parts is None:
+        return cache_weight(theta, topics, observed)
+    weights = [
+        (cache_weight(theta[rows], own, observed[rows]), float(observed[rows].sum()))
+        for rows, own in parts
+    ]
+    return sum(w * n for w, n in weights) / max(sum(n for _, n in weights), 1.0)

@@ -96,9 +96,9 @@ class Extrapolation:
 
     def iterate(self, objective: float) -> float:
         """Do one iteration after one that ended at `objective`; return the new one."""
-        algorithm, before = self.algorithm, self.before
+        algorithm = self.algorithm
         algorithm.advance()
-        now = algorithm.point()
+        before, now = self.before, algorithm.point()
         if before is None:
             before = Point(np.add(now.documents, 0), np.add(now.topics, 0))  # type: ignore[arg-type]
         self.before = now
@@ -111,6 +111,10 @@ class Extrapolation:
         self.beta /= 2
         algorithm.move_to(self._beyond(now, before, 0.0))
         return algorithm.evaluate()
+
+    def begin_again(self) -> None:
+        """Forget the direction: the next pass begins elsewhere."""
+        self.before, self.beta = None, FIRST
 
     def _beyond(self, now: Point, before: Point, beta: float) -> Point:
         """Return the next point, written over the one before."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
@@ -30,6 +31,9 @@ CLUSTER_BACKGROUND = 0.2
 MOST_DIMENSIONS = 50
 LATENT_STEPS = 5
 CLUSTER_STEPS = 10
+# Where places are given, the tightest of some runs of k-means is taken, each with more
+# steps and the best of some candidates per seed (benchmarks/results/embeddings.md).
+PLACE_RUNS, PLACE_STEPS, PLACE_SEEDS = 5, 30, 5
 LEAST_SQUARE = 1e-12
 # Words in more than this share of the documents start in topics of their own: this part
 # of the topics that their share of the tokens would be. The others keep a part of their
@@ -48,6 +52,8 @@ def initial_topics(
     init: Any,
     rng: np.random.RandomState,
     n_jobs: int | None = None,
+    *,
+    places: Array | None = None,
 ) -> Array:
     """Return (K, V) topics of the type of X, rows on the simplex.
 
@@ -60,7 +66,8 @@ def initial_topics(
       documents are chosen far from each other, among `NEIGHBOR_DOCUMENTS` random ones;
     - ``"clusters"``: clusters of documents by their first singular vectors, with a
       little of the corpus; of `CLUSTER_DOCUMENTS` random ones. Words of many
-      documents start in a few topics of their own, or in one of the clusters;
+      documents start in a few topics of their own, or in one of the clusters. With
+      `places`, unit rows of the documents, clusters are those of the places;
     - ``"spectral"``: topics of anchor words (`learn.spectral`), with a little of the
       corpus; of at most `SVD_DOCUMENTS` random documents;
     - ``"svd"``: positive parts of singular vectors, filled with a little of the corpus
@@ -72,7 +79,7 @@ def initial_topics(
     unigram /= unigram.sum()
     if not isinstance(init, str):
         return _given(init, n_topics, X.shape[1], unigram).astype(X.dtype, copy=False)
-    start = _Start(X, n_topics, unigram, rng, n_threads(n_jobs))
+    start = _Start(X, n_topics, unigram, rng, n_threads(n_jobs), places)
     topics = np.empty((n_topics, X.shape[1]), X.dtype)
     for k, weights in enumerate(getattr(start, init)()):
         topics[k] = weights / weights.sum()
@@ -117,6 +124,7 @@ class _Start(NamedTuple):
     unigram: Array
     rng: np.random.RandomState
     threads: int
+    places: Array | None = None
 
     def random(self) -> Iterator[Array]:
         """Yield the corpus times random factors."""
@@ -161,15 +169,23 @@ class _Start(NamedTuple):
         them again. Where they are too few for a topic, they start in the cluster with
         most of them.
         """
-        X, rows = _compared(self.X, CLUSTER_DOCUMENTS, self.rng)
+        given, whole = self.places, self.X
+        if given is not None and len(given) > CLUSTER_DOCUMENTS:
+            drawn = self.rng.choice(len(given), CLUSTER_DOCUMENTS, replace=False)
+            given, whole = given[np.sort(drawn)], whole[np.sort(drawn)]
+        X, rows = _compared(whole, CLUSTER_DOCUMENTS, self.rng)
         lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         rows.data *= np.repeat(np.sqrt(lengths / lengths.mean()), np.diff(rows.indptr))
         common, n_apart = self._common(X)
         n_clusters = self.n_topics - n_apart
         with one_blas_thread():
-            rank = min(n_clusters, MOST_DIMENSIONS)
-            places = _latent(rows, rank, self.rng, self.threads)
-            members = _k_means(places, n_clusters, self.rng, self.threads)
+            if given is None:
+                rank = min(n_clusters, MOST_DIMENSIONS)
+                places = _latent(rows, rank, self.rng, self.threads)
+                members = _k_means(places, n_clusters, self.rng, self.threads)
+            else:
+                places = given[np.diff(whole.indptr) > 0]
+                members = _tight_clusters(places, n_clusters, self.rng, self.threads)
             counts = sparse.csr_matrix(members @ X)
             usage = counts[:, common].toarray()
             apart = self._groups(usage, n_apart) if n_apart else usage[:0]
@@ -259,6 +275,7 @@ def _spread_seeds(
     n_documents: int,
     n_seeds: int,
     rng: np.random.RandomState,
+    n_candidates: int = 1,
 ) -> Iterator[tuple[int, Doubles]]:
     """Yield seeds by D² sampling, and the cosines of all documents with each.
 
@@ -266,8 +283,8 @@ def _spread_seeds(
     the nearest seed so far (k-means++, Arthur & Vassilvitskii 2007).
     """
     distance = np.ones(n_documents)  # half the squared one
-    # Where seeds are few, a bad one matters: the best of several is taken.
-    n_tries = max(1, min(8, 20 // n_seeds))
+    # The best of some candidates; where seeds are few, a bad one matters more.
+    n_tries = max(n_candidates, min(8, 20 // n_seeds))
     for _ in range(n_seeds):
         below = distance.cumsum()
         if below[-1] > 0:
@@ -284,22 +301,29 @@ def _spread_seeds(
 
 
 def _k_means(
-    places: Doubles, n_clusters: int, rng: np.random.RandomState, threads: int
+    places: Array,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    threads: int,
+    *,
+    n_steps: int = CLUSTER_STEPS,
+    n_candidates: int = 1,
 ) -> sparse.csr_matrix:
     """Return clusters × rows, ones at a cluster's rows; one left empty has its seed."""
     n_rows = len(places)
     spread = _spread_seeds(
         lambda seeds: tall_product(places, places[seeds].T, threads),
-        *(n_rows, n_clusters, rng),
+        *(n_rows, n_clusters, rng, n_candidates),
     )
     seeds = np.array([seed for seed, _ in spread])
     centers, empty = places[seeds], seeds[:0]
     # A one in each column, at the row's cluster: only the indices change.
     starts = np.arange(n_rows + 1, dtype=np.int32)
     members = sparse.csc_matrix(
-        (np.ones(n_rows), np.full(n_rows, -1, np.int32), starts), (n_clusters, n_rows)
+        (np.ones(n_rows, places.dtype), np.full(n_rows, -1, np.int32), starts),
+        shape=(n_clusters, n_rows),
     )
-    for _ in range(CLUSTER_STEPS):
+    for _ in range(n_steps):
         nearest = tall_product(places, centers.T, threads).argmax(axis=1)
         if np.array_equal(nearest, members.indices):
             break  # the next steps would change nothing either
@@ -312,6 +336,33 @@ def _k_means(
         return members.tocsr()
     lone = np.ones(len(empty)), (empty, seeds[empty])
     return members.tocsr() + sparse.csr_matrix(lone, members.shape)
+
+
+def _tight_clusters(
+    places: Array, n_clusters: int, rng: np.random.RandomState, threads: int
+) -> sparse.csr_matrix:
+    """Return the clusters whose rows are nearest to their centres, of some runs."""
+    runs = (
+        _k_means(
+            places,
+            n_clusters,
+            rng,
+            threads,
+            n_steps=PLACE_STEPS,
+            n_candidates=PLACE_SEEDS,
+        )
+        for _ in range(PLACE_RUNS)
+    )
+    return max(runs, key=lambda run: np.linalg.norm(run @ places, axis=1).sum())
+
+
+def place_clusters(
+    places: Array, n_clusters: int, rng: np.random.RandomState, threads: int = 1
+) -> NDArray[np.int64]:
+    """Return the cluster of each unit row."""
+    with one_blas_thread():
+        members = _tight_clusters(places, n_clusters, rng, threads)
+    return np.asarray(members.tocsc().argmax(axis=0)).ravel().astype(np.int64)
 
 
 def _latent(
@@ -344,7 +395,7 @@ def _orthonormal(block: Doubles) -> Doubles:
     return vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, squares, 1.0)), 0.0)
 
 
-def _unit_rows(array: Doubles) -> Doubles:
+def _unit_rows(array: Array) -> Any:
     """Return rows of length one; zeros stay."""
     lengths = np.linalg.norm(array, axis=1, keepdims=True)
     return np.asarray(array / np.where(lengths > 0, lengths, 1.0))

@@ -92,9 +92,9 @@ def run_em(
     An algorithm whose objective need not rise has `settles_over`, the number of
     iterations over which the mean change is taken. One whose mixtures may move where
     the objective hardly does has `moved`, the mean share of a mixture that an iteration
-    moves: it goes on until this is at most `MOVED_PER_TOL` times `tol`. One that stands
-    still although it has not converged says why in `stuck`; one with more than its
-    objective that must settle has `moving`.
+    moves, infinite if more than mixtures must settle: it goes on until this is at most
+    `MOVED_PER_TOL` times `tol`. One that stands still although it has not converged
+    says why in `stuck`.
 
     A callback that returns True ends the fit. Ctrl-C ends it after the iteration
     under way: the parameters reached stay, with a warning instead of a traceback. A
@@ -119,7 +119,6 @@ def run_em(
                     not hasattr(algorithm, "moved")
                     or algorithm.moved() <= MOVED_PER_TOL * tol
                 )
-                converged = converged and not getattr(algorithm, "moving", False)
                 if converged or any(wants_stop):
                     break
         finally:

@@ -7,20 +7,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import gammaln, polygamma, psi
 
 from topicfold.core.counts import SMALLEST_PRIOR
-from topicfold.core.typing import Array
+from topicfold.engine.protocol import Engine
 
 Vector = NDArray[np.float64]
-# Of Σα by sampling: documents, the most tokens of each, draws, sweeps before each, and
-# steps of the fixed point after each.
-SAMPLE_DOCUMENTS = 200
-SAMPLE_TOKENS = 100
-DRAWS = 5
-SWEEPS = 3
-STEPS = 20
+
+
+def alpha_from_documents(engine: Engine, counts: Any, alpha: Vector) -> Vector:
+    """Return α by how many documents have a topic, half of it even; its sum stays.
+
+    A topic of which a document has an expected count below one counts as that part of
+    a document. The sum is not learned, nor is η, and the best α of a
+    Dirichlet-multinomial is not taken: expected counts are spread more evenly than
+    counts of tokens, which Gibbs sampling has, and both would follow the spread.
+    """
+    documents = engine.documents_of_topics(counts)
+    shares = documents / documents.sum()
+    return np.asarray(alpha.sum() * (shares + 1.0 / len(alpha)) / 2)
 
 
 def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
@@ -73,53 +78,3 @@ def symmetric_from_mean_log(mean_log: float, size: int, start: float) -> float:
         if abs(step) < 1e-10:
             break
     return float(max(np.exp(log_eta), SMALLEST_PRIOR))
-
-
-def sample_of(X: Any) -> sparse.csr_matrix | None:
-    """Return a few documents of a few tokens each; None of weights that are no counts.
-
-    Documents are spread evenly over the corpus; of a longer one `SAMPLE_TOKENS` tokens
-    are left in the mean. Both are always the same.
-    """
-    n_documents = X.shape[0]
-    spread = np.linspace(0, n_documents - 1, min(SAMPLE_DOCUMENTS, n_documents))
-    sample = sparse.csr_matrix(X[np.unique(spread.astype(np.int64))])
-    if (sample.data != np.floor(sample.data)).any():
-        return None
-    lengths = np.asarray(sample.sum(axis=1, dtype=np.float64)).ravel()
-    kept = np.minimum(1.0, SAMPLE_TOKENS / np.maximum(lengths, 1.0))
-    kept = np.repeat(kept, np.diff(sample.indptr))
-    rng = np.random.default_rng(0)
-    drawn = rng.binomial(sample.data.astype(np.int64), kept)
-    parts = drawn.astype(sample.dtype), sample.indices, sample.indptr
-    sample = sparse.csr_matrix(parts, sample.shape)
-    sample.eliminate_zeros()
-    return sample
-
-
-def alpha_from_draws(
-    sample: sparse.csr_matrix, topics: Array, alpha: Vector, n_jobs: int | None = None
-) -> Vector:
-    """Return α by stochastic EM over a sample of documents, the topics fixed.
-
-    Topics of tokens are drawn, N_dk counted, and α moved to the best one for them, by
-    turns. Expected counts would not do: they are spread more evenly than counts.
-    """
-    from topicfold.gibbs.fixed_topics import drawn_counts  # compiles
-
-    for number in range(DRAWS):
-        plan = (np.uint64(number), SWEEPS, 1)
-        counts = drawn_counts(sample, topics, alpha, plan, n_jobs)
-        alpha = dirichlet_from_counts(counts, alpha)
-    return alpha
-
-
-def dirichlet_from_counts(counts: NDArray[np.float64], alpha: Vector) -> Vector:
-    """Return α of a Dirichlet-multinomial (D, K) after some of Minka's fixed points."""
-    lengths = counts.sum(axis=1)
-    for _ in range(STEPS):
-        total = alpha.sum()
-        above = (psi(counts + alpha) - psi(alpha)).sum(axis=0)
-        below = float((psi(lengths + total) - psi(total)).sum())
-        alpha = np.maximum(alpha * above / max(below, 1e-300), SMALLEST_PRIOR)
-    return alpha

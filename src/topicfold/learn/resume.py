@@ -83,7 +83,7 @@ class Resume(Callback):
 
     def __init__(self, path: Any, *, every: int = 1) -> None:
         if not isinstance(path, str | os.PathLike):
-            raise DataError(f"path={path!r} is no folder. Give the name of one.")
+            raise DataError(f"path={path!r} is not the name of a folder.")
         self.path = Path(path)
         self.every = whole_number(every, "every")
         self._fit: dict[str, str] = {}
@@ -189,8 +189,8 @@ class Resume(Callback):
         drawn = any(change.startswith("data of ") for change in changes)
         if drawn and saved.get("random_state") == mine.get("random_state") == "None":
             changes.append(
-                "no random_state was given, and what a side draws at random is another "
-                "for every fit without one"
+                "no random_state was given, so a side draws other random numbers in "
+                "every fit"
             )
         if changes:
             raise DataError(
@@ -238,7 +238,7 @@ def _checked_history(values: Any, iteration: int) -> list[float]:
     """Return the objectives: that of the start, and one per iteration."""
     history = [float(value) for value in values]
     if len(history) != iteration + 1:
-        raise ValueError("its history and its iteration do not fit together")
+        raise ValueError("its history and its iteration do not match")
     return history
 
 
@@ -267,7 +267,7 @@ def _check_array(
     least = -_LARGEST if signed else 0.0
     sound = (value >= least) & (value <= _LARGEST)
     if value.dtype != dtype or not sound.all():
-        raise ValueError(f"{name} has another type, or values that make no sense")
+        raise ValueError(f"{name} has another type, or values that are invalid")
 
 
 def _check_numbers(name: str, value: Any, now: Any) -> None:
@@ -282,7 +282,7 @@ def _check_numbers(name: str, value: Any, now: Any) -> None:
     signed = isinstance(now, list) or name.startswith("side ")
     least = -_LARGEST if signed else 0
     if not all(least <= number <= _LARGEST for number in numbers):
-        raise ValueError(f"{name} has a value that makes no sense")
+        raise ValueError(f"{name} has a value that is invalid")
 
 
 def _check_sound(state: IterationState, objective: float) -> None:
@@ -308,6 +308,8 @@ def _load_documents(
         _check_array(key, values[key], shape, engine.dtype)
         return engine.pack_documents(values[key])
     files = bundle.meta["files"]
+    if not isinstance(files, dict):
+        raise ValueError("files is no table of checksums")  # noqa: TRY004
     names = started.names(key)
     if sorted(name for name in files if name.startswith(f"{key}-")) != names:
         raise ValueError(f"it has other files than {len(started.blocks)} blocks")
@@ -320,7 +322,7 @@ def _load_documents(
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
         _check_array(name, rows, rows.shape, engine.dtype)
         if rows[:, engine.n_topics :].any():
-            raise ValueError(f"{name} has values of topics that there are not")
+            raise ValueError(f"{name} has values for topics that do not exist")
     return engine.adopt_documents(folder, key)
 
 

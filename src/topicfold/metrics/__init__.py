@@ -12,21 +12,28 @@ from topicfold.metrics.coherence import cv_coherence, npmi_coherence, umass_cohe
 from topicfold.metrics.intrusion import (
     IntrusionItem,
     IntrusionScore,
+    rater_agreement,
+    read_intrusion_sheet,
     score_intrusion,
     topic_intrusion,
     word_intrusion,
+    write_intrusion_sheet,
 )
 from topicfold.metrics.labeling import topic_labels
 from topicfold.metrics.perplexity import (
+    cache_weight,
     completion_perplexity,
     left_to_right_log_likelihood,
     unigram,
 )
+from topicfold.metrics.residuals import Residuals, residual_dispersion
 from topicfold.metrics.words import frex, top_words, topic_diversity, topic_exclusivity
 
 __all__ = [
     "IntrusionItem",
     "IntrusionScore",
+    "Residuals",
+    "cache_weight",
     "clustering_accuracy",
     "clustering_nmi",
     "completion_perplexity",
@@ -36,6 +43,9 @@ __all__ = [
     "map_trustworthiness",
     "match_topics",
     "npmi_coherence",
+    "rater_agreement",
+    "read_intrusion_sheet",
+    "residual_dispersion",
     "score_intrusion",
     "top_words",
     "topic_diversity",
@@ -46,4 +56,5 @@ __all__ = [
     "umass_coherence",
     "unigram",
     "word_intrusion",
+    "write_intrusion_sheet",
 ]

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -240,6 +244,132 @@ def score_intrusion(
         n_answered=len(every),
         by_subject={subject: _mean(hits) for subject, hits in right.items()},
         log_odds=_mean(odds),
+    )
+
+
+def write_intrusion_sheet(
+    items: Sequence[IntrusionItem],
+    path: str | os.PathLike[str],
+    *,
+    documents: Sequence[str] | None = None,
+) -> Path:
+    """Write questions as a CSV file for a rater, without the answers.
+
+    A row has the number of the question, the choices and an empty column ``answer``,
+    in which the rater writes the number of the choice that does not belong.
+
+    Parameters
+    ----------
+    items : sequence of IntrusionItem
+        The questions.
+    path : str or path
+        The file.
+    documents : sequence of str or None, default=None
+        For topic questions: the texts of the documents, by row.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    width = max((len(item.choices) for item in items), default=0)
+    file = Path(path)
+    with file.open("w", encoding="utf-8-sig", newline="") as stream:
+        table = csv.writer(stream)
+        text = ["document"] if documents is not None else []
+        table.writerow(["question", *text, *range(1, width + 1), "answer"])
+        for number, item in enumerate(items, 1):
+            about = [documents[item.subject]] if documents is not None else []
+            blank = [""] * (width - len(item.choices))
+            table.writerow([number, *about, *item.choices, *blank, ""])
+    return file
+
+
+def read_intrusion_sheet(
+    items: Sequence[IntrusionItem], path: str | os.PathLike[str]
+) -> list[int | None]:
+    """Read a rater's answers from a sheet of `write_intrusion_sheet`.
+
+    Parameters
+    ----------
+    items : sequence of IntrusionItem
+        The questions, which may be more than those of the sheet.
+    path : str or path
+        The file with the column ``answer`` filled in: numbers of choices from 1, or
+        the choices themselves. Empty: not answered.
+
+    Returns
+    -------
+    list of int or None
+        The answers, for `score_intrusion`.
+    """
+    file = Path(path)
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    if rows and not {"question", "answer"} <= set(rows[0]):
+        raise DataError(
+            f"{file} has no columns question and answer. Give a sheet that "
+            "write_intrusion_sheet wrote, filled in."
+        )
+    answers: list[int | None] = [None] * len(items)
+    for line, row in enumerate(rows, 2):
+        number = (row["question"] or "").strip()
+        place = int(number) - 1 if number.isdecimal() else -1
+        choices = [row.get(str(i)) or "" for i in range(1, len(row))]
+        if not 0 <= place < len(items) or tuple(filter(None, choices)) != (
+            items[place].choices
+        ):
+            raise DataError(
+                f"{file}, line {line}: question {number!r} is not one of this model "
+                "and seed. Give the model and the seed that the sheet was made with."
+            )
+        answers[place] = _answer(items[place], row["answer"], f"{file}, line {line}")
+    return answers
+
+
+def rater_agreement(
+    items: Sequence[IntrusionItem], raters: Sequence[Sequence[int | None]]
+) -> float:
+    """Return how far raters agree beyond chance (Brennan and Prediger's kappa).
+
+    1 if all pairs of raters gave the same answers, 0 if they agree as often as by
+    guessing, NaN if no two raters answered the same question.
+
+    Parameters
+    ----------
+    items : sequence of IntrusionItem
+        The questions.
+    raters : sequence of sequence of int or None
+        The answers of each rater.
+
+    Examples
+    --------
+    >>> item = IntrusionItem("word", 3, ("a", "b", "c"), (0, 1, 2), 1, (0.5, 0.0, 0.4))
+    >>> rater_agreement([item, item], [[1, 0], [1, 2]])
+    0.25
+    """
+    same, chance = [], []
+    for item, *answers in zip(items, *raters, strict=True):
+        given = [answer for answer in answers if answer is not None]
+        for one, other in combinations(given, 2):
+            same.append(one == other)
+            chance.append(1 / len(item.choices))
+    expected = _mean(chance)
+    return (_mean(same) - expected) / (1 - expected)
+
+
+def _answer(item: IntrusionItem, text: str | None, where: str) -> int | None:
+    """Return the place that a rater wrote, by number or by the choice itself."""
+    given = (text or "").strip()
+    if not given:
+        return None
+    if given in item.choices:
+        return item.choices.index(given)
+    if given.isdecimal() and 1 <= int(given) <= len(item.choices):
+        return int(given) - 1
+    raise DataError(
+        f"{where}: the answer is {given!r}. Write a number from 1 to "
+        f"{len(item.choices)}, or leave it empty."
     )
 
 

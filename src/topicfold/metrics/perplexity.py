@@ -24,6 +24,8 @@ def completion_perplexity(
     *,
     background: ArrayLike | None = None,
     smoothing: float = 0.01,
+    observed: Any = None,
+    cache: float = 0.0,
 ) -> float:
     """Perplexity of held-out tokens under a topic model.
 
@@ -54,6 +56,13 @@ def completion_perplexity(
         unless smoothing is 0.
     smoothing : float, default=0.01
         Weight of the background, in [0, 1].
+    observed : sparse matrix of shape (n_documents, n_terms), optional
+        The tokens that were seen; `cache` needs them.
+    cache : float, default=0.0
+        λ, weight of the words that the document was seen to have:
+        ``(1 - λ) Σ_k θ_dk φ_kw + λ n_dw / n_d`` in place of ``Σ_k θ_dk φ_kw``. A word
+        that occurred is likely to occur again, more so than topics say. See
+        `cache_weight`.
 
     References
     ----------
@@ -76,25 +85,104 @@ def completion_perplexity(
             "fit: they are (documents, topics), (topics, terms), (documents, terms)."
         )
     mix = _checked_background(background, smoothing, topics.shape[1])
-    total = float(X.data.sum(dtype=np.float64))
+    p = _probabilities(theta, topics, X)
+    if not 0 <= cache <= 1:
+        raise DataError(f"cache={cache} must be between 0 and 1.")
+    if cache > 0:
+        if observed is None:
+            raise DataError("cache needs observed=, the tokens that were seen.")
+        seen = check_counts(observed, "observed")
+        if seen.shape != X.shape:
+            raise DataError(
+                f"observed {seen.shape} and held_out {X.shape} must be of one shape."
+            )
+        lengths = np.asarray(seen.sum(axis=1, dtype=np.float64)).ravel()
+        rows = _rows(X)
+        own = np.asarray(seen[rows, X.indices], dtype=np.float64).ravel()
+        weight = np.where(lengths[rows] > 0, cache, 0.0)
+        p = (1 - weight) * p + weight * own / np.maximum(lengths[rows], 1e-300)
+    return perplexity_of(p, X, mix, smoothing)
+
+
+def perplexity_of(
+    p: NDArray[np.float64],
+    X: Any,
+    background: NDArray[np.floating],
+    smoothing: float,
+) -> float:
+    """Perplexity of the entries of X, of the probabilities p, with a background."""
+    total = X.data.sum(dtype=np.float64)
     if total <= 0:
         raise DataError(
             "held_out has no tokens, so nothing can be scored. Hold out more: lower "
             "the fraction of complete_split, or give longer documents."
         )
-    log_likelihood = 0.0
+    p = (1 - smoothing) * p + smoothing * background[X.indices]
+    if not p.all():
+        return float("inf")
+    return float(np.exp(-float(X.data @ np.log(p)) / total))
+
+
+def _rows(X: Any) -> NDArray[np.intp]:
+    """Return the document of each entry."""
+    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def _probabilities(
+    theta: NDArray[Any], topics: NDArray[Any], X: Any
+) -> NDArray[np.float64]:
+    """Σ_k θ_dk φ_kw of the entries of X."""
     words = np.ascontiguousarray(topics.T)
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    rows = _rows(X)
     step = max(1, _BLOCK // topics.shape[0])
+    found = np.empty(X.nnz)
     for start in range(0, X.nnz, step):
         part = slice(start, start + step)
-        columns = X.indices[part]
-        p = np.einsum("ik,ik->i", theta[rows[part]], words[columns], dtype=np.float64)
-        p = (1 - smoothing) * p + smoothing * mix[columns]
-        if not p.all():
-            return float("inf")
-        log_likelihood += float(X.data[part] @ np.log(p))
-    return float(np.exp(-log_likelihood / total))
+        own = theta[rows[part]], words[X.indices[part]]
+        found[part] = np.einsum("ik,ik->i", *own, dtype=np.float64)
+    return found
+
+
+# Steps of EM for the weight of the cache.
+_CACHE_STEPS = 100
+
+
+def cache_weight(theta: ArrayLike, topics: ArrayLike, observed: Any) -> float:
+    """Weight λ of a document's own words, from the tokens that were seen.
+
+    Maximises ``Σ log[(1 - λ) Σ_k θ_dk φ_kw + λ (n_dw - 1) / (n_d - 1)]`` over the
+    tokens that were seen, each left out of the share of its word. By EM; nothing of
+    the held-out tokens is used.
+
+    Range: 0 to 1.
+
+    Parameters
+    ----------
+    theta : array of shape (n_documents, n_topics)
+        Topic mixtures of the documents; rows sum to 1.
+    topics : array of shape (n_topics, n_terms)
+        Word distributions of the topics; rows sum to 1.
+    observed : sparse matrix of shape (n_documents, n_terms)
+        The tokens that were seen.
+
+    Examples
+    --------
+    >>> cache_weight([[1.0]], [[0.5, 0.5]], [[4, 0]]) > 0.9
+    True
+    >>> cache_weight([[1.0]], [[0.5, 0.5]], [[1, 1]])
+    0.0
+    """
+    theta, topics = checked_rows(theta, "theta"), checked_rows(topics, "topics")
+    X = check_counts(observed, "observed")
+    lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()[_rows(X)]
+    own = np.maximum(X.data - 1.0, 0.0) / np.maximum(lengths - 1.0, 1.0)
+    p = _probabilities(theta, topics, X)
+    known = (lengths > 1) & (p + own > 0)
+    p, own, x = p[known], own[known], X.data[known].astype(np.float64)
+    weight = 0.5
+    for _ in range(_CACHE_STEPS if len(x) and own.any() else 0):
+        weight = float(x @ (weight * own / ((1 - weight) * p + weight * own)) / x.sum())
+    return weight if own.any() else 0.0
 
 
 def unigram(X: Any, *, pseudocount: float = 1.0) -> NDArray[np.float64]:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
-from topicfold.sides.author_priors import AuthorPriors
-from topicfold.sides.authors import Authors
-from topicfold.sides.base import SideContext
+from topicfold.parts.steps import Context
+from topicfold.theta.author_priors import AuthorPriors
+from topicfold.theta.authors import Authors
 
 
 class AuthorTopics(SidedLDA):
@@ -21,9 +21,9 @@ class AuthorTopics(SidedLDA):
 
     A document has a mixture of its own, around the mean of its authors'; an author's is
     the mean of his documents', drawn to that of all documents
-    (:class:`~topicfold.sides.AuthorPriors`). ``strict=True`` is the original model, in
+    (:class:`~topicfold.theta.AuthorPriors`). ``strict=True`` is the original model, in
     which all documents of the same authors are alike: ``p(w|d) = Σ_a M_da Σ_k θ_ak
-    φ_kw`` with M_da = 1 / (authors of d), by EM (:class:`~topicfold.sides.Authors`).
+    φ_kw`` with M_da = 1 / (authors of d), by EM (:class:`~topicfold.theta.Authors`).
     It predicts new documents of known authors worse. Other entities do as well: tags,
     places, or pairs of a sender and a recipient (author-recipient-topic model), written
     as one name each.
@@ -50,7 +50,7 @@ class AuthorTopics(SidedLDA):
 
     See Also
     --------
-    topicfold.sides.AuthorPriors, topicfold.sides.Authors : the same as sides of LDA.
+    topicfold.theta.AuthorPriors, topicfold.theta.Authors : the same as sides of LDA.
 
     References
     ----------
@@ -123,7 +123,7 @@ class AuthorTopics(SidedLDA):
         """
         side = self._side(Authors)
         size = authors.shape[0] if hasattr(authors, "shape") else len(authors)
-        context = SideContext(
+        context = Context(
             n_documents=size,
             n_topics=len(self.components_),
             n_terms=self.n_features_in_,

@@ -14,7 +14,7 @@ import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from numbers import Integral, Number, Real
@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
@@ -46,14 +47,15 @@ from topicfold.core.parameters import (
     MAX_TOPICS,
     NOT_NEGATIVE,
     DeclaredParameters,
-    FittedAttributes,
     level_of_caller,
     whole,
 )
+from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
+from topicfold.engine.protocol import ranges_of
 from topicfold.exceptions import (
     DataError,
     DataWarning,
@@ -63,7 +65,10 @@ from topicfold.exceptions import (
 )
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
-from topicfold.sides.tables import side_tables
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.scikit_callbacks import CallbackSupportMixin, FitTasks
+from topicfold.parts.steps import ThetaStep
+from topicfold.parts.tables import side_tables
 from topicfold.topic_data import TopicData
 
 _logger = logging.getLogger("topicfold")
@@ -71,7 +76,7 @@ _logger = logging.getLogger("topicfold")
 # cannot end.
 MAX_UPDATES = 1_000_000
 # Sum of differences below which two topics are the same; tokens of an empty topic.
-SAME_TOPIC, EMPTY_TOPIC = 1e-3, 0.5
+SAME_TOPIC, EMPTY_TOPIC = 0.03, 0.5
 # What is taken as it comes; anything else becomes float64, the first.
 _NUMBERS = (
     np.float64,
@@ -86,6 +91,9 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
+# Of saved models: arrays that are not all zero; what a float32 holds, and sums of it.
+_SOME_POSITIVE = ("topic_totals_", "word_frequencies_")
+_LARGEST_PRIOR = 1e30
 # The threads that fit models now, by the models' identities.
 _FITTING: dict[int, int] = {}
 # Lines that started a search over many fits, and were told of empty documents.
@@ -124,9 +132,9 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
         encoder = getattr(model, "encoder_", None)
         made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
-            f"This {type(model).__name__} was fitted with embeddings{made} and is "
-            "asked about documents without: their mixtures come from their words "
-            "alone. Give embeddings= for mixtures like those of the fit.",
+            f"This {type(model).__name__} was fitted with embeddings{made}, but these "
+            "documents have none: their mixtures come from their words alone. Give "
+            "embeddings= for mixtures like those of the fit.",
             DataWarning,
             stacklevel=level_of_caller(),
         )
@@ -134,7 +142,6 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
 
 
 class TopicModel(
-    FittedAttributes,
     DeclaredParameters,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -151,6 +158,7 @@ class TopicModel(
         "random_state",
         "init",
     )
+    _open_size = False  # `n_components` is the most topics, not their number
     _takes_blocks = True  # `fit` and `transform` take a corpus in blocks
 
     def transform(self, X: Any) -> Array:
@@ -184,7 +192,9 @@ class TopicModel(
         """
         return -float(np.log(self.perplexity(X)))
 
-    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
+    def perplexity(
+        self, X: Any, *, random_state: int = 0, cache: float | str | None = None
+    ) -> float:
         """Return the held-out perplexity by document completion (lower is better).
 
         Half of each document's tokens give its mixture, as in `transform`; the other
@@ -196,8 +206,12 @@ class TopicModel(
             Documents that were not fitted.
         random_state : int, default=0
             Seed of the split into halves.
+        cache : float, "learned" or None, default=None
+            Weight of the words that were seen in a document, beside the topics: they
+            are likely to occur again. ``"learned"`` takes the weight from the half that
+            is not scored. None is the topics alone.
         """
-        return self._completed(X, random_state, self._mixtures)
+        return self._completed(X, random_state, self._mixtures, cache=cache)
 
     def _completed(
         self,
@@ -205,6 +219,8 @@ class TopicModel(
         seed: int,
         infer: Callable[[Any], Array],
         known: Mapping[str, Any] = EMPTY,
+        *,
+        cache: float | str | None = None,
     ) -> float:
         """Return the perplexity by document completion, mixtures being inferred so."""
         check_is_fitted(self, ["components_", "word_frequencies_"])
@@ -216,6 +232,7 @@ class TopicModel(
             random_state=seed,
             infer=infer,
             parts=self._topic_parts(X, known),
+            cache=cache,
         )
 
     def _topic_parts(
@@ -284,15 +301,20 @@ class TopicModel(
             if value is None or isinstance(value, bool | int | float | str)
         }
         settings |= _values_used(self, settings)
-        if hasattr(self, "group_names_"):
-            settings["language"] = self.group_names_[0]
         if getattr(self, "edits_", None):
             settings["edits"] = [dict(edit) for edit in self.edits_]
         documents.setdefault("topic_names", getattr(self, "topic_names_", None))
-        learned = getattr(self, "sides_", ())
-        sides = side_tables(learned, vocabulary, len(self.components_))
+        sides = [
+            table
+            for table in self._side_tables(vocabulary)
+            if table.n_topics in (None, len(self.components_))
+        ]
         if X is not None:  # links and authors are those of the training documents
-            sides = [replace(s, pairs=None) for s in sides if s.kind != "links"]
+            sides = [
+                s if s.kind == "tree" else replace(s, pairs=None)
+                for s in sides
+                if s.kind != "links"
+            ]
         documents.setdefault("sides", sides)
         return TopicData(
             topics=self.components_,
@@ -303,6 +325,11 @@ class TopicModel(
             settings={"model": type(self).__name__, **settings},
             **documents,
         )
+
+    def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
+        """Return what was learned besides topics and mixtures, for the report."""
+        learned = getattr(self, "sides_", ())
+        return side_tables(learned, vocabulary, len(self.components_))
 
     def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:
         """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""
@@ -330,13 +357,29 @@ class TopicModel(
                 "and those shared with neighbours are not. Use LDA."
             )
         refuse_blocks(counts, f"{type(self).__name__} with embeddings")
-        from topicfold.graph.embedding import CountSharing
+        from topicfold.graph.sharing import CountSharing
 
         sharing = CountSharing()
         shared = sharing.fit_shared(counts, embeddings, n_jobs=self.n_jobs)
         self.sharing_ = sharing
         warn_empty(shared)
         return shared
+
+    def _initial_topics(
+        self, counts: Any, init: Any, rng: np.random.RandomState
+    ) -> Array:
+        """Return where topics start; with embeddings, clusters are those of places."""
+        sharing, places = getattr(self, "sharing_", None), self._places()
+        if sharing is not None and counts.shape == sharing.counts_.shape:
+            # Words of the texts themselves: those shared by many are not common words.
+            counts = sharing.counts_.astype(counts.dtype, copy=False)
+        start = counts, self._size, init, rng, self.n_jobs
+        return initial_topics(*start, places=places)
+
+    def _places(self) -> Array | None:
+        """Return unit rows, where the training documents are by their embeddings."""
+        sharing = getattr(self, "sharing_", None)
+        return None if sharing is None or not sharing.agrees else sharing.places
 
     def _new_counts(self, X: Any, embeddings: Any) -> Any:
         """Return new documents checked, and shared if the model has embeddings."""
@@ -386,17 +429,25 @@ class TopicModel(
         """Run a learning algorithm; keep its topics, mixtures and history."""
         bar = [ProgressBar(type(self).__name__)] if self.verbose else []
         callbacks: list[Callback] = [*bar, *(self.callbacks or ())]
+        if hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx"):
+            callbacks.append(FitTasks(self))  # scikit-learn's, set by set_callbacks
         result = run_em(
             algorithm,
             max_iter=self.max_iter,
             tol=self.tol if tol is None else tol,
             callbacks=callbacks,
         )
+        residual = getattr(algorithm, "kkt_residual", lambda: None)()
+        if residual is not None:
+            self.kkt_residual_ = residual
         if hasattr(algorithm, "free_scratch"):
             algorithm.free_scratch()
         self.doc_topics_ = algorithm.doc_topics()
         self.components_ = algorithm.topics()
-        tokens = self.doc_lengths_ @ self.doc_topics_
+        rows, lengths = self.doc_topics_, self.doc_lengths_
+        # Some at a time: the product is of float64, and they may be on disk.
+        parts = [lengths[own] @ rows[own] for own in ranges_of(len(rows), 8192)]
+        tokens = np.sum(parts, axis=0)
         warn_of_spare_topics(self.components_, tokens)
         self.objective_history_ = list(result.history)
         self.n_iter_ = result.n_iter
@@ -441,7 +492,7 @@ class TopicModel(
     _needed_state: ClassVar[tuple[str, ...]] = ("n_features_in_",)
 
     def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not fit together."""
+        """Refuse a saved model whose arrays do not match."""
         if not hasattr(self, "components_"):
             return  # saved before it was fitted
         needed = self._needed_state
@@ -450,7 +501,10 @@ class TopicModel(
             what = ", ".join(missing) or "a whole number n_features_in_"
             raise ValueError(f"it lacks {what}")
         n_topics, n_terms = len(self.components_), self.n_features_in_
-        n_topics = self.get_params(deep=False).get("n_components") or n_topics
+        if not self._open_size:
+            n_topics = self.get_params(deep=False).get("n_components") or n_topics
+        if not len(self.components_):
+            raise ValueError("it has no topics")
         n_documents = len(getattr(self, "doc_topics_", ()))
         expected: dict[str, tuple[int, ...]] = {
             "components_": (n_topics, n_terms),
@@ -463,8 +517,6 @@ class TopicModel(
             expected["doc_topics_"] = (n_documents, n_topics)
             expected["doc_lengths_"] = (n_documents,)
         problems: list[str] = []
-        if hasattr(self, "sides_") and not hasattr(self, "_fit_with_sides"):
-            problems.append(f"sides_ are not for {type(self).__name__}")
         for name, shape in expected.items():
             if not hasattr(self, name):
                 continue
@@ -477,15 +529,16 @@ class TopicModel(
                 problems += simplex_problems(name, array)
             elif not (array >= 0).all():
                 problems.append(f"{name} has negative entries")
-            elif name == "topic_totals_" and not array.any():
+            elif name in _SOME_POSITIVE and array.size and not array.any():
                 problems.append(f"{name} are all zero")
         for name in ("topic_word_prior_", "strength_", "pull_"):
             value = getattr(self, name, 1.0)
-            if not isinstance(value, Real) or not float(value) >= 0:
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not number or not 0 <= float(value) <= _LARGEST_PRIOR:
                 problems.append(f"{name} is {value!r}, not a positive number")
         sharing = getattr(self, "sharing_", None)
         if sharing is not None:
-            from topicfold.graph.embedding import CountSharing
+            from topicfold.graph.sharing import CountSharing
 
             width = getattr(getattr(sharing, "counts_", None), "shape", (0, 0))[1]
             if not isinstance(sharing, CountSharing) or width != self.n_features_in_:
@@ -493,7 +546,14 @@ class TopicModel(
         passes = getattr(self, "n_iter_", None)
         if passes is not None and (type(passes) is not int or passes < 0):
             problems.append(f"n_iter_ is {passes!r}, not a number of iterations")
-        kinds = {"objective_history_": Real, "topic_names_": str, "edits_": dict}
+        step = getattr(self, "theta_step_", None)
+        if step is not None and not isinstance(step, ThetaStep):
+            problems.append("theta_step_ is not a step")
+        kinds = {
+            "objective_history_": Real,
+            "topic_names_": str,
+            "prevalence_names_": str,
+        }
         for name, kind in kinds.items():
             values = getattr(self, name, [])
             if values is None and name == "topic_names_":
@@ -534,7 +594,7 @@ def one_at_a_time(fit: Callable[..., Any]) -> Callable[..., Any]:
     return alone
 
 
-class LearnedModel(TopicModel):
+class LearnedModel(CallbackSupportMixin, TopicModel):
     """A topic model that learns in iterations: the parameters of all of them.
 
     Parameters
@@ -564,7 +624,8 @@ class LearnedModel(TopicModel):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`topicfold.learn`.
+        See :mod:`topicfold.learn`. Callbacks of scikit-learn 1.9 are set by
+        ``set_callbacks``; each iteration is a task.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -586,6 +647,7 @@ class LearnedModel(TopicModel):
         Tokens of the training documents.
     """
 
+    _weighs_documents: ClassVar[bool] = False
     n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
         default=10, kw_only=False
     )
@@ -615,15 +677,20 @@ class LearnedModel(TopicModel):
             them.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, from any encoder. A document then shares counts
-            with the ten nearest (`topicfold.graph.CountSharing`); graph models join
+            with those near it (`topicfold.graph.CountSharing`); graph models join
             documents by them.
         **side_data
-            The data of the model's sides, each by its keyword.
+            The data of the model's sides, each by its keyword; and ``sample_weight``
+            in PLSA, OrthogonalPLSA, LDA and FSTM: how much each document counts for
+            the topics, as if its words occurred that many times.
         """
         sides = self._all_sides()
         self._warn_unsaveable(sides)
+        weights = side_data.pop("sample_weight", None)
         X = X if embeddings is None else Embedded(X, embeddings)
-        if sides or side_data:
+        if weights is not None:
+            self._fit_weighted(X, y, weights, bool(sides or side_data))
+        elif sides or side_data:
             self._fit_sided(X, y, sides, side_data)
         else:
             self._fit_counts(self._start_fit(X), y)
@@ -683,6 +750,30 @@ class LearnedModel(TopicModel):
                 except ModelFileError as error:
                     _logger.warning("the model can be fitted, but not saved. %s", error)
 
+    def _fit_weighted(self, X: Any, y: Any, given: Any, sided: bool) -> None:
+        """Learn topics from weighted documents; mixtures are of the documents as
+        they are.
+        """
+        name = type(self).__name__
+        step = getattr(self, "theta_step", None)
+        if not self._weighs_documents or sided or step is not None:
+            raise DataError(
+                f"{name} takes no sample_weight here: it is for PLSA, OrthogonalPLSA, "
+                "LDA and FSTM without sides and θ-steps. Repeat documents, or leave "
+                "some out."
+            )
+        if isinstance(X, Embedded):
+            raise DataError("give sample_weight or embeddings, not both.")
+        counts = self._start_fit(X)
+        refuse_blocks(counts, f"{name} with sample_weight")
+        weights = checked_weights(given, counts.shape[0])
+        weighted = sparse.csr_matrix(sparse.diags(weights) @ counts, dtype=counts.dtype)
+        weighted.eliminate_zeros()
+        self._fit_counts(weighted, y)
+        self._store_totals(counts)
+        if hasattr(self, "doc_topics_"):
+            self.doc_topics_ = self._mixtures(counts)
+
     def _fit_sided(
         self, X: Any, y: Any, sides: list[Any], side_data: Mapping[str, Any]
     ) -> None:
@@ -706,62 +797,23 @@ class LearnedModel(TopicModel):
         raise NotImplementedError
 
 
-# Parameters of `StreamedModel`, for models that do without.
-STREAM = "learning_decay", "learning_offset", "total_documents"
-
-
-class StreamedModel(LearnedModel):
-    """A model that `partial_fit` teaches batch by batch.
-
-    Parameters
-    ----------
-    learning_decay : float, default=0.7
-        `partial_fit`: exponent κ of the step ``ρ_t = (t0 + t)^-κ``.
-    learning_offset : float, default=10.0
-        `partial_fit`: t0, damps the first steps.
-    total_documents : int or None, default=None
-        `partial_fit`: size of the stream; only scales statistics.
-    """
-
-    learning_decay: Annotated[float, Interval(Real, 0.5, 1, closed="right")] = 0.7
-    learning_offset: Annotated[float, NOT_NEGATIVE] = 10.0
-    total_documents: Annotated[int | None, whole(1)] = None
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the topics with a batch of documents.
-
-        Sets `components_`, not `doc_topics_`: mixtures of a stream are not kept. Steps
-        that need the whole corpus are an error.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            The batch.
-        y : None
-            Ignored.
-        """
-        self._check_stream()
-        X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
-        self._partial_fit_counts(X)
-        return self
-
-    def _check_stream(self) -> None:
-        """Refuse options that have no meaning batch by batch."""
-
-    def _partial_fit_counts(self, X: Any) -> None:
-        """Learn from a batch of checked counts."""
-        raise NotImplementedError
-
-
-def not_streamed(reason: str) -> Any:
-    """Return the `partial_fit` of a model that has none, and says why."""
-
-    def refuse(model: Any) -> Any:
-        name = type(model).__name__
-        raise AttributeError(f"{name} has no partial_fit: {reason}. Use fit.")
-
-    return property(refuse, doc=f"Not defined: {reason}.")
+def checked_weights(given: Any, n_documents: int) -> NDArray[np.float64]:
+    """Return the weights of documents, or say what is wrong with them."""
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError("sample_weight has a value that is not a number.") from error
+    if weights.shape != (n_documents,):
+        raise DataError(
+            f"sample_weight has shape {weights.shape} for {n_documents} documents. "
+            "Give one number per document."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise DataError(
+            "sample_weight has a negative or missing value, or only zeros. Give "
+            "numbers of at least 0."
+        )
+    return weights
 
 
 def _values_used(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
@@ -969,7 +1021,7 @@ def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
     if spare and len(topics) > 1:
         warnings.warn(
             f"{spare} of {len(topics)} topics are empty or copies of another topic: "
-            "the documents are too few, too short or too much alike for so many. Use "
+            "the documents are too few, too short or too similar for so many. Use "
             "a smaller n_components.",
             SpareTopicsWarning,
             stacklevel=level_of_caller(),

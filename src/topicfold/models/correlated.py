@@ -6,8 +6,8 @@ A fit tries several starts, each for some passes, and goes on with the best.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.parameters import POSITIVE, whole
+from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE, whole
+from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -23,19 +24,17 @@ from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import run_em
 from topicfold.learn.initial import initial_topics
+from topicfold.learn.lda import LeftOut
+from topicfold.learn.learner import Learner
 from topicfold.learn.loop import part_of_more
-from topicfold.learn.plsa import LeftOutEM, PlsaEM
-from topicfold.models.base import (
-    PRIOR,
-    STREAM,
-    already_warned,
-    not_streamed,
-)
+from topicfold.models.base import PRIOR, already_warned
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
+from topicfold.models.streamed import STREAM, not_streamed
+from topicfold.parts.sides import check_rows
+from topicfold.parts.steps import Context, DirichletPhi, PhiStep, ThetaStep
+from topicfold.parts.tables import wording_tables
 from topicfold.phi.slices import GroupedPhi, numbered
-from topicfold.sides.base import check_rows
-from topicfold.steps.base import DirichletPhi, PhiStep, StepContext, ThetaStep
 from topicfold.theta.logistic_normal import (
     EVERY_PASSES,
     Known,
@@ -46,6 +45,8 @@ from topicfold.theta.logistic_normal import (
 # Passes of every start before the best is chosen, and of documents before the first.
 START_PASSES = 20
 START_UPDATES = 20
+# Groups of content whose words a report shows.
+MOST_GROUPS = 8
 
 
 class CorrelatedLDA(PLSA):
@@ -95,11 +96,13 @@ class CorrelatedLDA(PLSA):
            [-1.,  1.]])
     """
 
+    _weighs_documents: ClassVar[bool] = False
+
     sides = theta_step = phi_step = None
     _without = ("theta_step", "phi_step", "sides", *STREAM)
     partial_fit = not_streamed("it learns from the whole corpus")
-    # What of a token's own count is left out of its word's counts.
-    _left_out = 0.5
+    # Whether a part of a token's own count is left out of its word's counts.
+    _leaves_own_out = True
     _part = LogisticNormalTheta
     topic_word_prior: Annotated[float | None, PRIOR] = None
     shrinkage: float = 0.0
@@ -118,7 +121,7 @@ class CorrelatedLDA(PLSA):
         seen = self._content_seen(X, side_data)
         engine = self._engine(seen)
         step = self._theta_step()
-        context = StepContext.of(engine, np.zeros((engine.n_terms, self._size)))
+        context = Context.of(engine, np.zeros((engine.n_terms, self._size)))
         data = step.check(side_data.get("prevalence"), context)
         data = Known(data.design, _sampled_words(seen, self._size))
         best = self._best_start(X, seen, engine, step, data)
@@ -134,7 +137,7 @@ class CorrelatedLDA(PLSA):
 
     def _best_start(
         self, X: Any, seen: Any, engine: Any, step: LogisticNormalTheta, data: Known
-    ) -> PlsaEM:
+    ) -> Learner:
         """Return the learner of the best start, ready to go on."""
         rng = check_random_state(self.random_state)
         learners, found = [], []
@@ -161,7 +164,7 @@ class CorrelatedLDA(PLSA):
 
     def _learner(
         self, phi: Array, X: Any, engine: Any, step: LogisticNormalTheta, data: Known
-    ) -> PlsaEM:
+    ) -> Learner:
         """Return a learner whose documents are at their modes under `phi`."""
         own = type(step)(**step.get_params(deep=False))
         for name, value in step._learned().items():
@@ -179,11 +182,12 @@ class CorrelatedLDA(PLSA):
             **options,
         )
         parts = engine, phi, own, self._phi_step()
-        learner = PlsaEM(*parts, data=data)
-        if self._left_out > 0:
+        if self._leaves_own_out:
             eta = self.topic_word_prior_
-            learner = LeftOutEM(*parts, data=data, share=self._left_out, eta=eta)
-        learner.theta = engine.pack_documents(theta)
+            learner: Learner = LeftOut(*parts, data=data, word_prior=eta)
+        else:
+            learner = Learner(*parts, data=data)
+        learner.documents = engine.pack_documents(theta)
         # From one pass that takes covariances to the next.
         learner.settles_over = EVERY_PASSES
         return learner
@@ -204,8 +208,19 @@ class CorrelatedLDA(PLSA):
         """Return topics over the columns that are learned from."""
         return phi
 
-    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+    def _fitted_algorithm(self, algorithm: Learner) -> None:
         self.topic_correlations_ = self._step.correlations()
+
+    def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
+        yield from super()._side_tables(vocabulary)
+        rows = tuple(str(topic) for topic in range(len(self.topic_correlations_)))
+        yield SideTable(
+            name="correlations",
+            kind="correlations",
+            rows=rows,
+            values=self.topic_correlations_,
+            note="Correlations of log shares, centred by their mean over topics.",
+        )
 
     @property
     def _step(self) -> LogisticNormalTheta:
@@ -288,7 +303,9 @@ class CorrelatedLDA(PLSA):
 
     def _known(self, X: Any, side_data: Mapping[str, Any]) -> Known:
         lengths = np.asarray(X.sum(axis=1)).ravel()
-        context = StepContext(slice(0, len(lengths)), lengths, self.components_.T, None)  # type: ignore[arg-type]
+        n_topics, n_terms = self.components_.shape
+        context = Context(len(lengths), n_topics, n_terms, lengths)
+        context.topics = self.components_.T
         return self._step.check(side_data.get("prevalence"), context)
 
     def _topic_parts(
@@ -304,6 +321,9 @@ class CorrelatedLDA(PLSA):
         if not isinstance(step, LogisticNormalTheta):
             raise ValueError("theta_step_ is not that of the model")  # noqa: TRY004
         step._check_fitted(len(self.components_))
+        known: Any = getattr(self, "topic_correlations_", step.correlations())
+        if np.shape(known) != (len(self.components_),) * 2 or known.dtype.kind != "f":
+            raise ValueError("topic_correlations_ are not those of the topics")
 
 
 class StructuralLDA(CorrelatedLDA):
@@ -354,11 +374,13 @@ class StructuralLDA(CorrelatedLDA):
     """
 
     # What leaves a word's counts would make the bound of the likelihood lower.
-    _left_out = 0.0
+    _leaves_own_out = False
     init: Any = "spectral"
+    # Where the bound is that of a fit of R's stm: effects depend on it little.
+    tol: Annotated[float, NOT_NEGATIVE] = 3e-7
     content_strength: Annotated[float, POSITIVE] = 3000.0
     ridge: float = 1.0
-    n_knots: int | None = None
+    formula: str | None = None
 
     def fit(
         self,
@@ -373,7 +395,8 @@ class StructuralLDA(CorrelatedLDA):
         Parameters
         ----------
         prevalence : data frame, mapping of columns, array or None, default=None
-            Covariates of how much documents say of topics, one row per document.
+            Covariates of how much documents say of topics, one row per document; the
+            formula says which.
         content : sequence of str or None, default=None
             The group of each document, whose words a topic may have.
         """
@@ -426,7 +449,7 @@ class StructuralLDA(CorrelatedLDA):
     def _phi_step(self) -> PhiStep:
         return self.phi_step_ if self.content_groups_ else super()._phi_step()
 
-    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+    def _fitted_algorithm(self, algorithm: Learner) -> None:
         super()._fitted_algorithm(algorithm)
         if self.content_groups_:
             dtype = self.components_.dtype
@@ -435,6 +458,13 @@ class StructuralLDA(CorrelatedLDA):
         self.prevalence_names_ = step.names()
         last = np.zeros((len(step.gamma_), 1))
         self.prevalence_effects_ = np.hstack([step.gamma_, last])
+
+    def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
+        yield from super()._side_tables(vocabulary)
+        groups = enumerate(self.content_groups_[:MOST_GROUPS])
+        named = ((name, self.phi_step_.words_of(place)) for place, name in groups)
+        what = "words of groups"
+        yield from wording_tables(named, self.components_, vocabulary, what)
 
     def topics_of(self, group: str) -> Array:
         """Return the topics (n_components, n_features_in_) as a group words them.

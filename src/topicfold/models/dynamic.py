@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import normalize_rows
 from topicfold.core.ranking import best_places
+from topicfold.core.side_table import SideTable
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.evidence.times import TimeStamps, checked_times
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
-from topicfold.learn.initial import initial_topics
-from topicfold.learn.sides import ColumnGroup
-from topicfold.models.lda import FEW_TOPICS, SidedLDA
+from topicfold.models.lda import SidedLDA
+from topicfold.models.seeded_lda import SeededLDA
 from topicfold.models.sided import of_side
+from topicfold.parts.tables import wording_tables
 from topicfold.phi.time_slices import TimeSlices
-from topicfold.sides.times import TimeStamps, checked_times
+
+# Slices whose words a report shows, the first and the last among them.
+SHOWN_SLICES = 6
 
 
 class ChangedWord(NamedTuple):
@@ -48,21 +51,26 @@ class _TimedLDA(SidedLDA):
         """Return the data with times; without, all are unknown, and that is said."""
         if given.get("time") is not None:
             return dict(given)
-        self._say_missing("time", "time plays no part, as in LDA")
+        self._say_missing("time", "time is ignored, as in LDA")
         return {**given, "time": np.full(n_documents, np.nan)}
 
 
 class DynamicLDA(_TimedLDA):
     """Dynamic topics: the words of a topic change from slice to slice of time.
 
-    ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + κ φ_kw``: a slice shares the counts of its neighbours
-    and is drawn to the common topic. Only pairs of a word and a slice that occur are
-    stored, so that a pass costs what one of LDA does.
+    ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw``: a slice shares the counts of its
+    neighbours and is drawn to the common topic. The expected counts N are those of LDA,
+    which finds the topics: slices are made at the end, in one more pass, and only
+    pairs of a word and a slice that occur are stored. With `seeds`, the topics are
+    those of :class:`SeededLDA`.
 
     Parameters
     ----------
-    doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α. None is ``2 / n_components``, at most 0.2.
+    seeds : mapping of str to sequence of str or int, or None, default=None
+        Seed words of topics, by the topic's name; see :class:`SeededLDA`. Topics with
+        seeds come first.
+    vocabulary : sequence of str or None, default=None
+        Words of the columns of X, for `seeds`; None takes the names of X's columns.
 
     Attributes
     ----------
@@ -75,6 +83,8 @@ class DynamicLDA(_TimedLDA):
         need not rise all the way.
     prevalence_ : ndarray of shape (n_slices, n_components)
         Shares of the tokens of each slice that topics have.
+    topic_names_ : list of str
+        With `seeds`, names of the topics that have them, empty for the others.
 
     See Also
     --------
@@ -82,8 +92,8 @@ class DynamicLDA(_TimedLDA):
 
     References
     ----------
-    D. Blei, J. Lafferty (2006). Dynamic topic models. ICML. (Here slices are tied by
-    their counts instead of a random walk of log φ.)
+    D. Blei, J. Lafferty (2006). Dynamic topic models. ICML. (There slices are tied by
+    a random walk of log φ, and topics are learned slice by slice.)
 
     Examples
     --------
@@ -97,14 +107,15 @@ class DynamicLDA(_TimedLDA):
     (2, 5)
     """
 
-    _without = (*SidedLDA._without, "sides", "learn_priors")
+    _without = (*SidedLDA._without, "sides")
     sides = None
-    learn_priors = True
     _takes_blocks = False
     _part = TimeSlices
     decay: float = 0.8
-    strength: float = 3000.0
+    strength: float = 10_000.0
     n_slices: int | None = None
+    seeds: Mapping[str, Sequence[str | int]] | None = None
+    vocabulary: Sequence[str] | None = None
     slice_names_ = of_side(TimeSlices, "slice_names_", "Beginnings of the slices.")
 
     def fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
@@ -120,42 +131,58 @@ class DynamicLDA(_TimedLDA):
 
     # ---- fitting
 
-    def _default_priors(self) -> tuple[float, float]:
-        alpha, eta = super()._default_priors()
-        return alpha * max(1.0, self._size / FEW_TOPICS) ** 0.5, eta
-
-    def _joined(self, counts: Any, sides: Any) -> tuple[Any, list[ColumnGroup]]:
-        side, slices = self._side(TimeSlices), sides.data[0].astype(np.int64)
-        wide = side.widen(counts, slices, len(side.slice_starts_))
-        return wide, [ColumnGroup(slice(0, wide.shape[1]), self._eta_of(counts))]
-
     def _side(self, kind: Any) -> Any:
         for side in getattr(self, "sides_", ()):
             if isinstance(side, kind):
                 return side
         return super()._side(kind)
 
-    def _start_of(
-        self, counts: Any, joined: Any, groups: list[ColumnGroup], init: Any
-    ) -> Array:
-        rng = check_random_state(self.random_state)
-        start = initial_topics(counts, self._size, init, rng, self.n_jobs)
-        return start[:, self._side(TimeSlices).pair_words_]
-
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         if isinstance(counts, BlockCorpus):
             raise DataError("DynamicLDA needs the counts in memory: a CSR matrix.")
         side_data = self._with_times(side_data, counts.shape[0])
-        super()._fit_with_sides(counts, side_data)
-        side = self._side(TimeSlices)
+        side, n_topics = self._side(TimeSlices), self._asked or 0
+        context = self._side_context(counts, n_topics=n_topics, fitting=True)
+        slices = side.check(side_data["time"], context).astype(np.int64)
+        if self.seeds:
+            self._fit_seeded(counts)
+        else:
+            self._fit_counts(counts, None)
+        n_slices = len(side.slice_starts_)
+        engine = self._engine(side.widen(counts, slices, n_slices))
+        found = engine.expected_counts(
+            engine.pack_documents(self.doc_topics_),
+            engine.pack_topics(self.components_[:, side.pair_words_]),
+        )
+        side.take(engine.unpack_topics(found.words).T, self.topic_word_prior_)
         self.components_ = side.common().astype(self.doc_topics_.dtype)
-        times = checked_times(side_data["time"], counts.shape[0])
-        places = side.positions(times).astype(np.int64)
-        tokens = np.zeros((len(side.slice_starts_), self._size))
-        np.add.at(tokens, places, self.doc_topics_ * self.doc_lengths_[:, None])
+        tokens = np.zeros((n_slices, self._size))
+        np.add.at(tokens, slices, self.doc_topics_ * self.doc_lengths_[:, None])
         self.prevalence_ = normalize_rows(tokens)
 
+    def _fit_seeded(self, counts: Any) -> None:
+        """Learn the topics as :class:`SeededLDA` does, and take what it has learned."""
+        own, known = self.get_params(deep=False), SeededLDA().get_params(deep=False)
+        model = SeededLDA(**{name: own[name] for name in own if name in known})
+        if self.vocabulary is None and hasattr(self, "feature_names_in_"):
+            model.set_params(vocabulary=[str(word) for word in self.feature_names_in_])
+        model.fit(counts)
+        for name, value in vars(model).items():
+            if name.endswith("_") and name != "sides_":
+                setattr(self, name, value)
+
     # ---- results
+
+    def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
+        yield from super()._side_tables(vocabulary)
+        side = next((s for s in self.sides_ if isinstance(s, TimeSlices)), None)
+        if side is None or len(side.slice_names_) < 2:
+            return
+        last = len(side.slice_names_) - 1
+        shown = np.unique(np.linspace(0, last, SHOWN_SLICES).round().astype(int))
+        named = ((side.slice_names_[t], side.words_of(t)) for t in shown.tolist())
+        what = "words through time"
+        yield from wording_tables(named, self.components_, vocabulary, what)
 
     def topics_at(self, time: Any) -> Array:
         """Return the topics (n_components, n_features_in_) of a time.
@@ -174,7 +201,7 @@ class DynamicLDA(_TimedLDA):
         times = checked_times(np.asarray([time]), 1)
         if (times.dtype.kind == "M") != side.dates_ and len(side.slice_starts_) > 1:
             was = "date" if side.dates_ else "number"
-            raise DataError(f"time was a {was} in the fit, but {time!r} is none.")
+            raise DataError(f"time was a {was} in the fit, but {time!r} is not one.")
         return float(side.positions(times)[0])
 
     def _topics_of(self, place: float) -> Array:

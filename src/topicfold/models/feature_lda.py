@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.evidence.features import Features
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
-from topicfold.sides.base import SideContext
-from topicfold.sides.features import Features
+from topicfold.parts.steps import Context
 
 
 class FeatureEffect(NamedTuple):
@@ -24,28 +24,23 @@ class FeatureEffect(NamedTuple):
         Name of the column; ``name=level`` for a category.
     topic : int
         The topic.
-    effect, std_error : float
-        Change of log α_k with one unit of the feature, and its standard error.
-    low, high : float
-        The nominal interval of 95 %. It takes the topics of words as known, so it is
-        too narrow: on drawn corpora it covers far less. For conclusions use
-        :func:`topicfold.effects.estimate_effect`.
+    effect : float
+        Change of the expected share of the topic with one unit of the feature; of a
+        level, its difference from the mean of the levels.
     """
 
     feature: str
     topic: int
     effect: float
-    std_error: float
-    low: float
-    high: float
 
 
 class FeatureLDA(SidedLDA):
-    """Dirichlet-multinomial regression: features of documents shift their topics.
+    """LDA with a prior that knows features: they say which topics to expect.
 
-    ``α_dk = c exp(x_dᵀ λ_k)``: what is known of a document (year, source, author)
-    says which topics to expect before a word is read. Numbers are scaled, categories
-    encoded (an entry may be a list of names), missing values move nothing.
+    ``α_d = s m_d``, and the mean m_d is linear in what is known of a document (year,
+    source, author), before a word is read. Numbers are scaled, categories encoded (an
+    entry may be a list of names), missing values move nothing. For intervals of
+    effects use :func:`topicfold.effects.estimate_effect`.
 
     Parameters
     ----------
@@ -55,8 +50,8 @@ class FeatureLDA(SidedLDA):
     Attributes
     ----------
     effects_ : ndarray of shape (n_columns, n_components)
-        λ, the intercept first, for features scaled as in the fit;
-        :meth:`feature_effects` has them in your units.
+        Changes of expected shares, the intercept first, for features scaled as in the
+        fit; :meth:`feature_effects` has them in your units.
     effect_names_ : list of str
         Names of the columns.
     doc_topic_prior_ : ndarray of shape (n_components,)
@@ -64,12 +59,13 @@ class FeatureLDA(SidedLDA):
 
     See Also
     --------
-    topicfold.sides.Features : the same as a side of any LDA.
+    topicfold.evidence.Features : the same as a side of any LDA, and its parameters.
+    topicfold.effects.estimate_effect : effects with intervals.
 
     References
     ----------
     D. Mimno, A. McCallum (2008). Topic models conditioned on arbitrary features with
-    Dirichlet-multinomial regression. UAI.
+    Dirichlet-multinomial regression. UAI. (Their mean is not linear.)
 
     Examples
     --------
@@ -86,10 +82,10 @@ class FeatureLDA(SidedLDA):
     _without = (*SidedLDA._without, "learn_priors")
     learn_priors = None
     _part = Features
-    variance: float = 0.5
+    penalty: float | None = None
     n_knots: int | None = None
     min_documents: int = 1
-    concentration: Any = None
+    concentration: float | None = None
 
     def fit(
         self, X: Any, y: Any = None, *, features: Any = None, **side_data: Any
@@ -112,25 +108,19 @@ matrix, optional
         return super().fit(X, y, features=features, **side_data)
 
     def feature_effects(self) -> list[FeatureEffect]:
-        """Return what each feature does to each topic, with standard errors.
+        """Return what each feature does to each topic: changes of expected shares.
 
-        An effect of 0.7 of a category doubles α_k of its documents; that of a number
-        is per unit of the number. The parts of a spline mean little one by one: see
-        :meth:`expected_topics`. Errors take the topics of words as known, and are too
-        small where these are in doubt.
+        0.02 of a number are two points of share more per unit of it; of a level, two
+        points more than the levels have in the mean. Effects of rare levels are drawn
+        to zero. The parts of a spline mean little one by one: see
+        :meth:`expected_topics`. There are no intervals here, because mixtures and
+        topics are taken as known: :func:`topicfold.effects.estimate_effect` has them.
         """
-        names, sizes, errors = self._side(Features).effects()
+        names, sizes = self._side(Features).effects()
         return [
-            FeatureEffect(
-                name,
-                k,
-                float(size),
-                float(error),
-                float(size - 1.96 * error),
-                float(size + 1.96 * error),
-            )
-            for name, row, row_errors in zip(names, sizes, errors, strict=True)
-            for k, (size, error) in enumerate(zip(row, row_errors, strict=True))
+            FeatureEffect(name, k, float(size))
+            for name, row in zip(names, sizes, strict=True)
+            for k, size in enumerate(row)
         ]
 
     def expected_topics(self, features: Any) -> NDArray[np.float64]:
@@ -149,7 +139,7 @@ matrix, optional
         check_is_fitted(self, "components_")
         side = self._side(Features)
         rows = _n_rows(features)
-        context = SideContext(
+        context = Context(
             n_documents=rows,
             n_topics=len(self.components_),
             n_terms=self.n_features_in_,
@@ -158,7 +148,7 @@ matrix, optional
         )
         return side.expected(side.check(features, context))
 
-    effects_ = of_side(Features, "effects_", "The effects λ, the intercept first.")
+    effects_ = of_side(Features, "effects_", "The effects, the intercept first.")
     effect_names_ = of_side(Features, "feature_names_", "Names of rows of `effects_`.")
 
 

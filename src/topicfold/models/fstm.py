@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,9 +18,7 @@ from topicfold.learn.fstm import (
     expected_counts,
     learning_of,
 )
-from topicfold.learn.initial import initial_topics
-from topicfold.learn.online import OnlineStatistics
-from topicfold.models.base import StreamedModel
+from topicfold.models.streamed import StreamedModel
 
 
 class FSTM(StreamedModel):
@@ -72,6 +70,7 @@ class FSTM(StreamedModel):
     array([1., 1., 1., 1.], dtype=float32)
     """
 
+    _weighs_documents: ClassVar[bool] = True
     max_doc_updates = 1000  # `doc_tol` ends almost all documents before
     max_iter: int = 100
     tol: float = 1e-4
@@ -80,14 +79,16 @@ class FSTM(StreamedModel):
 
     def _fit_counts(self, X: Any, y: Any) -> None:
         rng = check_random_state(self.random_state)
-        topics = initial_topics(X, self._size, self.init, rng, self.n_jobs)
+        topics = self._initial_topics(X, self.init, rng)
         self._store_corpus(X)
         self._learn(learning_of(X, topics, self._inference()))
 
-    def _partial_fit_counts(self, X: Any) -> None:
-        online = OnlineStatistics.resume(self, X, self.init)
-        counts, _ = expected_counts(X, self._word_major(X.dtype), self._inference())
-        online.blend(np.ascontiguousarray(counts.T), prior=0.0)
+    def _partial_fit_counts(self, X: Any, sides: Any) -> None:
+        stream = self._stream(X, self.init)
+        topics = np.ascontiguousarray(stream.topics.T, dtype=X.dtype)
+        counts, _ = expected_counts(X, topics, self._inference())
+        stream.blend(X, np.ascontiguousarray(counts.T), prior=0.0)
+        self._keep_stream(stream)
 
     def sparse_transform(self, X: Any) -> sparse.csr_array:
         """Return the same mixtures as `transform` as a sparse array.

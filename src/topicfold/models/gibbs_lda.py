@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,17 +15,21 @@ from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
+from topicfold.gibbs.own_priors import OwnPriors, SidedGibbs, own_mixtures
+from topicfold.gibbs.sampler import CollapsedGibbs
 from topicfold.gibbs.tokens import check_whole
 from topicfold.learn.initial import initial_topics
 from topicfold.models.base import PRIOR
 from topicfold.models.lda import LDA, DirichletTopics, checked_doc_topic_prior
+from topicfold.models.sided import SidedModel
+from topicfold.parts.together import SideData, check_place
 
 # Sweeps over a new document; far more than its mixture needs to settle.
 MAX_SWEEPS = 10_000
 _INSTEAD = "use LDA, whose algorithms take any weights"
 
 
-class GibbsLDA(DirichletTopics):
+class GibbsLDA(SidedModel, DirichletTopics):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``, θ and φ
@@ -39,7 +44,8 @@ class GibbsLDA(DirichletTopics):
     topic_word_prior : float, default=0.01
         η, or where its learning starts.
     learn_priors : bool, default=True
-        Learn an asymmetric α and a symmetric η every five sweeps of the burn-in.
+        Learn an asymmetric α and a symmetric η every five sweeps of the burn-in; with
+        a side, which says what α a document has, η alone.
     max_iter : int, default=200
         Sweeps over all tokens.
     burn_in : int or None, default=None
@@ -53,6 +59,10 @@ class GibbsLDA(DirichletTopics):
         from ``"lda"`` needs fewer sweeps.
     n_blocks : int, default=8
         How often per sweep the word counts are updated; see Notes.
+    sides : sequence of Side or None, default=None
+        Priors and masks of documents (:mod:`topicfold.evidence`): features, authors'
+        priors, labels. A token then costs the topics that its document may use. Other
+        sides are for :class:`LDA`.
 
     Attributes
     ----------
@@ -116,7 +126,7 @@ class GibbsLDA(DirichletTopics):
     # the topics fixed a document forgets its start in a few sweeps.
     doc_burn_in = 10
     doc_samples = 40
-    _without = ("tol", "doc_tol", "device")
+    _without: ClassVar[tuple[str, ...]] = ("tol", "doc_tol", "device")
     device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
     _needs_whole_counts = True
@@ -129,30 +139,36 @@ class GibbsLDA(DirichletTopics):
     n_blocks: Annotated[int, whole(1, 1_000_000)] = 8
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
-        from topicfold.gibbs.sampler import CollapsedGibbs
-
-        burn_in = self.burn_in
-        if burn_in is None:
-            burn_in = 3 * self.max_iter // 4
-        if burn_in >= self.max_iter:
-            raise DataError(
-                f"burn_in={burn_in} leaves no sweep of max_iter={self.max_iter} to "
-                "sample from. Give a smaller burn_in or a larger max_iter."
-            )
         alpha = checked_doc_topic_prior(self.doc_topic_prior, self._size)
         self._store_corpus(counts)
+        self._run_chain(CollapsedGibbs, counts, alpha, self._start_options(counts, {}))
+
+    def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        check_place(self.sides_, "gibbs")
+        sides = self._checked_sides(counts, side_data)
+        alpha = checked_doc_topic_prior(self.doc_topic_prior, self._size)
+        self._store_corpus(counts)
+        options = {"sides": sides, **self._start_options(counts, side_data)}
+        self._run_chain(SidedGibbs, counts, alpha, options).finish()
+        self._finish_sides(counts, sides, side_data)
+
+    def _start_options(self, counts: Any, side_data: Mapping[str, Any]) -> Any:
+        options = {"burn_in": self._checked_burn_in()}
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        sampler = CollapsedGibbs(
+        return {**options, "phi": self._first_topics(counts, side_data)}
+
+    def _run_chain(self, kind: Any, counts: Any, alpha: Array, options: Any) -> Any:
+        """Run a chain; keep its results, and return it."""
+        sampler = kind(
             counts,
             alpha,
             float(self.topic_word_prior),
-            burn_in=burn_in,
             sample_every=self.sample_every,
             learn_priors=self.learn_priors,
             n_blocks=self.n_blocks,
             seed=self.seed_,
             n_jobs=self.n_jobs,
-            phi=self._first_topics(counts),
+            **options,
         )
         del counts  # the sampler has its own arrangement
         # A chain that stands still for a sweep has not converged.
@@ -162,13 +178,24 @@ class GibbsLDA(DirichletTopics):
         self.topic_word_prior_ = sampler.eta
         self.prior_updates_ = sampler.prior_updates
         self.n_samples_ = sampler.n_samples
+        return sampler
 
-    def _first_topics(self, counts: Any) -> Array | None:
+    def _checked_burn_in(self) -> int:
+        burn_in = 3 * self.max_iter // 4 if self.burn_in is None else self.burn_in
+        if burn_in >= self.max_iter:
+            raise DataError(
+                f"burn_in={burn_in} leaves no sweep of max_iter={self.max_iter} to "
+                "sample from. Give a smaller burn_in or a larger max_iter."
+            )
+        return burn_in
+
+    def _first_topics(self, counts: Any, side_data: Mapping[str, Any]) -> Array | None:
         if isinstance(self.init, str):
             if self.init == "random":
                 return None
-            model = LDA(self._size, random_state=self.seed_, n_jobs=self.n_jobs)
-            return model.fit(counts).components_
+            options: Any = {"sides": self.sides, "n_jobs": self.n_jobs}
+            model = LDA(self._size, random_state=self.seed_, **options)
+            return model.fit(counts, **side_data).components_
         return initial_topics(counts, self._size, self.init, np.random.RandomState(0))
 
     _needed_state = (
@@ -177,6 +204,7 @@ class GibbsLDA(DirichletTopics):
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
+        check_place(getattr(self, "sides_", []), "gibbs")
         seed = getattr(self, "seed_", 0)
         if type(seed) is not int or not 0 <= seed < 2**32:
             raise ValueError(f"seed_ is {seed!r}, not a whole number")
@@ -196,6 +224,20 @@ class GibbsLDA(DirichletTopics):
             seed=self.seed_,
             n_jobs=self.n_jobs,
         )
+
+    def _known_mixtures(self, X: Any, known: SideData) -> Array:
+        return own_mixtures(
+            X,
+            self.components_,
+            OwnPriors.of(known),
+            burn_in=self.doc_burn_in,
+            n_samples=self.doc_samples,
+            seed=self.seed_,
+            n_jobs=self.n_jobs,
+        )
+
+    def _alpha(self) -> Any:
+        return self.doc_topic_prior_
 
     def _fold_in_options(self) -> dict[str, Any]:
         """Inference by EM, for those who use the topics with other weights."""

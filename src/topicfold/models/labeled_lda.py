@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,40 @@ from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.parameters import whole
-from topicfold.exceptions import DataError
-from topicfold.learn.loop import part_of_more
-from topicfold.models.base import already_warned
-from topicfold.models.lda import SidedLDA
-from topicfold.sides.labels import (
+from topicfold.core.parameters import SHARE, whole
+from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.engine.protocol import ranges_of
+from topicfold.evidence.labels import (
     MOST_CALIBRATED,
     MOST_PAIRS,
+    Clues,
     KnownLabels,
     Labels,
     read_labels,
 )
-from topicfold.sides.together import SideData
+from topicfold.exceptions import DataError
+from topicfold.learn.loop import part_of_more
+from topicfold.models.base import already_warned
+from topicfold.models.lda import SidedLDA
+from topicfold.models.supervised import usual_unless_worse
+from topicfold.parts.together import SideData
 
 # Documents whose labels are hidden in turn, a fifth at a time, to choose what is left
 # open; with fewer labels than that nothing is tried.
 FOLDS, ENOUGH_HIDDEN, FEWEST_LABELS = 5, 500, 10
-TRIAL_PASSES = 15
+TRIAL_PASSES = 30
+AT_ONCE = 4096  # documents whose labels are predicted at a time
+# Weights of documents without labels that are tried, lightest first.
+UNLABELED_WEIGHTS = 0.0, 0.03, 0.1, 0.3, 1.0
+USUAL_WEIGHT = 0.03
+
+
+class Hidden(NamedTuple):
+    """What was predicted of documents whose labels were hidden, (D, C) each."""
+
+    clues: Clues
+    shares: NDArray[np.float64]
+    wanted: NDArray[np.bool_]
 
 
 class LabeledLDA(SidedLDA):
@@ -45,20 +61,22 @@ class LabeledLDA(SidedLDA):
     documents have; otherwise as much as one of LDA.
 
     Whether unlabelled documents help depends on the corpus: topics of labels can drift
-    to what these documents are about. So does a background, which may take words that
-    tell labels apart. Unless they are given, both are chosen by fits of 15 passes to
-    four fifths of the labels that predict the rest: once each way, or five times with
-    fewer than 2,500 labels. With fewer than 10, there is a background and all documents
-    are used.
+    to what these documents are about. So their words count less than those of labelled
+    ones. A background may take words that tell labels apart. Unless they are given,
+    both are chosen by fits of 30 passes to four fifths of the labels that predict the
+    rest: once each way, or five times with fewer than 2,500 labels. With fewer than 10,
+    there is a background and all documents are used alike.
 
     Parameters
     ----------
     n_background : int or None, default=None
         Topics that every document may use: the words that no label explains. None is 0
         or 1, by hidden labels; 1 if a document is known to have none of the labels.
-    use_unlabeled : bool or None, default=None
-        Whether topics are learned from documents without labels, too. They have
-        mixtures in any case. None lets hidden labels decide.
+    unlabeled_weight : float or None, default=None
+        What a word of a document without labels is worth, from 0 to 1; 0 learns topics
+        from labelled documents alone. All documents have mixtures in any case. None is
+        0.03, unless 0, 0.1, 0.3 or 1 predicts hidden labels better by more than a
+        standard error. In blocks it is 0 or 1.
     doc_topic_prior : float, array of shape (n_topics,) or None, default=None
         α of a document that may use all topics. None is ``2 / n_topics``, at most 0.2.
         The topics that a document may use share the sum.
@@ -71,16 +89,16 @@ class LabeledLDA(SidedLDA):
         Names of the topics: labels, then the background.
     n_topics_ : int
         Number of topics.
-    use_unlabeled_ : bool
-        Whether documents without labels took part in the topics.
-    trial_scores_ : list of (int, bool, float)
-        What was tried: background topics, whether unlabelled documents were used, and
-        the accuracy on hidden labels (with several labels per document, the label
+    unlabeled_weight_ : float
+        The weight in use.
+    trial_scores_ : list of (int, float, float)
+        What was tried: background topics, weight of unlabelled documents, and the
+        accuracy on hidden labels (with several labels per document, the label
         ranking average precision). Empty if nothing was.
 
     See Also
     --------
-    topicfold.sides.Labels : the same as a side of any LDA.
+    topicfold.evidence.Labels : the same as a side of any LDA.
     MedLDA, TopicClassifier : models that aim at classes.
 
     References
@@ -108,7 +126,7 @@ class LabeledLDA(SidedLDA):
     _part = Labels
     n_background: Annotated[int | None, whole(0)] = field(default=None, kw_only=False)
     topics_per_label: int = 1
-    use_unlabeled: bool | None = None
+    unlabeled_weight: Annotated[float | None, SHARE] = None
 
     def fit(
         self, X: Any, y: Any = None, *, labels: Any = None, **side_data: Any
@@ -141,16 +159,19 @@ class LabeledLDA(SidedLDA):
         are more likely than not, and at least the most likely one.
         """
         self._check_labels()
-        return self._side(Labels).predict(self.transform(X, **side_data))
+        return self._side(Labels).predict(self.predict_proba(X, **side_data))
 
     def predict_proba(self, X: Any, **side_data: Any) -> NDArray[np.float64]:
         """Return the probability of each label, in the order of `classes_`.
 
-        If every training document with known labels had one, rows sum to one: the
-        shares of the labels in the document. Otherwise, and with a matrix of 0 and 1,
-        each label has its own probability: how often training documents with such a
-        share of it had the label, by a logistic curve that all labels have in common.
-        The words of these documents have been seen, so it is overconfident.
+        If every training document with known labels had one, rows sum to one. They are
+        a logistic regression on the shares of labels in the document, on how likely its
+        words are in their topics, and on how frequent labels are, learned from the
+        hidden labels that chose the background; if nothing was chosen, the shares.
+        Otherwise, and with a matrix of 0 and 1, each label has its own probability: how
+        often documents with such a share of it had the label, by a logistic curve that
+        all labels have in common. They are those whose labels were hidden; if nothing
+        was chosen, they are documents of the fit, which makes it overconfident.
 
         Parameters
         ----------
@@ -160,7 +181,23 @@ class LabeledLDA(SidedLDA):
             What else is known of these documents, as in `transform`.
         """
         self._check_labels()
-        return self._side(Labels).probabilities(self.transform(X, **side_data))
+        side = self._side(Labels)
+        theta = self.transform(X, **side_data)
+        if not hasattr(side, "clue_weights_"):
+            return side.probabilities(theta)
+        with already_warned():
+            counts = self._seen(self._counts(X, allow_empty=True, blocks=True))
+        found = [
+            side.probabilities(theta[rows], self._clues(theta[rows], counts[rows]))
+            for rows in ranges_of(len(theta), AT_ONCE)
+        ]
+        return np.concatenate(found)
+
+    def _clues(self, theta: Any, counts: Any) -> Clues:
+        """Return what predicts the labels of some documents."""
+        totals = np.asarray(self.topic_totals_, dtype=np.float64)[:, None]
+        own = self.components_ * totals - self.topic_word_prior_
+        return self._side(Labels).clues(theta, counts, np.maximum(own, 0.0))
 
     def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
         """Return the accuracy of :meth:`predict`.
@@ -182,7 +219,7 @@ class LabeledLDA(SidedLDA):
         found = self.predict(X, **side_data)
         members, names, unknown, _ = read_labels(y, len(found))
         if unknown.all():
-            raise DataError("score knows the label of no document in y.")
+            raise DataError("y has no known label, so there is no score.")
         if (
             isinstance(y, np.ndarray)
             and y.ndim == 2
@@ -231,16 +268,20 @@ class LabeledLDA(SidedLDA):
         return super()._init("random" if labelled else default)
 
     def _calibrated(self, X: Any, labels: Any) -> Self:
-        """Learn what shares mean, from documents folded in without their labels."""
+        """Learn what shares mean, from documents folded in without their labels.
+
+        Only if no labels were hidden to choose the background, which say it better.
+        """
         side = self._side(Labels)
-        if side.several_ and len(side.classes_):
+        if side.several_ and len(side.classes_) and not hasattr(side, "curve_"):
             counts = self._counts(X, blocks=True)
             known = side.check(labels, self._context_of(counts.shape[0]))
             n_some = min(MOST_CALIBRATED, MOST_PAIRS // len(side.classes_) + 1)
             rows = np.flatnonzero(~known.unknown)[:n_some]
             with already_warned():
                 theta = self._sided_mixtures(self._seen(counts[rows]), {})
-            side.calibrate(theta, known.members[rows])
+            wanted = np.asarray(known.members[rows].todense() != 0)
+            side.calibrate(side.shares(theta), wanted)
         return self
 
     def _context_of(self, n_documents: int) -> Any:
@@ -254,10 +295,20 @@ class LabeledLDA(SidedLDA):
         given = side_data["labels"]
         members, _, unknown, _ = read_labels(given, counts.shape[0])
         known = KnownLabels(members, unknown)
-        n_background, self.use_unlabeled_ = self._chosen(counts, known, side_data)
+        n_background, weight = self._chosen(counts, known, side_data)
+        self.unlabeled_weight_ = weight
         self.sides_[0].set_params(n_background=n_background)
         super()._fit_with_sides(counts, side_data)
-        if not self.use_unlabeled_:
+        tried = weight if unknown.any() else 0.0
+        hidden = self._hidden.get((n_background, tried))
+        del self._hidden
+        if hidden is None:
+            pass
+        elif self.sides_[0].several_:
+            self.sides_[0].calibrate(hidden.shares, hidden.wanted)
+        else:
+            self.sides_[0].weigh_clues(hidden.clues, hidden.wanted)
+        if weight < 1 and unknown.any():
             later = {side.keyword for side in self.sides_ if side.known_later}
             data = {name: own for name, own in side_data.items() if name in later}
             with already_warned():
@@ -266,34 +317,48 @@ class LabeledLDA(SidedLDA):
 
     def _chosen(
         self, counts: Any, known: KnownLabels, side_data: Mapping[str, Any]
-    ) -> tuple[int, bool]:
-        """Return how many background topics there are, and who takes part.
+    ) -> tuple[int, float]:
+        """Return how many background topics there are, and what the others weigh.
 
-        First the background, of fits to labelled documents, then whether the others
-        help with it.
+        First the background, of fits to labelled documents, then the weight of the
+        others with it.
         """
-        self.trial_scores_: list[tuple[int, bool, float]] = []
+        self.trial_scores_: list[tuple[int, float, float]] = []
+        self._hidden: dict[tuple[int, float], Hidden] = {}
         labelled = np.flatnonzero(~known.unknown)
         sizes = np.diff(known.members.indptr)[labelled]
         bare = bool((sizes == 0).any())
-        given = self.n_background, self.use_unlabeled
+        given = self.n_background, self.unlabeled_weight
         if given[0] is None and not (self.init is None or isinstance(self.init, str)):
             n_own = (known.members.sum(axis=0) > 0).sum() * self.topics_per_label
             given = max(len(self.init) - int(n_own), 0), given[1]
         n_background = 1 if given[0] is None else given[0]
-        used = True if given[1] is None else given[1]
+        weight = 1.0 if given[1] is None else float(given[1])
+        in_blocks = isinstance(counts, BlockCorpus)
+        if in_blocks and 0 < weight < 1:
+            raise DataError(
+                f"unlabeled_weight is {weight}, and counts are in blocks, where it is "
+                "0 or 1. Give one of these, or counts in memory."
+            )
         if len(labelled) < FEWEST_LABELS or not sizes.any():
-            return n_background, used
+            return n_background, weight
+        lost: dict[tuple[int, float], NDArray[np.float64]] = {}
 
-        def best(ways: list[tuple[int, bool]]) -> tuple[int, bool]:
-            scores = [self._tried(counts, known, side_data, *way) for way in ways]
-            return ways[int(np.argmax(scores))]
+        def tried(background: int, weight: float) -> NDArray[np.float64]:
+            way = background, weight
+            if way not in lost:
+                lost[way] = 1 - self._tried(counts, known, side_data, *way)
+                self.trial_scores_.append((*way, 1 - float(lost[way].mean())))
+            return lost[way]
 
         if given[0] is None and not bare:
-            n_background, _ = best([(0, False), (1, False)])
+            n_background = min((0, 1), key=lambda b: tried(b, 0.0).mean())
         if known.unknown.any() and given[1] is None:
-            _, used = best([(n_background, False), (n_background, True)])
-        return n_background, used
+            weights = (0.0, 1.0) if in_blocks else UNLABELED_WEIGHTS
+            usual = 0.0 if in_blocks else USUAL_WEIGHT
+            losses = {w: tried(n_background, w) for w in weights}
+            weight = usual_unless_worse(losses, usual, errors=1.0)
+        return n_background, weight
 
     def _tried(
         self,
@@ -301,15 +366,12 @@ class LabeledLDA(SidedLDA):
         known: KnownLabels,
         side_data: Mapping[str, Any],
         n_background: int,
-        use_unlabeled: bool,
-    ) -> float:
-        """Return how well hidden labels are predicted."""
-        for background, used, score in self.trial_scores_:
-            if (background, used) == (n_background, use_unlabeled):
-                return score
+        weight: float,
+    ) -> NDArray[np.float64]:
+        """Return how well the hidden labels of each document are predicted, 0 to 1."""
         trial = clone(self).set_params(
             n_background=n_background,
-            use_unlabeled=use_unlabeled,
+            unlabeled_weight=weight,
             max_iter=min(self.max_iter, TRIAL_PASSES),
             tol=0.0,
             init=self.init if isinstance(self.init, str) else None,
@@ -320,7 +382,8 @@ class LabeledLDA(SidedLDA):
         trial.set_params(random_state=seed)
         members = known.members
         own = np.split(members.indices.astype(str), members.indptr[1:-1])
-        found, held_out = [], []
+        found, held_out, clues = [], [], []
+        n_kept = MOST_PAIRS // max(members.shape[1], 1)
         for hidden in _parts(np.flatnonzero(~known.unknown), seed):
             left: list[Any] = [names.tolist() for names in own]
             for row in (*np.flatnonzero(known.unknown), *hidden):
@@ -334,23 +397,35 @@ class LabeledLDA(SidedLDA):
             shares[:, trial.classes_.astype(int)] = trial._side(Labels).shares(theta)
             found.append(shares)
             held_out.append(members[hidden].toarray() != 0)
-        right = _right(np.vstack(held_out), np.vstack(found)) if found else 0.0
-        self.trial_scores_.append((n_background, use_unlabeled, right))
-        return right
+            if len(trial.classes_) == members.shape[1]:
+                own_clues = trial._clues(theta[:n_kept], counts[hidden[:n_kept]])
+                own_clues = own_clues[:, np.argsort(trial.classes_.astype(int))]
+                kept = slice(len(own_clues))
+                clues.append((own_clues, shares[kept], held_out[-1][kept]))
+                n_kept -= len(own_clues)
+        if clues:
+            parts = zip(*clues, strict=True)
+            self._hidden[n_background, weight] = Hidden(*map(np.concatenate, parts))
+        if not found:
+            return np.zeros(1)
+        return _right(np.vstack(held_out), np.vstack(found))
 
     def _joined(self, counts: Any, sides: SideData) -> tuple[Any, Any]:
         joined, groups = super()._joined(counts, sides)
         labels = sides.one("mask")
-        if not self.use_unlabeled_ and labels is not None:
-            joined = _only(joined, ~labels[1].unknown)
+        if self.unlabeled_weight_ < 1 and labels is not None:
+            joined = _weighed(joined, labels[1].unknown, self.unlabeled_weight_)
         return joined, groups
 
 
-def _right(wanted: NDArray[np.bool_], shares: NDArray[np.float64]) -> float:
-    """Return the accuracy of the largest share, or how high several labels rank."""
+def _right(
+    wanted: NDArray[np.bool_], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return whether the largest share is right, or how high several labels rank."""
     if (wanted.sum(axis=1) == 1).all():
-        return float(wanted[np.arange(len(wanted)), shares.argmax(axis=1)].mean())
-    return float(label_ranking_average_precision_score(wanted, shares))
+        return 1.0 * wanted[np.arange(len(wanted)), shares.argmax(axis=1)]
+    ranked = label_ranking_average_precision_score
+    return np.array([ranked(wanted[[d]], shares[[d]]) for d in range(len(wanted))])
 
 
 def _names(classes: NDArray[Any], places: NDArray[np.integer]) -> set[str]:
@@ -366,6 +441,16 @@ def _parts(labelled: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.int64]
         part = np.sort(part[:ENOUGH_HIDDEN])
         hidden += len(part)
         yield part
+
+
+def _weighed(counts: Any, unknown: NDArray[np.bool_], weight: float) -> Any:
+    """Return counts in which rows that are not known weigh less."""
+    if weight == 0:
+        return _only(counts, ~unknown)
+    rows = sparse.csr_matrix(counts, copy=True)
+    weights = np.repeat(np.where(unknown, weight, 1.0), np.diff(rows.indptr))
+    rows.data = rows.data * weights.astype(rows.dtype)
+    return rows
 
 
 def _only(counts: Any, kept: NDArray[np.bool_]) -> sparse.csr_matrix:

@@ -10,37 +10,29 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import psi
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import OuterSum
 from topicfold.core.parameters import NOT_NEGATIVE, level_of_caller, warn_caller, whole
 from topicfold.core.typing import Array
 from topicfold.engine import Link
 from topicfold.exceptions import DataError, UnsettledWarning
-from topicfold.learn.initial import initial_topics
-from topicfold.learn.lda import Cvb0, PosteriorMode, Variational
-from topicfold.learn.online import OnlineFit, OnlineStatistics
-from topicfold.learn.priors import (
-    dirichlet_from_mean_log,
-    sample_of,
-    symmetric_from_mean_log,
+from topicfold.learn.lda import Cvb0, Variational
+from topicfold.learn.learner import OWN_WORD_SHARE, Learner
+from topicfold.learn.online import (
+    OnlineFit,
+    OnlineLearner,
+    Stream,
+    expected_log_weights,
 )
-from topicfold.learn.sides import SidedLda
+from topicfold.learn.rearranging import sample_of
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
-from topicfold.models.base import (
-    PRIOR,
-    STARTS,
-    LearnedModel,
-    StreamedModel,
-    not_streamed,
-)
+from topicfold.models.base import PRIOR, STARTS, LearnedModel
 from topicfold.models.sided import SidedModel
-from topicfold.sides.together import check_place
-from topicfold.steps.base import PhiStep
+from topicfold.models.streamed import StreamedModel, not_streamed
+from topicfold.parts.steps import PhiStep
+from topicfold.parts.together import check_place
 
 # Of a corpus: Σ_k α_k and the largest α_k, and η as a share of the mean count of a word
 # in a topic, within limits; the upper one falls with the root of the number of topics
@@ -50,16 +42,23 @@ ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
 FEW_TOPICS = 20
 ETA_SHARE = 0.1
 ETA_LEAST, ETA_MOST, ETA_MOST_BY_ROOT = 0.002, 0.1, 0.3
+# Counts in a topic of the median word from which more than half of a token leaves its
+# word's counts, and all of it (benchmarks/results/mixtures.md).
+RARE, FREQUENT = 1.0, 2.0
 # α, η and the start of a stream, of which only the first batch is known.
 STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
 STREAM_INIT = {"cvb0": "random", "variational": "svd"}
 CVB0_TOL = 5e-5
 DEFAULT_TOL = 1e-5
+# Of topics that start from clusters of embeddings, in short and in longer texts: more
+# passes lead away from the clusters, to documents that agree less with classes. In
+# longer texts the common words need some (benchmarks/results/embeddings.md).
+EMBEDDED_TOLS = 1e-3, 3e-4
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
 class DirichletTopics(LearnedModel):
-    """What LDA by any algorithm shares: α, and the likelihood that it gives."""
+    """What LDA by any algorithm has: α, and the likelihood that it gives."""
 
     doc_topic_prior_: NDArray[np.float64] = field(init=False)
     topic_word_prior_: float = field(init=False)
@@ -102,7 +101,7 @@ class DirichletTopics(LearnedModel):
         )
 
 
-class LDA(DirichletTopics, SidedModel, StreamedModel):
+class LDA(SidedModel, StreamedModel):
     """Latent Dirichlet allocation: topics of word counts, a mixture per document.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
@@ -114,7 +113,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     algorithm : {"cvb0", "variational"}, default="cvb0"
         ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a low
         perplexity: a token is assigned by counts without its own, which is left out of
-        its document's counts completely and out of its word's counts by half (with
+        its document's counts completely and out of its word's counts by half, or by
+        more where half of the words have more than one token per topic (with
         `batch_size` or `phi_step` it is kept); ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
@@ -128,31 +128,34 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     learn_priors : bool or None, default=None
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
-        learns an asymmetric α and a symmetric η. CVB0 learns which topics are in more
-        documents, and so have a larger α. Σα grows where documents are more mixed than
-        it says, by draws of the topics of up to 200 documents (whole counts only), but
-        never falls, and η stays: smaller ones ruin the topics of short texts. None
-        learns for CVB0 on a whole
-        corpus, without sides, a `phi_step` or a `doc_topic_prior` of yours, and for
-        online variational Bayes.
+        learns an asymmetric α and a symmetric η. CVB0 learns an asymmetric α from the
+        topics of a sample's tokens before passes 6, 12, 18, 24 and 30, where topics
+        change places, too: two that are the same become one, and another becomes two.
+        Without that, large topics stay in several and small ones share one. Σα never
+        falls, and η stays: smaller ones ruin the topics of short texts. With weights
+        that are no counts, only the shares of topics in α are learned. None learns for
+        CVB0 on a whole corpus, without sides, a `phi_step` or a `doc_topic_prior` of
+        yours, and for online variational Bayes.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
-        :class:`~topicfold.steps.OrthogonalPhi` keeps them apart. With CVB0 on the
+        :class:`~topicfold.phi.OrthogonalPhi` keeps them apart. With CVB0 on the
         whole corpus only. Experimental: no paper has measured it.
     init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
         a cluster of documents, found by k-means on their first singular vectors; words
         in more than 30 % of the documents (80 % for fewer than 10 topics) start in a
         few topics of their own or in one cluster, so that they do not lead all. None is
-        ``"clusters"``, with a response or seeds ``"neighbors"``; in `partial_fit`
+        ``"clusters"``, with seeds ``"neighbors"``; in `partial_fit`
         ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
         Maximum number of iterations (passes over the corpus).
     tol : float or None, default=None
         Relative change of the objective per iteration that ends the fit. For CVB0 on
-        a whole corpus the mean of the last five, and ten times `tol` is the share of a
-        document's mixture that a pass may still move in the mean: the likelihood
-        settles before the mixtures do. None is 5e-5 there, else 1e-5.
+        a whole corpus the mean of the last five, and ten times `tol` (thirty times,
+        once topics no longer change places) is the share of a document's mixture that
+        a pass may still move in the mean: the likelihood settles before the mixtures
+        do. None is 5e-5 there, else 1e-5; where topics start from clusters of
+        embeddings 1e-3, or 3e-4 in texts of 40 words or more.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
         mini-batches of that many documents.
@@ -191,7 +194,8 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     D. Blei, A. Ng, M. Jordan (2003). Latent Dirichlet allocation. JMLR 3.
     A. Asuncion, M. Welling, P. Smyth, Y. W. Teh (2009). On smoothing and inference
     for topic models. UAI.
-    M. Hoffman, D. Blei, F. Bach (2010). Online learning for LDA. NIPS.
+    M. Hoffman, D. Blei, F. Bach (2010). Online learning for latent Dirichlet
+    allocation. NIPS.
 
     Examples
     --------
@@ -203,9 +207,15 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     array([1., 1.], dtype=float32)
     """
 
+    _weighs_documents: ClassVar[bool] = True
+    doc_topic_prior_: NDArray[np.float64] = field(init=False)
+    topic_word_prior_: float = field(init=False)
+    left_to_right = DirichletTopics.left_to_right
     doc_updates = 2  # extra ones per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
-    _needed_state = ("n_features_in_", "doc_topic_prior_", "topic_word_prior_")
+    _needed_state: ClassVar[tuple[str, ...]] = (
+        *("n_features_in_", "doc_topic_prior_", "topic_word_prior_"),
+    )
     algorithm: Annotated[str, StrOptions(set(ALGORITHMS))] = "cvb0"
     doc_topic_prior: Annotated[Any, PRIOR, "array-like", None] = None
     topic_word_prior: Annotated[float | None, PRIOR] = None
@@ -222,79 +232,76 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         alpha, eta = self._default_priors()
         self._start_priors(alpha * max(1.0, self._size / FEW_TOPICS) ** 0.5, eta)
         if self.batch_size is not None:
-            self.prior_updates_: list[int] = []
-            online = OnlineFit(self, counts, self._init("clusters"), self._learn_batch)
-            self._learn(online, tol=self._tolerance())
+            self._fit_in_batches(counts, "clusters")
             return
         rng = check_random_state(self.random_state)
-        learner = ALGORITHMS[self.algorithm]
-        if self.phi_step is not None:
-            learner = PosteriorMode
-        sample = sample_of(counts) if self._learns_priors() else None
-        algorithm = learner(
+        sample = sample_of(counts, self._size) if self._learns_priors() else None
+        phi = self._initial_topics(counts, self._init("clusters"), rng)
+        algorithm = self._learner(
             self._engine(counts),
-            initial_topics(
-                counts, self._size, self._init("clusters"), rng, self.n_jobs
-            ),
-            self.doc_topic_prior_,
-            self.topic_word_prior_,
+            phi,
             doc_updates=self.doc_updates,
             doc_tol=self.doc_tol,
             learn_priors=self._learns_priors(),
         )
         del counts  # the engine has its own arrangement
-        if isinstance(algorithm, PosteriorMode) and self.phi_step is not None:
-            algorithm.with_phi_step(self.phi_step)
         if isinstance(algorithm, Cvb0):
-            algorithm.extrapolated().with_sample(sample, self.n_jobs)
-        self._learn(algorithm, tol=self._tolerance())
+            counts_of_words = self.word_frequencies_ * self.doc_lengths_.sum()
+            share = own_word_share(counts_of_words, self._size)
+            algorithm.with_sample(sample, share)
+        self._learn_priors_and_topics(algorithm)
+
+    def _learner(self, engine: Any, phi: Array, **options: Any) -> Learner:
+        """Return what learns: by the algorithm's link, or EM with φ-step or mixing."""
+        mixing = any(side.hook == "mixing" for side in self._all_sides())
+        maximized = mixing or self.phi_step is not None
+        link = Learner if maximized else ALGORITHMS[self.algorithm]
+        return link(
+            *(engine, phi, None, self.phi_step),
+            alpha=self.doc_topic_prior_,
+            eta=self.topic_word_prior_,
+            **options,
+        )
+
+    def _learn_priors_and_topics(self, algorithm: Learner) -> None:
+        self._learn(algorithm.extrapolated(), tol=self._tolerance())
         self._say_if_unsettled()
         self.topic_totals_ = algorithm.topic_totals()
         self.doc_topic_prior_ = algorithm.alpha
         self.topic_word_prior_ = algorithm.eta
-        self.prior_updates_ = algorithm.prior_updates
+        self.prior_updates_: list[int] = algorithm.prior_updates
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self._check_sides()
         sides = self._checked_sides(counts, side_data)
         self._store_corpus(counts)
         self._start_priors(*self._default_priors())
-        joined, groups = self._joined(counts, sides)
         init = next((s.init for s in sides.sides if s.init), "clusters")
-        algorithm = SidedLda(
-            self._engine(
-                joined, allowed=sides.allowed() if self.phi_step is None else None
-            ),
+        if self.batch_size is not None:
+            self._fit_in_batches(counts, init, sides)
+            self._finish_sides(counts, sides, side_data)
+            return
+        joined, groups = self._joined(counts, sides)
+        plain = self.algorithm == "cvb0" and self.phi_step is None
+        allowed = sides.allowed() if plain else None
+        algorithm = self._learner(
+            self._engine(joined, allowed=allowed),
             self._start_of(counts, joined, groups, self._init(init)),
-            self.doc_topic_prior_,
-            self.topic_word_prior_,
             sides=sides,
             groups=groups,
-            collapsed=self.phi_step is None,
             learn_priors=bool(self.learn_priors),
         )
         del joined  # the engine has its own arrangement
-        if self.phi_step is not None:
-            algorithm.with_phi_step(self.phi_step)
-        algorithm.extrapolated()
-        self._learn(algorithm, tol=self._tolerance())
-        self._say_if_unsettled()
+        self._learn_priors_and_topics(algorithm)
         algorithm.keep_results()
-        named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
-        if named:
-            self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
-        self.topic_totals_ = algorithm.topic_totals()
-        self.doc_topic_prior_ = algorithm.alpha
-        for side, _ in sides.of("prior"):
-            self.doc_topic_prior_ = np.array(side.prior(None, sides.context))[0]
-        self.topic_word_prior_ = algorithm.eta
-        self.prior_updates_ = algorithm.prior_updates
-        self._settle_sides(counts, sides, side_data)
+        self._finish_sides(counts, sides, side_data)
 
     def _check_sides(self) -> None:
         """Refuse options that sides cannot go with."""
-        if not self._whole_cvb0():
-            raise DataError("sides work with algorithm='cvb0' and batch_size=None.")
+        if self.batch_size is not None:
+            check_place(self.sides_, "online")
+        if self.algorithm == "variational":
+            check_place(self.sides_, "variational")
         if self.phi_step is not None:
             check_place(self.sides_, "phi_step")
         hooks = {side.hook: type(side).__name__ for side in self._all_sides()}
@@ -304,6 +311,9 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
                 f"learn_priors=True contradicts {fixed}, which gives every document a "
                 "prior of its own. Leave learn_priors out."
             )
+
+    def _sided_topics(self) -> tuple[Array, Link]:
+        return self._topic_weights(), self._link()
 
     def _eta_of(self, counts: Any) -> float:
         return self._default_eta(float(counts.sum(dtype=np.float64)), counts.shape[1])
@@ -315,62 +325,52 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
         return self.doc_topic_prior_
 
     def _check_stream(self) -> None:
-        if self.sides:
-            raise DataError("partial_fit takes no sides; use fit, or sides=None.")
-        if self.phi_step is not None:
-            raise DataError("partial_fit has no phi_step; use fit, or phi_step=None.")
+        self._check_phi_step()
         self._check_learned_priors("partial_fit")
 
-    def _partial_fit_counts(self, X: Any) -> None:
+    def _partial_fit_counts(self, X: Any, sides: Any) -> None:
         if not hasattr(self, "doc_topic_prior_"):
             self._start_priors(*STREAM_PRIORS[self.algorithm])
-        init = self._init(STREAM_INIT[self.algorithm])
-        self._learn_batch(OnlineStatistics.resume(self, X, init), X)
+        stream = self._stream(X, self._init(STREAM_INIT[self.algorithm]))
+        learner = self._online(stream)
+        learner.learn(X, sides)
+        self._keep_online(learner)
 
-    def _learn_batch(self, online: OnlineStatistics, X: sparse.csr_matrix) -> None:
-        engine = self._engine(X)
-        shares = engine.document_lengths / self._size
-        start: Any = OuterSum(shares, self.doc_topic_prior_)
-        parameters = engine.pack_documents(start)
-        weights = engine.pack_topics(self._topic_weights())
-        engine.document_pass(
-            parameters,
-            weights,
-            prior=engine.pack_prior(self.doc_topic_prior_),
+    def _online(self, stream: Stream) -> OnlineLearner:
+        learned = self.algorithm == "variational" and self.learn_priors is not False
+        return OnlineLearner(
+            stream,
+            alpha=self.doc_topic_prior_,
+            eta=self.topic_word_prior_,
             link=self._link(),
+            phi_step=self.phi_step,
+            learn_priors=learned,
             max_updates=self.max_doc_updates,
             tol=self.doc_tol,
+            place={"device": self.device, "n_jobs": self.n_jobs},
         )
-        counts = engine.word_pass(parameters, weights, np.empty_like(weights))
-        rho = online.blend(engine.unpack_topics(counts), self.topic_word_prior_)
-        if self.algorithm == "variational" and self.learn_priors is not False:
-            self._learn_priors_from_batch(engine, parameters, rho)
 
-    def _learn_priors_from_batch(
-        self, engine: Any, parameters: Array, rho: float
-    ) -> None:
-        """Learn α from old and new mean log θ, blended; move η towards the topics'.
+    def _keep_online(self, learner: OnlineLearner) -> None:
+        self._keep_stream(learner.stream)
+        self.doc_topic_prior_, self.topic_word_prior_ = learner.alpha, learner.eta
 
-        What α says of log θ stands for the documents before: a batch of few documents
-        has no best α of its own, one that fits a single document is infinite.
-        """
-        alpha, eta = self.doc_topic_prior_, self.topic_word_prior_
-        totals = engine.document_lengths + alpha.sum()
-        mean_log = engine.digamma_totals(parameters, 0.0) - psi(totals).sum()
-        blended = rho * mean_log / engine.n_documents
-        blended += (1 - rho) * (psi(alpha) - psi(alpha.sum()))
-        self.doc_topic_prior_ = dirichlet_from_mean_log(blended, alpha)
-        packed = engine.pack_topics(self.components_ * self.topic_totals_[:, None])
-        log_phi = engine.digamma_totals(packed, 0.0) - engine.n_terms * psi(
-            self.topic_totals_
+    def _fit_in_batches(self, counts: Any, init: str, sides: Any = None) -> None:
+        self.prior_updates_ = []
+        size = self.batch_size or counts.shape[0]
+        stream = Stream(self.learning_decay, self.learning_offset, None)
+        options = {"n_topics": self._size, "init": self._init(init), "sides": sides}
+        fit = OnlineFit(
+            self._online(stream), counts, size, seed=self.random_state, **options
         )
-        size = self._size * engine.n_terms
-        best_eta = symmetric_from_mean_log(log_phi.sum() / size, engine.n_terms, eta)
-        self.topic_word_prior_ = (1 - rho) * eta + rho * best_eta
+        self._learn(fit, tol=self._tolerance())
+        self._keep_online(fit.learner)
 
     def _tolerance(self) -> float:
         if self.tol is not None:
             return self.tol
+        from_places = not isinstance(self.init, str) or self.init == "clusters"
+        if from_places and self._places() is not None:
+            return EMBEDDED_TOLS[not self.sharing_.short]
         return CVB0_TOL if self._whole_cvb0() else DEFAULT_TOL
 
     def _say_if_unsettled(self) -> None:
@@ -410,10 +410,13 @@ class LDA(DirichletTopics, SidedModel, StreamedModel):
     def _check_combination(self) -> None:
         if self.batch_size is not None:
             self._check_learned_priors("a batch_size")
-        if self.phi_step is not None and not self._whole_cvb0():
+        self._check_phi_step()
+
+    def _check_phi_step(self) -> None:
+        if self.phi_step is not None and self.algorithm != "cvb0":
             raise DataError(
-                "phi_step works with algorithm='cvb0' and batch_size=None only: the "
-                "other ways of learning have no topics of their own to maximise over."
+                "phi_step works with algorithm='cvb0' only: variational Bayes has no "
+                "topics to maximise over."
             )
 
     def _check_learned_priors(self, online: str) -> None:
@@ -449,6 +452,8 @@ class SidedLDA(LDA):
 
     The side is their `_part`.
     """
+
+    _weighs_documents: ClassVar[bool] = False
 
     _without: ClassVar[tuple[str, ...]] = (
         *("algorithm", "phi_step", "batch_size"),
@@ -497,10 +502,15 @@ def default_topic_word_prior(tokens: float, n_terms: int, n_topics: int) -> floa
     return min(max(eta, ETA_LEAST), most)
 
 
-def expected_log_weights(
-    topics: NDArray[np.floating], totals: NDArray[np.float64]
-) -> NDArray[np.floating]:
-    """Return ``exp E[log φ]`` of Dirichlets with these means and concentrations."""
-    lam = topics.astype(np.float64) * totals[:, None]
-    log_weights = psi(np.maximum(lam, 1e-30)) - psi(totals)[:, None]
-    return np.exp(log_weights).astype(topics.dtype)
+def own_word_share(counts: NDArray[np.floating], n_topics: int) -> float:
+    """Return how much of a token's own count leaves its word's: half of it, or more.
+
+    All of it where most words are frequent in a topic: then mixtures are nearer the
+    truth. Where most are rare, topics would fit new documents worse.
+    """
+    used = counts[counts > 0]
+    if not len(used):
+        return OWN_WORD_SHARE
+    density = float(np.median(used)) / n_topics
+    part = min(max((density - RARE) / (FREQUENT - RARE), 0.0), 1.0)
+    return OWN_WORD_SHARE + (1 - OWN_WORD_SHARE) * part

@@ -330,7 +330,7 @@ class LSI(
         self.term_base_ = right
 
     def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not fit together."""
+        """Refuse a saved model whose arrays do not match."""
         if not hasattr(self, "term_base_"):
             return  # saved before it was fitted
         arrays = {"term_base_": 2, "term_weights_": 1, "singular_values_": 1}

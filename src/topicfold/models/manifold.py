@@ -19,13 +19,15 @@ from topicfold.exceptions import DataError
 from topicfold.graph.build import NeighborGraph
 from topicfold.graph.embedding import EmbeddingIndex, check_embeddings
 from topicfold.graph.trust import graph_trust
+from topicfold.graph.walks import places_of, walks_of
 from topicfold.infer.fold_in import neighbor_fold_in
-from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import STREAM, check_asked, not_streamed, warn_empty
+from topicfold.learn.learner import Learner
+from topicfold.models.base import check_asked, warn_empty
 from topicfold.models.plsa import PLSA
-from topicfold.steps.base import DirichletPhi, PhiStep, ThetaStep
-from topicfold.steps.graph import LaplacianTheta, LocallyConsistentTheta
-from topicfold.steps.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
+from topicfold.models.streamed import STREAM, not_streamed
+from topicfold.parts.steps import DirichletPhi, PhiStep, ThetaStep
+from topicfold.theta.graph import LaplacianTheta, LocallyConsistentTheta
+from topicfold.theta.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
 
 Vector = NDArray[np.float64]
 DEFAULT_ETA = 1.05
@@ -58,6 +60,8 @@ class GraphPLSA(PLSA):
     embeddings_ : ndarray of shape (n_documents, n_dimensions)
         Unit rows of the embeddings; missing without.
     """
+
+    _weighs_documents: ClassVar[bool] = False
 
     _parameter_constraints = {"graph": "no_validation"}  # noqa: RUF012
     sides = None
@@ -185,6 +189,12 @@ class GraphPLSA(PLSA):
         warn_empty(counts)
         return counts
 
+    def _places(self) -> Array | None:
+        rows = getattr(self, "embeddings_", None)
+        if rows is None or not isinstance(self.init, str) or self.init != "clusters":
+            return None
+        return places_of(walks_of(EmbeddingIndex(rows), n_jobs=self.n_jobs), rows)
+
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
         embeddings = getattr(self, "embeddings_", None)
         if self.transform_neighbors and embeddings is None:
@@ -267,7 +277,7 @@ class LaplacianPLSA(GraphPLSA):
     paper_lambda: float | None = None
     step: float = 0.4
 
-    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+    def _fitted_algorithm(self, algorithm: Learner) -> None:
         state = algorithm.theta_context.state
         self.strength_ = float(state.strength)
         self.n_smoothings_ = int(state.smoothings[-1])
@@ -317,7 +327,7 @@ class LocallyConsistentPLSA(GraphPLSA):
     weight: Annotated[float | None, NOT_NEGATIVE] = None
     paper_lambda: float | None = None
 
-    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+    def _fitted_algorithm(self, algorithm: Learner) -> None:
         self.strength_ = float(algorithm.theta_context.state.strength)
 
     def _neighbor_shares(self, lengths: Vector, degrees: Vector) -> Vector:
@@ -377,7 +387,7 @@ class DiscriminativePLSA(GraphPLSA):
     _full_strength = 0.3
     step: Annotated[float | None, POSITIVE_SHARE] = None
 
-    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+    def _fitted_algorithm(self, algorithm: Learner) -> None:
         state = algorithm.theta_context.state
         self.separation_history_ = [float(value) for value in state.separation]
         self.accepted_history_ = [float(part) for part in state.accepted]

@@ -20,8 +20,8 @@ from topicfold.exceptions import DataError
 from topicfold.infer.two_phase import class_word_weights
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
+from topicfold.learn.online import expected_log_weights
 from topicfold.models.base import PRIOR, LearnedModel, one_at_a_time
-from topicfold.models.lda import expected_log_weights
 
 # The last solution of the margin: to this share of the loss, in at most so many sweeps.
 FINAL_TOL = 1e-3

@@ -9,17 +9,28 @@ from numbers import Real
 from typing import Annotated, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import as_csr
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.models.base import arrives_in_blocks, as_blocks, one_at_a_time
 from topicfold.models.lda import SidedLDA
-from topicfold.sides.base import Side, is_text
-from topicfold.sides.matrices import OtherCounts
+from topicfold.parts.sides import Side, is_text
+from topicfold.phi.matrices import OtherCounts
+from topicfold.topic_data import TopicData
+
+# A token's worth where translations are looked for; the least share of a topic in the
+# mixture of such tokens, and in the mean of their words; nearest documents that say how
+# crowded a place is, and those that are looked at (benchmarks/sides_polylingual.py).
+LIGHT, LEAST_OF_MIXTURE, LEAST_OF_WORDS = 0.05, 1e-4, 1e-2
+NEAREST, MOST_COMPARED, AT_ONCE = 10, 5000, 1024
+Rows = NDArray[np.float64]
 
 
 class MultimodalLDA(SidedLDA):
@@ -44,7 +55,7 @@ class MultimodalLDA(SidedLDA):
 
     See Also
     --------
-    topicfold.sides.OtherCounts : the same as a side of any LDA.
+    topicfold.phi.OtherCounts : the same as a side of any LDA.
 
     References
     ----------
@@ -147,6 +158,108 @@ class MultimodalLDA(SidedLDA):
             **{side.name: side.top_words(n) for side in self._others()},
         }
 
+    def translations(
+        self, X: Any, among: Any, *, known: Any = None, n: int = 1
+    ) -> tuple[NDArray[np.intp], Rows]:
+        """Return which documents of another matrix are most like those of one.
+
+        A document's translation, or its list of citations, without any that is known.
+        Mixtures of whole documents have a few topics and say next to nothing of the
+        others, so three rows of K numbers are compared instead, all made of topics
+        alone: logarithms of a mixture in which tokens are worth a twentieth, of the
+        mean of its words' topics, and the mean log-likelihood of its words in each
+        topic. The score is their cosine, less half of that of the candidate and its
+        ten nearest candidates: what is like all is a translation of none. Of documents
+        that are drawn from the model, mixtures find more.
+
+        Parameters
+        ----------
+        X : dict of str to matrix
+            One matrix of counts in memory, by its name in `fit`.
+        among : dict of str to matrix
+            The candidates: one matrix of counts, of another name.
+        known : dict of str to matrix, optional
+            Documents of which both are known, row by row, such as those of `fit`. They
+            say what is usual in each matrix, and in which directions matrices differ,
+            which then counts less. Without them, the mean of
+            the candidates is what is usual in both.
+        n : int, default=1
+            How many to return of each document, at most as many as there are.
+
+        Returns
+        -------
+        places : ndarray of int of shape (n_documents, n)
+            Rows of `among`, the most likely first.
+        scores : ndarray of shape (n_documents, n)
+            Their scores.
+
+        Examples
+        --------
+        >>> from topicfold import MultimodalLDA
+        >>> english = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+        >>> german = [[3, 0], [2, 0], [0, 4], [0, 2]]
+        >>> model = MultimodalLDA(2, random_state=0)
+        >>> model = model.fit({"en": english, "de": german})
+        >>> places, scores = model.translations(
+        ...     {"en": [[0, 0, 2, 2]]}, among={"de": [[4, 0], [0, 5]]}
+        ... )
+        >>> places
+        array([[1]])
+        """
+        check_is_fitted(self, "components_")
+        (name, own), (other, candidates) = (self._one(D) for D in (X, among))
+        if n < 1:
+            raise DataError(f"n is {n}, so no document would be returned. Give 1.")
+        views, pool = self._views(name, own), self._views(other, candidates)
+        if known is None:
+            usual = dict.fromkeys((name, other), _mean(pool))
+            metric = np.eye(views.shape[0] * views.shape[2])
+        else:
+            named = self._named(known, fitting=False)
+            missing = [one for one in (name, other) if one not in named]
+            if missing:
+                raise DataError(f"known has no counts of {missing[0]!r}. Give both.")
+            pairs = {one: self._views(one, matrix) for one, matrix in named.items()}
+            if len({part.shape for part in pairs.values()}) > 1:
+                raise DataError("the matrices of known have not the same documents.")
+            usual = {one: _mean(part) for one, part in pairs.items()}
+            metric = _metric([_joined(p, usual[one]) for one, p in pairs.items()])
+        rows = _joined(views, usual[name]) @ metric
+        places = _joined(pool, usual[other]) @ metric
+        return _nearest(normalize(rows), normalize(places), n)
+
+    def _one(self, X: Any) -> tuple[str, Any]:
+        """Return the name and counts of one matrix."""
+        named = self._named(X, fitting=False)
+        if len(named) != 1 or not isinstance(X, Mapping):
+            raise DataError("give one matrix of counts by its name: {'en': matrix}.")
+        return next(iter(named.items()))
+
+    def _views(self, name: str, counts: Any) -> Rows:
+        """Return what documents of one matrix are compared by, (3, D, K)."""
+        if arrives_in_blocks(counts):
+            raise DataError(f"{name} is in blocks. Give counts in memory.")
+        X = as_csr(getattr(counts, "counts", counts)).astype(np.float64)
+        weights = {side.name: side.weight for side in self._others()}
+        light = LIGHT / weights.get(name, self.first_weight_)
+        mixtures = self.transform({name: X * light}).astype(np.float64)
+        topics = np.maximum(self.group_components_[name].astype(np.float64), 1e-12)
+        alpha = np.asarray(self.doc_topic_prior_, dtype=np.float64)
+        usual = alpha @ topics
+        even = normalize(X, norm="l1")
+        words = np.asarray(even @ (topics * alpha[:, None] / usual).T)
+        likelihoods = np.asarray(even @ np.log(topics * alpha.sum() / usual).T)
+        logs = np.log(mixtures + LEAST_OF_MIXTURE), np.log(words + LEAST_OF_WORDS)
+        return np.stack([*logs, likelihoods])
+
+    def topic_data(
+        self, vocabulary: Any = None, *, X: Any = None, **documents: Any
+    ) -> TopicData:
+        """Return the record of the topics, with the name of the first matrix."""
+        data = super().topic_data(vocabulary, X=X, **documents)
+        first = {"language": self.group_names_[0]}
+        return replace(data, settings={**data.settings, **first})
+
     @property
     def group_components_(self) -> dict[str, Array]:
         """Topics in each matrix."""
@@ -197,7 +310,7 @@ class MultimodalLDA(SidedLDA):
         wrong = [name for name in named if name not in self.group_names_]
         if wrong:
             raise DataError(
-                f"{wrong[0]!r} is none of the matrices of the fit: "
+                f"{wrong[0]!r} is not one of the matrices of the fit: "
                 f"{', '.join(self.group_names_)}."
             )
         known = {name: matrix for name, matrix in named.items() if matrix is not None}
@@ -244,3 +357,50 @@ def _times(X: Any, weight: float, words: Any = None) -> Any:
 def _is_matrix(value: Any) -> bool:
     """Whether an item of a list is a matrix by itself, not a row of one."""
     return value is None or sparse.issparse(value) or np.ndim(value) == 2
+
+
+def _mean(views: Rows) -> Rows:
+    """Return the mean document, (3, 1, K)."""
+    return np.asarray(views.mean(axis=1, keepdims=True))
+
+
+def _joined(views: Rows, usual: Rows) -> Rows:
+    """Return rows of all views of documents, without what is usual, of length 1."""
+    return np.hstack([normalize(view) for view in views - usual])
+
+
+def _metric(matrices: list[Rows]) -> Rows:
+    """Return a change of coordinates after which matrices differ alike in all.
+
+    The covariance of the differences between matrices of the same documents, half of
+    it replaced by that of equal differences.
+    """
+    middle = sum(matrices) / len(matrices)
+    apart = np.vstack([matrix - middle for matrix in matrices])
+    covariance = apart.T @ apart
+    mean = max(float(np.trace(covariance)) / len(covariance), 1e-300)
+    values, vectors = np.linalg.eigh(covariance / mean + np.eye(len(covariance)))
+    return np.asarray(vectors / np.sqrt(values))
+
+
+def _nearest(rows: Rows, pool: Rows, n: int) -> tuple[NDArray[np.intp], Rows]:
+    """Return the best candidates of each row, and their scores."""
+    n = min(n, len(pool))
+    crowded = np.zeros(len(pool))
+    step = -(-len(pool) // MOST_COMPARED)
+    n_nearest = min(NEAREST, len(pool[::step]) - 1)
+    for first in range(0, len(pool) if n_nearest else 0, AT_ONCE):
+        own = np.arange(first, min(first + AT_ONCE, len(pool)))
+        likeness = pool[own] @ pool[::step].T
+        itself = own[own % step == 0]
+        likeness[itself - first, itself // step] = -np.inf
+        best = np.partition(likeness, -n_nearest, axis=1)[:, -n_nearest:]
+        crowded[own] = best.mean(axis=1)
+    places = np.empty((len(rows), n), dtype=np.intp)
+    scores = np.empty((len(rows), n))
+    for first in range(0, len(rows), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        likeness = rows[some] @ pool.T - crowded / 2
+        places[some] = np.argsort(-likeness, axis=1, kind="stable")[:, :n]
+        scores[some] = np.take_along_axis(likeness, places[some], axis=1)
+    return places, scores

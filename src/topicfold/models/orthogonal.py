@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from topicfold.learn.plsa import PlsaEM
-from topicfold.models.base import STREAM, not_streamed
+from topicfold.learn.learner import Learner
 from topicfold.models.plsa import PLSA
-from topicfold.steps.base import PhiStep
-from topicfold.steps.orthogonal import OrthogonalPhi, overlap
+from topicfold.models.streamed import STREAM, not_streamed
+from topicfold.parts.steps import PhiStep
+from topicfold.phi.orthogonal import OrthogonalPhi, overlap
 
 
 class OrthogonalPLSA(PLSA):
@@ -54,6 +54,6 @@ class OrthogonalPLSA(PLSA):
         step: PhiStep = self._made_part()
         return step
 
-    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+    def _fitted_algorithm(self, algorithm: Learner) -> None:
         pairs = max(self._size * (self._size - 1), 1)
         self.overlap_ = overlap(self.components_.T) / pairs

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,17 +12,15 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
-from topicfold.learn.initial import initial_topics
-from topicfold.learn.online import OnlineStatistics
-from topicfold.learn.plsa import PlsaEM
-from topicfold.learn.sides import SidedLda
-from topicfold.models.base import EMPTY, StreamedModel, refuse_blocks
+from topicfold.learn.learner import Learner
+from topicfold.learn.online import OnlineLearner
+from topicfold.models.base import EMPTY, refuse_blocks
 from topicfold.models.sided import SidedModel
-from topicfold.sides.base import Side
-from topicfold.sides.together import check_place
-from topicfold.steps.base import PhiStep, StepContext, ThetaStep
+from topicfold.models.streamed import StreamedModel
+from topicfold.parts.sides import Side
+from topicfold.parts.steps import Context, PhiStep, ThetaStep
+from topicfold.parts.together import check_place
 
 
 class PLSA(SidedModel, StreamedModel):
@@ -43,6 +41,12 @@ class PLSA(SidedModel, StreamedModel):
     ----------
     theta_step_ : ThetaStep
         The θ-step with what it has learned; missing in plain PLSA.
+    kkt_residual_ : float
+        Of plain PLSA: the most that another EM step would change a document's share of
+        a topic or a topic's of a word by, 0 at a maximum of the likelihood. Plain PLSA
+        goes on until the likelihood changes by at most `tol` of itself *and* a pass
+        moves at most ten times `tol` of a mixture in the mean: the likelihood may rise
+        little while mixtures still move.
 
     See Also
     --------
@@ -67,6 +71,7 @@ class PLSA(SidedModel, StreamedModel):
     array([1., 1., 1., 1.], dtype=float32)
     """
 
+    _weighs_documents: ClassVar[bool] = True
     max_doc_updates = 500  # `doc_tol` ends almost all documents before
     theta_step: Annotated[ThetaStep | None, ThetaStep] = None
     phi_step: Annotated[PhiStep | None, PhiStep] = None
@@ -99,15 +104,15 @@ class PLSA(SidedModel, StreamedModel):
             # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
         rng = check_random_state(self.random_state)
-        phi = initial_topics(X, self._size, self.init, rng, self.n_jobs)
+        phi = self._initial_topics(X, self.init, rng)
         engine = self._engine(X)
         self._store_corpus(X)
         needs_graph = self._theta_step().needs_graph
         graph = self._document_graph(X, y) if needs_graph else None
         # Only now: the strength of the step may depend on the graph.
         step = self._start_theta_step()
-        data = self._step_data(step, StepContext.of(engine, phi.T), side_data)
-        algorithm = PlsaEM(engine, phi, step, self._phi_step(), graph=graph, data=data)
+        data = self._step_data(step, Context.of(engine, phi.T), side_data)
+        algorithm = Learner(engine, phi, step, self._phi_step(), graph=graph, data=data)
         del X, phi  # the engine has its own arrangement of both
         self._learn(algorithm.extrapolated())
         self._fitted_algorithm(algorithm)
@@ -122,24 +127,17 @@ class PLSA(SidedModel, StreamedModel):
             refuse_blocks(counts, f"{type(self).__name__} with a step of a graph")
         self._store_corpus(counts)
         joined, groups = self._joined(counts, sides)
-        algorithm = SidedLda(
-            self._engine(joined),
-            self._start_of(counts, joined, groups, self.init),
-            np.zeros(self._size),
-            0.0,
+        graph = self._document_graph(counts, None) if needs_graph else None
+        step, engine = self._start_theta_step(), self._engine(joined)
+        phi = self._start_of(counts, joined, groups, self.init)
+        algorithm = Learner(
+            *(engine, phi, step, self.phi_step),
             sides=sides,
             groups=groups,
-            collapsed=False,
+            graph=graph,
+            data=self._step_data(step, Context.of(engine, phi.T), side_data),
         )
-        if self.theta_step is not None:
-            graph = self._document_graph(counts, None) if needs_graph else None
-            step = self._start_theta_step()
-            context = StepContext.of(algorithm.engine, algorithm.weights)
-            data = self._step_data(step, context, side_data)
-            algorithm.with_theta_step(step, graph, data)
-        if self.phi_step is not None:
-            algorithm.with_phi_step(self.phi_step)
-        del counts, joined  # the engine has its own arrangement
+        del counts, joined, phi  # the engine has its own arrangement
         self._learn(algorithm)
         algorithm.keep_results()
 
@@ -158,17 +156,12 @@ class PLSA(SidedModel, StreamedModel):
         return self.theta_step_
 
     def _step_data(
-        self, step: ThetaStep, context: StepContext, side_data: Mapping[str, Any]
+        self, step: ThetaStep, context: Context, side_data: Mapping[str, Any]
     ) -> Any:
         """Return the rows of the θ-step's data; None if it has no data."""
         if step.data is None:
             return None
-        given = side_data.get(step.data)
-        if given is None and step.required:
-            raise DataError(
-                f"{type(step).__name__} needs its data: fit(X, {step.data}=...)."
-            )
-        return step.check(given, context)
+        return step.check(step._given(side_data), context)
 
     def _keywords(self, sides: Sequence[Any]) -> list[str]:
         own = self._theta_step().data
@@ -180,12 +173,10 @@ class PLSA(SidedModel, StreamedModel):
             return super()._mixtures(X, known)
         data = None
         if step.data is not None:
-            context = StepContext(
-                rows=slice(0, X.shape[0]),
-                lengths=np.asarray(X.sum(axis=1, dtype=np.float64)).ravel(),
-                topics=self.components_.T,
-                word_order=np.arange(X.shape[1]),
+            context = self._side_context(
+                X, n_topics=len(self.components_), topics=self.components_.T
             )
+            context.word_order = np.arange(X.shape[1])
             data = step.check(known.get(step.data), context)
         options = {**self._fold_in_options(), "step": step, "data": data}
         return fold_in(X, self.components_, dtype=X.dtype, **options)
@@ -199,33 +190,28 @@ class PLSA(SidedModel, StreamedModel):
             return graph.build(X, y, n_jobs=self.n_jobs)
         return NeighborGraph().build(X, y, given=graph, n_jobs=self.n_jobs)
 
-    def _fitted_algorithm(self, algorithm: PlsaEM) -> None:
+    def _fitted_algorithm(self, algorithm: Learner) -> None:
         """Let relatives keep more of a finished fit."""
 
-    def _partial_fit_counts(self, X: Any) -> None:
-        online = OnlineStatistics.resume(self, X, self.init)
-        engine = self._engine(X)
-        ones = np.broadcast_to(np.ones(1), (X.shape[0], self._size))
-        parameters = engine.pack_documents(ones)
-        topics = engine.pack_topics(self.components_)
-        engine.document_pass(
-            parameters, topics, max_updates=self.max_doc_updates, tol=self.doc_tol
+    def _partial_fit_counts(self, X: Any, sides: Any) -> None:
+        learner = OnlineLearner(
+            self._stream(X, self.init),
+            alpha=np.zeros(self._size),
+            eta=self._topic_pseudo_count(),
+            phi_step=self._phi_step(),
+            max_updates=self.max_doc_updates,
+            tol=self.doc_tol,
+            place={"device": self.device, "n_jobs": self.n_jobs},
         )
-        counts = engine.word_pass(parameters, topics, np.empty_like(topics))
-        online.blend(engine.unpack_topics(counts), self._topic_pseudo_count())
+        learner.learn(X, sides)
+        self._keep_stream(learner.stream)
 
     def _check_stream(self) -> None:
-        if self._all_sides():
-            raise DataError("partial_fit takes no sides; use fit, or sides=None.")
-        from topicfold.steps.base import DirichletPhi
-
-        theta_ok = type(self._theta_step()) is ThetaStep
-        phi_ok = type(self._phi_step()) in (PhiStep, DirichletPhi)
-        if not (theta_ok and phi_ok):
+        if type(self._theta_step()) is not ThetaStep:
             raise NotImplementedError(
-                f"partial_fit of {type(self).__name__} works with the plain steps and "
-                "DirichletPhi only: other steps need the whole corpus. Use fit."
+                f"partial_fit of {type(self).__name__} works with the plain θ-step "
+                "only: others need the whole corpus. Use fit."
             )
 
     def _topic_pseudo_count(self) -> float:
-        return float(getattr(self._phi_step(), "eta", 1.0)) - 1.0
+        return float(self._phi_step().pseudo_count)

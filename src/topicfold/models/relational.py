@@ -15,12 +15,7 @@ from sklearn.utils import check_random_state
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
-from topicfold.models.base import already_warned
-from topicfold.models.lda import SidedLDA
-from topicfold.models.sided import of_side
-from topicfold.models.supervised import choose_weight
-from topicfold.sides.link_words import (
+from topicfold.evidence.link_words import (
     around,
     graph_of,
     inverse_frequencies,
@@ -29,7 +24,12 @@ from topicfold.sides.link_words import (
     suggest,
     weighted,
 )
-from topicfold.sides.links import Links, read_links
+from topicfold.evidence.links import Links, read_links
+from topicfold.exceptions import DataError
+from topicfold.models.base import already_warned
+from topicfold.models.lda import SidedLDA
+from topicfold.models.sided import of_side
+from topicfold.models.supervised import choose_weight
 
 # Weights that `fit` tries, in mean lengths of a document.
 WEIGHTS = 0.01, 0.03, 0.1, 0.3
@@ -39,7 +39,7 @@ class RelationalLDA(SidedLDA):
     """LDA whose topics say which documents are linked: citations, replies, friends.
 
     The more of the same topics two documents have, the likelier is a link, and links
-    draw documents to the same topics (:class:`~topicfold.sides.Links`). Links of new
+    draw documents to the same topics (:class:`~topicfold.evidence.Links`). Links of new
     documents are predicted from their words alone.
 
     Parameters
@@ -164,10 +164,16 @@ class RelationalLDA(SidedLDA):
             return
         shape = len(self._side(Links).link_topics_), self.n_features_in_
         coef = self.word_coef_
+        for name in ("word_idf_", "word_coef_"):
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+                raise ValueError(f"{name} is not an array of numbers")
+        if not sparse.issparse(self.link_words_):
+            raise ValueError("link_words_ is not a sparse matrix")
         if self.link_words_.shape != shape or self.word_idf_.shape != shape[1:]:
             raise ValueError("link_words_ are not those of its documents")
         if coef.shape != (4,) or not (coef[1:] >= 0).all():
-            raise ValueError("word_coef_ makes no sense")
+            raise ValueError("word_coef_ is invalid")
 
     coef_ = of_side(Links, "coef_", "Coefficients of shared topics.")
     std_errors_ = of_side(Links, "std_errors_", "Standard errors of the coefficients.")
@@ -260,7 +266,7 @@ class RelationalLDA(SidedLDA):
             return self.transform(X, **side_data)
         if side_data:
             raise DataError(
-                f"{next(iter(side_data))} is of new documents: give X as well."
+                f"{next(iter(side_data))} describes new documents. Give X as well."
             )
         return self._linked().link_topics_
 

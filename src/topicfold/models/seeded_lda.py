@@ -11,16 +11,16 @@ from typing import Annotated, Any
 from sklearn.base import clone
 
 from topicfold.core.parameters import MAX_TOPICS, warn_caller, whole
-from topicfold.exceptions import DataError, DataWarning
-from topicfold.models.lda import SidedLDA
-from topicfold.models.sided import of_side
-from topicfold.sides.seed_evidence import (
+from topicfold.evidence.seed_evidence import (
     FEWEST_DOCUMENTS,
     SeedEvidence,
     document_frequencies,
     self_trained,
 )
-from topicfold.sides.seeds import Seeds
+from topicfold.exceptions import DataError, DataWarning
+from topicfold.models.lda import SidedLDA
+from topicfold.models.sided import of_side
+from topicfold.phi.seeds import Seeds
 
 # Seed words in a larger share of the documents tell little.
 COMMON = 0.4
@@ -58,7 +58,7 @@ class SeededLDA(SidedLDA):
 
     See Also
     --------
-    topicfold.sides.Seeds : the same as a side of any LDA.
+    topicfold.phi.Seeds : the same as a side of any LDA.
 
     References
     ----------
@@ -129,7 +129,7 @@ class SeededLDA(SidedLDA):
             told = [repr(str(w if names is None else names[w])) for w in common[:10]]
             warn_caller(
                 f"These seed words are in more than {COMMON:.0%} of the documents and "
-                f"tell little: {', '.join(told)}. Give rarer ones."
+                f"identify no topic: {', '.join(told)}. Give rarer ones."
             )
 
     seed_shares_ = of_side(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several starts of a topic model side by side: features that depend less on chance."""
+"""Several starts of a topic model, concatenated: features that vary less by chance."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SideBySide(TopicModel):
         """
         if embeddings is not None and not isinstance(self.model, GraphPLSA):
             raise DataError(
-                f"starts of {type(self.model).__name__} side by side take no "
+                f"starts of {type(self.model).__name__} cannot take "
                 "embeddings. Give a graph model, such as LocallyConsistentPLSA."
             )
         if "random_state" not in self.model.get_params(deep=False):
@@ -169,7 +169,7 @@ class SideBySide(TopicModel):
         return self._theta
 
     def _check_loaded(self) -> None:
-        """Refuse saved starts that do not fit together."""
+        """Refuse saved starts that do not match."""
         models = getattr(self, "models_", None)
         if models is None:
             return  # saved before it was fitted
@@ -181,7 +181,7 @@ class SideBySide(TopicModel):
             and len({model.n_features_in_ for model in models}) == 1
             and len({model.doc_topics_.shape for model in models}) == 1
         ):
-            raise ValueError("its starts do not fit together")
+            raise ValueError("its starts do not match")
         super()._check_loaded()
 
     @property

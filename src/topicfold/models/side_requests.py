@@ -31,6 +31,8 @@ def with_sides(model: Any, request: Any) -> Any:
                 own.add_request(param=keyword, alias=wanted)
     # A pipeline hands its own None on, and refuses a score that has no such name.
     request.score.add_request(param="sample_weight", alias=None)
+    if model._weighs_documents and "sample_weight" not in request.fit.requests:
+        request.fit.add_request(param="sample_weight", alias=None)
     return request
 
 

@@ -15,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.engine import Link
 from topicfold.exceptions import DataError
-from topicfold.infer.fold_in import mixtures_with_sides
-from topicfold.learn.initial import initial_topics
-from topicfold.learn.sides import ColumnGroup
+from topicfold.infer.fold_in import fold_in
+from topicfold.learn.learner import ColumnGroup
 from topicfold.models.base import LearnedModel, already_warned, warn_empty
 from topicfold.models.side_requests import add_setters, with_sides
-from topicfold.sides.base import Side, SideContext
-from topicfold.sides.tables import side_tables
-from topicfold.sides.together import SideData, check_together
+from topicfold.parts.sides import Side
+from topicfold.parts.steps import Context
+from topicfold.parts.tables import side_tables
+from topicfold.parts.together import SideData, check_place, check_together
 
 AnySide = TypeVar("AnySide", bound=Side)
 
@@ -39,8 +40,8 @@ class SidedModel(LearnedModel):
     Parameters
     ----------
     sides : sequence of Side or None, default=None
-        What else is known of documents (:mod:`topicfold.sides`); `fit` takes the data
-        of each by its keyword.
+        What else is known of documents (:mod:`topicfold.evidence`); `fit` takes the
+        data of each by its keyword.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class SidedModel(LearnedModel):
             The data of the sides, each by its keyword.
         """
         self.fit(X, y, **side_data)
-        hidden = self._predicted()
+        hidden = {*self._predicted(), "sample_weight"}
         known = {name: v for name, v in side_data.items() if name not in hidden}
         return self.transform(X, **known)
 
@@ -107,7 +108,14 @@ class SidedModel(LearnedModel):
             X = self._new_counts(X, embeddings)
         return self._sided_mixtures(self._seen(X), side_data)
 
-    def perplexity(self, X: Any, *, random_state: int = 0, **side_data: Any) -> float:
+    def perplexity(
+        self,
+        X: Any,
+        *,
+        random_state: int = 0,
+        cache: float | str | None = None,
+        **side_data: Any,
+    ) -> float:
         """Return the held-out perplexity by document completion (lower is better).
 
         Half of each document's tokens give its mixture, as in `transform`; the other
@@ -116,10 +124,6 @@ class SidedModel(LearnedModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
-        random_state : int, default=0
-            Seed of the split into halves.
         **side_data
             What is known of these documents, as in `transform`.
         """
@@ -127,7 +131,7 @@ class SidedModel(LearnedModel):
         def infer(observed: Any) -> Array:
             return self._sided_mixtures(observed, side_data)
 
-        return self._completed(X, random_state, infer, side_data)
+        return self._completed(X, random_state, infer, side_data, cache=cache)
 
     def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
         """Return the held-out log-likelihood per token (higher is better).
@@ -136,8 +140,6 @@ class SidedModel(LearnedModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Documents that were not fitted.
         **side_data
             What is known of these documents, as in `transform`.
         """
@@ -150,13 +152,13 @@ class SidedModel(LearnedModel):
             if isinstance(side, kind):
                 return side
         raise DataError(
-            f"this {type(self).__name__} knows nothing of {kind.data} any more: its "
-            "topics were edited. Use the unedited model."
+            f"this {type(self).__name__} no longer has {kind.data}: its topics were "
+            "edited. Use the unedited model."
         )
 
-    def _side_context(self, X: Any, **more: Any) -> SideContext:
+    def _side_context(self, X: Any, **more: Any) -> Context:
         names = getattr(self, "feature_names_in_", None)
-        return SideContext(
+        return Context(
             n_documents=X.shape[0],
             n_terms=X.shape[1],
             lengths=np.asarray(X.sum(axis=1, dtype=np.float64)).ravel(),
@@ -170,7 +172,7 @@ class SidedModel(LearnedModel):
         super()._check_loaded()
         sides = getattr(self, "sides_", [])
         if not isinstance(sides, list):
-            raise ValueError("sides_ is no list")  # noqa: TRY004
+            raise ValueError("sides_ is not a list")  # noqa: TRY004
         check_together(sides)
         if sides:
             n_topics, n_terms = self.components_.shape
@@ -195,12 +197,7 @@ class SidedModel(LearnedModel):
         data: list[Any] = [None] * len(self.sides_)
         for place in _in_order(self.sides_):
             side = self.sides_[place]
-            given = None if side.keyword is None else side_data.get(side.keyword)
-            if given is None and side.keyword is not None and side.required:
-                raise DataError(
-                    f"{type(side).__name__} needs its data: fit(X, {side.keyword}=...)."
-                )
-            data[place] = side.check(given, context)
+            data[place] = side.check(side._given(side_data), context)
             _lengthen(context, side, data[place])
             needed = side.n_topics(data[place], context)
             if needed is not None and self._asked not in (None, needed):
@@ -214,6 +211,25 @@ class SidedModel(LearnedModel):
         if self._asked is None:
             self.n_topics_ = context.n_topics
         return SideData(self.sides_, data, context)
+
+    def _stream_sides(self, X: Any, side_data: Mapping[str, Any]) -> SideData | None:
+        """Return what is known of a batch; the first one says what sides are like."""
+        sides = self._all_sides()
+        self._check_keywords(sides, side_data)
+        if not sides:
+            return None
+        if not hasattr(self, "components_"):
+            check_together(sides)
+            check_place(sides, "online")
+            for side in sides:
+                if type(side).settle is not Side.settle:
+                    raise DataError(
+                        f"{type(side).__name__} learns at the end of a fit what it "
+                        "predicts with. Use fit; LDA(batch_size=...) learns in batches."
+                    )
+            self.sides_ = [clone(side) for side in sides]
+            return self._checked_sides(X, side_data)
+        return self._known_now(X, side_data)
 
     def _joined(self, counts: Any, sides: SideData) -> tuple[Any, list[ColumnGroup]]:
         """Return X with the columns that sides bring, and the groups of columns."""
@@ -243,11 +259,22 @@ class SidedModel(LearnedModel):
         """
         rng = check_random_state(self.random_state)
         if isinstance(init, str) or len(groups) == 1:
-            return initial_topics(joined, self._size, init, rng)
+            return self._initial_topics(joined, init, rng)
         first = groups[0].columns.stop
-        start = initial_topics(counts, self._size, init, rng)
+        start = self._initial_topics(counts, init, rng)
         others = np.asarray(joined.sum(axis=0)).ravel()[first:]
         return np.hstack([start, np.tile(others.astype(start.dtype), (self._size, 1))])
+
+    def _finish_sides(
+        self, counts: Any, sides: SideData, side_data: Mapping[str, Any]
+    ) -> None:
+        """Keep what sides say of topics and priors; let them learn what comes last."""
+        named = [s.topic_names_ for s in self.sides_ if hasattr(s, "topic_names_")]
+        if named:
+            self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
+        for side, _ in sides.of("prior"):
+            self.doc_topic_prior_ = np.array(side.prior(None, sides.context))[0]
+        self._settle_sides(counts, sides, side_data)
 
     def _settle_sides(
         self, counts: Any, sides: SideData, side_data: Mapping[str, Any]
@@ -273,9 +300,33 @@ class SidedModel(LearnedModel):
         sides = getattr(self, "sides_", [])
         self._check_keywords(sides, side_data)
         given = {name: value for name, value in side_data.items() if value is not None}
-        used = [side for side in sides if side.keyword in given]
+        known = self._known_now(X, given)
+        return (
+            self._mixtures(X, given)
+            if known is None
+            else self._known_mixtures(X, known)
+        )
+
+    def _known_mixtures(self, X: Any, known: SideData) -> Array:
+        """Return the mixtures of documents of which more than words is known."""
+        context = known.context
+        weights, link = self._sided_topics()
+        parts, topics = [X], [weights]
+        for side, own in known.of("counts"):
+            parts.append(_columns_of(side, own, context, X))
+            topics.append(side.components_)  # type: ignore[attr-defined]
+        if len(parts) > 1:
+            X = _side_by_side(parts)
+        options = LearnedModel._fold_in_options(self)
+        options |= {"link": link, "sides": known, "dtype": X.dtype}
+        return fold_in(X, np.hstack(topics), **options)
+
+    def _known_now(self, X: Any, given: Mapping[str, Any]) -> SideData | None:
+        """Return the fitted sides with the data of new documents; None without any."""
+        sides = getattr(self, "sides_", [])
+        used = [side for side in sides if given.get(side.keyword) is not None]
         if not used:
-            return self._mixtures(X, given)
+            return None
         context = self._side_context(
             X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
         )
@@ -284,15 +335,11 @@ class SidedModel(LearnedModel):
             side = used[place]
             data[place] = side.check(given[str(side.keyword)], context)
             _lengthen(context, side, data[place])
-        known = SideData(used, data, context)
-        parts, topics = [X], [self.components_]
-        for side, own in known.of("counts"):
-            parts.append(_columns_of(side, own, context, X))
-            topics.append(side.components_)  # type: ignore[attr-defined]
-        if len(parts) > 1:
-            X = _side_by_side(parts)
-        options = LearnedModel._fold_in_options(self)
-        return mixtures_with_sides(X, np.hstack(topics), known, **options)
+        return SideData(used, data, context)
+
+    def _sided_topics(self) -> tuple[Array, Link]:
+        """Return what inference multiplies, and how."""
+        return self.components_, "identity"
 
     def _keywords(self, sides: Sequence[Any]) -> list[str]:
         """Return the keywords of what may be known of documents."""
@@ -337,14 +384,14 @@ def _in_order(sides: Sequence[Side]) -> list[int]:
     return sorted(range(len(sides)), key=lambda place: first.get(sides[place].hook, 2))
 
 
-def _lengthen(context: SideContext, side: Side, data: Any) -> None:
+def _lengthen(context: Context, side: Side, data: Any) -> None:
     """Add the tokens that a side brings to the lengths of the documents."""
     if side.hook == "counts":
         own = side.counts(data, context).sum(axis=1, dtype=np.float64)
         context.lengths = context.lengths + np.asarray(own).ravel()
 
 
-def _columns_of(side: Side, data: Any, context: SideContext, X: Any) -> Any:
+def _columns_of(side: Side, data: Any, context: Context, X: Any) -> Any:
     """Return the counts of a side as they are joined to X: in blocks only if X is."""
     part = side.counts(data, context)
     if isinstance(part, BlockCorpus):

@@ -14,20 +14,26 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.parameters import warn_caller
+from topicfold.core.typing import Array
+from topicfold.evidence.linear import Kind
+from topicfold.evidence.response import Response
+from topicfold.evidence.response_words import WORD_SHARE, ResponseWords, learn_words
 from topicfold.exceptions import DataError
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
+from topicfold.models.base import already_warned, arrives_in_blocks
 from topicfold.models.lda import LDA, SidedLDA
 from topicfold.models.sided import of_side
-from topicfold.sides.base import Side
-from topicfold.sides.linear import Kind
-from topicfold.sides.response import Response
+from topicfold.parts.sides import Side
 
 # Weights that `fit` tries, in mean lengths of a document, the passes and the share of
 # the responses that each trial gets (benchmarks/results/sides_response.md).
 WEIGHTS = 0.0, 0.1, 0.3, 1.0, 3.0
+USUAL_WEIGHT = 0.3
 TRIAL_PASSES = 30
 TRIAL_SHARE = 0.2
+# Passes of LDA that topics start from: they stay as coherent as LDA's.
+START_PASSES = 20
 # A trial is repeated with other hidden responses until there are so many, or often.
 ENOUGH_HIDDEN, MOST_TRIALS = 200, 5
 
@@ -68,18 +74,22 @@ class SupervisedLDA(SidedLDA):
 
     The response of a document is a generalised linear model of its topics, with one
     coefficient per topic, and draws the topics of documents that have one
-    (:class:`~topicfold.sides.Response`). Documents without a response take part in the
-    topics; new documents are predicted from their words alone.
+    (:class:`~topicfold.evidence.Response`). Documents without a response take part in
+    the topics; new documents are predicted from their words alone.
 
     Parameters
     ----------
     weight : float or None, default=None
         w, how many words a response is worth. None chooses among 0, 0.1, 0.3, 1 and 3
         times the mean length of a document, by how well fits of 30 passes to the others
-        predict a fifth of the responses, several fifths if they are few: the smallest
-        within a standard error of the best, and 0, with a warning, if none predicts
-        better than the mean response. 0 is LDA followed by a regression; 1 is the
-        original model.
+        predict a fifth of the responses, several fifths if they are few: 0.3, unless
+        another is better by two standard errors, and 0, with a warning, if none
+        predicts better than the mean response. 0 is LDA followed by a regression; 1 is
+        the original model.
+    words : bool, default=False
+        Let words predict beside the topics: a prediction is three tenths that of the
+        topics, the rest that of a linear model of tf-idf, for numbers and classes with
+        counts in memory. The topics are the same.
 
     Attributes
     ----------
@@ -95,6 +105,9 @@ class SupervisedLDA(SidedLDA):
     noise_ : float
         Standard deviation of numbers around their predictions, from documents whose
         responses a fit of 30 passes did not see; ``kind="real"`` only.
+    topic_share_ : float
+        With ``words=True``, the topics' share of the variance of what is predicted of
+        the training documents; the rest is the words'.
     weight_ : float
         w in use.
     weight_scores_ : list of (float, float)
@@ -131,6 +144,7 @@ class SupervisedLDA(SidedLDA):
     kind: Kind = "real"
     weight: float | None = None
     ridge: float = 0.1
+    words: bool = False
 
     def fit(
         self, X: Any, y: Any = None, *, response: Any = None, **side_data: Any
@@ -145,6 +159,11 @@ class SupervisedLDA(SidedLDA):
         response : as `y`, optional
             The same by the keyword that it has as a side.
         """
+        if self.words and (self.kind == "counts" or arrives_in_blocks(X)):
+            raise DataError(
+                "words=True is for numbers and classes with counts in memory. Leave it "
+                "out, or choose kind='real'."
+            )
         y = response if y is None else y
         if y is None:
             raise DataError(
@@ -157,16 +176,83 @@ class SupervisedLDA(SidedLDA):
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []
         losses = "held_out_deviances_"
+        # Sides may settle the number of topics later than this.
+        known = self.init is None and self.weight != 0 and self._asked is not None
+        start = lda_start(self, counts, int(self._asked or 0)) if known else None
+        self._start: Array | None = start
         if self.weight is None:
-            trial = choose_weight(self, counts, side_data, WEIGHTS, losses)
+            trial = choose_weight(
+                self, counts, side_data, WEIGHTS, losses, start, USUAL_WEIGHT
+            )
             self._say_if_useless()
         elif self.kind == "real":  # for the noise alone
-            trial = tried(self, counts, side_data, float(self.weight), losses)
+            weight = float(self.weight)
+            trial = tried(self, counts, side_data, weight, losses, start)
         else:
             trial = None
         super()._fit_with_sides(counts, side_data)
         if trial is not None and self.kind == "real":
             self._side(Response).take_noise(trial)
+        if self.words:
+            self._learn_words(counts, side_data)
+
+    def _learn_words(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        """Fit the linear model of words, and say how much of a prediction is whose."""
+        side = self._side(Response)
+        context = self._side_context(counts, n_topics=self._size, fitting=False)
+        data = side.check(side_data["response"], context)
+        classes = self.kind == "classes"
+        found = learn_words(counts[data.known], data.targets[data.known], classes)
+        scale = np.array([1.0 if classes else side.scale_])
+        self.word_idf_ = found.idf
+        self.word_coef_ = found.coef * scale
+        self.word_intercept_ = found.intercept * scale + side.mean_
+        known = {k: v for k, v in side_data.items() if k not in self._predicted()}
+        theta = self._sided_mixtures(counts, known)
+        parts = [side.predict_means(theta), self._words().means(counts, classes)]
+        topics, words = (
+            share * (part - part.mean(axis=0)).ravel()
+            for share, part in zip((1 - WORD_SHARE, WORD_SHARE), parts, strict=True)
+        )
+        total = float(((topics + words) ** 2).sum())
+        self.topic_share_ = float(topics @ (topics + words)) / max(total, 1e-300)
+
+    def _words(self) -> ResponseWords:
+        return ResponseWords(self.word_idf_, self.word_coef_, self.word_intercept_)
+
+    def _means(self, X: Any, side_data: Mapping[str, Any]) -> NDArray[np.float64]:
+        """Return what is expected of documents: numbers, counts, or probabilities."""
+        found = self._side(Response).predict_means(self.transform(X, **side_data))
+        if not hasattr(self, "word_coef_"):
+            return found
+        with already_warned():
+            counts = self._counts(X, allow_empty=True)
+        words = self._words().means(counts, self.kind == "classes")
+        return np.asarray((1 - WORD_SHARE) * found + WORD_SHARE * words)
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose words are not those of its topics."""
+        super()._check_loaded()
+        if not hasattr(self, "word_coef_"):
+            return
+        outputs = len(self.classes_) if self.kind == "classes" else 1
+        n_terms = self.components_.shape[1]
+        for name, shape in (
+            ("word_idf_", (n_terms,)),
+            ("word_coef_", (outputs, n_terms)),
+            ("word_intercept_", (outputs,)),
+        ):
+            array = np.asarray(getattr(self, name, None), dtype=np.float64)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} is not an array of numbers of shape {shape}")
+
+    def _start_of(self, counts: Any, joined: Any, groups: Any, init: Any) -> Array:
+        """Return where topics start: at those of a short LDA, unless one is given."""
+        start, self._start = self._start, None
+        if start is None and self.init is None and self.sides_[0].weight != 0:
+            start = lda_start(self, counts, self._size)
+        init = init if start is None else start
+        return super()._start_of(counts, joined, groups, init)
 
     def _say_if_useless(self) -> None:
         """Warn if no weight predicts hidden responses better than their mean does."""
@@ -195,7 +281,7 @@ class SupervisedLDA(SidedLDA):
 
     def predict(self, X: Any, **side_data: Any) -> NDArray[Any]:
         """Return the number, class or expected count of each document."""
-        return self._side(Response).predict(self.transform(X, **side_data))
+        return self._side(Response).chosen(self._means(X, side_data))
 
     @available_if(_of_classes)
     def predict_proba(self, X: Any, **side_data: Any) -> NDArray[np.float64]:
@@ -213,7 +299,7 @@ class SupervisedLDA(SidedLDA):
         ndarray of shape (n_documents, n_classes)
             Columns in the order of `classes_`.
         """
-        return self._side(Response).predict_means(self.transform(X, **side_data))
+        return self._means(X, side_data)
 
     def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
         """Return R² of numbers, the accuracy of classes, or D² of counts.
@@ -225,8 +311,7 @@ class SupervisedLDA(SidedLDA):
         y : array-like of shape (n_documents,)
             Their responses; unknown ones are left out.
         """
-        theta = self.transform(X, **side_data)
-        return self._side(Response).score(theta, y)
+        return self._side(Response).score_of(self._means(X, side_data), y)
 
     def topic_effects(
         self, vocabulary: Sequence[str] | None = None, *, n_words: int = 8
@@ -288,23 +373,50 @@ class SupervisedLDA(SidedLDA):
             lower it, strongest last.
         """
         names = self._vocabulary(vocabulary)
-        coef = self.coef_
-        if self._side(Response).kind == "classes":
-            places = np.flatnonzero(self.classes_ == label)
-            if not len(places):
-                raise DataError(
-                    f"label={label!r} is not a class of the model. Choose one of: "
-                    f"{', '.join(map(repr, self.classes_.tolist()[:10]))}."
-                )
-            coef = coef[places[0]]
+        coef = self._row(self.coef_, label)
         joint = self.components_.astype(np.float64) * self.topic_totals_[:, None]
         totals = joint.sum(axis=0)
         mean = float(joint.sum(axis=1) @ coef) / totals.sum()
         effects = coef @ joint / np.maximum(totals, 1e-300) - mean
-        order = np.argsort(-effects * np.sqrt(totals), kind="stable")
-        n_words = min(n_words, len(order) // 2)
-        chosen = [*order[:n_words], *order[len(order) - n_words :]]
-        return [(names[w], float(effects[w])) for w in chosen]
+        return _strongest(names, effects, effects * np.sqrt(totals), n_words)
+
+    def own_word_effects(
+        self,
+        vocabulary: Sequence[str] | None = None,
+        *,
+        label: Any = None,
+        n_words: int = 10,
+    ) -> list[tuple[str, float]]:
+        """Return the words that raise and lower the response beside topics.
+
+        Of a model with ``words=True``: coefficients of tf-idf weights, which count
+        seven tenths in a prediction.
+
+        Parameters
+        ----------
+        vocabulary, label, n_words
+            As in `word_effects`.
+        """
+        names = self._vocabulary(vocabulary)
+        if not hasattr(self, "word_coef_"):
+            raise DataError(
+                "words have coefficients of their own only with words=True."
+            )
+        rows = self.word_coef_
+        coef = self._row(rows if self.kind == "classes" else rows[0], label)
+        return _strongest(names, coef, coef, n_words)
+
+    def _row(self, coef: NDArray[Any], label: Any) -> NDArray[Any]:
+        """Return the coefficients of a class, or those of a number."""
+        if self._side(Response).kind != "classes":
+            return coef
+        places = np.flatnonzero(self.classes_ == label)
+        if not len(places):
+            raise DataError(
+                f"label={label!r} is not a class of the model. Choose one of: "
+                f"{', '.join(map(repr, self.classes_.tolist()[:10]))}."
+            )
+        return np.asarray(coef[places[0]])
 
     def _vocabulary(self, vocabulary: Sequence[str] | None) -> list[str]:
         check_is_fitted(self, "components_")
@@ -323,14 +435,28 @@ class SupervisedLDA(SidedLDA):
         return tags
 
 
+def _strongest(
+    names: list[str], effects: NDArray[Any], ranks: NDArray[Any], n_words: int
+) -> list[tuple[str, float]]:
+    """Return words of the highest and of the lowest ranks with their effects."""
+    order = np.argsort(-ranks, kind="stable")
+    n_words = min(n_words, len(order) // 2)
+    chosen = [*order[:n_words], *order[len(order) - n_words :]]
+    return [(names[w], float(effects[w])) for w in chosen]
+
+
 def choose_weight(
     model: Any,
     counts: Any,
     side_data: Mapping[str, Any],
     shares: Sequence[float],
     losses: str,
+    init: Any = None,
+    usual: float | None = None,
 ) -> Side | None:
-    """Give the model's own side the smallest weight that predicts well enough.
+    """Give the model's own side the usual weight unless another is clearly better.
+
+    Without a `usual` one it is the smallest that predicts well enough.
 
     `shares` are the weights in mean lengths of a document; each trial holds out a part
     and leaves `losses`, an attribute of its side, unless next to nothing is known.
@@ -339,33 +465,52 @@ def choose_weight(
     length = _mean_length(model, counts, side_data)
     found = {}
     for weight in (share * length for share in shares):
-        side = tried(model, counts, side_data, weight, losses)
+        side = tried(model, counts, side_data, weight, losses, init)
         if hasattr(side, losses):
             found[weight] = side
             model.weight_scores_.append((weight, side.held_out_score_))
     if not found:
         model.sides_[0].set_params(weight=None)
         return None
-    best = smallest_good({w: getattr(side, losses) for w, side in found.items()})
+    of_weights = {w: getattr(side, losses) for w, side in found.items()}
+    if usual is None:
+        best = smallest_good(of_weights)
+    else:
+        best = usual_unless_worse(of_weights, usual * length)
     model.sides_[0].set_params(weight=best)
     return found[best]
 
 
+def lda_start(model: Any, counts: Any, n_topics: int) -> Array:
+    """Return the topics of a short LDA with a model's options."""
+    options = _lda_options(model) | {"n_components": n_topics, "sides": None}
+    with part_of_more(), already_warned():
+        fitted = LDA(**options | {"max_iter": START_PASSES}).fit(counts)
+    return np.asarray(fitted.components_)
+
+
+def _lda_options(model: Any) -> dict[str, Any]:
+    """Return the parameters of LDA that a model has, for a silent fit."""
+    given = model.get_params(deep=False)
+    options = {name: given[name] for name in LDA().get_params() if name in given}
+    return options | {"tol": 0.0, "callbacks": None, "verbose": False}
+
+
 def tried(
-    model: Any, counts: Any, side_data: Mapping[str, Any], weight: float, losses: str
+    model: Any,
+    counts: Any,
+    side_data: Mapping[str, Any],
+    weight: float,
+    losses: str,
+    init: Any = None,
 ) -> Any:
     """Return the model's own side after short fits that did not see a part of it.
 
     Its `losses` and score are those of all fits.
     """
     seed = check_random_state(model.random_state).randint(2**31 - 1 - MOST_TRIALS)
-    given = model.get_params(deep=False)
-    options = {name: given[name] for name in LDA().get_params() if name in given} | {
-        "max_iter": min(model.max_iter, TRIAL_PASSES),
-        "tol": 0.0,
-        "callbacks": None,
-        "verbose": False,
-    }
+    options = _lda_options(model) | {"max_iter": min(model.max_iter, TRIAL_PASSES)}
+    options["init"] = model.init if init is None else init
     own, *others = model._all_sides()
     found: list[Any] = []
     while len(found) < MOST_TRIALS:
@@ -392,6 +537,19 @@ def _mean_length(model: Any, counts: Any, side_data: Mapping[str, Any]) -> float
             own = side.counts(side.check(given, context), context)
             total += float(own.sum())
     return total / counts.shape[0]
+
+
+def usual_unless_worse(
+    losses: dict[float, NDArray[np.float64]], usual: float, errors: float = 2.0
+) -> float:
+    """Return the usual weight, or the best if that is better by some standard errors.
+
+    Losses of a few hundred documents cannot tell weights apart that matter to topics.
+    """
+    best = min(losses, key=lambda weight: (losses[weight].mean(), weight))
+    worse = losses[usual] - losses[best]
+    clear = worse.mean() > errors * worse.std() / np.sqrt(max(len(worse), 1))
+    return best if clear else usual
 
 
 def smallest_good(losses: dict[float, NDArray[np.float64]]) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Topics that tell classes apart: the two-phase framework around any topic model."""
+"""Topics that distinguish classes: the two-phase framework around any topic model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _of_base(name: str, doc: str) -> Any:
 
 
 class TwoPhase(TopicModel):
-    """Supervised topics: a topic model, then topics that tell the classes apart.
+    """Supervised topics: a topic model, then topics that distinguish classes.
 
     Phase 1 fits `base` without labels. Phase 2 infers the training documents again,
     each drawn to its nearest neighbours of the same class and to the topics that set
@@ -288,7 +288,7 @@ class TwoPhase(TopicModel):
             if members[~hidden].any(axis=0).sum() < 2:
                 raise DataError(
                     f"{int((parts >= 0).sum())} labelled documents are too few to be "
-                    f"dealt into {cv} parts: without part {part} fewer than two "
+                    f"split into {cv} parts: without part {part} fewer than two "
                     "classes are left. Label more."
                 )
             twin = copy.copy(self)
@@ -532,7 +532,9 @@ class TwoPhase(TopicModel):
             )
         return self.neighbor_weight > 0
 
-    def perplexity(self, X: Any, *, random_state: int = 0) -> float:
+    def perplexity(
+        self, X: Any, *, random_state: int = 0, cache: float | str | None = None
+    ) -> float:
         """Return the held-out perplexity under the new topics (lower is better).
 
         With `word_weights` of the weighted words; never with neighbours or regression.
@@ -540,14 +542,14 @@ class TwoPhase(TopicModel):
         check_is_fitted(self, "base_")
         X = self._seen(check_counts(self, X, reset=False))
         with already_warned():
-            return self.base_.perplexity(X, random_state=random_state)
+            return self.base_.perplexity(X, random_state=random_state, cache=cache)
 
     components_ = _of_base("components_", "The new topics.")
     doc_topics_ = _of_base("doc_topics_", "Mixtures of the training documents.")
     doc_lengths_ = _of_base("doc_lengths_", "Tokens of the training documents.")
 
     def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not fit together."""
+        """Refuse a saved model whose arrays do not match."""
         super()._check_loaded()
         if not hasattr(self, "base_"):
             return  # saved before it was fitted
@@ -561,7 +563,7 @@ class TwoPhase(TopicModel):
             and isinstance(mean, np.ndarray)
             and (fit.shape, mean.shape) == (shape, shape[1:])
         ):
-            raise ValueError("its regression and its topics do not fit together")
+            raise ValueError("its regression and its topics do not match")
         seen: Any = getattr(self, "training_counts_", None)
         mixtures: Any = getattr(self, "label_mixtures_", None)
         if seen is mixtures is None:
@@ -573,7 +575,7 @@ class TwoPhase(TopicModel):
             and seen.data.min(initial=0) >= 0
             and not any(simplex_problems("", mixtures.toarray()))
         ):
-            raise ValueError("its training documents and their mixtures make no sense")
+            raise ValueError("its training documents and their mixtures are invalid")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,8 +13,9 @@ from topicfold.core.parameters import warn_caller
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
-from topicfold.models.base import STREAM, not_streamed
+from topicfold.learn.initial import initial_topics
 from topicfold.models.lda import LDA
+from topicfold.models.streamed import STREAM, not_streamed
 
 # Pairs of words in documents, beyond which texts are not short.
 MOST_PAIRS = 500_000_000
@@ -85,6 +86,8 @@ class WordNetworkLDA(LDA):
     0.9
     """
 
+    _weighs_documents: ClassVar[bool] = False
+
     _without = (
         *("algorithm", "learn_priors", "phi_step", "batch_size", "sides"),
         *STREAM,
@@ -121,6 +124,15 @@ class WordNetworkLDA(LDA):
         words = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = words / words.sum()
         self.doc_topics_ = self._mixtures(seen)
+
+    def _initial_topics(
+        self, counts: Any, init: Any, rng: np.random.RandomState
+    ) -> Array:
+        """Return where topics start: pseudo-documents of words have no embeddings."""
+        return initial_topics(counts, self._size, init, rng, self.n_jobs)
+
+    def _places(self) -> None:
+        """Return none, for the same reason."""
 
     def _default_priors(self) -> tuple[float, float]:
         tokens = min(ETA_TOKENS / self._size**0.5, ETA_MOST)

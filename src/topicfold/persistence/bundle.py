@@ -45,6 +45,8 @@ MAX_HEADER_BYTES = 100_000_008
 MAX_JSON_CHARS = 40_000_000
 MAX_DEPTH = 200
 _CHUNK = 2**22
+# Values that JSON holds as they are.
+_AS_IT_IS = frozenset({str, int, bool, type(None)})
 _CSR = ("data", "indices", "indptr")
 _BAD_JSON = (
     *(ValueError, LookupError, TypeError, AttributeError),
@@ -243,7 +245,10 @@ def to_jsonable(value: Any, where: str = "meta", depth: int = 0) -> Any:
         if isinstance(value, plain):
             return plain(value)
     if isinstance(value, list | tuple):
-        return [to_jsonable(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
+        return [
+            v if type(v) in _AS_IT_IS else to_jsonable(v, f"{where}[{i}]", depth + 1)
+            for i, v in enumerate(value)
+        ]
     if not isinstance(value, Mapping):
         raise ModelFileError(
             f"{where} is of type {type(value).__name__}, which JSON cannot hold. Use "
@@ -257,14 +262,16 @@ def to_jsonable(value: Any, where: str = "meta", depth: int = 0) -> Any:
                 f"{where} has the key {key!r} of type {type(key).__name__}; keys must "
                 "be strings."
             )
-        items[str(key)] = to_jsonable(item, f"{where}[{key!r}]", depth + 1)
+        if type(item) not in _AS_IT_IS:
+            item = to_jsonable(item, f"{where}[{key!r}]", depth + 1)
+        items[str(key)] = item
     return {"$dict": items} if any(key.startswith("$") for key in items) else items
 
 
 def from_jsonable(value: Any) -> Any:
     """Undo `to_jsonable`; ValueError if it cannot have come from there."""
     if isinstance(value, list):
-        return [from_jsonable(item) for item in value]
+        return [v if type(v) in _AS_IT_IS else from_jsonable(v) for v in value]
     if not isinstance(value, dict):
         return value
     if any(key.startswith("$") for key in value):
@@ -275,7 +282,10 @@ def from_jsonable(value: Any) -> Any:
                 value = content
             case _:
                 raise ValueError(f"unexpected keys {sorted(value)[:5]} in its JSON")
-    return {key: from_jsonable(item) for key, item in value.items()}
+    return {
+        key: item if type(item) in _AS_IT_IS else from_jsonable(item)
+        for key, item in value.items()
+    }
 
 
 def _dump(jsonable: Any) -> str:

@@ -36,15 +36,6 @@ from topicfold.registry import is_registered
 KIND = "estimator"
 PACKAGE = "topicfold"
 MAX_DEPTH = 50
-# Classes that had another place in the version that saved a file: old name, new name.
-RENAMED_CLASSES = {
-    "topicfold.steps.dirichlet:DirichletPhi": "topicfold.steps.base:DirichletPhi",
-    "topicfold.steps.dirichlet:DirichletTheta": "topicfold.steps.base:DirichletTheta",
-    "topicfold.steps.laplacian:LaplacianTheta": "topicfold.steps.graph:LaplacianTheta",
-    "topicfold.steps.locally_consistent:LocallyConsistentTheta": (
-        "topicfold.steps.graph:LocallyConsistentTheta"
-    ),
-}
 # Products of two such numbers are still finite in float64.
 _MAX_MAGNITUDE = 1e150
 # Larger whole numbers overflow wherever they meet a float.
@@ -265,8 +256,8 @@ def read_estimator(
         raise ModelFileError(f"Cannot load {Path(path)}: {error}") from error
     except _NONSENSE as error:
         raise ModelFileError(
-            f"Cannot load {Path(path)}: its description of the estimator makes no "
-            f"sense ({error!r}). Save the model again, with this version of topicfold."
+            f"Cannot load {Path(path)}: its description of the estimator is invalid "
+            f"({error!r}). Save the model again, with this version of topicfold."
         ) from error
 
 
@@ -450,6 +441,7 @@ class _Reader:
             if hasattr(cls, "_check_loaded"):
                 model._check_loaded()
             _check_scikit_learn(vars(model))
+            _check_read_of_any(cls, vars(model))
         except _NONSENSE as error:
             raise ModelFileError(
                 f"The saved {cls.__name__} is not consistent: {error}"
@@ -479,7 +471,6 @@ def class_name(cls: type) -> str:
 
 def resolve_class(name: str, trusted: frozenset[str] = frozenset()) -> Any:
     """Return the class for a name such as ``"topicfold.models.plsa:PLSA"``."""
-    name = RENAMED_CLASSES.get(name, name)
     refused = f"The class {name!r} is refused: "
     module_name, _, attribute = name.partition(":")
     if not _CLASS_NAME.fullmatch(name) or "__main__" in module_name:
@@ -570,6 +561,15 @@ def _check_scikit_learn(state: Mapping[str, Any]) -> None:
         and output.get("transform") in ("default", "pandas", "polars", None)
     ):
         raise ValueError(f"_sklearn_output_config is {output!r}, not a container")
+
+
+def _check_read_of_any(cls: type, state: Mapping[str, Any]) -> None:
+    """Refuse what commands read of a model of any class."""
+    if "sides_" in state and not hasattr(cls, "_fit_with_sides"):
+        raise ValueError(f"sides_ are not for {cls.__name__}")
+    edits: Any = state.get("edits_", [])
+    if not isinstance(edits, list) or not all(isinstance(e, dict) for e in edits):
+        raise ValueError("edits_ is not a list of dict")
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:

@@ -244,7 +244,7 @@ def load_model_folder(
     Raises
     ------
     ModelFileError
-        If it cannot be read, is damaged, or its parts do not fit together.
+        If it cannot be read, is damaged, or its parts do not match.
     """
     saved = read_estimator(path, trusted=trusted)
     model = saved.model
@@ -263,7 +263,7 @@ def load_model_folder(
         and isinstance(languages, dict | None)
     )
     if not sound:
-        raise _damaged(path, "its text options make no sense")
+        raise _damaged(path, "its text options are invalid")
     try:
         counts = unpack_counts(saved.arrays, "counts", model.components_.shape[1])
     except ValueError as error:

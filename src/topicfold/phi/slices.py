@@ -5,15 +5,14 @@ A document of slice t sees the columns (t, w) of a wider matrix, of which only p
 that occur are made, so that its non-zeros are those of X. Slices are tied by what they
 share of their counts, and all of them to the common topic:
 
-    φ_kw ∝ Σ_t N_twk + η,   φ_tkw ∝ Σ_s ρ^|t−s| N_swk + κ φ_kw
+    φ_kw ∝ Σ_t N_twk + η,   φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw
 
-with ρ = 0 for groups, which have no order. The sums over s are two recursions along
-the slices of a word. A pair that does not occur has no column;
-`topics_of` has all words.
+with ρ = 0 for groups, which have no order; with ρ = 1 every slice has the common topic.
 """
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,22 +21,20 @@ from scipy import sparse
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.parts.steps import Context, PhiStep
 from topicfold.phi import kernels
-from topicfold.sides.base import TopicWeights
-from topicfold.steps.base import PhiStep, StepContext
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.integer]
+# Expected tokens of a word that is shown as one of a slice.
+LEAST_TOKENS = 2.0
 
 
 class Slices:
     """Pairs of word and slice that occur, and the counts of topics in them.
 
-    `_rho` ties neighbouring slices, `_kappa` (tokens) each to the common topic; while
-    topics are learned, so many times as strongly (`held_together`).
+    `_rho` ties neighbouring slices, `_kappa` (tokens) each to the common topic.
     """
-
-    held_together = 1.0
 
     # Of a fit: sorted pairs, expected counts in them, and the prior in use.
     pair_words_: Numbers
@@ -63,29 +60,9 @@ class Slices:
         shape = X.shape[0], len(pairs)
         return sparse.csr_matrix((X.data, columns.ravel(), X.indptr), shape)
 
-    def sliced(self, counts: Array, eta: float) -> TopicWeights:
-        """Return the topics of expected counts (pairs, K), and keep these."""
-        self.pair_counts_ = counts = np.ascontiguousarray(counts)
-        self.eta_ = float(eta)
-        totals, common = self._totals(), self.common().T
-        smoothed = np.empty(counts.shape)
-        place = self.pair_words_, self.pair_slices_
-        kernels.smooth_pairs(*place, counts, self._rho(), smoothed)
-        kappa = self.held_together * self._kappa()
-        scale = 1.0 / (totals + kappa)
-        smoothed += kappa * common[self.pair_words_]
-        smoothed *= scale[self.pair_slices_]
-        # A token adds to its slice and to the common topic; what stays of a weight
-        # without it is the least that any word has.
-        whole = counts.sum(axis=0, dtype=np.float64) + self.eta_ * self.n_terms_
-        own = scale * (1.0 + kappa / whole)
-        floor = kappa * common.min(axis=0) * scale
-        return TopicWeights(smoothed, own, floor, self.pair_slices_.astype(np.int32))
-
-    def _totals(self) -> Matrix:
-        """Return ``Σ_s ρ^|t−s| N_sk`` (slices, K)."""
-        sums = self._summed(self.pair_slices_, self.n_slices_)
-        return self._kernel(np.arange(self.n_slices_)) @ sums
+    def take(self, counts: Array, eta: float) -> None:
+        """Keep expected counts (pairs, K), which all topics are made of."""
+        self.pair_counts_, self.eta_ = np.ascontiguousarray(counts), float(eta)
 
     def _summed(self, places: Numbers, size: int, weights: Any = None) -> Matrix:
         """Return the sums of the pairs' counts (size, K) by place."""
@@ -109,8 +86,18 @@ class Slices:
         """Return the topics (K, V) of a slice, or of a place between or after them."""
         weights = self._kernel(np.array([float(position)]))[0][self.pair_slices_]
         counts = self._summed(self.pair_words_, self.n_terms_, weights)
-        counts += self._kappa() * self.common().T
+        counts += self._kappa() * self.common().T + self.eta_
         return np.asarray((counts / counts.sum(axis=0)).T)
+
+    def words_of(self, number: int) -> Matrix:
+        """Return the topics (K, V) of a slice, 0 where it has no word of a topic.
+
+        A word of a topic has two expected tokens or more there.
+        """
+        here = self.pair_slices_ == number
+        own = np.zeros((self.n_terms_, self.pair_counts_.shape[1]))
+        own[self.pair_words_[here]] = self.pair_counts_[here]
+        return np.where(own.T >= LEAST_TOKENS, self.topics_of(number), 0.0)
 
     def _check_slices(self, n_topics: int, n_terms: int) -> None:
         """Refuse loaded pairs that are not those of topics of this size."""
@@ -128,12 +115,16 @@ class Slices:
             raise ValueError("a pair is outside of the words or slices")
         if (counts < 0).any() or not 0 < self.eta_ < np.inf:
             raise ValueError("pair_counts_ or eta_ is negative")
+        for name in ("strength", "eta"):
+            value = getattr(self, name, 1.0)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                raise ValueError(f"{name} is {value!r}, not a number of tokens")
 
 
 class GroupedPhi(Slices, PhiStep):
     """Topics by group of documents, drawn to the common topic: content covariates.
 
-    ``φ_gkw ∝ N_gwk + κ φ_kw``. Works on the wider matrix of `widen`.
+    ``φ_gkw ∝ N_gwk + η + κ φ_kw``. Works on the wider matrix of `widen`.
 
     Parameters
     ----------
@@ -153,11 +144,15 @@ class GroupedPhi(Slices, PhiStep):
     def _kappa(self) -> float:
         return float(self.strength)
 
-    def update(self, counts: Array, topics: Array, context: StepContext) -> Array:
+    def update(self, counts: Array, topics: Array, context: Context) -> Array:
         """Return the topics of every pair."""
         plain = np.empty_like(counts)
         plain[context.rows] = counts
-        weights = self.sliced(plain, self.eta).weights
+        self.take(plain, self.eta)
+        kappa, slices = self._kappa(), self.pair_slices_
+        weights = kappa * self.common().T[self.pair_words_] + (plain + self.eta_)
+        totals = self._summed(slices, self.n_slices_) + self.eta_ * self.n_terms_
+        weights /= (totals + kappa)[slices]
         return weights[context.rows].astype(counts.dtype)
 
 
@@ -177,8 +172,8 @@ def numbered(values: Any, known: Any, what: str) -> Numbers:
         if str(value) not in place:
             names = ", ".join(list(place)[:10])
             raise DataError(
-                f"{what} is {value!r} in row {row}, which the fit did not have. Known "
-                f"are {names}; leave it empty (None) for the common topics."
+                f"{what} is {value!r} in row {row}, which the fit did not have. It "
+                f"had {names}; None takes the common topics."
             )
         found[row] = place[str(value)]
     return found

@@ -2,7 +2,8 @@
 """Topics by slice of time.
 
 Times become slices: one for each value if there are few, else intervals of equal
-length.
+length. What happens to the words of topics is read off a fit without time: slices
+never have topics of different subjects, and next to LDA they cost one pass.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.parameters import NOT_NEGATIVE, SHARE, DeclaredParameters, whole
-from topicfold.core.typing import Array
+from topicfold.evidence.times import as_numbers, checked_times
 from topicfold.exceptions import DataError
+from topicfold.parts.sides import Side
+from topicfold.parts.steps import Context
 from topicfold.phi.slices import Slices
-from topicfold.sides.base import Side, SideContext, TopicWeights
-from topicfold.sides.times import as_numbers, checked_times
 
 Vector = NDArray[np.float64]
 # With at most this many values each is a slice; else there are so many intervals.
@@ -26,7 +27,7 @@ MOST_VALUES, INTERVALS = 30, 20
 
 
 class TimeSlices(Slices, DeclaredParameters, Side):
-    """Topics by slice of time: ``φ_tk ∝ Σ_s ρ^|t−s| N_sk + κ φ_k``.
+    """Topics by slice of time: ``φ_tk ∝ Σ_s ρ^|t−s| N_sk + η + κ φ_k``.
 
     Neighbouring slices share their counts, and all are drawn to the common topic.
 
@@ -38,11 +39,10 @@ class TimeSlices(Slices, DeclaredParameters, Side):
     Parameters
     ----------
     decay : float, default=0.8
-        ρ: share of a slice's counts that the next one takes over; 0 is none.
-    strength : float, default=3000.0
-        κ, in tokens: how strongly slices are drawn to the common topic. While topics
-        are learned it is 30 times that: slices that may differ much from the start
-        explain new documents worse (benchmarks/results/structure.md).
+        ρ: share of a slice's counts that the next one takes over; 0 is none, 1 all:
+        then topics do not change.
+    strength : float, default=10000.0
+        κ, in tokens: how strongly slices are drawn to the common topic.
     n_slices : int or None, default=None
         Slices of equal length. None: one for each value up to 30 values, else 20.
 
@@ -57,9 +57,8 @@ class TimeSlices(Slices, DeclaredParameters, Side):
 
     data = "time"
     hook = "topics"
-    held_together = 30.0
     decay: Annotated[float, SHARE] = field(default=0.8, kw_only=False)
-    strength: Annotated[float, NOT_NEGATIVE] = 3000.0
+    strength: Annotated[float, NOT_NEGATIVE] = 10_000.0
     n_slices: Annotated[int | None, whole(2, 100_000)] = None
 
     def _rho(self) -> float:
@@ -68,7 +67,7 @@ class TimeSlices(Slices, DeclaredParameters, Side):
     def _kappa(self) -> float:
         return max(float(self.strength), 1e-6)
 
-    def check(self, data: Any, context: SideContext) -> Vector:
+    def check(self, data: Any, context: Context) -> Vector:
         """Return the position of each document among the slices."""
         times = checked_times(data, context.n_documents)
         if context.fitting:
@@ -132,21 +131,13 @@ class TimeSlices(Slices, DeclaredParameters, Side):
         places = np.where(numbers < starts[0], before, places)
         return np.where(np.isnan(numbers), np.nan, places)
 
-    def topics(  # type: ignore[override]
-        self,
-        counts: Array,
-        eta: float,
-        words: NDArray[np.integer],
-        context: SideContext,
-    ) -> TopicWeights:
-        """Return the topics of every pair of word and slice."""
-        return self.sliced(counts, eta)
-
     def _check_fitted(self, n_topics: int, n_terms: int) -> None:
         self._check_slices(n_topics, n_terms)
         starts, names = self.slice_starts_, self.slice_names_
         fine = isinstance(starts, np.ndarray) and starts.shape == (self.n_slices_,)
         if not fine or not np.isfinite(starts).all():
-            raise ValueError("slice_starts_ makes no sense")
+            raise ValueError("slice_starts_ is invalid")
         if (np.diff(starts) <= 0).any() or len(names) != len(starts):
-            raise ValueError("slice_starts_ or slice_names_ makes no sense")
+            raise ValueError("slice_starts_ or slice_names_ is invalid")
+        if type(self.dates_) is not bool or type(self.by_value_) is not bool:
+            raise ValueError("dates_ or by_value_ is not True or False")

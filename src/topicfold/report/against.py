@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two models side by side: which topics are the same, and which documents moved."""
+"""Two models compared: which topics are the same, and which documents moved."""
 
 from __future__ import annotations
 

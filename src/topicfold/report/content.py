@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -252,7 +254,7 @@ def _documents(
         notes.append(
             f"Map, lists and search show {len(rows):,} of the {data.n_documents:,} "
             "documents: the most typical ones and a random sample. Sizes, classes and "
-            "times are of all."
+            "times are those of all documents."
         )
     mixtures = data.doc_topics[rows]
     main = data.main_topics()[rows]
@@ -333,10 +335,17 @@ def _side(
     place[rows] = np.arange(len(rows))
     if side.kind == "terms":
         content["terms"] = [[clean(term) for term in words] for words in side.terms]
+        content["note"] = clean(side.note)
     elif side.pairs is not None and side.kind == "links":
         both = np.concatenate([side.pairs, side.pairs[:, ::-1]])
         both = place[both[both[:, 0] != both[:, 1]]]
         content |= _lists(both[:, 0], both[:, 1], len(rows))
+    elif side.pairs is not None and side.sizes is not None and side.kind == "tree":
+        parents = np.zeros(len(side.rows), dtype=np.int64)
+        parents[side.pairs[:, 1]] = side.pairs[:, 0]
+        content["rows"] = pack_strings(side.rows)
+        content |= {"parents": parents.tolist(), "documents": side.sizes.tolist()}
+        content["note"] = clean(side.note)
     elif side.values is not None:
         n_rows = max(1, _MAX_CELLS // data.n_topics)
         if len(side.rows) > n_rows:
@@ -369,20 +378,24 @@ def _lists(
 
 
 def _fit(data: TopicData) -> dict[str, Any]:
-    versions = [["topicfold", __version__], ["Python", platform.python_version()]]
-    for name in _LIBRARIES:
-        try:
-            versions.append([name, version(name)])
-        except PackageNotFoundError:
-            continue
     return {
         "history": [float(f"{x:.8g}") for x in data.history if np.isfinite(x)],
         "settings": [
             [clean(str(name)), clean(_as_text(value))]
             for name, value in data.settings.items()
         ],
-        "versions": versions,
+        "versions": [["topicfold", __version__], *map(list, library_versions())],
     }
+
+
+@lru_cache(maxsize=1)
+def library_versions() -> tuple[tuple[str, str], ...]:
+    """Return the names and versions of Python and of the libraries that count."""
+    found = [("Python", platform.python_version())]
+    for name in _LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found.append((name, version(name)))
+    return tuple(found)
 
 
 def _as_text(value: Any) -> str:

@@ -35,17 +35,12 @@ _STATIC_WORDS = 10
 
 def render_page(page: dict[str, Any], data: TopicData) -> str:
     """Return the HTML of the page; `data` is for the table that needs no script."""
-    import jinja2
     from markupsafe import Markup
 
     style, script = bundle_styles(), bundle()
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    template = environment.from_string(_static("report.html.jinja"))
     words = data.top_terms(_STATIC_WORDS)
     order = sorted(page["topics"], key=lambda topic: -topic["size"])
-    return template.render(
+    return _template().render(
         page=page,
         rows=[(topic, ", ".join(words[topic["id"]])) for topic in order],
         version=__version__,
@@ -56,6 +51,17 @@ def render_page(page: dict[str, Any], data: TopicData) -> str:
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
+
+
+@lru_cache(maxsize=1)
+def _template() -> Any:
+    """Return the compiled template."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    return environment.from_string(_static("report.html.jinja"))
 
 
 @lru_cache(maxsize=4)
@@ -80,7 +86,7 @@ def bundle(name: str = "main.js") -> str:
         parts.append(f"// {module}\n{body.strip()}\n")
     script = '"use strict";\n' + "\n".join(parts)
     if "</script" in script.lower() or "<!--" in script:
-        raise ValueError("the script has a sign that would end it")
+        raise ValueError("the script contains its own closing tag")
     return script
 
 

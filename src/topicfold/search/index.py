@@ -22,6 +22,7 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.corpus.vectorizing import cutting_options
 from topicfold.exceptions import DataError, DataWarning, ModelFileError
+from topicfold.graph.embedding import check_embeddings
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.persistence.bundle import pack_counts, unpack_counts
@@ -122,6 +123,7 @@ class TopicIndex:
         self.measure = check_measure(measure, model)
         self.lexical = lexical
         self.encoder = encoder
+        self._last: tuple[str, Any] | None = None
         self.n_jobs = n_jobs
         self.text = text
         self.vocabulary = self._checked_vocabulary(vocabulary)
@@ -148,6 +150,7 @@ class TopicIndex:
         vectors: Any = None,
         ids: Sequence[str] | None = None,
         texts: Sequence[str] | None = None,
+        embeddings: Any = None,
     ) -> Self:
         """Add documents; the model is not changed.
 
@@ -163,6 +166,10 @@ class TopicIndex:
         texts : sequence of str, optional
             Texts of the documents, kept for words of queries that the model does not
             know: too frequent or too rare ones were left out of its counts.
+        embeddings : array-like of shape (n_documents, n_dimensions), optional
+            Vectors of the documents, for a model that was fitted with them. Where all
+            documents have some and there is an encoder, texts are searched by topics
+            and vectors, half each.
         """
         if X is None and vectors is None:
             raise DataError("there is nothing to add. Give X or vectors.")
@@ -170,7 +177,8 @@ class TopicIndex:
             raise DataError(
                 f"lexical={self.lexical!r} needs the documents' counts. Give X."
             )
-        latent = self.model.transform(X) if vectors is None else vectors
+        known = {} if embeddings is None else {"embeddings": embeddings}
+        latent = self.model.transform(X, **known) if vectors is None else vectors
         latent = self.documents.check_vectors(latent)
         self.documents.append(
             stored_form(latent, self.measure),
@@ -178,6 +186,7 @@ class TopicIndex:
             ids,
             X,
             texts,
+            None if embeddings is None else check_embeddings(embeddings, len(latent)),
         )
         self._words = None
         return self
@@ -266,14 +275,20 @@ class TopicIndex:
             raise DataError(
                 f"give exactly one of {', '.join(kinds)}; got {given or 'none'}."
             )
+        asked = self._asked_vector(given[0], kinds[given[0]])
+        if asked is not None and not self._knows(str(query)):
+            return self._by_embedding(asked, n)
         latent, counts, more = self._resolve(given[0], kinds[given[0]], mix > 0)
         skip = documents.find(document) if document is not None else -1
         factor, constant = query_form(latent, self.measure)
         threads = n_threads(self.n_jobs)
-        if mix > 0:
-            by_meaning = exact_scores(documents.vectors, factor, threads=threads)
-            by_words = self._word_scores(counts, more.counts)
-            scores = mixed(by_meaning + constant, by_words, mix)
+        if mix > 0 or asked is not None:
+            scores = exact_scores(documents.vectors, factor, threads=threads) + constant
+            if asked is not None:  # topics and vectors say more than either alone
+                scores = mixed(scores, documents.embeddings @ asked, 0.5)
+            if mix > 0:
+                by_words = self._word_scores(counts, more.counts)
+                scores = mixed(scores, by_words, mix)
             if skip >= 0:
                 scores[skip] = -np.inf
             rows = best_places(scores, min(n, len(scores) - (skip >= 0)))
@@ -289,6 +304,29 @@ class TopicIndex:
             )
             scores = scores + constant
         return Hits(rows, scores, documents.names(rows), note=more.note)
+
+    def _asked_vector(self, kind: str, value: Any) -> NDArray[np.float32] | None:
+        """Return the unit vector of a text, where documents are compared by theirs."""
+        rows = self.documents.embeddings
+        if self.encoder is None or kind != "query" or not isinstance(value, str):
+            return None
+        if rows is None or not value.strip():
+            return None
+        found = check_embeddings(self._encoded(value), 1, rows.shape[1])[0]
+        return found if found.any() else None
+
+    def _encoded(self, text: str) -> Any:
+        """Return what the encoder makes of a text; it is asked once."""
+        if self._last is None or self._last[0] != text:
+            self._last = text, self.encoder.encode([text])
+        return self._last[1]
+
+    def _by_embedding(self, vector: NDArray[np.float32], n: int) -> Hits:
+        """Return the documents whose embeddings are nearest to a vector."""
+        documents = self.documents
+        scores = (documents.embeddings @ vector).astype(np.float64)
+        rows = best_places(scores, min(n, len(scores)))
+        return Hits(rows, scores[rows], documents.names(rows))
 
     def similar_terms(self, word: str, n: int = 10) -> Hits:
         """Return the terms nearest to a term, by the same measure as documents.
@@ -333,6 +371,8 @@ class TopicIndex:
         arrays = {"index_vectors": documents.vectors, "index_mass": documents.mass}
         if documents.keeps_counts and len(documents):
             arrays |= pack_counts(documents.counts, "index_counts")
+        if documents.embeddings is not None:
+            arrays["index_embeddings"] = documents.embeddings
         strings = {"vocabulary": self.vocabulary, "index_ids": documents.ids}
         strings["index_texts"] = documents.texts
         return save_estimator(
@@ -399,7 +439,9 @@ class TopicIndex:
         counts = unpack_counts(saved.arrays, "index_counts", self.n_terms)
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         ids, texts = (saved.strings.get(f"index_{name}") for name in ("ids", "texts"))
-        self.documents.append(vectors, mass, ids, counts, texts)
+        rows = saved.arrays.get("index_embeddings")
+        rows = None if rows is None else check_embeddings(rows, len(vectors))
+        self.documents.append(vectors, mass, ids, counts, texts, rows)
 
     def _word_scores(
         self, counts: sparse.csr_matrix | None, more: sparse.csr_matrix | None
@@ -498,7 +540,7 @@ class TopicIndex:
         has = any(hasattr(self.model, name) for name in ("sharing_", "embeddings_"))
         known = {}
         if has and self.encoder is not None and isinstance(query, str):
-            known = {"embeddings": self.encoder.encode([query])}
+            known = {"embeddings": self._encoded(query)}
         with warnings.catch_warnings():
             if has:  # a query is words, whatever the documents had beside them
                 warnings.simplefilter("ignore", DataWarning)
@@ -542,6 +584,7 @@ class DocumentStore:
         self._vectors = np.empty((0, n_components), np.float32)
         self._size = 0
         self.texts: list[str] | None = None  # kept only if those of all are known
+        self.embeddings: Any = None  # the same
         self._parts: list[sparse.csr_matrix] = []
         self._rows: dict[str, int] = {}
 
@@ -567,12 +610,19 @@ class DocumentStore:
         ids: Sequence[str] | None,
         counts: Any,
         texts: Sequence[str] | None = None,
+        embeddings: Any = None,
     ) -> None:
         """Add documents; nothing is changed if they do not fit."""
         size = self._size + len(vectors)
         names = self._new_names(ids, len(vectors))
         if texts is not None and len(texts) != len(vectors):
             raise DataError(f"texts has {len(texts)} for {len(vectors)} documents.")
+        both = embeddings is not None and self.embeddings is not None
+        if both and embeddings.shape[1] != self.embeddings.shape[1]:
+            raise DataError(
+                f"embeddings have {embeddings.shape[1]} dimensions, those of the index "
+                f"have {self.embeddings.shape[1]}. Give those of the same encoder."
+            )
         if self.keeps_counts:
             self._parts.append(self._new_counts(counts, len(vectors)))
         if size > len(self._vectors):
@@ -588,6 +638,12 @@ class DocumentStore:
             self.texts = None
         else:
             self.texts = [*(self.texts or ()), *texts]
+        if embeddings is None or (self._size and self.embeddings is None):
+            self.embeddings = None
+        elif both:
+            self.embeddings = np.vstack([self.embeddings, embeddings])
+        else:
+            self.embeddings = embeddings
         self._size = size
         self.longest = max(self.longest, longest_row(vectors))
         self.mass = self.mass + mass

@@ -27,29 +27,24 @@ from topicfold.core.parameters import (
     NOT_NEGATIVE,
     SHARE,
     DeclaredParameters,
-    whole,
 )
 from topicfold.core.threads import even_ranges, n_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import to_numpy
+from topicfold.evidence.formula import Covariates, learn_covariates
 from topicfold.exceptions import DataError
-from topicfold.sides.design import (
-    check_columns,
-    design_names,
-    encode,
-    learn_columns,
-)
-from topicfold.steps.base import StepContext, ThetaStep
+from topicfold.parts.steps import Context, ThetaStep
 from topicfold.theta import logistic_normal_kernels as kernels
 
 Matrix = NDArray[np.float64]
-# Newton steps of a document per pass, and the change of η that ends them.
-NEWTON_STEPS, NEWTON_TOL = 2, 1e-3
+# Newton steps of a document per pass, conjugate gradients of each, and the change of η
+# that ends them.
+LIMITS = 1, 4, 1e-3
 # Documents whose Laplace covariances are taken: this many, fewer for many topics.
 MOST_SAMPLED, LEAST_SAMPLED, SAMPLED_BY_TOPICS = 1000, 200, 20_000
 # They are taken in each of the first passes, then in every so many up to a last one:
 # from there on the objective never falls.
-FIRST_PASSES, EVERY_PASSES, LAST_PASS = 5, 5, 100
+FIRST_PASSES, EVERY_PASSES, LAST_PASS = 5, 10, 100
 # Variance of η before anything is learned.
 START_VARIANCE = 20.0
 # Relative change of Σ in a pass, below which it has settled.
@@ -93,9 +88,10 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         λ: how strongly effects of covariates are drawn to zero, in documents.
     shrinkage : float, default=0.0
         Share of the diagonal in Σ: 0 is Σ as it comes, 1 topics without correlation.
-    n_knots : int or None, default=None
-        Covariates that are numbers of more values than this are splines with so many
-        knots; None: all are lines.
+    formula : str or None, default=None
+        What of the covariates counts, such as ``"~ party * s(day)"``: s(x) is a
+        spline, C(x) takes numbers as categories, a * b is with their products. None:
+        every column, numbers as lines.
 
     Attributes
     ----------
@@ -125,23 +121,24 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     normalized = True
     ridge: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
     shrinkage: Annotated[float, SHARE] = 0.0
-    n_knots: Annotated[int | None, whole(2)] = None
+    formula: Annotated[str | None, str] = None
 
     # ---- data
 
-    def check(self, data: Any, context: StepContext) -> Known:
+    def check(self, data: Any, context: Context) -> Known:
         """Return the design: a column of ones, then those of the covariates."""
         n_documents = len(context.lengths)
         if hasattr(self, "columns_"):
             return Known(self._encoded(data, n_documents))
-        if data is None:
-            self.columns_: list[Any] = []
-            design: Matrix = np.ones((n_documents, 1))
-        else:
-            self.columns_, encoded = learn_columns(
-                data, n_documents, n_knots=self.n_knots, min_documents=2
+        covariates, design = Covariates([], []), np.ones((n_documents, 1))
+        if data is not None:
+            covariates, design = learn_covariates(data, n_documents, self.formula)
+        elif self.formula is not None:
+            raise DataError(
+                f"the formula {self.formula!r} needs its columns. Give a table as "
+                "prevalence=."
             )
-            design = np.asarray(encoded.todense())
+        self.columns_, self.terms_ = covariates
         if n_documents < design.shape[1]:
             raise DataError(
                 f"prevalence has {design.shape[1]} columns with the intercept, but "
@@ -157,20 +154,23 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
                     "prevalence was given, but the fit had no covariates. Leave it out."
                 )
             return np.tile(self.design_mean_, (n_documents, 1))
-        return np.asarray(encode(data, n_documents, self.columns_).todense())
+        return self._covariates().design(data, n_documents)
 
     @property
     def moving(self) -> bool:
-        """Whether Σ still changes; the objective may stand still before."""
+        """Whether Σ still changes; the objective may settle before."""
         return self.change_ > SETTLED
 
     def names(self) -> list[str]:
         """Return the names of the rows of `gamma_`, the intercept's first."""
-        return design_names(self.columns_)
+        return self._covariates().names()
+
+    def _covariates(self) -> Covariates:
+        return Covariates(self.columns_, self.terms_)
 
     # ---- one pass
 
-    def prepare(self, context: StepContext) -> Any:
+    def prepare(self, context: Context) -> Any:
         """Start at a wide Σ; return the number of threads."""
         n_topics = context.topics.shape[1]
         n_columns = 1 if context.data is None else context.data.design.shape[1]
@@ -187,29 +187,27 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         self.information_, self.entropy_, self.change_ = 1.0, 0.0, 1.0
         self.passes_, self.n_documents_ = 0.0, 1.0
 
-    def update(self, counts: Array, theta: Array, context: StepContext) -> Array:
+    def update(self, counts: Array, theta: Array, context: Context) -> Array:
         """Return mixtures nearer to the modes."""
         out: Array = np.empty(theta.shape, theta.dtype)
         counts, theta = to_numpy(counts), to_numpy(theta)
         threads = context.state or 1
         arguments = (
-            *(counts, theta, self._design(context), self.gamma_, self._precision()),
-            *((NEWTON_STEPS, NEWTON_TOL), out),
+            *(counts, theta, self._design(context), self.gamma_.astype(out.dtype)),
+            *(self._precision().astype(out.dtype), LIMITS, out),
         )
         ranges = even_ranges(len(out), n_ranges(threads))
         run_ranges(kernels.mode_rows, ranges, threads, *arguments)
         return context.xp.asarray(out)  # type: ignore[no-any-return]
 
-    def gather(
-        self, counts: Array, theta: Array, context: StepContext
-    ) -> tuple[Any, ...]:
+    def gather(self, counts: Array, theta: Array, context: Context) -> tuple[Any, ...]:
         """Return moments of the design and of η, and Laplace covariances of some."""
         eta, design = natural(theta), self._design(context)
         moments = design.T @ design, design.T @ eta, eta.T @ eta
         return *moments, *self._covariances(counts, theta, context)
 
     def _covariances(
-        self, counts: Array, theta: Array, context: StepContext
+        self, counts: Array, theta: Array, context: Context
     ) -> tuple[Any, ...]:
         """Return the sum of the sampled documents' covariances, their number, and the
         traces that tell what a token says.
@@ -234,7 +232,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         found = kernels.covariance_sums(*arguments, self._precision(), total)
         return total + np.tril(total, -1).T, float(len(shares)), *found
 
-    def learn(self, sums: tuple[Any, ...], context: StepContext) -> None:
+    def learn(self, sums: tuple[Any, ...], context: Context) -> None:
         """Learn Γ and Σ, and in some passes the covariances of documents."""
         xx, xe, ee, covariances, n_sampled, entropy, known, full = sums
         if n_sampled > 0:
@@ -255,7 +253,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         # Of the last few passes: those that take covariances move more.
         self.change_ = max(moved / max(float(size), 1e-300), 0.8 * self.change_)
 
-    def value(self, theta: Array, context: StepContext) -> float:
+    def value(self, theta: Array, context: Context) -> float:
         """Return ``log N(η; xΓ, Σ)`` of these rows, with their covariances."""
         precision = self._precision()
         rest = natural(theta) - self._design(context) @ self.gamma_
@@ -279,7 +277,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     def _precision(self) -> Matrix:
         return np.asarray(np.linalg.inv(self.sigma_), dtype=np.float64)
 
-    def _design(self, context: StepContext) -> Matrix:
+    def _design(self, context: Context) -> Matrix:
         if context.data is None:
             return np.ones((len(context.lengths), 1))
         design: Matrix = context.data.design
@@ -354,8 +352,8 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     def _check_fitted(self, n_topics: int) -> None:
         """Refuse a loaded step that is not that of a model of this size."""
         free = n_topics - 1
-        columns = len(design_names(self.columns_))
-        check_columns(self.columns_)
+        self._covariates().check()
+        columns = len(self.names())
         shapes = {
             "gamma_": (columns, free),
             "sigma_": (free, free),
@@ -366,9 +364,14 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             array: Any = getattr(self, name, None)
             fine = isinstance(array, np.ndarray) and array.dtype == np.float64
             if not fine or array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"{name} makes no sense for {n_topics} topics")
+                raise ValueError(f"{name} is invalid for {n_topics} topics")
         if np.linalg.eigvalsh(self.sigma_)[0] <= 0:
             raise ValueError("sigma_ is not a covariance")
+        for name in ("information_", "entropy_", "change_", "passes_", "n_documents_"):
+            value: Any = getattr(self, name, 0.0)
+            least = -np.inf if name == "entropy_" else 0.0
+            if not isinstance(value, float) or not least <= value < np.inf:
+                raise ValueError(f"{name} is {value!r}, not a number")
 
 
 def natural(theta: Array) -> Matrix:

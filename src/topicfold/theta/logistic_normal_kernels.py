@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels of the logistic normal, serial over a range of documents, in float64.
+"""Kernels of the logistic normal, serial over a range of documents.
 
 ``θ = softmax(η, 0)`` with η ~ N(μ, Σ) of K − 1 numbers: the last topic is the
 reference, so that η is ``log θ_k − log θ_K``. With expected counts N of a document of n
@@ -19,102 +19,120 @@ from __future__ import annotations
 
 import numpy as np
 
-from topicfold.core.jit import kernel, part
+from topicfold.core.jit import SPACE, kernel, part
 
 # Least share of a topic: its logarithm stays finite in float32 too.
 LEAST = 1e-30
-# Limits of the solution of one Newton step: conjugate gradients, what is left of the
-# gradient, the longest step in one direction, halvings while the value falls.
-GRADIENTS, LEFT, LONGEST, HALVINGS = 6, 0.1, 4.0, 20
+# Limits of one Newton step: what is left of the gradient, the longest step in one
+# direction, halvings while the value falls.
+LEFT, LONGEST, HALVINGS = 0.1, 4.0, 20
 
 
 @part
 def _shares(eta, out):
     """Write softmax(η, 0) and return ``log(1 + Σ e^η)``."""
     n_free = eta.shape[0]
-    most = 0.0
+    most = eta.dtype.type(0)
     for k in range(n_free):
         most = max(most, eta[k])
     for k in range(n_free):
         out[k] = np.exp(eta[k] - most)
     out[n_free] = np.exp(-most)
-    total = 0.0
+    total = eta.dtype.type(0)
     for k in range(n_free + 1):
         total += out[k]
-    scale = 1.0 / total
+    scale = eta.dtype.type(1) / total
     for k in range(n_free + 1):
         out[k] *= scale
     return most + np.log(total)
 
 
 @part
-def _times(precision, vector, out):
-    """Write ``Σ⁻¹ v``."""
-    n_free = vector.shape[0]
-    for i in range(n_free):
-        row = precision[i]
-        total = 0.0
-        for j in range(n_free):
-            total += row[j] * vector[j]
-        out[i] = total
-
-
-@part
 def _dot(one, other):
-    total = 0.0
+    total = one.dtype.type(0)
     for k in range(one.shape[0]):
         total += one[k] * other[k]
     return total
 
 
 @part
-def _direction(gradient, theta, n, precision, scratch):
-    """Write the Newton direction, by preconditioned conjugate gradients, to scratch[0].
+def _times(precision, vector, out):
+    """Write ``Σ⁻¹ v``: four rows at a time, so that v is read once for them."""
+    n_free = vector.shape[0]
+    real = vector.dtype.type
+    i = 0
+    while i + 4 <= n_free:
+        one, two = precision[i], precision[i + 1]
+        three, four = precision[i + 2], precision[i + 3]
+        a, b, c, d = real(0), real(0), real(0), real(0)
+        for j in range(n_free):
+            a += one[j] * vector[j]
+            b += two[j] * vector[j]
+            c += three[j] * vector[j]
+            d += four[j] * vector[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        i += 4
+    for rest in range(i, n_free):
+        out[rest] = _dot(precision[rest], vector)
 
-    Solves ``(Σ⁻¹ + n diag θ − n θθᵀ) x = gradient``; any number of steps goes upwards.
+
+@part
+def _direction(gradient, theta, n, precision, n_gradients, scratch):
+    """Write the Newton direction x to scratch[0], and ``Σ⁻¹ x`` to scratch[1].
+
+    Solves ``(Σ⁻¹ + n diag θ − n θθᵀ) x = gradient`` by preconditioned conjugate
+    gradients; any number of steps goes upwards.
     """
-    x, rest, scaled = scratch[0], scratch[1], scratch[2]
-    along, image = scratch[3], scratch[4]
+    real = gradient.dtype.type
+    x, weighted, rest, scaled = scratch[0], scratch[1], scratch[2], scratch[3]
+    along, image, scale = scratch[4], scratch[5], scratch[6]
     n_free = gradient.shape[0]
     for k in range(n_free):
-        x[k] = 0.0
+        x[k] = real(0)
+        weighted[k] = real(0)
         rest[k] = gradient[k]
-        scaled[k] = rest[k] / (precision[k, k] + n * theta[k])
+        scale[k] = real(1) / (precision[k, k] + n * theta[k])
+        scaled[k] = rest[k] * scale[k]
         along[k] = scaled[k]
     product = _dot(rest, scaled)
-    enough = LEFT * LEFT * product
-    for _ in range(min(GRADIENTS, n_free)):
+    enough = real(LEFT * LEFT) * product
+    for _ in range(min(n_gradients, n_free)):
         if not product > enough:
             break
         _times(precision, along, image)
-        common = 0.0
+        common = real(0)
         for k in range(n_free):
             common += theta[k] * along[k]
+        bend = real(0)
         for k in range(n_free):
-            image[k] += n * theta[k] * (along[k] - common)
-        step = product / _dot(along, image)
+            bend += along[k] * (image[k] + n * theta[k] * (along[k] - common))
+        step = product / bend
         for k in range(n_free):
             x[k] += step * along[k]
-            rest[k] -= step * image[k]
-            scaled[k] = rest[k] / (precision[k, k] + n * theta[k])
+            weighted[k] += step * image[k]
+            rest[k] -= step * (image[k] + n * theta[k] * (along[k] - common))
+            scaled[k] = rest[k] * scale[k]
         old, product = product, _dot(rest, scaled)
+        again = product / old
         for k in range(n_free):
-            along[k] = scaled[k] + product / old * along[k]
+            along[k] = scaled[k] + again * along[k]
 
 
 @kernel
 def mode_rows(start, stop, counts, theta, design, gamma, precision, limits, out):
     """Write mixtures at the modes of documents, some Newton steps from `theta`.
 
-    The means are ``μ = design @ gamma``; `limits` are the most steps, and the change of
-    η that ends them. A document's value never falls. Equals ``modes``.
+    The means are ``μ = design @ gamma``; `limits` are the most Newton steps, the most
+    conjugate gradients of each, and the change of η that ends them. A document's value
+    never falls. Arithmetic is that of `precision`. Equals ``modes``.
     """
-    n_steps, tol = limits
+    n_steps, n_gradients, tol = limits
+    real = precision.dtype.type
     n_topics = counts.shape[1]
     n_free = n_topics - 1
-    shares = np.empty(n_topics)
-    rows = np.empty((5, n_free + 64))
-    own = np.empty((7, n_free + 64))
+    shares = np.empty(n_topics, precision.dtype)
+    rows = np.empty((7, n_free + SPACE), precision.dtype)
+    own = np.empty((8, n_free + SPACE), precision.dtype)
     scratch = rows[:, :n_free]
     eta = own[0, :n_free]
     difference = own[1, :n_free]
@@ -123,55 +141,60 @@ def mode_rows(start, stop, counts, theta, design, gamma, precision, limits, out)
     tried = own[4, :n_free]
     expected = own[5, :n_free]
     mean = own[6, :n_free]
+    bent = own[7, :n_free]
+    least = real(LEAST)
     for d in range(start, stop):
-        n = 0.0
+        n = real(0)
         for k in range(n_topics):
             n += counts[d, k]
-        last = np.log(max(np.float64(theta[d, n_free]), LEAST))
+        last = np.log(max(real(theta[d, n_free]), least))
         for k in range(n_free):
-            mean[k] = 0.0
+            mean[k] = real(0)
         for j in range(gamma.shape[0]):
-            x = design[d, j]
+            x = real(design[d, j])
             for k in range(n_free):
                 mean[k] += x * gamma[j, k]
         for k in range(n_free):
             expected[k] = counts[d, k]
-            eta[k] = np.log(max(np.float64(theta[d, k]), LEAST)) - last
+            eta[k] = np.log(max(real(theta[d, k]), least)) - last
             difference[k] = eta[k] - mean[k]
         _times(precision, difference, weighted)
-        value = _dot(expected, eta) - 0.5 * _dot(difference, weighted)
+        value = _dot(expected, eta) - real(0.5) * _dot(difference, weighted)
         value -= n * _shares(eta, shares)
+        moved = True
         for _ in range(n_steps):
             for k in range(n_free):
                 gradient[k] = expected[k] - n * shares[k] - weighted[k]
-            _direction(gradient, shares, n, precision, scratch)
-            direction = scratch[0]
-            longest = 0.0
+            _direction(gradient, shares, n, precision, n_gradients, scratch)
+            direction, turned = scratch[0], scratch[1]
+            longest = real(1e-30)
             for k in range(n_free):
                 longest = max(longest, abs(direction[k]))
-            step = min(1.0, LONGEST / max(longest, 1e-300))
+            step = min(real(1), real(LONGEST) / longest)
             moved = False
             for _ in range(HALVINGS):
                 for k in range(n_free):
                     tried[k] = eta[k] + step * direction[k]
                     difference[k] = tried[k] - mean[k]
-                _times(precision, difference, weighted)
-                new = _dot(expected, tried) - 0.5 * _dot(difference, weighted)
+                    bent[k] = weighted[k] + step * turned[k]
+                new = _dot(expected, tried) - real(0.5) * _dot(difference, bent)
                 new -= n * _shares(tried, shares)
                 if new >= value:
                     moved = True
                     break
-                step *= 0.5
+                step *= real(0.5)
             if not moved:
                 break
             value = new
             for k in range(n_free):
                 eta[k] = tried[k]
+                weighted[k] = bent[k]
             if step * longest <= tol:
                 break
-        _shares(eta, shares)
+        if not moved:  # the last that was tried is not where it is
+            _shares(eta, shares)
         for k in range(n_topics):
-            out[d, k] = max(shares[k], LEAST)
+            out[d, k] = max(shares[k], least)
 
 
 @part

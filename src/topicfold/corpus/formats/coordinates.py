@@ -3,6 +3,9 @@
 
 NumPy reads the numbers and SciPy writes them. Readers of numbers stop at the first
 character that is not one, so a regular expression checks every line first.
+`scipy.io.mmread` stops there too: it reads ``3abc`` as 3, and of counts ``2.5`` as 2,
+``1_000`` as 1 and ``0x10`` as 0, without a word; it takes the number of entries in the
+header as memory to ask for. So it does not read here.
 """
 
 from __future__ import annotations
@@ -139,8 +142,8 @@ def _entries(stream: BinaryIO, head: _Head, field: str, sizes: list[int]) -> Any
     """Return the matrix of lines "row column value", which count from one."""
     path, n_entries = head.path, sizes[2]
     says = (
-        f"The file says that it has {sizes[0]:,} documents, {sizes[1]:,} words and "
-        f"{n_entries:,} entries, which count from 1."
+        f"The file declares {sizes[0]:,} documents, {sizes[1]:,} words and "
+        f"{n_entries:,} entries; numbers start at 1."
     )
     kind, width = np.float64 if field == "real" else np.int64, 3 - (field == "pattern")
     parts, found = [np.empty((0, width), kind)], 0

@@ -127,8 +127,8 @@ def check_length(file: Path, lines: list[Any], expected: int, source: str) -> No
     """Refuse a side file of another length; `source` says where that length is from."""
     if len(lines) != expected:
         raise DataError(
-            f"{file} has {len(lines)} lines{source.format(expected)}. One line belongs "
-            "to each."
+            f"{file} has {len(lines)} lines{source.format(expected)}. Write one line "
+            "for each."
         )
 
 
@@ -168,7 +168,10 @@ def _gensim_words(file: Path) -> list[str]:
             )
     width = max(words, default=-1) + 1
     if width > 2 * len(words) + 1000:
-        raise DataError(f"{file} has the word {width - 1:,}. Is a number wrong?")
+        raise DataError(
+            f"{file} has the word number {width - 1:,} but only {len(words):,} words. "
+            "Check its numbers."
+        )
     return [words.get(place, f"w{place}") for place in range(width)]
 
 
@@ -184,8 +187,8 @@ def side_bytes(lines: Sequence[str], name: str) -> bytes:
         raw = "".join(f"{line}\n" for line in lines).encode("utf-8")
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{name} has {error.object[error.start]!r}, half a character that no file "
-            "can hold. Remove it."
+            f"{name} has {error.object[error.start]!r}, half of a character, which "
+            "UTF-8 cannot encode. Remove it."
         ) from error
     # One mark is taken off when read: a word that begins with it needs another.
     return codecs.BOM_UTF8 + raw if raw.startswith(codecs.BOM_UTF8) else raw

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Formats with one document per line: LDA-C, SVMlight and MALLET's text form."""
+"""Formats with one document per line: LDA-C, SVMlight and MALLET's text form.
+
+`sklearn.datasets.load_svmlight_file` does not read SVMlight here: its errors name no
+line, labels must be numbers (``007`` becomes 7), columns must be sorted, and ``1_0``
+is the column 10.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +68,7 @@ def read_ldac(path: Path) -> Parts:
         numbers = line.replace(":", " ").split()
         if len(numbers) != 2 * int(numbers[0]) + 1:
             raise DataError(
-                f"{path}, line {number}: says {numbers[0]} words, and has "
+                f"{path}, line {number}: declares {numbers[0]} words, but has "
                 f"{len(numbers) // 2}."
             )
         rows.columns.extend(map(int, numbers[1::2]))
@@ -105,7 +110,7 @@ def write_svmlight(corpus: Corpus, path: Path) -> dict[str, list[str]]:
     """Write SVMlight, words from 1; labels that are not numbers get numbers."""
     if corpus.counts.dtype.kind != "f" and corpus.counts.max() >= 2**53:
         raise DataError(
-            "SVMlight's readers take numbers for floats, which do not hold "
+            "SVMlight readers use floating point, which cannot hold "
             f"{corpus.counts.max()} exactly. Write mm or npz instead."
         )
     labels, side = corpus.labels, {}

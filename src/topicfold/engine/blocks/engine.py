@@ -22,7 +22,7 @@ from scipy import sparse
 from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.blocks.executor import prepare_blocks
-from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks, Shared
+from topicfold.engine.blocks.packed import BlockwiseEngine, PackedBlocks, Shared
 from topicfold.engine.blocks.store import (
     BlockStore,
     StoredBlock,
@@ -44,7 +44,7 @@ from topicfold.engine.protocol import (
 REMEMBERED = 2
 
 
-class BlockEngine(CpuEngine):
+class OneBlock(CpuEngine):
     """The CPU engine of one block, with its latest mixtures in memory.
 
     It remembers the two arrays that it wrote last, so it need not read them, and
@@ -120,7 +120,7 @@ class DocumentBlocks(PackedBlocks):
 Documents = tuple[DocumentBlocks, ...]
 
 
-class BlockedEngine(BlocksEngine):
+class BlockedEngine(BlockwiseEngine):
     """Expected counts of a corpus in blocks, `at_once` (default: threads) visited at a
     time.
     """
@@ -132,7 +132,7 @@ class BlockedEngine(BlocksEngine):
         *,
         dtype: np.dtype | type = np.float32,
         threads: int = 1,
-        make_block: Callable[..., BlockEngine] = BlockEngine,
+        make_block: Callable[..., OneBlock] = OneBlock,
         at_once: int | None = None,
     ) -> None:
         self.n_documents, self.n_terms = corpus.shape
@@ -168,7 +168,10 @@ class BlockedEngine(BlocksEngine):
         new = self._store.new_blocks(self.n_blocks)
         visited = self._row_args(inputs, data)
         args = [(file.path, *own) for file, own in zip(new, visited, strict=True)]
-        self._blocks.collect(_map_block, args, (function, shared))
+        kept = self._blocks.collect(_map_block, args, (function, shared))
+        for ((rows, *_),), found in zip(visited, kept, strict=True):
+            if found is not None:
+                data.keep(rows, found)
         result = DocumentBlocks(self, new) if out is None else out
         result.blocks = new
         return result
@@ -278,7 +281,7 @@ class BlockedEngine(BlocksEngine):
 
 
 def _evaluate_block(
-    engine: BlockEngine,
+    engine: OneBlock,
     parameters_path: str,
     counts_path: str,
     updated_path: str | None,
@@ -300,7 +303,7 @@ def _evaluate_block(
     return words, done.loglik, int(done.n_updates.sum(dtype=np.int64))
 
 
-def _pack_block(engine: BlockEngine, path: str, rows: Array) -> None:
+def _pack_block(engine: OneBlock, path: str, rows: Array) -> None:
     shape = (engine.n_documents, engine.n_topics)
     rows = np.broadcast_to(np.asarray(rows), shape)
     engine.write(path, engine.pack_documents(rows))
@@ -318,25 +321,28 @@ def _compact(rows: Any) -> Any:
 
 
 def _write_block_rows(
-    engine: BlockEngine, path: str, rows_path: str, first: int, normalize: bool
+    engine: OneBlock, path: str, rows_path: str, first: int, normalize: bool
 ) -> None:
     rows = engine.unpack_documents(engine.read(path))
     write_rows(rows_path, first, normalize_rows(rows) if normalize else rows)
 
 
 def _map_block(
-    engine: BlockEngine,
+    engine: OneBlock,
     out_path: str,
     visited: Any,
     function: RowFunction,
     shared: Shared,
-) -> None:
-    result = _call_on_rows(engine, visited, function, shared)
+) -> Any:
+    result, kept = _call_on_rows(engine, visited, function, shared), None
+    if isinstance(result, tuple):
+        result, kept = result
     engine.write(out_path, engine.pack_documents(result))
+    return kept
 
 
 def _call_on_rows(
-    engine: BlockEngine, visited: Any, function: RowFunction, shared: Shared
+    engine: OneBlock, visited: Any, function: RowFunction, shared: Shared
 ) -> Any:
     rows, lengths, paths, data = visited
     arrays = [engine.read(path)[:, : engine.n_topics] for path in paths]
@@ -344,6 +350,6 @@ def _call_on_rows(
 
 
 def _call_method(
-    engine: BlockEngine, path: str, name: str, prior: tuple[Any, ...]
+    engine: OneBlock, path: str, name: str, prior: tuple[Any, ...]
 ) -> tuple[Any]:
     return (getattr(engine, name)(engine.read(path), *prior),)

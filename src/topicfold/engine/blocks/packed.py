@@ -77,7 +77,7 @@ def _of_topics(name: str) -> Any:
     return property(lambda engine: getattr(engine._topics, name))
 
 
-class BlocksEngine(Engine):
+class BlockwiseEngine(Engine):
     """Base of engines that visit documents block by block.
 
     What is done with topics alone another engine does, which has no documents:

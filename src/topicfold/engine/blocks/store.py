@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import secrets
 import shutil
 import tempfile
+import threading
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,10 @@ from topicfold.core.typing import Array
 
 # What a file to write over is called: the name of the one it shall become, and this.
 SPARE = ".spare"
+
+# NumPy parses the header of a file with `ast`, which Python 3.11 lets only one thread
+# do at a time: two end in a SystemError (CPython issue 106905).
+_parsing = threading.Lock()
 
 
 class SpareFiles:
@@ -119,7 +125,7 @@ class BlockStore:
 
     def open_rows(self, path: str) -> NDArray[Any]:
         """Memory-map a finished file of rows."""
-        rows: NDArray[Any] = np.load(path, mmap_mode="r+")
+        rows: NDArray[Any] = _map_file(path, "r+")
         if not self.kept:
             # The map keeps the content until it is dropped itself.
             _remove(path)
@@ -147,18 +153,19 @@ def load_block(path: str) -> Array:
     """Read a block; FileNotFoundError if the file was retired, even meanwhile."""
     while True:
         with Path(path).open("rb") as stream:
-            block: Array = np.lib.format.read_array(stream)
+            shape, dtype = _read_header(stream)
+            block: Array = np.fromfile(stream, dtype=dtype, count=math.prod(shape))
             # Opened again, for network file systems look at a name then.
             with Path(path).open("rb") as now:
                 if os.path.sameopenfile(stream.fileno(), now.fileno()):
-                    return block
+                    return block.reshape(shape)
         # Somebody has written the same block once more.
 
 
 def share_block(path: str) -> Array:
     """Map a file: the processes of a machine hold, and have in cache, one copy."""
     # Copy-on-write, for kernels are compiled for arrays that can be written.
-    block: Array = np.asarray(np.load(path, mmap_mode="c"))
+    block: Array = np.asarray(_map_file(path, "c"))
     return block
 
 
@@ -173,12 +180,25 @@ def link_or_copy(source: str, target: str) -> None:
 def write_rows(path: str, first_row: int, rows: Array) -> None:
     """Write rows to their place in a file of `BlockStore.new_rows`."""
     with Path(path).open("r+b") as stream:
-        version = np.lib.format.read_magic(stream)
-        read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        _, _, dtype = read(stream)
+        _, dtype = _read_header(stream)
         rows = np.ascontiguousarray(rows, dtype=dtype)
         stream.seek(stream.tell() + first_row * rows.strides[0])
         rows.tofile(stream)
+
+
+def _read_header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
+    """Read the shape and the dtype of a ``.npy`` file that this module wrote."""
+    with _parsing:
+        version = np.lib.format.read_magic(stream)
+        read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+        shape, _, dtype = read(stream)
+    return shape, dtype
+
+
+def _map_file(path: str, mode: Literal["r+", "c"]) -> NDArray[Any]:
+    with _parsing:
+        mapped: NDArray[Any] = np.load(path, mmap_mode=mode)
+    return mapped
 
 
 def _remove(path: str) -> None:

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine.blocks.engine import BlockedEngine, BlockEngine
+from topicfold.engine.blocks.engine import BlockedEngine, OneBlock
 from topicfold.engine.cuda.device import load_cupy
 from topicfold.engine.cuda.streaming import (
     USABLE,
@@ -90,7 +90,7 @@ def _streamed(
     return StreamedEngine(X, CudaPort(X.shape[1], n_topics, dtype, word_order), plan)
 
 
-class CudaBlock(BlockEngine):
+class CudaBlock(OneBlock):
     """A block whose two passes run on the device; its arrays are NumPy's.
 
     The word pass must follow the document pass of the same block: the block is on

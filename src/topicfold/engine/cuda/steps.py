@@ -14,7 +14,7 @@ from topicfold.engine.cuda.device import device_errors
 from topicfold.engine.cuda.source import THREADS, WARPS, compile_part, row_shape
 from topicfold.engine.protocol import padded
 
-# As in steps/graph.py.
+# As in theta/graph.py.
 FLOOR = 1e-10
 SMALLEST_SHARE = 1e-35
 # Threads of the one block of the orthogonal φ-step.

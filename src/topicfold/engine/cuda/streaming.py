@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.typing import DeviceArray
-from topicfold.engine.blocks.packed import BlocksEngine, PackedBlocks, Shared
+from topicfold.engine.blocks.packed import BlockwiseEngine, PackedBlocks, Shared
 from topicfold.engine.cuda.source import row_shape
 from topicfold.engine.cuda.transfer import Record, visit_blocks
 from topicfold.engine.protocol import (
@@ -259,7 +259,7 @@ class Blocks:
         )
 
 
-class StreamedEngine(BlocksEngine):
+class StreamedEngine(BlockwiseEngine):
     """Expected counts of a corpus that comes to the device block by block, summed in
     order.
     """

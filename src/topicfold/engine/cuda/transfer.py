@@ -38,7 +38,7 @@ ALIGNMENT = 256
 
 
 class Record:
-    """Vectors side by side in one buffer, so that one copy sends them all."""
+    """Vectors concatenated in one buffer, so that one copy sends them all."""
 
     def __init__(
         self,

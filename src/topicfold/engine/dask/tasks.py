@@ -135,8 +135,8 @@ def wait_for_worker(client: Any) -> None:
     """Wait for a worker, and say so; TimeoutError if none comes."""
     with _aborted_by_ctrl_c():
         _logger.warning(
-            "the Dask cluster has no workers: waiting up to %g seconds for one, to go "
-            "on then; Ctrl-C ends the fit",
+            "the Dask cluster has no workers: waiting up to %g seconds for one; "
+            "Ctrl-C ends the fit",
             PATIENCE,
         )
         client.wait_for_workers(1, timeout=PATIENCE)

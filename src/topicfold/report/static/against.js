@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two models side by side: topics that are the same, their words, documents that moved.
+// Two models compared: topics that are the same, their words, documents that moved.
 
 import { count, h, percent, plural } from "./dom.js";
 import { section } from "./charts.js";
@@ -27,7 +27,7 @@ function wordsOf(row) {
 // Likeness by words and documents, as a bar with its number.
 function likenessCell({ likeness: value, topic, near }) {
   if (value === null) {
-    return h("td", { class: "note" }, `no counterpart; most like ${near[0]} ${topic === null ? "here" : "there"} (${near[1].toFixed(2)})`);
+    return h("td", { class: "note" }, `no counterpart; most similar: ${near[0]} ${topic === null ? "here" : "there"} (${near[1].toFixed(2)})`);
   }
   return h("td", { class: "likeness" }, h("span", { class: "note" }, value.toFixed(2)), meter(value, "var(--accent)"));
 }
@@ -68,11 +68,11 @@ function movedSection(report, against) {
 export function showAgainst(report, box) {
   const { against } = report.page;
   const matched = against.rows.filter((row) => row.likeness !== null).length;
-  box.append(h("h2", {}, "Two models side by side"),
+  box.append(h("h2", {}, "Two models compared"),
     h("p", { class: "hint" }, `Here: ${report.page.title}. There: ${against.name}.`),
     section("Topics and their counterparts", matchTable(report, against), { name: "matched-topics",
       hint: `${matched} of ${plural(report.fitted.length, "topic")} here have a counterpart among the `
-        + `${against.topics.length} there. Likeness is 1 for the same words`
+        + `${against.topics.length} there. Similarity is 1 for the same words`
         + `${against.documents ? " and documents" : ""}, 0 for none in common.`,
       exports: { csv: () => [["topic", "other", "likeness", "shared", "only_here", "only_there"],
         against.rows.map((row) => [row.topic, row.other, row.likeness, row.shared, row.here, row.there])] } }));

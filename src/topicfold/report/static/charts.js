@@ -62,10 +62,14 @@ export function barChart(rows, width, { labelWidth = 130, limit, describe } = {}
   return svg;
 }
 
-export function ticks(low, high, parts = 4) {
-  const rough = (high - low) / parts || 1;
+// The smallest of some round numbers that is not below `rough`.
+function roundStep(rough, steps) {
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
+  return [...steps, 10].map((x) => x * power).find((x) => x >= rough * (1 - 1e-9));
+}
+
+export function ticks(low, high, parts = 4) {
+  const step = roundStep((high - low) / parts || 1, [1, 2, 5]);
   const found = [];
   for (let i = Math.ceil(low / step); i * step <= high + step * 1e-6; i += 1) found.push(i * step);
   return found;
@@ -112,16 +116,18 @@ export function lineChart(values, names, width, height, { format, color, zero, a
   return svg;
 }
 
-// A small figure with axes: shares from 0 to `high`, the first and the last period.
-export function smallChart(values, names, high, color) {
+// A small figure with axes: shares from 0 to a round number that is at least `most`, the first and the last period.
+export function smallChart(values, names, most, color) {
+  const half = roundStep(most / 2 || 0.5, [1, 1.5, 2, 3, 4, 5, 6, 8]);
+  const high = 2 * half;
   const [width, height, left, bottom] = [240, 96, 34, 15];
   const x = (i) => left + (i / Math.max(1, values.length - 1)) * (width - left - 4);
-  const y = (value) => 6 + (1 - value / (high || 1)) * (height - bottom - 6);
+  const y = (value) => 6 + (1 - value / high) * (height - bottom - 6);
   const line = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
   const text = (properties, words) => s("text", { class: "axis small-axis", ...properties }, words);
   return s("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `Share over time, from ${percent(values[0])} to ${percent(values.at(-1))}` },
-  [high, high / 2, 0].map((tick) => [s("line", { class: "grid", x1: left, x2: width - 4, y1: y(tick), y2: y(tick) }),
+  [high, half, 0].map((tick) => [s("line", { class: "grid", x1: left, x2: width - 4, y1: y(tick), y2: y(tick) }),
     text({ x: left - 4, y: y(tick) + 3.5, "text-anchor": "end" }, percent(tick))]),
   s("polygon", { points: `${left},${y(0)} ${line} ${x(values.length - 1)},${y(0)}`, fill: color, "fill-opacity": 0.18 }),
   s("polyline", { points: line, stroke: color, fill: "none", class: "line" }),

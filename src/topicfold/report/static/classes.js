@@ -45,7 +45,7 @@ export function showClasses(report, box) {
   const [first, second] = [0, 1].map((place) => names.map((_, code) => code).sort((a, b) => sizes[b] - sizes[a])[place]);
   box.append(h("h2", {}, "Classes and topics"),
     section("Mean mixture of every class", heatTable(content), { name: "classes", exports: { csv, figure: () => heatFigure(content) },
-      hint: `Share of a topic in the documents of a class, in percent. Topics are ordered by the class that has most of each.${cut}` }),
+      hint: `Share of a topic in the documents of a class, in percent. Topics are ordered by the class that has the largest share of each.${cut}` }),
     second === undefined ? "" : h("p", {}, h("a", { class: "button small", href: link({ compare: `class ${names[first]}`,
       with: `class ${names[second]}` }) }, "Compare two classes")),
     section("Classes", h("ul", { class: "class-list" }, names.map((name, code) => {
@@ -82,6 +82,6 @@ export function showClass(report, box, parameters) {
       exports: { csv: () => [["topic", "name", "share"], report.bySize.map((topic) =>
         [topic.id, report.name(topic.id), report.classShare(code, topic.id)])] } }),
     section("Documents", growing(ranked, (item) => documentItem(report, item.place, percent(item.share))),
-      { hint: `Those with most of topic ${main}, the largest of this class, first.` })));
+      { hint: `Documents with the largest share of topic ${main}, the largest topic of this class, come first.` })));
   return name;
 }

@@ -66,7 +66,7 @@ export function showCompare(report, box, parameters) {
     sideBar(row.right, most, topicColor(row.topic), "right"),
     h("td", { class: "number" }, points(row.gap)))));
   draw();
-  box.append(h("h2", {}, "Two groups side by side"),
+  box.append(h("h2", {}, "Two groups compared"),
     h("div", { class: "toolbar" },
       select("First", options, one, (key) => go(key, other)), select("Second", options, other, (key) => go(one, key)),
       h("button", { type: "button", class: "small", onclick: () => go(other, one) }, "Swap"),

@@ -30,6 +30,6 @@ export function showFit(report, box) {
   box.append(h("div", { class: "columns" },
     section("Settings", known, settings.length ? { name: "settings",
       exports: { csv: () => [["setting", "value"], settings] } } : {}),
-    section("Versions", pairTable(versions), { hint: "Of the programs that wrote this report." })));
+    section("Versions", pairTable(versions), { hint: "Versions of the programs that wrote this report." })));
   return "The fit";
 }

@@ -71,7 +71,7 @@ class App {
     document.getElementById("tabs").append(...this.tabs);
     this.tray = h("span", { class: "tray", role: "status", hidden: true },
       h("span", { id: "n-edits" }),
-      h("button", { type: "button", class: "small", id: "undo", title: "Take the last edit back (key U)",
+      h("button", { type: "button", class: "small", id: "undo", title: "Undo the last edit (key U)",
         onclick: () => this.undo() }, "Undo"),
       h("button", { type: "button", class: "small primary", id: "save-edits",
         title: "Save the edits as a file, for: topicfold edit MODEL -o NEW --apply FILE",
@@ -150,7 +150,10 @@ class App {
       if (tab.dataset.tab === current) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
-    if (!again && name !== "search") scrollTo(0, 0);
+    if (!again && name !== "search") {
+      this.tabs.find((tab) => tab.dataset.tab === current)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      scrollTo(0, 0);
+    }
   }
 
   edit(edit) {

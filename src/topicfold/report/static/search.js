@@ -97,7 +97,7 @@ export function showTerm(report, box, parameters) {
   h("h2", {}, "Term “", h("span", { id: "term-name" }, name), "”"),
   h("p", { class: "hint" }, `${percent(report.frequencies[term])} of all words`),
   section("Topics that use it", figure, { name: "term-topics",
-    hint: "Of all uses of this term, the share that each topic has.",
+    hint: "Share of each topic in all uses of this term.",
     exports: { figure: () => figure.querySelector("svg"),
       csv: () => [["term", "topic", "name", "share"], rows.map((row) => [name, row.topic, report.name(row.topic), row.share])] } }));
   return `Term ${name}`;

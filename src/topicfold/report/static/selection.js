@@ -42,7 +42,7 @@ export function chosenList(report, places, box, clear) {
         places.length ? h("button", { type: "button", class: "small", onclick: csv }, "CSV") : null,
         h("button", { type: "button", class: "small", onclick: clear }, "Clear"))),
     places.length ? topicTable(report, mixture, "Topics of the chosen documents") : h("p", { class: "hint" },
-      "No document lies inside. Draw around some points."),
+      "There are no documents inside. Draw around some points."),
     places.length ? h("p", {}, h("a", { class: "button small", href: link({ compare: "chosen", with: "all" }) },
       "Compare with all documents")) : null,
     growing(shown, (place) => documentItem(report, place, percent(report.mixture(place)[0]?.share ?? 0)), 20)));
@@ -52,6 +52,6 @@ export function noneChosen(report, box) {
   chosenDocuments.places = [];
   const part = report.documents.n < report.page.counts.documents
     ? ` ${count(report.documents.n)} of ${count(report.page.counts.documents)} documents are shown.` : "";
-  box.replaceChildren(h("p", { class: "hint" }, "Close documents have similar topics; how far apart distant ones are "
-    + `says little. Drag to move, scroll or pinch to zoom, click a point to read it.${part}`));
+  box.replaceChildren(h("p", { class: "hint" }, "Close documents have similar topics; large distances "
+    + `mean little. Drag to move, scroll or pinch to zoom, click a point to read it.${part}`));
 }

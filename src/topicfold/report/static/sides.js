@@ -6,6 +6,7 @@ import { topicColor } from "./theme.js";
 import { barChart, responsive, section, ticks, tipped } from "./charts.js";
 import { documentItem, growing, topicLink, topicTable } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
+import { planeFigure } from "./similarity.js";
 
 const INTERVAL = 1.96;
 const MOST_ROWS = 12;
@@ -18,14 +19,20 @@ function capital(text) {
 
 const LANGUAGES = "languages";
 
-// Words of topics in other languages; seed words are another matter.
+// Words of topics in other languages; seed words, and words of times and groups, are another matter.
 function languages(report) {
-  return report.page.sides.filter((side) => side.kind === "terms" && !side.name.startsWith("seed"));
+  return report.page.sides.filter((side) => side.kind === "terms" && !side.note && !side.name.startsWith("seed"));
+}
+
+// Words of topics in the times or groups of a note, such as "words through time".
+function wordings(report, note) {
+  return report.page.sides.filter((side) => side.kind === "terms" && side.note && (!note || side.note === note));
 }
 
 export function sideNames(report) {
   const names = report.page.sides.filter((side) => side.rows).map((side) => side.name);
-  return languages(report).length ? [...names, LANGUAGES] : names;
+  const notes = new Set(wordings(report).map((side) => side.note));
+  return [...names, ...notes, ...(languages(report).length ? [LANGUAGES] : [])];
 }
 
 export function sideTitle(report) {
@@ -94,28 +101,43 @@ function effectChart(rows, width, { side, describe, limits = reach(rows, side.mi
 }
 
 function effectHint(side) {
-  const intervals = decides(side) ? "Lines are 95% intervals; a hollow dot's interval includes no effect."
-    : "Lines are 95% intervals with the topics taken as known, too narrow for a test.";
+  const intervals = decides(side) ? "Lines are 95% intervals. A hollow dot marks an interval that includes zero."
+    : "Lines are 95% intervals that take the topics as known; they are too narrow for a test.";
   return [side.note, side.errors ? intervals : ""].filter(Boolean).join(" ");
 }
 
-// Words of a topic in every language, side by side; the first are the model's own.
-function wordColumns(report, topic, number) {
-  const first = report.page.fit.settings.find(([name]) => name === "language")?.[1] ?? "text";
-  return [[first, report.topTerms(topic, 1, number).map((item) => item.name)], ...languages(report).map((side) =>
-    [side.name, report.members.get(topic).flatMap((part) => side.terms[part].slice(0, number))])];
+// Words of a topic in every language, time or group, side by side; of languages the first are the model's own.
+function wordColumns(report, topic, number, name) {
+  const tables = name === LANGUAGES ? languages(report) : wordings(report, name);
+  const columns = tables.map((side) =>
+    [side.name, report.members.get(topic).flatMap((part) => side.terms[part].slice(0, number))]);
+  if (name !== LANGUAGES) return columns;
+  const first = report.page.fit.settings.find(([setting]) => setting === "language")?.[1] ?? "text";
+  return [[first, report.topTerms(topic, 1, number).map((item) => item.name)], ...columns];
 }
 
-function languageBlock(report, topic) {
-  if (!languages(report).length) return null;
-  return section("Languages", h("div", { class: "language-columns" }, wordColumns(report, topic.id, 10).map(([name, words]) =>
-    h("div", {}, h("h4", {}, name), h("ol", {}, words.map((word) => h("li", {}, word)))))),
-  { hint: "The most probable words of the topic in each language." });
+function wordHint(name) {
+  return name === LANGUAGES ? "The most probable words of the topic in each language."
+    : "Words that have a larger share of the topic there than in all documents, those that add most to the difference first.";
+}
+
+function wordBlock(report, topic, name) {
+  return section(capital(name), h("div", { class: "language-columns" }, wordColumns(report, topic.id, 10, name).map(([title, words]) =>
+    h("div", {}, h("h4", {}, title), h("ol", {}, words.map((word) => h("li", {}, word)))))), { hint: wordHint(name) });
 }
 
 // Blocks for the page of a topic.
 export function sideBlocks(report, topic) {
-  return [...report.page.sides.map((side) => topicBlock(report, side, topic)), languageBlock(report, topic)];
+  const words = sideNames(report).filter((name) => name === LANGUAGES || wordings(report, name).length);
+  return [...report.page.sides.map((side) => topicBlock(report, side, topic)), ...words.map((name) => wordBlock(report, topic, name))];
+}
+
+// The topics that occur with a topic more often than others do.
+function companions(report, side, topic) {
+  return report.bySize.filter((other) => other.id !== topic.id && unmerged(report, other.id))
+    .map((other) => ({ topic: other.id, share: sideValue(report, side, topic.id, other.id) }))
+    .filter((item) => item.share > 0.05).sort((a, b) => b.share - a.share).slice(0, 6)
+    .map((item) => ({ ...item, text: item.share.toFixed(2) }));
 }
 
 function topicBlock(report, side, topic) {
@@ -126,6 +148,11 @@ function topicBlock(report, side, topic) {
       h("a", { href: link({ term: word }) }, word))))) : null;
   }
   if (!side.rows) return null;
+  if (side.kind === "tree") return branchBlock(report, side, topic);
+  if (side.kind === "correlations") {
+    const items = unmerged(report, topic.id) ? companions(report, side, topic) : [];
+    return items.length ? section("Topics that go with it", topicTable(report, items, "Topics that go with it"), { hint: side.note }) : null;
+  }
   const rows = side.rows.map((row, at) => ({ label: row, href: link({ side: side.name, row }),
     value: sideValue(report, side, at, topic.id) * (side.kind === "shares" ? side.sizes?.[at] ?? 1 : 1),
     error: sideError(report, side, at, topic.id), share: sideValue(report, side, at, topic.id), color: topicColor(topic) }));
@@ -232,7 +259,7 @@ function shareView(report, side, places) {
   draw();
   return section(`${capital(side.name)} × topics`, body, { name: side.name,
     exports: { csv, figure: () => heatFigure(shareTable(report, side, places.slice(0, shown))) },
-    hint: `Share of a topic in the mixture, in percent.${side.sizes ? " Those with the most documents first." : ""}` });
+    hint: `Share of a topic in the mixture, in percent.${side.sizes ? " Rows with the most documents come first." : ""}` });
 }
 
 // The rows that share a unit: levels of a category (place=town), scores of classes. They have one axis.
@@ -261,15 +288,121 @@ function effectView(report, side, places) {
     { hint: effectHint(side) + cut });
 }
 
-function languageView(report, box) {
-  const rows = report.bySize.map((topic) => wordColumns(report, topic.id, 8));
-  const csv = () => [["topic", ...rows[0].map(([name]) => name)], report.bySize.map((topic) =>
-    [topic.id, ...wordColumns(report, topic.id, 10).map(([, words]) => words.join(" "))])];
-  box.append(section("Topics in every language", h("table", { class: "table languages" },
-    h("thead", {}, h("tr", {}, h("th", {}, "Topic"), rows[0].map(([name]) => h("th", {}, name)))),
+function wordView(report, box, name) {
+  const rows = report.bySize.map((topic) => wordColumns(report, topic.id, 8, name));
+  const csv = () => [["topic", ...rows[0].map(([title]) => title)], report.bySize.map((topic) =>
+    [topic.id, ...wordColumns(report, topic.id, 10, name).map(([, words]) => words.join(" "))])];
+  const title = name === LANGUAGES ? "Topics in every language" : `Topics and their ${name}`;
+  box.append(section(title, h("div", { class: "wide" }, h("table", { class: "table languages" },
+    h("thead", {}, h("tr", {}, h("th", {}, "Topic"), rows[0].map(([column]) => h("th", {}, column)))),
     h("tbody", {}, report.bySize.map((topic, place) => h("tr", {}, h("td", {}, topicLink(report, topic.id)),
-      rows[place].map(([name, words]) => h("td", { "data-language": name }, words.join(", "))))))),
-  { name: LANGUAGES, exports: { csv }, hint: "The most probable words of every topic, largest topic first." }));
+      rows[place].map(([column, words]) => h("td", { "data-language": column }, words.join(", ") || "–"))))))),
+  { name: name.replaceAll(" ", "-"), exports: { csv }, hint: `${wordHint(name)} Largest topic first.` }));
+}
+
+// Which topics occur together: a graph, the pairs at both ends, and every pair.
+function correlationView(report, side, box) {
+  const topics = report.bySize.filter((topic) => unmerged(report, topic.id));
+  const value = (one, other) => sideValue(report, side, one, other);
+  const pairs = topics.flatMap(({ id: one }, i) => topics.slice(i + 1).map(({ id: other }) => ({ one, other, value: value(one, other) })))
+    .sort((a, b) => b.value - a.value);
+  const plane = planeFigure(report, pairs, "lines join those that occur together");
+  const list = (some) => h("table", { class: "table" },
+    h("thead", {}, h("tr", {}, h("th", { class: "number" }, "Correlation"), h("th", {}, "Topics"))),
+    h("tbody", {}, some.map((pair) => h("tr", {}, h("td", { class: "number" }, pair.value.toFixed(2).replace("-", "−")),
+      h("td", {}, topicLink(report, pair.one), topicLink(report, pair.other))))));
+  const heads = topics.map(({ id }) => ({ label: String(id), href: link({ topic: id }), tip: `${id} ${report.name(id)}` }));
+  const most = Math.max(0.05, ...pairs.map((pair) => Math.abs(pair.value)));
+  const content = { rows: heads.map((head, i) => ({ ...head, label: `${topics[i].id} ${report.name(topics[i].id)}` })), columns: heads,
+    caption: "Correlation of every pair of topics", corner: "", value: (r, c) => (r === c ? 0 : value(topics[r].id, topics[c].id)),
+    strength: (x) => Math.max(0, x / most), text: (x) => (Math.abs(x) >= 0.005 ? String(Math.round(100 * x)).replace("-", "−") : ""),
+    exact: (x) => `correlation ${x.toFixed(2)}` };
+  const csv = () => [["topic", ...topics.map(({ id }) => id)], topics.map(({ id }) => [id, ...topics.map((other) => value(id, other.id))])];
+  box.append(section("Topics that occur together", plane, { name: "correlated-topics", exports: { figure: () => plane.querySelector("svg") },
+    hint: "Lines join the pairs with the largest correlations above 0.2, thicker for larger ones. Area: share of all words; topics with similar words are close." }),
+  h("div", { class: "columns" }, section("Together", list(pairs.filter((pair) => pair.value > 0).slice(0, ENDS + ENDS)), { hint: side.note }),
+    section("Apart", list(pairs.filter((pair) => pair.value < 0).slice(-ENDS - ENDS).reverse()), { hint: "Where there is much of one, there is little of the other." })),
+  section("Every pair", heatTable(content), { name: "correlations", exports: { csv, figure: () => heatFigure(content) },
+    hint: "In hundredths. The diagonal is left empty." }));
+}
+
+// The nodes of a tree as they are shown: a node before its children, those of a topic that was dropped or merged below the node above it.
+function treeNodes(report, side) {
+  const nodes = side.parents.map((_, topic) => ({ topic, children: [] }));
+  nodes.forEach((node, topic) => {
+    node.kept = report.has(topic);
+    if (topic === 0) return;
+    let above = side.parents[topic];
+    while (above > 0 && !nodes[above].kept) above = side.parents[above];
+    node.above = nodes[above].kept ? above : null;
+    if (node.kept && node.above !== null) nodes[above].children.push(node);
+  });
+  nodes[0].above = null;
+  const ordered = [];
+  const walk = (node, level) => {
+    ordered.push(Object.assign(node, { level, row: ordered.length }));
+    node.children.forEach((child) => walk(child, level + 1));
+  };
+  nodes.filter((node) => node.kept && node.above === null).forEach((node) => walk(node, 0));
+  return ordered;
+}
+
+// A line for every node: its circle (area: documents), number, words.
+function treeFigure(report, side) {
+  const nodes = treeNodes(report, side);
+  const most = Math.max(1, ...side.documents);
+  const step = 30;
+  return responsive((width) => {
+    const indent = Math.min(64, width / 13);
+    const height = nodes.length * step + 4;
+    const x = (node) => 16 + indent * node.level;
+    const y = (node) => node.row * step + 17;
+    const words = (node, number) => report.topTerms(node.topic, 0.6, number).map((term) => term.name).join(" ");
+    return s("svg", { class: "chart tree", width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
+      "aria-label": "The tree of topics, a line for every node" },
+    // A stem down to the last child, and from it a bend to every child.
+    nodes.filter((node) => node.children.length).map((node) => s("path", { class: "branch", fill: "none",
+      d: `M${x(node)} ${y(node)}V${y(node.children.at(-1)) - 8}${node.children.map((child) => `M${x(node)} ${y(child) - 8}q0 8 8 8H${x(child)}`).join("")}` })),
+    nodes.map((node) => {
+      const topic = report.topics[node.topic];
+      const documents = plural(side.documents[node.topic], "document");
+      const name = topic.named ? `${report.name(node.topic)}: ` : "";
+      const label = count(side.documents[node.topic]);
+      const letters = Math.floor((width - x(node) - 26 - 7.5 * label.length) / 7.9);
+      const color = topicColor(topic);
+      const line = s("g", { class: "bar-row" }, s("rect", { x: 0, y: y(node) - step / 2, width, height: step, class: "bar-hit" }),
+        s("circle", { class: "tree-back", cx: x(node), cy: y(node), r: 12.5 }),
+        s("circle", { cx: x(node), cy: y(node), r: (4 + 8.5 * Math.sqrt(side.documents[node.topic] / most)).toFixed(1),
+          fill: color, "fill-opacity": 0.3, stroke: color, "stroke-width": 1.5 }),
+        s("a", { href: link({ topic: node.topic }), "aria-label": `Topic ${node.topic}, level ${node.level}, ${documents}: ${words(node, 6)}` },
+          s("text", { class: "tree-words", x: x(node) + 17, y: y(node) + 4 },
+            short(`${node.topic} ${name}${words(node, 12)}`, Math.max(8, letters)))),
+        s("text", { class: "bar-value", x: width - 3, y: y(node) + 4, "text-anchor": "end" }, label));
+      return tipped(line, () => [`${node.topic} ${report.name(node.topic)}`, `${documents}, ${percent(topic.size)} of all words`, words(node, 12)]);
+    }));
+  });
+}
+
+function treeView(report, side, box) {
+  const figure = treeFigure(report, side);
+  const csv = () => [["topic", "parent", "level", "documents", "name", "terms"], treeNodes(report, side).map((node) => [node.topic,
+    node.above ?? "", node.level, side.documents[node.topic], report.name(node.topic),
+    report.topTerms(node.topic, 0.6, 10).map((term) => term.name).join(" ")])];
+  box.append(section("From general to special", figure, { name: "tree", exports: { csv, figure: () => figure.querySelector("svg") },
+    hint: `${side.note} Area and the number at the right: documents whose path has the node. Words that a node has more than others come first.` }));
+}
+
+// Where a topic is in the tree: what is above it and below it.
+function branchBlock(report, side, topic) {
+  const nodes = treeNodes(report, side);
+  const own = nodes.find((node) => node.topic === topic.id);
+  if (!own) return null;
+  const above = [];
+  for (let up = own.above; up !== null; up = nodes.find((node) => node.topic === up).above) above.unshift(up);
+  const list = (title, topics) => (topics.length ? [h("h4", {}, title), h("ul", { class: "plain" },
+    topics.map((other) => h("li", {}, topicLink(report, other, plural(side.documents[other], "document")))))] : []);
+  return section("In the tree", h("div", {}, list("Above", above), list("Below", own.children.map((node) => node.topic))),
+    { hint: `${plural(side.documents[topic.id], "document")} on its paths.` });
 }
 
 function showRow(report, box, side, at) {
@@ -292,12 +425,13 @@ export function showSide(report, box, parameters) {
     box.append(h("nav", { class: "steps kinds", "aria-label": "What the model learned besides topics" }, names.map((other) => h("a", { class: "button small", href: link({ side: other }),
       ...(other === name ? { "aria-current": "page" } : {}) }, capital(other)))));
   }
-  if (name === LANGUAGES) {
+  const side = report.page.sides.find((table) => table.rows && table.name === name);
+  if (!side || side.kind === "correlations" || side.kind === "tree") {
     box.append(h("h2", {}, capital(name)));
-    languageView(report, box);
+    if (side) (side.kind === "tree" ? treeView : correlationView)(report, side, box);
+    else wordView(report, box, name);
     return capital(name);
   }
-  const side = report.page.sides.find((table) => table.rows && table.name === name);
   const at = side.rows.length === 1 ? 0 : side.rows.indexOf(parameters.get("row"));
   if (at >= 0) return showRow(report, box, side, at);
   const places = side.rows.map((_, place) => place);

@@ -9,7 +9,7 @@ import { heatFigure, heatTable } from "./matrix.js";
 
 const MOST_PAIRS = 15;
 // A larger plane has room for the names of more topics.
-const ZOOMS = [1, 2, 4];
+const ZOOMS = [1, 2, 4, 8];
 const planeView = { zoom: 1 };
 
 function closePairs(report) {
@@ -87,7 +87,8 @@ function circleNames(report, circles, width, height) {
   });
 }
 
-function planeFigure(report, pairs) {
+// Lines join the pairs of the largest values, as many as there are topics.
+export function planeFigure(report, pairs, what = "similar ones close") {
   const figure = responsive((whole) => {
     const width = whole * planeView.zoom;
     const height = Math.round(Math.min(620, Math.max(300, whole * 0.55)) * planeView.zoom);
@@ -95,7 +96,7 @@ function planeFigure(report, pairs) {
     const at = new Map(circles.map((circle) => [circle.topic.id, circle]));
     const ties = pairs.slice(0, report.bySize.length).filter((pair) => pair.value > 0.2);
     return s("svg", { class: "chart plane", width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
-      "aria-label": "Topics on a plane: circles of their sizes, similar ones close" },
+      "aria-label": `Topics on a plane: circles of their sizes, ${what}` },
     ties.map(({ one, other, value }) => s("line", { class: "tie", x1: at.get(one).x, y1: at.get(one).y,
       x2: at.get(other).x, y2: at.get(other).y, "stroke-width": (1 + 5 * value).toFixed(1) })),
     circles.map(({ topic, x, y, r }) => {
@@ -153,6 +154,6 @@ export function showSimilarity(report, box, parameters, actions) {
         pairs.map((pair) => [pair.one, pair.other, pair.value, sharedTerms(report, pair.one, pair.other)])] } }),
     section("Every pair", heatTable(content), { name: "similarity", exports: { csv, figure: () => heatFigure(content) },
       hint: "How much the words of two topics overlap, in hundredths (Bhattacharyya coefficient: 0 no word in "
-        + "common, 100 the same). Similar topics stand together. The diagonal is left empty." }));
+        + "common, 100 the same). Similar topics are next to each other. The diagonal is left empty." }));
   return "Similarity";
 }

@@ -97,7 +97,7 @@ function nameForm(report, topic, actions) {
   const rename = h("button", { type: "button", class: "small", id: "rename" }, "Rename");
   const buttons = h("span", { class: "steps" }, rename, mergeChoice(report, topic, actions),
     report.bySize.length > 1 && h("button", { type: "button", class: "small", id: "drop",
-      title: "Remove the topic; what documents have of it is shared out", onclick: () =>
+      title: "Remove the topic; the other topics of a document then add up to 100%", onclick: () =>
         actions.edit({ action: "drop", topics: [topic] }) }, "Drop"));
   const head = h("div", { class: "topic-head" }, title, buttons);
   rename.addEventListener("click", () => {
@@ -225,7 +225,7 @@ export function showTopics(report, box, parameters, actions) {
   const asked = parameters.has("topic") ? Number(parameters.get("topic")) : null;
   const chosen = asked !== null && report.has(asked) ? asked : null;
   if (asked !== null && chosen === null) {
-    box.append(h("p", { class: "notice" }, report.fitted[asked] ? `Topic ${asked} was merged with another or dropped. Undo takes it back.`
+    box.append(h("p", { class: "notice" }, report.fitted[asked] ? `Topic ${asked} was merged with another or dropped. Undo restores it.`
       : `There is no topic ${parameters.get("topic")}.`));
   }
   const topic = report.topics[chosen ?? report.bySize[0].id];

@@ -1,0 +1,490 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A number, a class or a count that is known of documents and predicted for others.
+
+The response of a document is a generalised linear model (``sides.linear``) of its mean
+topic assignment z̄_d = N_d / n_d (Blei & McAuliffe 2007), with one coefficient η_k per
+topic: rows of z̄ sum to one, so the coefficients hold the intercept as well. The
+objective gains ``w Σ_d log p(y_d | ηᵀz̄_d)``. Its derivative by a document's counts is
+the evidence ``δ_dk = Σ_c u_dc η_ck`` with ``u_d = (w / n_d) g_d``.
+
+Applied as it stands, a large w overshoots, because u depends on the z̄ that it changes.
+So u moves by the step that a bound of the curvature allows,
+
+    u ← u + (w g / n − u) / (1 + (w / n) h v),   v = Σ_c Var(η_c)
+
+which is Newton's step for tokens that have the mixture of their document; the variance
+is taken half way between that and even shares, so that a document that is all in one
+topic does not jump to another. Where it comes to rest, u = w g / n. The objective is
+not monotone: CVB0's is not, and evidence and topics move in turn.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import StrOptions
+
+from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE_BELOW_ONE,
+    DeclaredParameters,
+)
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import add_statistics, ranges_of
+from topicfold.evidence.linear import (
+    Kind,
+    Matrix,
+    class_information,
+    climb,
+    curvatures,
+    log_likelihoods,
+    means,
+    standard_errors,
+    sums_at,
+)
+from topicfold.exceptions import DataError
+from topicfold.parts.sides import SMALLEST_SCALE, Side
+from topicfold.parts.steps import Context
+
+# Steps of the coefficients per pass over the corpus, after the first.
+STEPS = 5
+# Ridge of the coefficients while the topics are learned.
+LEARNING_RIDGE = 1.0
+# Documents that the coefficients which predict are learned from at a time.
+SETTLED_AT_ONCE = 8192
+Known = NDArray[np.bool_]
+
+
+@dataclass
+class ResponseData:
+    """Checked responses of some documents."""
+
+    targets: Matrix  # (D, outputs): numbers at scale one, indicators, or counts; else 0
+    known: Known  # documents whose responses are learned from
+    held_out: Known  # documents whose responses are kept for `held_out_score_`
+    carried: Matrix  # u (D, outputs), carried from pass to pass
+
+    def __getitem__(self, rows: Any) -> ResponseData:
+        return ResponseData(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+
+class Response(DeclaredParameters, Side):
+    """Supervised topics: mixtures that predict a number, a class or a count.
+
+    Data
+    ----
+    response : sequence of length n_documents
+        A response per document. NaN or None where it is not known, for classes also
+        -1 or "", for counts also -1: such documents take part in the topics.
+
+    Parameters
+    ----------
+    kind : {"real", "classes", "counts"}, default="real"
+        What a response is: any number (linear regression), a class (softmax), or a
+        whole number from 0 (Poisson regression).
+    weight : float or None, default=None
+        w, how many words a response is worth. None is the mean number of words of a
+        document; 0 is LDA; 1 is the original model, whose topics hardly notice the
+        response. Numbers count at their own scale: w is for variance one.
+    ridge : float, default=0.1
+        Penalty on the squared coefficients that predict, around their mean.
+    held_out : float, default=0.0
+        Share of the known responses that the fit does not look at, for
+        `held_out_score_`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_topics,), or (n_classes, n_topics)
+        Response of a document with one topic only: the number, the log rate of the
+        count, or the score of the class.
+    std_errors_ : ndarray of the shape of `coef_`
+        Standard errors, which take the topics as known; those of a class take the
+        other classes' coefficients as known, too.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    name_ : str
+        Name of the responses if they had one, as the column of a data frame has.
+    noise_ : float
+        Standard deviation of numbers around their predictions: of the held-out ones if
+        there are any, else of those that the topics have seen, which is too small.
+    weight_ : float
+        w in use.
+    held_out_score_ : float
+        Share of the held-out responses' deviance that is explained from words alone
+        (for numbers R²).
+    held_out_deviances_ : ndarray
+        What is left of the deviance of each.
+
+    References
+    ----------
+    D. Blei, J. McAuliffe (2007). Supervised topic models. NIPS.
+
+    Examples
+    --------
+    >>> from topicfold import LDA
+    >>> from topicfold.evidence import Response
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+    >>> model = LDA(2, sides=[Response()], random_state=0)
+    >>> model = model.fit(X, response=[1.0, 1.2, 5.0, None])
+    >>> model.sides_[0].predict(model.transform(X)).round().tolist()
+    [1.0, 1.0, 5.0, 5.0]
+    """
+
+    data = "response"
+    hook = "evidence"
+    _per_topic = ("coef_", "std_errors_")
+    _numbers = ("weight_", "mean_", "scale_")
+    known_later = False
+    kind: Annotated[Kind, StrOptions(set(get_args(Kind)))] = field(
+        default="real", kw_only=False
+    )
+    weight: Annotated[float | None, NOT_NEGATIVE] = None
+    ridge: Annotated[float, POSITIVE] = 0.1
+    held_out: Annotated[float, SHARE_BELOW_ONE] = 0.0
+
+    # ---- data
+
+    def check(self, data: Any, context: Context) -> ResponseData:
+        """Return the responses; a fit learns their scale, classes and weight."""
+        if self.kind == "classes":
+            targets, known = self._class_targets(data, context)
+        else:
+            targets, known = self._number_targets(data, context)
+        held_out = np.zeros_like(known)
+        if context.fitting:
+            mean_length = float(context.lengths.mean())
+            self.weight_ = mean_length if self.weight is None else float(self.weight)
+            held_out = self._drawn(targets, known, context)
+            self.name_ = str(getattr(data, "name", None) or "")
+        return ResponseData(
+            targets, known & ~held_out, held_out, np.zeros_like(targets)
+        )
+
+    def _class_targets(self, data: Any, context: Context) -> tuple[Matrix, Known]:
+        codes, classes = class_numbers(data, context.n_documents)
+        if context.fitting:
+            check_two_classes(codes, len(classes), "a response")
+            self.classes_: NDArray[Any] = classes
+            self.mean_, self.scale_ = 0.0, 1.0
+        known = self.classes_.tolist()
+        strange = [name for name in classes.tolist() if name not in known]
+        if strange:
+            raise DataError(
+                f"response has the class {strange[0]!r}, which the fit did not have. "
+                "Give None where the class is not known."
+            )
+        place = np.array([known.index(name) for name in classes.tolist()] + [-1])
+        codes = place[codes]
+        return 1.0 * (codes[:, None] == np.arange(len(known))), codes >= 0
+
+    def _number_targets(self, data: Any, context: Context) -> tuple[Matrix, Known]:
+        values = _numbers(data, context.n_documents)
+        known = ~np.isnan(values)
+        if self.kind == "counts":
+            known &= values != -1
+            wrong = known & ((values < 0) | (values != np.floor(values)))
+            if wrong.any():
+                first = int(np.argmax(wrong))
+                raise DataError(
+                    f"response has {values[first]:g} in document {first}, which is not "
+                    "a count. Give whole numbers from 0, or choose kind='real'."
+                )
+        if context.fitting:
+            _check_varied(values[known], len(values))
+            real = self.kind == "real"
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean, spread = float(values[known].mean()), float(values[known].std())
+            self.mean_ = mean if real else float(np.log(mean))
+            self.scale_ = spread if real else 1.0
+            if not SMALLEST_SCALE < self.scale_ < 1 / SMALLEST_SCALE:
+                raise DataError(
+                    f"the responses have the standard deviation {self.scale_:.3g}, too "
+                    "small or too large to compute with. Rescale them."
+                )
+        if self.kind == "real":
+            values = (values - self.mean_) / self.scale_
+        return np.where(known, values, 0.0)[:, None], known
+
+    def _drawn(self, targets: Matrix, known: Known, context: Context) -> Known:
+        """Return which responses are held out; one of each class never is."""
+        free = known.copy()
+        if self.kind == "classes":
+            free[targets.argmax(axis=0)] = False
+        n_held_out = round(self.held_out * int(known.sum()))
+        held_out = np.zeros_like(known)
+        if n_held_out:
+            held_out[context.rng.permutation(np.flatnonzero(free))[:n_held_out]] = True
+        return held_out
+
+    # ---- learning
+
+    def carried(
+        self, data: ResponseData, context: Context
+    ) -> dict[str, tuple[int, ...]]:
+        """Coefficients, and u."""
+        outputs = len(data.targets.T)
+        shape = (outputs,) if self.kind == "classes" else ()
+        return {"coef_": (*shape, context.n_topics), "carried": data.targets.shape}
+
+    def gather(
+        self, counts: Array, data: ResponseData, context: Context
+    ) -> tuple[Any, ...]:
+        """Return what a step of the coefficients needs: of the known responses."""
+        known, coef = data.known, self._at
+        # The step of numbers leads to the end from anywhere.
+        if coef is None and (context.iteration <= 1 or self.kind == "real"):
+            coef = np.full((context.n_topics, data.targets.shape[1]), self._center)
+        rows = assignments_of(counts, context)[known]
+        coef = self._coef if coef is None else coef
+        return sums_at(self.kind, rows, data.targets[known], coef, self._bent)
+
+    def learn(self, sums: tuple[Any, ...], context: Context) -> None:
+        """Move the coefficients to the documents' new assignments."""
+        first = context.iteration <= 1
+        again, given = context.sums, [sums]
+        coef = np.full(sums[1].shape, self._center)
+        if not first and self.kind != "real":
+            coef = self._coef
+
+        def sums_of(coef: Matrix, bent: bool) -> Any:
+            if given:
+                return given.pop()
+            self._at, self._bent = coef, bent
+            return again() if again else ()
+
+        options: dict[str, Any] = {"ridge": LEARNING_RIDGE, "center": self._center}
+        options["steps"] = 10 * STEPS if first else STEPS
+        options["sure"] = again is None or self.kind == "real"
+        self._store(climb(self.kind, sums_of, coef, **options))
+        self._at, self._bent = None, True
+
+    # Where `gather` is to be, None at the coefficients as they are; and whether it is
+    # to return the curvature, too.
+    _at: Matrix | None = None
+    _bent: bool = True
+
+    def evidence(self, counts: Array, data: ResponseData, context: Context) -> Array:
+        """Return δ, after a step of u."""
+        coef = self._coef
+        assignments = assignments_of(counts, context)
+        predictors = assignments @ coef
+        mixed = (assignments + 1.0 / context.n_topics) / 2
+        spread = (mixed @ coef**2 - (mixed @ coef) ** 2).sum(axis=1)
+        rate = self.weight_ / np.maximum(context.lengths, 1.0)
+        step = 1.0 / (1.0 + rate * curvatures(self.kind, predictors) * spread)
+        residuals = data.targets - means(self.kind, predictors)
+        data.carried += step[:, None] * (rate[:, None] * residuals - data.carried)
+        data.carried[~data.known] = 0.0
+        return np.asarray(data.carried @ coef.T)
+
+    def value(self, counts: Array, data: ResponseData, context: Context) -> float:
+        """Return ``w Σ log p(y_d)``, up to a constant."""
+        if not hasattr(self, "coef_"):
+            return 0.0
+        predictors = assignments_of(counts, context)[data.known] @ self._coef
+        fits = log_likelihoods(self.kind, data.targets[data.known], predictors)
+        return float(self.weight_ * fits.sum())
+
+    def settle(
+        self, theta: Array, doc_topics: Array, data: ResponseData, context: Context
+    ) -> None:
+        """Fit the coefficients that predict, on mixtures made of words alone.
+
+        The mixtures of the fit have seen the responses; those of new documents cannot.
+        """
+
+        def summed(function: Any, *options: Any) -> Any:
+            """Return the sums over known documents, some at a time."""
+            parts = []
+            for rows in ranges_of(len(theta), SETTLED_AT_ONCE):
+                known = data.known[rows]
+                own = np.asarray(theta[rows][known], dtype=np.float64)
+                targets = data.targets[rows][known]
+                parts.append(function(self.kind, own, targets, *options))
+            return functools.reduce(add_statistics, parts)
+
+        targets = data.targets[data.known]
+        start = np.full((theta.shape[1], targets.shape[1]), self._center)
+        options: dict[str, Any] = {"ridge": self.ridge, "center": self._center}
+        sums = functools.partial(summed, sums_at)
+        options["sure"] = self.kind == "real"
+        coef = climb(self.kind, sums, start, **options)
+        self._store(coef)
+        information, left = summed(class_information, coef)
+        errors = standard_errors(information, self.ridge)
+        if self.kind == "real":
+            free = max(len(targets) - theta.shape[1], 1)
+            self.noise_ = float(np.sqrt(left / free)) * self.scale_
+            errors *= self.noise_
+        self.std_errors_ = errors.T if self.kind == "classes" else errors[:, 0]
+        if data.held_out.any():
+            base, held_out = targets.mean(axis=0), data.targets[data.held_out]
+            hidden = np.asarray(theta[data.held_out], dtype=np.float64)
+            self._score_held_out(hidden, held_out, base)
+            self.take_noise(self)
+
+    def take_noise(self, other: Response) -> None:
+        """Take the noise from the responses that a side has not learned from."""
+        if self.kind == "real" and hasattr(other, "held_out_deviances_"):
+            noise = float(np.sqrt(2 * other.held_out_deviances_.mean()) * other.scale_)
+            self.std_errors_ = self.std_errors_ * (noise / max(self.noise_, 1e-300))
+            self.noise_ = noise
+
+    def _score_held_out(self, theta: Matrix, targets: Matrix, base: Matrix) -> None:
+        """Compare the held-out responses' deviance with that of the mean response."""
+        if self.kind != "real":
+            base = np.log(np.maximum(base, 1e-12))
+        plain = np.tile(base, (len(targets), 1))
+        best = _saturated(self.kind, targets)
+        left = best - log_likelihoods(self.kind, targets, theta @ self._coef)
+        all_ = best - log_likelihoods(self.kind, targets, plain)
+        total = max(float(all_.mean()), 1e-300)
+        self.held_out_deviances_ = left
+        self.held_out_score_ = 1.0 - float(left.mean()) / total
+
+    @property
+    def _center(self) -> float:
+        """Coefficient of a topic of which nothing is known."""
+        return self.mean_ if self.kind == "counts" else 0.0
+
+    @property
+    def _coef(self) -> Matrix:
+        """η (topics × outputs), for numbers at scale one."""
+        if self.kind == "classes":
+            return np.ascontiguousarray(self.coef_.T)
+        if self.kind == "real":
+            return np.asarray((self.coef_ - self.mean_) / self.scale_)[:, None]
+        return np.asarray(self.coef_)[:, None]
+
+    def _store(self, coef: Matrix) -> None:
+        if self.kind == "classes":
+            # In the order that a saved array has: products of another order may differ
+            # in their last bits.
+            self.coef_ = np.ascontiguousarray(coef.T)
+        elif self.kind == "real":
+            self.coef_ = self.mean_ + self.scale_ * coef[:, 0]
+        else:
+            self.coef_ = coef[:, 0]
+
+    # ---- predicting
+
+    def predict(self, theta: Array) -> NDArray[Any]:
+        """Return the numbers, classes or expected counts of documents' mixtures."""
+        return self.chosen(self.predict_means(theta))
+
+    def chosen(self, found: Matrix) -> NDArray[Any]:
+        """Return the numbers, counts or most likely classes of `predict_means`."""
+        if self.kind == "classes":
+            labels: NDArray[Any] = self.classes_[found.argmax(axis=1)]
+            return labels
+        return found[:, 0]
+
+    def predict_means(self, theta: Array) -> Matrix:
+        """Return expected numbers or counts (D, 1), or probabilities of classes."""
+        rows = np.asarray(theta, dtype=np.float64)
+        coef = self.coef_.T if self.kind == "classes" else self.coef_[:, None]
+        return means(self.kind, rows @ coef)
+
+    def score(self, theta: Array, response: Any) -> float:
+        """Return R², the accuracy, or the share of the deviance explained."""
+        return self.score_of(self.predict_means(theta), response)
+
+    def score_of(self, found: Matrix, response: Any) -> float:
+        """Return the score of what `predict_means` returned of documents."""
+        size = len(found)
+        context = Context(size, 0, 0, np.zeros(size), fitting=False)
+        data = self.check(response, context)
+        known, targets = data.known, data.targets[data.known]
+        if not known.any():
+            raise DataError("the response of no document is known: there is no score.")
+        found = found[known]
+        if self.kind == "classes":
+            return float((found.argmax(axis=1) == targets.argmax(axis=1)).mean())
+        if self.kind == "real":
+            found = (found - self.mean_) / self.scale_
+            left, mean = found, np.full_like(found, targets.mean())
+        else:
+            left = np.log(np.maximum(found, 1e-300))
+            mean = np.full_like(found, np.log(max(targets.mean(), 1e-300)))
+        best = _saturated(self.kind, targets).sum()
+        total = best - log_likelihoods(self.kind, targets, mean).sum()
+        rest = best - log_likelihoods(self.kind, targets, left).sum()
+        return float(1.0 - rest / total) if total > 0 else float(rest <= 0)
+
+    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+        super()._check_fitted(n_topics, n_terms)
+        rows = (len(self.classes_),) if self.kind == "classes" else ()
+        if {self.coef_.shape, self.std_errors_.shape} != {(*rows, n_topics)}:
+            raise ValueError(f"coef_ of a response has shape {self.coef_.shape}")
+        if rows and (self.classes_.shape != rows or rows[0] < 2):
+            raise ValueError(f"classes_ has shape {self.classes_.shape}")
+        if not isinstance(getattr(self, "name_", ""), str):
+            raise ValueError("name_ of a response is not text")  # noqa: TRY004
+        if not self.scale_ > 0:
+            raise ValueError("scale_ of a response is not above 0")
+
+
+def assignments_of(counts: Array, context: Context) -> Matrix:
+    """Return z̄, even where a document has no words."""
+    lengths = np.asarray(context.lengths, dtype=np.float64)[:, None]
+    shares = counts / np.maximum(lengths, 1e-30)
+    return np.where(lengths > 0, shares, 1.0 / counts.shape[1]).astype(np.float64)
+
+
+def _numbers(data: Any, n_documents: int) -> Matrix:
+    """Return responses as floats, NaN where there is none."""
+    try:
+        given: Any = np.ma.asarray(data)
+        if given.dtype.kind in "cMm":  # parts and units would be dropped
+            raise TypeError(f"they are {given.dtype}")  # noqa: TRY301
+        values = given.astype(np.float64).filled(np.nan)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"response has values that are not numbers ({error}). Give numbers, or "
+            "choose kind='classes'."
+        ) from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = column_or_1d(values, warn=True)
+    if values.shape != (n_documents,):
+        raise DataError(
+            f"response has shape {values.shape} for {n_documents} documents "
+            "(inconsistent numbers of samples). Give one number per document, NaN "
+            "where it is not known."
+        )
+    if np.isinf(values).any():
+        first = int(np.argmax(np.isinf(values)))
+        raise DataError(
+            f"response is infinite in document {first} (NaN means unknown). Give "
+            "finite numbers."
+        )
+    return values
+
+
+def _check_varied(values: Matrix, n_documents: int) -> None:
+    """Refuse responses that are the same for all documents."""
+    if not len(values):
+        raise DataError(
+            f"response is NaN, None or -1 in all {n_documents} documents: nothing is "
+            "known. Give the responses of some documents, or use LDA."
+        )
+    if (values == values[0]).all():
+        raise DataError(
+            f"response is {values[0]:g} in all documents that have one "
+            f"(n_samples={len(values)}): there is nothing to predict. Give responses "
+            "that differ, or use LDA."
+        )
+
+
+def _saturated(kind: Kind, targets: Matrix) -> Matrix:
+    """Return the largest log-likelihood of each row that any prediction can have."""
+    if kind != "counts":
+        return np.zeros(len(targets))
+    logs = np.log(np.where(targets > 0, targets, 1.0))
+    return np.asarray((targets * logs - targets).sum(axis=1))

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which documents are about what seed words say: self-training from them.
+
+A document with seed words belongs at first to the topic with most of them, each counted
+once per document and weighted by its inverse document frequency. Naive Bayes learned
+from these documents judges all of them, and is learned again from what it says, a few
+times. The words of the whole corpus are one more class: a document that they explain
+better is about none of the seeds. The classes are where seeded topics start, and their
+probabilities P_dk are evidence ``δ_dk = γ log max(P_dk, ε)`` on documents. Without it,
+topics without seeds take documents that seeds are meant for; theirs is the probability
+of the corpus, at least ½ (benchmarks/results/sides_seeds.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.core.typing import Array
+from topicfold.parts.sides import Side
+from topicfold.parts.steps import Context
+
+Matrix = NDArray[np.float64]
+# Rounds of self-training, and the pseudo-count of a word.
+ROUNDS, SMOOTHING = 10, 0.1
+# γ and ε of the evidence, and the least P of topics without seeds.
+STRENGTH, LEAST, LEAST_UNSEEDED = 0.35, 0.05, 0.5
+# Documents per topic with seeds below which self-training misleads.
+FEWEST_DOCUMENTS = 50
+# Rows that are looked at together.
+ROWS = 20_000
+
+
+class SelfTrained(NamedTuple):
+    """What naive Bayes makes of seed words."""
+
+    shares: Matrix  # P (D, n_seeded + 1), the corpus last
+    topics: Matrix  # words of each class (n_seeded, V), rows sum to one
+
+
+def document_frequencies(counts: Any) -> Matrix:
+    """Return in how many documents each word is."""
+    found = np.zeros(counts.shape[1])
+    for first in range(0, counts.shape[0], ROWS):
+        rows = sparse.csr_matrix(counts[first : first + ROWS])
+        found += np.bincount(rows.indices[rows.data > 0], minlength=len(found))
+    return found
+
+
+def self_trained(
+    counts: Any, seeds: Sequence[Sequence[int]], frequencies: Matrix
+) -> SelfTrained | None:
+    """Learn naive Bayes from documents with seed words; None if there are too few."""
+    size = counts.shape[0]
+    idf = np.log(size / np.maximum(frequencies, 1.0))
+    marks = sparse.lil_matrix((counts.shape[1], len(seeds)))
+    for place, columns in enumerate(seeds):
+        marks[list(columns), place] = idf[list(columns)][:, None]
+    marks = marks.tocsr()
+    if size < FEWEST_DOCUMENTS * len(seeds):
+        return None
+    n_seeded = len(seeds)
+    shares = np.zeros((size, n_seeded + 1))
+    for own, rows in _parts(counts):
+        weights = np.asarray((rows > 0) @ marks.toarray())
+        best = (weights > 0) & (weights >= weights.max(axis=1, keepdims=True))
+        shares[own, :-1] = best / np.maximum(best.sum(axis=1, keepdims=True), 1)
+    if not shares[:, :-1].any(axis=0).all():
+        return None
+    corpus = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() + SMOOTHING
+    for _ in range(ROUNDS):
+        words = np.full((n_seeded, counts.shape[1]), SMOOTHING)
+        for own, rows in _parts(counts):
+            words += np.asarray(rows.T @ shares[own, :-1]).T
+        words /= words.sum(axis=1, keepdims=True)
+        known = (shares[:, :-1].sum(axis=0) + 1) / (size + n_seeded)
+        prior = np.log(np.append(known, 1 / (n_seeded + 1)))
+        logs = np.log(np.vstack([words, corpus / corpus.sum()])).T
+        for own, rows in _parts(counts):
+            scores = np.asarray(rows @ logs) + prior
+            scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+            shares[own] = scores / scores.sum(axis=1, keepdims=True)
+    return SelfTrained(shares, words)
+
+
+def _parts(counts: Any) -> Any:
+    for first in range(0, counts.shape[0], ROWS):
+        own = slice(first, first + ROWS)
+        yield own, sparse.csr_matrix(counts[own]).astype(np.float64)
+
+
+class SeedEvidence(Side):
+    """Evidence of seed words on documents; :class:`SeededLDA` sets what it says."""
+
+    hook = "evidence"
+    known_later = False
+    _shares: Matrix | None = None
+
+    def check(self, data: Any, context: Context) -> Any:
+        """Return what self-training says, None if it says nothing."""
+        return self._shares
+
+    def evidence(self, counts: Array, data: Any, context: Context) -> Array:
+        """Return δ; zeros where nothing is known."""
+        found = np.zeros((context.n_documents, context.n_topics))
+        if data is not None:
+            found[:] = np.log(np.maximum(data[:, -1:], LEAST_UNSEEDED))
+            found[:, : data.shape[1] - 1] = np.log(np.maximum(data[:, :-1], LEAST))
+        return STRENGTH * found
+
+    def finish(self, counts: Array, data: Any, context: Context) -> None:
+        """Forget the training documents."""
+        self.__dict__.pop("_shares", None)

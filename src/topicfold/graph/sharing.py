@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts shared with the documents that are near by their embeddings.
+
+A document d is seen as ``x_d + λ/n Σ_e x_e`` over its n nearest documents e, by their
+places (``graph.walks``); of the sum, only words that at least two of them have. λ
+follows the length of the texts: the neighbours of a document are worth about
+`SHARED_TOKENS` words, and at most three times as many as its own.
+
+Vectors may be near for reasons that words do not show (all reviews of one critic). So
+the neighbours' words are asked how well they predict those of a document,
+
+    gain = Σ_dw x_dw log(4/5 + y_dw / 5 p_w) / Σ_dw x_dw
+
+with y_d their word frequencies and p those of the corpus, in nats per token. The
+agreement is the gain less that of as many documents drawn at random. Where it is below
+`LEAST_AGREEMENT` (half of it for texts of fewer than `SHARED_TOKENS` words, which say
+less themselves), λ falls with it, and topics start from words alone. A λ below
+`LEAST_WEIGHT` is zero: of long texts no counts are shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import cached_property
+from numbers import Real
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from topicfold.core.parameters import (
+    NOT_NEGATIVE,
+    DeclaredParameters,
+    whole,
+)
+from topicfold.graph.embedding import EmbeddingIndex, Rows, check_embeddings
+from topicfold.graph.walks import places_of, places_of_new, walks_of
+
+# Chosen by benchmarks/results/embeddings.md, which says on what.
+SHARED_TOKENS, MOST_WEIGHT = 40.0, 3.0
+# A smaller weight changes little and costs as much: it becomes zero.
+LEAST_WEIGHT = 0.2
+# Neighbours that must have a word; all words count of fewer than `FEW` neighbours.
+SHARED_BY, FEW = 2, 5
+# Nats per token, the neighbours' share of a prediction, and documents that are asked.
+LEAST_AGREEMENT, PREDICTED_SHARE, ASKED = 0.2, 0.2, 1000
+BLOCK = 4096  # documents whose sums are made at once
+
+
+class CountSharing(DeclaredParameters, BaseEstimator):
+    """Counts of documents with those of the documents nearest by embedding.
+
+    A document is seen as its own counts and, `weight` times, the mean counts of its
+    nearest documents, of which words of a single neighbour are left out: short texts
+    then share words with texts that say the same in other words.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Documents that a document shares counts with.
+    weight : float or None, default=None
+        How much their mean counts, beside the document's own counts. None is
+        40 / the mean length of the documents, at most 3; less where the neighbours'
+        words do not agree with a document's own; 0 if that is below 0.2.
+
+    Attributes
+    ----------
+    weight_ : float
+        The weight used.
+    agreement_ : float
+        How much better the words of a document are predicted with those of its
+        neighbours than with those of random documents, in nats per token.
+    counts_ : csr_matrix of shape (n_documents, n_terms)
+        The counts of the training documents.
+    embeddings_ : ndarray of shape (n_documents, n_dimensions)
+        Unit rows of their embeddings, in float32.
+    walks_ : ndarray of shape (n_documents, n_walks)
+        Where walks along near documents lead; see the source of ``graph.walks``.
+
+    Examples
+    --------
+    >>> sharing = CountSharing(1, weight=0.5)
+    >>> shared = sharing.fit_shared([[2, 0], [0, 4]], [[1.0, 0.1], [1.0, 0.0]])
+    >>> shared.toarray()
+    array([[2., 2.],
+           [1., 4.]], dtype=float32)
+    """
+
+    n_neighbors: Annotated[int, whole(1)] = field(default=15, kw_only=False)
+    weight: Annotated[float | None, NOT_NEGATIVE] = None
+
+    def fit_shared(
+        self, X: Any, embeddings: Any, *, n_jobs: int | None = None
+    ) -> sp.csr_matrix:
+        """Keep the training documents; return their shared counts.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_terms)
+            Counts.
+        embeddings : array-like of shape (n_documents, n_dimensions)
+            A row per document.
+        n_jobs : int or None, default=None
+            Threads; no effect on the result.
+        """
+        self._validate_params()
+        counts = _floats(X)
+        self.embeddings_ = check_embeddings(embeddings, counts.shape[0])
+        self.counts_ = counts
+        for name in ("_index", "places", "_place_index"):
+            self.__dict__.pop(name, None)
+        self.walks_ = walks_of(self._index, n_jobs=n_jobs)
+        near, _ = self._place_index.query(None, self.n_neighbors, n_jobs=n_jobs)
+        self.agreement_ = agreement(counts, near)
+        self.weight_ = self._rule() if self.weight is None else float(self.weight)
+        return self._joined(counts, near)
+
+    def _rule(self) -> float:
+        most = min(MOST_WEIGHT, SHARED_TOKENS / max(self._length, 1e-300))
+        weight = most * min(1.0, max(self.agreement_, 0.0) / self._least)
+        return weight if weight >= LEAST_WEIGHT else 0.0
+
+    @property
+    def short(self) -> bool:
+        """Whether the training documents have fewer words than are shared."""
+        return self._length < SHARED_TOKENS
+
+    @property
+    def _length(self) -> float:
+        counts = self.counts_
+        return float(counts.sum(dtype=np.float64)) / max(counts.shape[0], 1)
+
+    @property
+    def _least(self) -> float:
+        return LEAST_AGREEMENT * (0.5 if self.short else 1.0)
+
+    def shared(
+        self, X: Any, embeddings: Any, *, n_jobs: int | None = None
+    ) -> sp.csr_matrix:
+        """Return shared counts of new documents, by their nearest training documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_terms)
+            Counts, in the columns of `fit_shared`.
+        embeddings : array-like of shape (n_documents, n_dimensions)
+            A row per document, by the encoder of `fit_shared`.
+        n_jobs : int or None, default=None
+            Threads; no effect on the result.
+        """
+        counts = _floats(X)
+        rows = check_embeddings(embeddings, counts.shape[0], self.embeddings_.shape[1])
+        if not self.weight_:
+            return counts
+        places = places_of_new(self._index, self.walks_, rows, n_jobs=n_jobs)
+        near, _ = self._place_index.query(places, self.n_neighbors, n_jobs=n_jobs)
+        return self._joined(counts, near)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether near documents have words in common, so that topics start there."""
+        return bool(self.agreement_ >= self._least)
+
+    @cached_property
+    def places(self) -> Rows:
+        """Unit rows: where the training documents are, compared by the cosine."""
+        return places_of(self.walks_, self.embeddings_)
+
+    @cached_property
+    def _index(self) -> EmbeddingIndex:
+        return EmbeddingIndex(self.embeddings_)
+
+    @cached_property
+    def _place_index(self) -> EmbeddingIndex:
+        return EmbeddingIndex(self.places)
+
+    def _joined(self, counts: sp.csr_matrix, near: NDArray[np.int64]) -> sp.csr_matrix:
+        if not self.weight_:
+            return counts
+        training = self.counts_.astype(counts.dtype, copy=False)
+        starts = range(0, max(len(near), 1), BLOCK)
+        parts = [
+            counts[i : i + BLOCK] + self._of_neighbors(training, near[i : i + BLOCK])
+            for i in starts
+        ]
+        shared = sp.csr_matrix(parts[0] if len(parts) == 1 else sp.vstack(parts))
+        shared.sort_indices()
+        return shared
+
+    def _of_neighbors(
+        self, training: sp.csr_matrix, near: NDArray[np.int64]
+    ) -> sp.csr_matrix:
+        """Return what documents get from these neighbours."""
+        joined = near >= 0
+        n_joined = joined.sum(axis=1)
+        shape = len(near), training.shape[0]
+        rows = near[joined], np.r_[0, np.cumsum(n_joined)]
+        ones = np.ones(len(rows[0]), training.dtype)
+        graph = sp.csr_matrix((ones, *rows), shape=shape)
+        total = graph @ training
+        # Of the same structure, as both are products of the same two structures.
+        n_having = graph @ training.sign()
+        many = np.repeat(n_joined >= FEW, np.diff(n_having.indptr))
+        total.data[many & (n_having.data < SHARED_BY)] = 0
+        shares = self.weight_ / np.maximum(n_joined, 1)
+        total.data *= np.repeat(shares, np.diff(total.indptr)).astype(total.dtype)
+        total.eliminate_zeros()
+        return total
+
+    def _check_loaded(self) -> None:
+        """Refuse saved parts that do not match."""
+        names = "embeddings_", "counts_", "walks_"
+        found: list[Any] = [getattr(self, name, None) for name in names]
+        rows, counts, walks = found
+        if rows is None and counts is None:
+            return  # saved before it was fitted
+        numbers: list[Any] = [
+            getattr(self, name, None) for name in ("weight_", "agreement_")
+        ]
+        if (
+            not (isinstance(rows, np.ndarray) and isinstance(walks, np.ndarray))
+            or not sp.issparse(counts)
+            or not rows.ndim == walks.ndim == 2
+            or not all(isinstance(number, Real) for number in numbers)
+            or not len(rows) == len(walks) == counts.shape[0]
+            or not len(rows)
+        ):
+            raise ValueError("its embeddings and its documents do not match")
+        self._validate_params()
+        check_embeddings(rows, len(rows))
+        sound = np.isfinite(numbers).all() and numbers[0] >= 0
+        if not sound or not (np.abs(walks) <= 2).all():
+            raise ValueError("its weight or its walks are invalid")
+        if counts.nnz and not (0 < counts.data.min() <= counts.data.max() < 1e30):
+            raise ValueError("its counts are invalid")
+
+
+def agreement(counts: sp.csr_matrix, near: NDArray[np.int64]) -> float:
+    """Return how much the neighbours' words say about a document's, nats per token.
+
+    See the module.
+    """
+    drawn = np.random.default_rng(0).integers(0, counts.shape[0], near.shape)
+    return _gain(counts, near) - _gain(counts, np.where(near >= 0, drawn, -1))
+
+
+def _gain(counts: sp.csr_matrix, near: NDArray[np.int64]) -> float:
+    """Return the gain; of at most `ASKED` documents, evenly spread over the corpus."""
+    step = -(-len(near) // ASKED)
+    asked, near = sp.csr_matrix(counts[::step], dtype=np.float64), near[::step]
+    frequencies = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
+    joined = near >= 0
+    starts = np.r_[0, np.cumsum(joined.sum(axis=1))]
+    ones = np.ones(starts[-1])
+    graph = sp.csr_matrix((ones, near[joined], starts), (len(near), counts.shape[0]))
+    sums = sp.csr_matrix(graph @ counts.astype(np.float64))
+    totals = np.asarray(sums.sum(axis=1)).ravel()
+    rows = np.repeat(np.arange(len(near)), np.diff(asked.indptr))
+    known = totals[rows] > 0  # documents without neighbours are not asked
+    rows, columns, own = rows[known], asked.indices[known], asked.data[known]
+    if not len(rows):
+        return 0.0
+    predicted = np.asarray(sums[rows, columns]).ravel() / totals[rows]
+    ratio = predicted / (frequencies[columns] / frequencies.sum())
+    gains = np.log((1 - PREDICTED_SHARE) + PREDICTED_SHARE * ratio)
+    return float(own @ gains / own.sum())
+
+
+def _floats(X: Any) -> sp.csr_matrix:
+    """Return counts in float32, or in float64 as they are."""
+    counts = sp.csr_matrix(X)
+    return counts if counts.dtype.kind == "f" else counts.astype(np.float32)

@@ -1,0 +1,694 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one learner: from expected counts to mixtures and topics, pass by pass.
+
+A pass over the corpus multiplies a row of every document with one of every word,
+
+    A_d = (θ(N_d) + α_d) e_d,   B_w = φ(N_w + η)
+
+and returns expected counts N. θ and φ are the model's steps, α_d and η its priors, e_d
+is the factor exp δ_dk of evidence; plain PLSA has none of α, η and e. With a mixing
+``A = (MΘ) e`` and the entity of a token sums out,
+
+    N_ak = θ_ak Σ_d M_da N_dk / (MΘ)_dk,   θ_ak ∝ N_ak + α_k
+
+Here a token is assigned by A and B as they are, which is EM: with steps that do not
+lower the objective, and without evidence, it never falls. Other links are in
+``learn.lda``.
+
+The document pass that evaluates an iteration is the first half of the next one's
+E-step, so an iteration costs one document pass and one word pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicfold.core.counts import normalize_rows
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import (
+    DocumentPass,
+    Engine,
+    Link,
+    OwnShare,
+    array_module,
+    corpus_fingerprint,
+    pack_own,
+    pack_rows,
+    ranges_of,
+)
+from topicfold.exceptions import DataError
+from topicfold.learn.extrapolation import EM_FLOOR, Extrapolation, Point
+from topicfold.learn.priors import alpha_from_documents
+from topicfold.parts.known import Known, log_prior
+from topicfold.parts.sides import Side, TopicWeights
+from topicfold.parts.steps import (
+    Context,
+    PhiStep,
+    ThetaStep,
+    documents_value,
+    is_plain,
+    learn_from_documents,
+    prepare_step,
+    step_back,
+    topics_value,
+    update_documents,
+    update_topics,
+)
+from topicfold.parts.together import SideData
+
+PRIOR_EVERY = 5
+# With evidence the objective need not rise: passes over which its change is taken.
+WITH_SIDES = 5
+# How much of a token's own count leaves the counts of its word where it does.
+OWN_WORD_SHARE = 0.5
+
+
+class ColumnGroup(NamedTuple):
+    """Columns whose topics sum to one by themselves; `side` brought them, if any."""
+
+    columns: slice
+    eta: float
+    side: Side | None = None
+
+
+class Learner:
+    """EM with any θ-step, φ-step, priors and sides; see the module.
+
+    Parameters
+    ----------
+    engine : Engine
+        The corpus: X and the columns that sides added.
+    phi : ndarray of shape (K, V)
+        Start of the topics. Mixtures start even.
+    theta_step, phi_step : ThetaStep, PhiStep or None
+        How expected counts become mixtures and topics; None is plain.
+    alpha, eta : ndarray of shape (K,) or None, float
+        Priors of documents and of topics; None is none.
+    sides, groups : SideData, sequence of ColumnGroup
+        What else is known of documents; the groups of columns, X's first.
+    graph, data : object
+        For θ-steps that need a graph, and what the θ-step's `check` returned.
+    doc_updates, doc_tol : int, float
+        Most extra updates of a document in an iteration, and the change of a mixture
+        that ends them.
+    learn_priors : bool
+        Whether priors follow the data, every `PRIOR_EVERY` iterations.
+    """
+
+    link: Link = "identity"
+    #: Passes over which the change of the objective is taken; see `run_em`.
+    settles_over = 1
+    #: Why mixtures stay although they should move; empty where they do not.
+    stuck = ""
+    extrapolation: Extrapolation | None = None
+    #: How much of a token's own count leaves the counts of its word where it does.
+    own_word_share = OWN_WORD_SHARE
+    _own: OwnShare | None = None
+    _every_word: Array | None = None
+    _spare_documents: Any = None
+    _evaluated: tuple[Any, DocumentPass] | None = None
+    _pass: DocumentPass | None = None
+    _safe = False
+
+    def __init__(
+        self,
+        engine: Engine,
+        phi: Array,
+        theta_step: ThetaStep | None = None,
+        phi_step: PhiStep | None = None,
+        *,
+        alpha: NDArray[np.float64] | None = None,
+        eta: float = 0.0,
+        sides: SideData | None = None,
+        groups: Sequence[ColumnGroup] | None = None,
+        graph: Any = None,
+        data: Any = None,
+        doc_updates: int = 0,
+        doc_tol: float = 0.0,
+        learn_priors: bool = False,
+    ) -> None:
+        self.engine = engine
+        self.theta_step = ThetaStep() if theta_step is None else theta_step
+        self.phi_step = PhiStep() if phi_step is None else phi_step
+        self.alpha = np.zeros(engine.n_topics) if alpha is None else alpha
+        self.eta = self.word_prior = eta
+        self.doc_updates, self.doc_tol = doc_updates, doc_tol
+        self.learn_priors = learn_priors
+        self.prior_updates: list[int] = []
+        #: How far each iteration of a safeguarded step went, 1 being all the way.
+        self.shares: list[float] = []
+        self.known = None
+        if sides is not None:
+            self.known = Known(engine, sides.at(0, self.alpha, eta))
+            self.settles_over = WITH_SIDES
+        self.groups = groups or [ColumnGroup(slice(0, engine.n_terms), eta)]
+        self._topic_side = None if sides is None else sides.one("topics")
+        self._group_totals = np.zeros((len(self.groups), engine.n_topics))
+        self._iteration = 0
+        self._value = -np.inf
+        self._start_topics(phi)
+        self._start_documents()
+        self.theta_context = Context.of(engine, self.weights, graph)
+        self.theta_context.data = data
+        self.phi_context = Context.of(engine, self.weights)
+        prepare_step(self.theta_step, self.theta_context)
+        prepare_step(self.phi_step, self.phi_context)
+
+    def _start_topics(self, phi: Array) -> None:
+        if self.known is not None:
+            phi = np.array(phi)
+            for columns, _, side in self.groups:
+                for other in self.known.now.sides if side is None else ():
+                    own = other.start(phi[:, columns], self.known.now.context)
+                    phi[:, columns] = own
+                phi[:, columns] = normalize_rows(phi[:, columns])
+        self.weights = self.engine.pack_topics(phi)
+        self._spare_topics = np.empty_like(self.weights)
+        tokens = self.engine.document_lengths.sum()
+        self._totals = np.full(self.engine.n_topics, tokens / self.engine.n_topics)
+
+    def _start_documents(self) -> None:
+        engine = self.engine
+        shape = engine.n_documents, engine.n_topics
+        self._on_simplex = self.known is None and not self.alpha.any()
+        if self._on_simplex:
+            even = np.full((1, engine.n_topics), 1.0 / engine.n_topics)
+            self.documents = engine.pack_documents(np.broadcast_to(even, shape))
+            return
+        shares = (engine.document_lengths / engine.n_topics)[:, None]
+        packed = engine.pack_documents(np.broadcast_to(shares, shape))
+        self.documents = self._with_prior(packed, None, packed)
+
+    # ---- one iteration
+
+    def moved(self) -> float:
+        """Return the mean share of a document's mixture that the last pass moves.
+
+        Infinite while what the θ-step learns still changes; 0 where passes are not
+        extrapolated: there the objective alone decides.
+        """
+        if self.theta_step.moving:
+            return np.inf
+        if self.extrapolation is None or self._pass is None:
+            return 0.0
+        if self.known is not None and self.known.own is not None:
+            total = self.known.moved(self.documents, self._pass.counts)
+        else:
+            rows = self.documents, self._pass.counts
+            (total,) = self.engine.gather_rows(_moved_rows, rows, (self.alpha,))
+        return float(total) / max(self.engine.n_documents, 1)
+
+    def start(self) -> float:
+        """Evaluate the start."""
+        self._take_topics()
+        self._value = self.evaluate()
+        return self._value
+
+    def iterate(self) -> float:
+        """New topics and documents; returns the objective there."""
+        if self._pass is None:
+            raise RuntimeError("call start() before iterate()")
+        if self.extrapolation is not None:
+            self._value = self.extrapolation.iterate(self._value)
+            return self._value
+        before, old = self._value, self.documents
+        self.advance()
+        self._value = self._go_safely(before, old) if self._safe else self.evaluate()
+        return self._value
+
+    def advance(self) -> None:
+        """New topics and documents from the counts of the last pass."""
+        engine, done = self.engine, self._counted()
+        self._iteration += 1
+        words = engine.word_pass(self.documents, self.weights, self._spare_topics)
+        if self.learn_priors and self._iteration % PRIOR_EVERY == 0:
+            self.prior_updates.append(self._iteration)
+            self._learn_priors(done.counts, words)
+        self._set_topics(words)
+        self._take_topics()
+        self._move_documents(done.counts)
+
+    def evaluate(self) -> float:
+        """Pass over the documents; return the objective."""
+        if self._evaluated is not None and self._evaluated[0] is self.documents:
+            self._pass = self._evaluated[1]
+        else:
+            prior = self.engine.pack_prior(self.alpha) if self.alpha.any() else None
+            self._pass = self.engine.document_pass(
+                self.documents,
+                self.weights,
+                prior=prior,
+                out=self._spare_documents,
+                **self._pass_options(),
+            )
+        self._evaluated = None
+        return self._objective(self._pass.loglik)
+
+    def _counted(self) -> DocumentPass:
+        if self._pass is None:
+            raise RuntimeError("call start() before iterate()")
+        return self._pass
+
+    def _pass_options(self) -> dict[str, Any]:
+        updates = {"max_updates": self.doc_updates, "tol": self.doc_tol}
+        return {"link": self.link, **updates}
+
+    def _go_safely(self, before: float, old: Any) -> float:
+        """Go from the old documents to the new as far as the objective does not fall.
+
+        With the new topics the old ones are never below the last objective, unless
+        evidence has changed.
+        """
+        target = self.documents
+
+        def accepts(documents: Any) -> bool:
+            self.documents = documents
+            return self.evaluate() >= before
+
+        most = self.theta_step.max_halvings
+        documents, share = step_back(target, old, accepts, most)
+        self.shares.append(share)
+        self.stuck = ""
+        if share == 0.0:
+            accepts(documents)
+            if self.known is not None:
+                self.stuck = self.known.contradiction(self.theta_step, target, old)
+        return self.theta_context.objective
+
+    def point(self) -> Point:
+        """Return where the next pass begins."""
+        return Point(self.documents, self.weights)
+
+    def move_to(self, point: Point) -> None:
+        """Let the next pass begin there; topics sum to one in each group."""
+        if len(self.groups) > 1:
+            topics = self.engine.unpack_topics(point.topics)
+            for group in self.groups:
+                topics[:, group.columns] = normalize_rows(topics[:, group.columns])
+            point = point._replace(topics=self.engine.pack_topics(topics))
+        self.documents, self.weights = point
+        self._take_topics()
+
+    def extrapolated(self) -> Self:
+        """Extrapolate the passes of plain PLSA, with priors or not; returns self."""
+        plain = is_plain(self.theta_step, self.theta_context) and is_plain(
+            self.phi_step, self.phi_context
+        )
+        if plain and self.known is None and not self.alpha.any():
+            self.extrapolation = Extrapolation(self, floor=EM_FLOOR)
+        return self
+
+    def _learn_priors(self, counts: Any, words: Array) -> None:
+        self.alpha = alpha_from_documents(self.engine, counts, self.alpha)
+
+    # ---- documents
+
+    def _move_documents(self, counts: Any) -> None:
+        """The joint M-step: documents move by the responsibilities of the topics."""
+        old = self.documents
+        if self.known is not None:
+            self.known.learn(counts, self._iteration, self.alpha, self.eta)
+        new, self._on_simplex = self._stepped(counts)
+        safe = self._safe = self.theta_step.safeguarded and self._on_simplex
+        if self.known is not None or self.alpha.any():
+            if self._on_simplex:
+                new = self._as_counts(new)
+            new = self._with_prior(new, counts, None if safe else old)
+            self._on_simplex = False
+        self.documents = new
+        if new is not counts:
+            self._spare_documents = counts
+        else:
+            self._spare_documents = None if safe else old
+
+    def _with_prior(self, rows: Any, counts: Any, out: Any) -> Any:
+        """Return ``(rows + α) e``; without counts, there is no evidence yet."""
+        if self.known is not None:
+            return self.known.weights(rows, counts, out)
+        prior = self.engine.pack_prior(self.alpha)
+        if out is None:
+            return rows + prior
+        return self.engine.add_prior(rows, prior, out)
+
+    def _stepped(self, counts: Any) -> tuple[Any, bool]:
+        """Return what the θ-step makes of counts, and whether it is on the simplex."""
+        engine, step, context = self.engine, self.theta_step, self.theta_context
+        if is_plain(step) and not step.pseudo_count:
+            return counts, False
+        theta, on_simplex = self._theta(self.documents)
+        own = None if self.known is None else self.known.own
+
+        def evaluate(rows: Array) -> DocumentPass:
+            packed = pack_rows(rows, engine, theta)
+            if own is not None and own.scale is not None:
+                packed = packed * own.scale
+            self._evaluated = packed, engine.document_pass(packed, self.weights)
+            return self._evaluated[1]
+
+        context.evaluate = evaluate
+        new, made = update_documents(step, counts, theta, context, on_simplex)
+        context.evaluate = None  # it holds the old mixtures
+        learn_from_documents(step, counts, new, context, made)
+        return new, made
+
+    def _theta(self, documents: Any) -> tuple[Any, bool]:
+        """Return packed mixtures without evidence, and whether rows sum to one."""
+        if self.known is None:
+            return documents, self._on_simplex
+        return self.known.without_evidence(documents), False
+
+    def _as_counts(self, theta: Any) -> Any:
+        """Return packed mixtures times the lengths of the documents."""
+        engine = self.engine
+        lengths = np.maximum(engine.document_lengths, 1.0)[:, None]
+        shape = engine.n_documents, engine.n_topics
+        return theta * engine.pack_documents(np.broadcast_to(lengths, shape))
+
+    # ---- topics
+
+    def _set_topics(self, words: Array) -> None:
+        """Make the topics of packed counts, in the same array."""
+        if self.word_prior > 0 or self.known is not None:
+            prior = self.word_prior * self.engine.n_terms
+            self._totals = self.engine.topic_totals(words) + prior
+        topics = self._topics_from(words)
+        self._spare_topics, self.weights = self.weights, topics
+
+    def _topics_from(self, words: Array) -> Array:
+        if len(self.groups) > 1 or self._topic_side is not None:
+            return self._grouped_topics(words)
+        if self.eta > 0:
+            if is_plain(self.phi_step) and not self.phi_step.pseudo_count:
+                return self.engine.normalize_topics(words, self.eta, words)
+            words[:, : self.engine.n_topics] += words.dtype.type(self.eta)
+        return update_topics(self.phi_step, words, self.weights, self.phi_context)
+
+    def _grouped_topics(self, words: Array) -> Array:
+        """Return topics that sum to one in each group, or are made by a side."""
+        counts = self.engine.unpack_topics(words)
+        weights = np.empty_like(counts)
+        made = []
+        for number, group in enumerate(self.groups):
+            columns, eta = group.columns, self._eta(group)
+            own = counts[:, columns].T
+            if group.side is None and self._topic_side is not None and self.known:
+                everything, context = np.arange(own.shape[0]), self.known.now.context
+                found = self._topic_side[0].topics(own, eta, everything, context)
+            else:
+                found = plain_topics(own, eta)
+            weights[:, columns] = found.weights.T
+            size = columns.stop - columns.start
+            totals = own.sum(axis=0, dtype=np.float64)
+            self._group_totals[number] = totals + eta * size
+            made.append((size, found))
+        self._totals = self._group_totals[0]
+        self._own = _joined_share(made)
+        if self.engine.packs_allowed:  # it keeps no words that documents do not read
+            self._every_word = weights
+        return self.engine.pack_topics(weights)
+
+    def _eta(self, group: ColumnGroup) -> float:
+        return self.eta if group.side is None else group.eta
+
+    def _own_share(self) -> OwnShare:
+        """Return what a token adds to its word's weight, and what always stays."""
+        if self._own is not None:
+            return pack_own(self.engine, self._own)
+        pack = self.engine.pack_prior
+        totals = np.maximum(self._totals, np.finfo(np.float32).tiny)
+        scale, floor = self.own_word_share / totals, self.word_prior / totals
+        return OwnShare(pack(scale), pack(floor))
+
+    def _take_topics(self) -> None:
+        """Tell the steps of the topics that count from now on."""
+        context = self.theta_context
+        value = topics_value(self.phi_step, self.weights, self.phi_context)
+        context.topics_value = value
+        context.topics = self.phi_context.topics = self.weights[
+            :, : self.engine.n_topics
+        ]
+
+    # ---- the objective
+
+    def _objective(self, loglik: float) -> float:
+        context, value = self.theta_context, loglik
+        if type(self.theta_step).value is not ThetaStep.value:
+            theta, on_simplex = self._theta(self.documents)
+            value += documents_value(self.theta_step, theta, context, on_simplex)
+        value += context.topics_value
+        value += self._priors_value()
+        if self.known is not None:
+            value += self.known.value(self._counted().counts)
+        context.objective = float(value)
+        return context.objective
+
+    def _priors_value(self) -> float:
+        """Return ``Σ α_dk log θ_dk + Σ η log φ_kw``."""
+        if not self.alpha.any():
+            return 0.0
+        engine, known = self.engine, self.known
+        if known is None:
+            log_theta = engine.log_totals(self.documents, 0.0)
+            log_norm = np.log(engine.document_lengths + self.alpha.sum()).sum()
+            value = float(self.alpha @ (log_theta - log_norm))
+        else:
+            value = known.prior_value(self.documents, self.alpha)
+        return value + self._topics_prior_value()
+
+    def _topics_prior_value(self) -> float:
+        if len(self.groups) == 1:
+            return float(self.eta * self.engine.log_totals(self.weights, 0.0).sum())
+        topics = self.engine.unpack_topics(self.weights)
+        return sum(
+            self._eta(group) * log_prior(topics[:, group.columns], 1.0)
+            for group in self.groups
+        )
+
+    # ---- results
+
+    def topics(self) -> Array:
+        """Topics over the columns of X (K, V), rows on the simplex."""
+        return self.group_topics()[0]
+
+    def group_topics(self) -> list[Array]:
+        """Topics over each group of columns, those of X first."""
+        topics = self._every_word
+        if topics is None:
+            topics = self.engine.unpack_topics(self.weights)
+        return [normalize_rows(topics[:, g.columns]) for g in self.groups]
+
+    def topic_totals(self) -> NDArray[np.float64]:
+        """Tokens of each topic, its prior's included."""
+        return self._totals
+
+    def doc_topics(self) -> Array:
+        """Mixtures (D, K); with a prior, uniform where there are no words."""
+        known, engine = self.known, self.engine
+        if known is not None and (known.own is not None or known.mixing is not None):
+            return known.doc_topics(self.documents)
+        theta = engine.mixtures(self.documents)
+        if self.alpha.any():
+            theta[engine.document_lengths == 0] = 1.0 / engine.n_topics
+        return theta
+
+    def kkt_residual(self) -> float | None:
+        """Return how far the last pass is from a maximum; None with steps or priors.
+
+        It is the largest of ``|N_dk / n_d − θ_dk|`` and ``|N_wk / N_k − φ_kw|``, what
+        another EM step would change an entry by: the residual of the condition
+        ``N_dk / (n_d θ_dk) = 1`` of a maximum, weighted by the entry, as one at zero
+        may be smaller.
+        """
+        steps = self.theta_step, self.phi_step
+        plain = all(is_plain(step) and not step.pseudo_count for step in steps)
+        if self._pass is None or not plain or self.known or self.alpha.any():
+            return None
+        engine, both = self.engine, (self.documents, self._pass.counts)
+        (most,) = engine.gather_rows(_residual_rows, both)
+        words = engine.word_pass(self.documents, self.weights, self._spare_topics)
+        totals = engine.topic_totals(words)
+        scale = engine.pack_prior(
+            np.divide(1.0, totals, where=totals > 0, out=0 * totals)
+        )
+        largest = float(most)
+        for own in ranges_of(len(words)):  # in cache
+            change = words[own] * scale
+            change -= self.weights[own] * (scale > 0)
+            largest = max(largest, float(abs(change).max()))
+        return largest
+
+    def keep_results(self) -> None:
+        """Give every side what was learned for it."""
+        if self.known is None:
+            return
+        if len(self.groups) > 1:
+            for group, topics in zip(self.groups, self.group_topics(), strict=True):
+                if group.side is not None:
+                    group.side.components_ = topics  # type: ignore[attr-defined]
+        self.known.finish(self.documents, self._iteration, self.alpha, self.eta)
+
+    def free_scratch(self) -> None:
+        """Let go of what only another iteration would need."""
+        self._spare_topics = np.empty((0, 0), self.engine.dtype)
+        self._pass = self.extrapolation = self._spare_documents = None
+        self._evaluated = None
+
+    # ---- going on later
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Tell this corpus, and what is known of its documents, from others."""
+        own = {} if self.known is None else self.known.fingerprint()
+        return {**corpus_fingerprint(self.engine), **own}
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on from here."""
+        check_resumable(self.theta_step)
+        topics = self._every_word
+        if topics is None:
+            topics = self.engine.unpack_topics(self._packed_topics())
+        state: dict[str, Any] = {
+            "topics": topics,
+            "totals": self.topic_totals(),
+            "documents": self.documents,
+            "alpha": self.alpha,
+            "eta": self.eta,
+            "iteration": self._iteration,
+            "prior_updates": list(self.prior_updates),
+            **carried(self.theta_step, "theta_step"),
+            **({} if self.extrapolation is None else self.extrapolation.state()),
+            **({} if self.known is None else self.known.state()),
+        }
+        if self._own is not None:
+            state |= {"own_scale": self._own.scale, "own_floor": self._own.floor}
+        return state
+
+    def restore(self, state: dict[str, Any]) -> float:
+        """Go on from a `state`; returns the objective there."""
+        self.alpha, self.eta = state["alpha"], float(state["eta"])
+        self._iteration = int(state["iteration"])
+        self.prior_updates = list(state["prior_updates"])
+        if (state["totals"] < 0.5 * self.eta).any():
+            raise ValueError("totals are below the prior of the topics")
+        for name in carried(self.theta_step, "theta_step"):
+            setattr(self.theta_step, name.rpartition(" ")[2], state[name])
+        self._restore_own(state)
+        if self.known is not None:
+            self.known.restore(state, self._iteration, self.alpha, self.eta)
+        self._adopt_documents(state["documents"])
+        self._totals = state["totals"]
+        stepped = type(self.theta_step).update is not ThetaStep.update
+        self._on_simplex = self._on_simplex and stepped
+        self._adopt_topics(self.engine.pack_topics(state["topics"]))
+        if self._every_word is not None:
+            self._every_word = state["topics"]
+        self._take_topics()
+        doc_updates, self.doc_updates = self.doc_updates, 0
+        try:
+            self._value = self.evaluate()
+        finally:
+            self.doc_updates = doc_updates
+        if self.extrapolation is not None:
+            self.extrapolation.restore(state)
+        return self._value
+
+    def _restore_own(self, state: dict[str, Any]) -> None:
+        if self.known is None:
+            return
+        self._topics_from(np.zeros_like(self._spare_topics))  # for the form of `_own`
+        if self._own is None:
+            return
+        own = state["own_scale"], state["own_floor"]
+        form = {(array.shape, array.dtype.char) for array in own}
+        if form != {(np.shape(self._own.scale), "d")} or not np.min(own) >= 0:
+            raise ValueError("own_scale or own_floor is invalid")
+        self._own = self._own._replace(scale=own[0], floor=own[1])
+
+    def _packed_topics(self) -> Array:
+        """What the topics are made of: themselves, or counts."""
+        return self.weights
+
+    def _adopt_documents(self, packed: Any) -> None:
+        self.documents = packed
+
+    def _adopt_topics(self, packed: Array) -> None:
+        self.weights = packed
+
+
+class _Largest(float):
+    """A number whose sum with another is the larger one, for `gather_rows`."""
+
+    def __add__(self, other: float) -> _Largest:
+        return _Largest(max(self, other))
+
+
+def _residual_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any
+) -> tuple[float]:
+    """Return the largest ``|N_dk / n_d − θ_dk|`` of documents that have words."""
+    theta, counts = arrays
+    sizes = [array.sum(axis=1, keepdims=True) for array in arrays]
+    used = (sizes[0] > 0) & (sizes[1] > 0)
+    if not used.any():
+        return (_Largest(0.0),)
+    change = counts / np.where(used, sizes[1], 1) - theta / np.where(used, sizes[0], 1)
+    return (_Largest(abs(change * used).max()),)
+
+
+def _moved_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, alpha: Any
+) -> tuple[float]:
+    """Return ``½ Σ_dk |θ_dk − θ'_dk|`` of mixtures before and after a pass."""
+    before, counts = arrays
+    xp = array_module(before)
+    after = counts + xp.asarray(alpha.astype(counts.dtype))
+    totals = after.sum(axis=1, keepdims=True)
+    used = totals > 0  # a document without words has no mixture of its own
+    after /= xp.where(used, totals, 1)
+    sizes = before.sum(axis=1, keepdims=True)
+    after -= before * used / xp.where(sizes > 0, sizes, 1)
+    return (float(xp.abs(after).sum(dtype=np.float64)) / 2,)
+
+
+def plain_topics(counts: Array, eta: float) -> TopicWeights:
+    """Return ``(N_wk + η) / (N_k + Vη)`` of counts (n_words, K)."""
+    totals = counts.sum(axis=0, dtype=np.float64) + eta * len(counts)
+    totals = np.where(totals > 0, totals, 1.0)
+    weights = (counts + eta) / totals
+    return TopicWeights(weights, 1.0 / totals, eta / totals)
+
+
+def _joined_share(made: list[tuple[int, TopicWeights]]) -> OwnShare:
+    """Return the own share of the words of all groups, by column."""
+    scales, floors, groups, first = [], [], [], 0
+    for size, found in made:
+        scale, floor = np.atleast_2d(found.scale), np.atleast_2d(found.floor)
+        own = np.zeros(size, np.int32) if found.groups is None else found.groups
+        scales.append(OWN_WORD_SHARE * scale)
+        floors.append(floor)
+        groups.append(own + first)
+        first += len(scale)
+    return OwnShare(
+        np.concatenate(scales), np.concatenate(floors), np.concatenate(groups)
+    )
+
+
+def carried(step: ThetaStep, name: str) -> dict[str, Any]:
+    """Return the numbers that a step has learned, by names of a state."""
+    return {
+        f"side {name} {attribute}": value
+        for attribute, value in step._learned().items()
+        if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
+    }
+
+
+def check_resumable(step: ThetaStep) -> None:
+    """Refuse to keep the state of a fit whose θ-step has one of its own."""
+    if step.needs_graph or step.needs_all_documents:
+        raise DataError(
+            f"{type(step).__name__} keeps a state of its own between iterations: "
+            "Resume works with steps that see some documents at a time."
+        )

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two levels of topics: topics of words, and super-topics of topics."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from topicfold.core.counts import simplex_problems
+from topicfold.core.parameters import MAX_TOPICS, whole
+from topicfold.core.typing import Array
+from topicfold.exceptions import SpareTopicsWarning
+from topicfold.infer.fold_in import fold_in
+from topicfold.learn.loop import part_of_more
+from topicfold.models.base import already_warned
+from topicfold.models.lda import LDA, SidedLDA
+
+
+class PachinkoLDA(SidedLDA):
+    """Topics of words and super-topics of topics: which topics occur together.
+
+    A document is a mixture of super-topics, a super-topic one of topics, a topic one of
+    words. It is found from below: LDA finds the topics, then a second LDA, on the
+    expected number N_dk of tokens that a document has of each topic, the super-topics.
+    The paper's model learns both at once; here the topics are those of LDA.
+
+    Parameters
+    ----------
+    n_supertopics : int, default=5
+        Number of super-topics.
+
+    Attributes
+    ----------
+    super_topics_ : ndarray of shape (n_supertopics, n_components)
+        Topics of each super-topic, rows on the simplex.
+    doc_super_topics_ : ndarray of shape (n_documents, n_supertopics)
+        Mixtures of super-topics of the training documents.
+    super_prior_ : ndarray of shape (n_supertopics,)
+        α of the second LDA.
+
+    See Also
+    --------
+    CorrelatedLDA : correlations of topics, two at a time.
+    TopicTree : topics in a tree.
+
+    References
+    ----------
+    W. Li, A. McCallum (2006). Pachinko allocation: DAG-structured mixture models of
+    topic correlations. ICML.
+
+    Examples
+    --------
+    >>> from topicfold import PachinkoLDA
+    >>> X = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [0, 0, 6, 4]]
+    >>> model = PachinkoLDA(2, n_supertopics=2, random_state=0).fit(X)
+    >>> model.super_topics_.shape, model.transform_super(X).shape
+    ((2, 2), (4, 2))
+    """
+
+    _without = (*SidedLDA._without, "sides")
+    sides = None
+    _takes_blocks = False
+    n_supertopics: Annotated[int, whole(1, MAX_TOPICS)] = 5
+
+    def _fit_counts(self, counts: Any, y: Any) -> None:
+        super()._fit_counts(counts, y)
+        lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
+        above = LDA(
+            self.n_supertopics, random_state=self.random_state, n_jobs=self.n_jobs
+        )
+        with part_of_more(), already_warned(SpareTopicsWarning):
+            above.fit(_topic_counts(self.doc_topics_, lengths))
+        self.super_topics_ = above.components_
+        self.doc_super_topics_ = above.doc_topics_
+        self.super_prior_ = above.doc_topic_prior_
+
+    def transform_super(self, X: Any) -> Array:
+        """Return the mixtures of super-topics of documents, rows on the simplex.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_supertopics)
+            Deterministic, and the same for a document whatever batch it is in.
+        """
+        check_is_fitted(self, "super_topics_")
+        X = self._counts(X, allow_empty=True)
+        theta = self._mixtures(X)
+        lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        return fold_in(
+            _topic_counts(theta, lengths),
+            self.super_topics_,
+            prior=self.super_prior_,
+            dtype=X.dtype,
+            n_jobs=self.n_jobs,
+        )
+
+    _needed_state = (*LDA._needed_state, "super_topics_", "super_prior_")
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if not hasattr(self, "components_"):
+            return
+        shape = self.n_supertopics, len(self.components_)
+        found = np.shape(self.super_topics_), np.shape(self.super_prior_)
+        if found != (shape, shape[:1]):
+            raise ValueError("super_topics_ or super_prior_ do not match its topics")
+        problems = list(simplex_problems("super_topics_", self.super_topics_))
+        if problems or not (np.asarray(self.super_prior_) >= 0).all():
+            raise ValueError("; ".join(problems) or "super_prior_ has negative entries")
+
+
+def _topic_counts(theta: Array, lengths: Array) -> sparse.csr_matrix:
+    """Return N_dk, the tokens of each document by topic."""
+    return sparse.csr_matrix(theta * lengths[:, None].astype(theta.dtype))

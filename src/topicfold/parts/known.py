@@ -1,0 +1,481 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What else is known of the documents of a fit, at work on their rows.
+
+Evidence, priors and masks make a factor e and a floor α e of every document, by rows,
+wherever these are: no table of documents and topics is made here, but for sides that
+must see all documents at once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from topicfold.core.counts import normalize_rows
+from topicfold.core.typing import Array
+from topicfold.engine.protocol import Engine, OwnShare, array_module, to_numpy
+from topicfold.exceptions import DataError
+from topicfold.parts.sides import Side, learn_from
+from topicfold.parts.steps import ThetaStep
+from topicfold.parts.together import (
+    RowData,
+    Said,
+    SideData,
+    check_place,
+    spread,
+    tilt_of,
+)
+
+# Of ψ and logarithms.
+LEAST_GAMMA, LEAST_LOG = 1e-30, -80.0
+# A refused step that moves no share of a document by more than this is an optimum's.
+STILL_MOVING = 0.01
+
+
+class Known:
+    """The sides of a fit, and what they make of rows of documents.
+
+    Attributes
+    ----------
+    now : SideData
+        The sides and their data in this iteration.
+    own : OwnShare or None
+        e and α e of all documents, packed; None where all have the model's own prior
+        and no evidence.
+    mixing : tuple or None
+        The side whose entities mix, with its data.
+    """
+
+    def __init__(self, engine: Engine, sides: SideData) -> None:
+        if not engine.takes_own_rows:
+            check_place(sides.sides, "streamed")
+        self.engine, self.now = engine, sides
+        self.own: OwnShare | None = None
+        self.mixing = sides.one("mixing")
+        self.allowed = sides.allowed()
+        self._prior_made_of: list[Any] = []
+        if self.mixing is not None:
+            side, data = self.mixing
+            self._M = side.mixing(data, sides.context).astype(engine.dtype)
+            shape = self._M.shape[1], engine.n_topics
+            self.entity_topics = np.full(shape, 1.0 / shape[1], engine.dtype)
+
+    def _map(
+        self, function: Any, inputs: Any, shared: Any = (), data: Any = None
+    ) -> Any:
+        return self.engine.map_rows(_on_host, inputs, (function, *shared), data=data)
+
+    def _gather(
+        self, function: Any, inputs: Any, shared: Any = (), data: Any = None
+    ) -> tuple[Any, ...]:
+        return self.engine.gather_rows(_on_host, inputs, (function, *shared), data)
+
+    def _pairs(self) -> Iterator[tuple[Side, Any]]:
+        return zip(self.now.sides, self.now.data, strict=True)
+
+    # ---- learning
+
+    def learn(
+        self, counts: Any, iteration: int, alpha: Array, eta: float, blend: Any = None
+    ) -> None:
+        """Let the sides learn from the packed counts of the last pass.
+
+        `blend` returns sums of a stream, given a side and those of a batch.
+        """
+        self.now = self.now.at(iteration, alpha, eta)
+        for side, data in self._pairs():
+            if not side.learns:
+                continue
+            sums = functools.partial(self._sums, side, data, counts)
+            if blend is None:
+                learn_from(side, sums, self.now.context)
+            else:
+                side.learn(blend(side, sums()), self.now.context)
+        if self.mixing is not None:
+            shared = (self.entity_topics,)
+            (found,) = self._gather(_entity_rows, (counts,), shared, self._M)
+            own = self.entity_topics * found.astype(self.engine.dtype)
+            own += alpha.astype(own.dtype)
+            self.entity_topics = normalize_rows(own)
+
+    def _sums(self, side: Side, data: Any, counts: Any) -> tuple[Any, ...]:
+        if side.needs_all_documents:
+            plain = self.engine.unpack_documents(counts)
+            return side.gather(plain, data, self.now.context)
+        shared = side, self.now.context.for_rows()
+        return self._gather(_gathered, (counts,), shared, data)
+
+    def value(self, counts: Any) -> float:
+        """Return the sides' part of the objective."""
+        total = 0.0
+        for side, data in self._pairs():
+            if type(side).value is Side.value:
+                continue
+            if side.needs_all_documents:
+                plain = self.engine.unpack_documents(counts)
+                total += side.value(plain, data, self.now.context)
+            else:
+                shared = side, self.now.context.for_rows()
+                rows = self._gather(_valued, (counts,), shared, data)
+                total += float(rows[0])
+        return total
+
+    def prior_value(self, documents: Any, alpha: Array) -> float:
+        """Return ``Σ α_dk log θ_dk``."""
+        if self.mixing is not None:
+            return log_prior(self.entity_topics, alpha)
+        own = self.own
+        rows = [documents]
+        if own is not None:
+            rows += [own.floor] if own.scale is None else [own.floor, own.scale]
+        (value,) = self._gather(_log_prior_rows, tuple(rows), (alpha,))
+        return float(value)
+
+    # ---- rows of documents
+
+    def weights(self, rows: Any, counts: Any, out: Any) -> Any:
+        """Return ``(rows + α) e`` (packed); without counts, evidence stays as it is."""
+        engine, now = self.engine, self.now
+        tilted = counts is not None and bool(now.of("evidence"))
+        if self.mixing is not None:
+            mixed = self._map(_mixed, (rows,), (self.entity_topics,), data=self._M)
+            return mixed * self._tilt(counts, None) if tilted else mixed
+        found = now.one("prior")
+        plain = found is None and self.allowed is None and self.own is None
+        if plain and not tilted:
+            return np.add(rows, engine.pack_prior(now.context.alpha), out=out)
+        made_of = [] if found is None else self._made_of(*found)
+        same = len(made_of) == len(self._prior_made_of) and all(
+            a is b for a, b in zip(made_of, self._prior_made_of, strict=True)
+        )
+        if self.own is None or tilted or not same:
+            self.own = self._own_rows(rows, counts if tilted else None)
+            self._prior_made_of = made_of
+        if self.own.scale is not None:
+            rows = np.multiply(rows, self.own.scale, out=out)
+        return np.add(rows, self.own.floor, out=out)
+
+    def _made_of(self, side: Side, data: Any) -> list[Any]:
+        """Return what a prior follows from: what its side has learned so far."""
+        names = side.carried(data, self.now.context)
+        return [getattr(side, name, None) for name in names]
+
+    def _tilt(self, counts: Any, allowed: Any) -> Any:
+        """Return the packed factor of all evidence, zero at topics not allowed."""
+        sides, data, context = [], [], self.now.context
+        for side, own in self.now.of("evidence") if counts is not None else ():
+            if side.needs_all_documents:
+                plain = self.engine.unpack_documents(counts)
+                side, own = Said(), side.evidence(plain, own, context)
+            sides.append(side)
+            data.append(own)
+        shared = sides, context.for_rows()
+        like = counts if counts is not None else self._like
+        return self._map(_tilted, (like,), shared, data=RowData([*data, allowed]))
+
+    def _own_rows(self, like: Any, counts: Any) -> OwnShare:
+        """Return e and α e of all documents, zero at topics that are not allowed."""
+        engine, allowed, context = self.engine, self.allowed, self.now.context
+        masked = allowed is not None and not engine.packs_allowed
+        self._like, scale = like, None
+        if counts is not None or masked:
+            scale = self._tilt(counts, allowed if masked else None)
+        self._like = None
+        side, data = self.now.one("prior") or (None, None)
+        if side is not None and side.needs_all_documents:
+            side, data = Said(), side.prior(data, context)
+        times = None if allowed is None else spread(allowed)
+        inputs = (like,) if scale is None else (like, scale)
+        floor = self._map(
+            *(_floors, inputs, (side, context.for_rows())),
+            data=RowData([data, times]),
+        )
+        return OwnShare(scale, floor)
+
+    def without_evidence(self, documents: Any) -> Any:
+        """Return packed rows without the factor of evidence, zero where it is zero."""
+        if self.own is None or self.own.scale is None:
+            return documents
+        return self._map(_untilted, (documents, self.own.scale))
+
+    def expected(self, weighted: Any) -> Any:
+        """Return ``exp(ψ(γ) − ψ(Σγ)) e`` of packed ``γ e``: of variational Bayes."""
+        scaled = self.own is not None and self.own.scale is not None
+        inputs = (weighted, self.own.scale) if scaled and self.own else (weighted,)
+        return self._map(_expected, inputs)
+
+    def bound(self, weighted: Any, weights: Any, counts: Any, alpha: Array) -> float:
+        """Return what the bound of variational Bayes has besides words and topics.
+
+        The documents' Dirichlets, less ``Σ N log e``, which is the evidence's to give;
+        and the logarithms of the totals that the log-likelihood leaves out.
+        """
+        rows = [weighted, weights, counts]
+        if self.own is not None:
+            rows += [row for row in (self.own.floor, self.own.scale) if row is not None]
+        (value,) = self._gather(_bound_rows, tuple(rows), (alpha,))
+        return float(value)
+
+    def contradiction(self, step: ThetaStep, wanted: Any, found: Any) -> str:
+        """Say why a step was refused, unless it was as small as at an optimum."""
+        one, other = (
+            normalize_rows(self.engine.unpack_documents(self.without_evidence(rows)))
+            for rows in (wanted, found)
+        )
+        if float(abs(one - other).max()) <= STILL_MOVING:
+            return ""
+        sides = ", ".join(type(side).__name__ for side in self.now.sides)
+        return (
+            f"{type(step).__name__} moves documents towards topics that {sides} does "
+            "not allow, and no smaller move raises the objective. Give the step a "
+            f"smaller weight, or leave out edges that contradict {sides}."
+        )
+
+    def moved(self, documents: Any, counts: Any) -> float:
+        """Return ``½ Σ_dk |A_dk − A'_dk|`` of shares before and after a pass."""
+        own = self.own
+        if own is None:
+            raise RuntimeError("documents have no rows of their own")
+        rows = [documents, counts, own.floor]
+        rows += [] if own.scale is None else [own.scale]
+        (total,) = self._gather(_moved_rows, tuple(rows))
+        return float(total)
+
+    # ---- results
+
+    def doc_topics(self, documents: Any) -> Array:
+        """Mixtures (D, K): of the entities, or posterior means without evidence."""
+        if self.mixing is not None:
+            shared = (self.entity_topics,)
+            documents = self._map(_mixed, (documents,), shared, data=self._M)
+        else:
+            documents = self.without_evidence(documents)
+        return self.engine.mixtures(documents)
+
+    def finish(self, documents: Any, iteration: int, alpha: Array, eta: float) -> None:
+        """Let the sides learn what needs the end alone."""
+        self.now = self.now.at(iteration, alpha, eta)
+        if self.mixing is not None:
+            self.mixing[0].keep(self.entity_topics)
+        for side, data in self._pairs():
+            if type(side).finish is not Side.finish:
+                counts = self._last_counts(documents)
+                if not np.isfinite(counts).all():  # a state went on from nonsense
+                    raise DataError(
+                        "The fit ended with topics that are not numbers. If it went on "
+                        "from a saved state, remove that and start afresh."
+                    )
+                side.finish(counts, data, self.now.context)
+
+    def _last_counts(self, documents: Any) -> Array:
+        """Return the N_dk that the documents' mixtures are made of."""
+        engine, own = self.engine, self.own
+        if own is None:
+            counts = engine.unpack_documents(documents) - self.now.context.alpha
+            return np.maximum(counts, 0)
+        left = np.subtract(documents, own.floor)
+        return np.maximum(engine.unpack_documents(self.without_evidence(left)), 0)
+
+    # ---- going on later
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Tell what is known of these documents from what is known of others."""
+        return self.now.fingerprint()
+
+    def state(self) -> dict[str, Any]:
+        """Return what sides carry from pass to pass."""
+        state: dict[str, Any] = {}
+        if self.mixing is not None:
+            state["entity_topics"] = self.entity_topics
+        elif self.now.of("evidence"):
+            rows = "evidence_scale", "evidence_floor"
+            state.update(zip(rows, self._evidence_rows(), strict=True))
+        for name, owner, attribute, shape in self._carried():
+            found = getattr(owner, attribute, None)
+            state[name] = np.zeros(shape) if found is None else np.asarray(found)
+        return state
+
+    def restore(
+        self, state: dict[str, Any], iteration: int, alpha: Array, eta: float
+    ) -> None:
+        """Go on from a `state`."""
+        self.now = self.now.at(iteration, alpha, eta)
+        for name, owner, attribute, shape in self._carried():
+            setattr(owner, attribute, state[name] if shape else float(state[name]))
+        if self.mixing is not None:
+            self.entity_topics = state["entity_topics"]
+        elif self.now.of("evidence"):
+            pack = self.engine.pack_documents
+            scale, floor = pack(state["evidence_scale"]), pack(state["evidence_floor"])
+            self.own = OwnShare(scale, floor)
+        elif self.own is not None:
+            self.own = self._own_rows(self.own.floor, None)
+            found = self.now.one("prior")
+            self._prior_made_of = [] if found is None else self._made_of(*found)
+
+    def _evidence_rows(self) -> tuple[Array, Array]:
+        """Return e and α e of all documents; zeros before the first pass."""
+        engine, own = self.engine, self.own
+        if own is None or own.scale is None:
+            empty = np.zeros((engine.n_documents, engine.n_topics), engine.dtype)
+            return empty, empty
+        unpack = engine.unpack_documents
+        return np.asarray(unpack(own.scale)), np.asarray(unpack(own.floor))
+
+    def _carried(self) -> Iterator[tuple[str, Any, str, tuple[int, ...]]]:
+        """Yield what sides carry: a name, whose attribute it is, and its shape."""
+        for number, (side, data) in enumerate(self._pairs()):
+            kind = type(side)
+            if side.learns and kind.carried is Side.carried:
+                raise DataError(
+                    f"{kind.__name__} does not say what it carries from pass to pass "
+                    "(Side.carried), so Resume cannot keep it: fit without Resume. "
+                    "Checkpoint keeps results on the way."
+                )
+            for name, shape in side.carried(data, self.now.context).items():
+                owner = data if hasattr(data, name) else side
+                yield f"side {number} {name}", owner, name, shape
+
+
+# ---- rows, maybe on workers
+
+
+def _on_host(
+    rows: Any, lengths: Any, arrays: list[Any], data: Any, function: Any, *shared: Any
+) -> Any:
+    """Call a function of NumPy's rows, wherever the rows are."""
+    xp = array_module(arrays[0])
+    plain = [to_numpy(array) for array in arrays]
+    found = function(rows, to_numpy(lengths), plain, data, *shared)
+    if xp is np:
+        return found
+    if isinstance(found, np.ndarray):
+        return xp.asarray(found)
+    first, *rest = found
+    return (xp.asarray(first) if isinstance(first, np.ndarray) else first, *rest)
+
+
+def _gathered(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, side: Side, context: Any
+) -> tuple[Any, ...]:
+    sums = side.gather(arrays[0], data, context.of_rows(lengths))
+    # Copies: the sums of other rows are added to them.
+    return tuple(np.array(value, dtype=np.float64) for value in sums)
+
+
+def _valued(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, side: Side, context: Any
+) -> tuple[float]:
+    return (float(side.value(arrays[0], data, context.of_rows(lengths))),)
+
+
+def _tilted(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, sides: Any, context: Any
+) -> Any:
+    """Return ``exp(δ − max δ)`` of all evidence, and what it leaves for the next."""
+    *own, allowed = data
+    there = context.of_rows(lengths)
+    tilt = tilt_of(list(zip(sides, own, strict=True)), arrays[0], there)
+    if allowed is not None:
+        mask = allowed.toarray()
+        tilt = mask if tilt is None else tilt * mask
+    return tilt, [*(getattr(part, "carried", None) for part in own), None]
+
+
+def _floors(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, side: Any, context: Any
+) -> Array:
+    """Return α e of these documents."""
+    own, times = data
+    like, *scale = arrays
+    there = context.of_rows(lengths)
+    prior = context.alpha if side is None else side.prior(own, there)
+    prior = np.broadcast_to(prior, like.shape)
+    prior = prior * scale[0] if scale else prior
+    return prior if times is None else prior * times[:, None]
+
+
+def _untilted(rows: Any, lengths: Any, arrays: list[Array], data: Any) -> Array:
+    documents, tilt = arrays
+    return np.divide(documents, tilt, out=np.zeros_like(documents), where=tilt > 0)
+
+
+def _expected(rows: Any, lengths: Any, arrays: list[Array], data: Any) -> Array:
+    gamma = arrays[0] if len(arrays) == 1 else _untilted(rows, lengths, arrays, None)
+    gamma = np.asarray(gamma, dtype=np.float64)
+    logs = psi(np.maximum(gamma, LEAST_GAMMA)) - psi(gamma.sum(axis=1, keepdims=True))
+    found = np.exp(np.maximum(logs, LEAST_LOG)) * (gamma > 0)
+    return np.asarray(found if len(arrays) == 1 else found * arrays[1])
+
+
+def _bound_rows(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, alpha: Array
+) -> tuple[float]:
+    plain: Any = [np.asarray(array, dtype=np.float64) for array in arrays]
+    weighted, weights, counts, *own = plain
+    value = float(lengths @ np.log(np.maximum(weights.sum(axis=1), LEAST_GAMMA)))
+    gamma, prior = weighted, np.broadcast_to(own[0] if own else alpha, weighted.shape)
+    if len(own) == 2:
+        gamma, prior = (
+            _untilted(rows, lengths, [array, own[1]], None) for array in (gamma, prior)
+        )
+        said = np.log(np.maximum(own[1], LEAST_GAMMA)) * (own[1] > 0)
+        value -= float((counts * said).sum())
+    used = gamma > 0
+    total = gamma.sum(axis=1)
+    gamma, prior = np.where(used, gamma, 1.0), np.where(used, prior, 1.0)
+    logs = (psi(gamma) - psi(total)[:, None]) * used
+    value += float(((prior - gamma) * logs).sum())
+    value += float(((gammaln(gamma) - gammaln(prior)) * used).sum())
+    value += float((gammaln((prior * used).sum(axis=1)) - gammaln(total)).sum())
+    return (value,)
+
+
+def _mixed(
+    rows: Any, lengths: Any, arrays: list[Array], M: Any, entity_topics: Array
+) -> Array:
+    return np.asarray(M @ entity_topics)
+
+
+def _entity_rows(
+    rows: Any, lengths: Any, arrays: list[Array], M: Any, entity_topics: Array
+) -> tuple[Any]:
+    """Return ``Mᵀ (N / MΘ)`` of these documents."""
+    mixed = np.asarray(M @ entity_topics)
+    ratio = np.divide(arrays[0], mixed, out=np.zeros_like(mixed), where=mixed > 0)
+    return (np.asarray(M.T @ ratio).astype(np.float64),)
+
+
+def _moved_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any
+) -> tuple[float]:
+    before, counts, floor, *scale = arrays
+    after = counts * scale[0] + floor if scale else counts + floor
+    total = after.sum(axis=1, keepdims=True)
+    after = after / np.where(total > 0, total, 1)
+    total = before.sum(axis=1, keepdims=True)
+    after -= before / np.where(total > 0, total, 1)
+    return (float(np.abs(after).sum(dtype=np.float64)) / 2,)
+
+
+def _log_prior_rows(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, alpha: Array
+) -> tuple[float]:
+    documents, *own = arrays
+    prior: Array = own[0] if own else alpha
+    if len(own) == 2:
+        documents, prior = (
+            _untilted(rows, lengths, [array, own[1]], None)
+            for array in (documents, prior)
+        )
+    return (log_prior(normalize_rows(np.array(documents)), prior),)
+
+
+def log_prior(theta: Array, alpha: Any) -> float:
+    """Return ``Σ α log θ``."""
+    logs = np.log(np.maximum(theta, np.finfo(theta.dtype).tiny), dtype=np.float64)
+    return float((logs * alpha).sum())

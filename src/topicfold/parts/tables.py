@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What sides have learned, as tables for the record of a model and for its report.
+
+A side is known by what it learned: mixtures of entities, effects of features, the
+coefficients of a response, seed words, topics in other words. A side of another kind
+has no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from topicfold.core.ranking import best_places
+from topicfold.core.side_table import SideTable
+
+_WORDS = 10  # of a topic in a time or group
+
+
+def side_tables(
+    sides: Iterable[Any], vocabulary: Sequence[str], n_topics: int
+) -> list[SideTable]:
+    """Return the tables of fitted sides that are about this many topics."""
+    tables = [table for side in sides for table in _tables(side, vocabulary, n_topics)]
+    # An edited model has other topics than its sides know.
+    return [table for table in tables if table.n_topics in (None, n_topics)]
+
+
+def wording_tables(
+    named: Iterable[tuple[str, Any]], common: Any, vocabulary: Sequence[str], what: str
+) -> Iterable[SideTable]:
+    """Yield the words of topics that some times or groups use more than all do.
+
+    `named` are names with topics (K, V), zero for words that they do not have; `common`
+    are the topics of all. Words are ranked by what they add to the divergence of the
+    two.
+    """
+    known = np.maximum(common, 1e-12)
+    for name, topics in named:
+        more = topics * np.log(np.maximum(topics, 1e-12) / known)
+        best = [best_places(row, _WORDS) for row in more]
+        terms = [
+            tuple(vocabulary[w] for w in places if row[w] > 0)
+            for row, places in zip(more, best, strict=True)
+        ]
+        yield SideTable(name=name, kind="terms", terms=tuple(terms), note=what)
+
+
+def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[SideTable]:
+    name = str(getattr(side, "keyword", None) or type(side).__name__.lower())
+    if hasattr(side, "entity_topics_"):
+        yield SideTable(
+            name=name,
+            kind="shares",
+            rows=side.names_,
+            values=side.entity_topics_,
+            sizes=getattr(side, "sizes_", None),
+            pairs=getattr(side, "members_", None),
+        )
+    elif hasattr(side, "effects_") and hasattr(side, "feature_names_"):
+        rows, values = side.effects()  # in the user's units
+        yield SideTable(
+            name=name,
+            kind="effects",
+            rows=rows,
+            values=values,
+            note="Change of the expected share of a topic, per unit of the feature; of "
+            "a level, against the mean of the levels.",
+        )
+    elif hasattr(side, "coef_"):
+        yield _coefficients(side, name)
+    elif hasattr(side, "seed_words_"):
+        found = [side.seed_words_.get(name, ()) for name in side.topic_names_]
+        words = [tuple(vocabulary[word] for word in own) for own in found]
+        yield SideTable(name="seed words", kind="terms", terms=tuple(words))
+    elif hasattr(side, "top_words"):
+        yield SideTable(name=name, kind="terms", terms=side.top_words())
+    if hasattr(side, "pairs_"):
+        yield SideTable(name=name, kind="links", pairs=side.pairs_)
+
+
+# What coefficients of topics mean, by the kind of the response.
+_MEANINGS = {
+    "real": "Response of a document with this topic only; the line is the mean.",
+    "counts": "Logarithm of the count of a document with this topic only; the line is "
+    "that of the mean count.",
+    "classes": "Score of a class for a document with this topic only: one more "
+    "makes it 2.7 times as likely.",
+    None: "How much more likely a link is between two documents that share a topic "
+    "(log odds).",
+}
+
+
+def _coefficients(side: Any, name: str) -> SideTable:
+    """Return the table of what topics say of a response or of links."""
+    values = np.atleast_2d(side.coef_)
+    errors = getattr(side, "std_errors_", None)
+    classes = getattr(side, "classes_", None)
+    rows = tuple(map(str, () if classes is None else classes))
+    kind = getattr(side, "kind", None)
+    column = getattr(side, "name_", "")
+    name = f"{name} ({column})" if column else name
+    return SideTable(
+        name=name,
+        kind="effects",
+        rows=rows if len(rows) == len(values) else (name,),
+        values=values,
+        errors=None if errors is None else np.atleast_2d(errors),
+        note=_MEANINGS.get(kind, ""),
+        middle=getattr(side, "mean_", 0.0) if kind in ("real", "counts") else 0.0,
+    )

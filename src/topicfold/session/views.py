@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of a `TopicData`: words, documents, periods and classes of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from topicfold.core.parameters import whole_number
+from topicfold.core.tables import Table, load_pandas
+from topicfold.exceptions import DataError
+from topicfold.persistence.model_folder import ModelFolder
+from topicfold.report.documents import find_periods
+from topicfold.search import Hits, TopicIndex
+from topicfold.search.words import DEFAULT_MIX, body, snippet, title, with_texts
+from topicfold.topic_data import NAME_RELEVANCE, TopicData
+
+# Weight of words where topics and vectors are compared too: the same for all three.
+MIX_BESIDE_VECTORS = 1 / 3
+
+
+def word_table(data: TopicData, topic: int, n: int) -> Table:
+    """Return the words of a topic with their probabilities, best first."""
+    row = data.row(topic)
+    ids = data.top_term_ids(n, NAME_RELEVANCE)[row]
+    return Table(
+        {"word": data.vocabulary[i], "probability": float(data.topics[row, i])}
+        for i in ids.tolist()
+    )
+
+
+def document_table(data: TopicData, topic: int, n: int) -> Table:
+    """Return the documents that have most of a topic, with their shares."""
+    place = data.row(topic)
+    whole_number(n, "n")
+    shares = np.asarray(data.doc_topics)[:, place]
+    marks = data.top_terms(10, NAME_RELEVANCE)[place]
+    table = Table()
+    for row in np.argsort(-shares, kind="stable")[:n].tolist():
+        entry: dict[str, Any] = {
+            "document": row if data.doc_ids is None else data.doc_ids[row],
+            "share": float(shares[row]),
+        }
+        if data.labels is not None:
+            entry["label"] = data.labels[row] or ""
+        if data.texts is not None:
+            entry["title"] = title(data.texts[row])
+            entry["text"] = snippet(body(data.texts[row]), marks)
+        table.append(entry)
+    return table
+
+
+def find_documents(
+    saved: ModelFolder,
+    data: TopicData,
+    query: str,
+    n: int,
+    mix: float | None,
+    text: Mapping[str, Any],
+    encoder: Any = None,
+) -> Hits:
+    """Return the documents nearest to a query, with titles and passages."""
+    index = TopicIndex(
+        saved.model,
+        vocabulary=data.vocabulary,
+        text=text,
+        lexical=None if saved.counts is None else "bm25",
+        encoder=encoder,
+        n_jobs=-1,
+    )
+    index.add(
+        saved.counts,
+        vectors=data.doc_topics,
+        ids=saved.doc_ids,
+        texts=saved.texts,
+        embeddings=embeddings_of(saved.model),
+    )
+    default = 0.0 if saved.counts is None else DEFAULT_MIX
+    if default and encoder is not None and index.documents.embeddings is not None:
+        default = MIX_BESIDE_VECTORS
+    hits = index.query(query, n=n, mix=default if mix is None else mix)
+    return hits if saved.texts is None else with_texts(hits, saved.texts, query)
+
+
+def main_topic_table(data: TopicData, least: float) -> Table:
+    """Return the main topic of every document; None where it has less than `least`."""
+    if isinstance(least, bool) or not isinstance(least, Real) or not 0 <= least <= 1:
+        raise DataError(f"least is {least!r}. Give a share from 0 to 1, such as 0.5.")
+    theta, places = np.asarray(data.doc_topics), data.main_topics().tolist()
+    table = Table()
+    for row, place in enumerate(places):
+        share = float(theta[row, place])
+        clear = share >= least
+        table.append(
+            {
+                "document": row if data.doc_ids is None else data.doc_ids[row],
+                "topic": int(data.numbers[place]) if clear else None,
+                "name": data.name(place) if clear else "",
+                "share": share,
+            }
+        )
+    return table
+
+
+def embeddings_of(model: Any) -> Any:
+    """Return the embeddings of all documents of a model; None where some have none."""
+    holder = getattr(model, "sharing_", model)
+    rows = getattr(holder, "embeddings_", None)
+    n_documents = len(getattr(model, "doc_topics_", ()))
+    return rows if rows is not None and len(rows) == n_documents else None
+
+
+def time_table(data: TopicData) -> Table:
+    """Return the share of every topic in every period."""
+    periods = find_periods(data)
+    if periods is None:
+        raise DataError(
+            "the documents have no times, or all the same. Give them as "
+            "over_time(dates), or name their column in fit with time=. Write dates "
+            "like 2001-05-03."
+        )
+    rows = zip(periods.names, periods.documents, periods.shares, strict=True)
+    return Table(
+        {"period": name, "documents": int(number)} | _by_name(data, shares)
+        for name, number, shares in rows
+    )
+
+
+def class_table(data: TopicData) -> Table:
+    """Return the mean mixture of the documents of every class."""
+    if data.labels is None:
+        raise DataError(
+            "there are no labels. Give them as by_class(labels), or name their column "
+            "in fit with label=."
+        )
+    rows = zip(*data.class_topics(), strict=True)
+    return Table({"class": name} | _by_name(data, shares) for name, shares in rows)
+
+
+def known_columns(data: TopicData) -> dict[str, Any]:
+    """Return what is known of the documents: their labels and times."""
+    columns: dict[str, Any] = {}
+    if data.labels is not None:
+        columns["label"] = list(data.labels)
+    if data.times is not None:
+        columns["time"] = np.asarray(data.times)
+    if not columns:
+        raise DataError(
+            "the documents have neither labels nor times. Give data= with a row per "
+            "document."
+        )
+    return columns
+
+
+def mixture_frame(data: TopicData) -> Any:
+    """Return a data frame: a row per document, what is known of it, and its mixture."""
+    known: dict[str, Any] = {
+        "id": data.doc_ids,
+        "text": data.texts,
+        "time": None if data.times is None else np.asarray(data.times),
+        "label": data.labels,
+        "main topic": [data.numbers[k] for k in data.main_topics().tolist()],
+    }
+    columns = {name: values for name, values in known.items() if values is not None}
+    names = _by_name(data, np.zeros(data.n_topics))
+    columns |= zip(names, np.asarray(data.doc_topics).T, strict=True)
+    return load_pandas().DataFrame(columns)
+
+
+def _by_name(data: TopicData, shares: Any) -> dict[str, float]:
+    """Return shares by the numbers and names of the topics."""
+    rows = zip(data.numbers, shares, strict=True)
+    return {f"{n}: {data.name(k)}": float(x) for k, (n, x) in enumerate(rows)}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from topicfold import LDA
+from topicfold.corpus import BlockMatrix, BlockWriter
+from topicfold.learn.rearranging import (
+    LEAST_DOCUMENTS,
+    SAMPLE_TOKENS,
+    Sample,
+    Swap,
+    sample_of,
+    swapped_rows,
+    swapped_topics,
+)
+
+
+def planted(sizes, n_documents=300, length=80, n_terms=200, seed=0):
+    """Return counts, mixtures and topics; α of topics is `sizes`."""
+    rng = np.random.default_rng(seed)
+    phi = rng.dirichlet(np.full(n_terms, 0.1), size=len(sizes))
+    theta = rng.dirichlet(sizes, size=n_documents)
+    rows = [rng.multinomial(length, row / row.sum()) for row in theta @ phi]
+    return sparse.csr_matrix(np.array(rows, np.float32)), theta, phi
+
+
+def test_alpha_is_that_of_the_mixtures():
+    """From expected counts it would be several times as large."""
+    for alpha in (0.1, 0.8):
+        X, _, phi = planted(np.full(9, alpha), 600, 90)
+        sample = Sample(sample_of(X, 9), 0.0)
+        found = np.full(9, 0.2)
+        for seed in range(4):
+            found, swaps = sample.look(phi, found, 0.1, seed)
+        assert found.sum() == pytest.approx(9 * alpha, rel=0.25)
+        assert swaps == []
+
+
+def test_alpha_follows_the_sizes_of_topics_and_does_not_fall():
+    X, _, phi = planted(np.array([1.2, 0.4, 0.2, 0.1]), 600)
+    alpha = Sample(sample_of(X, 4), 0.0).look(phi, np.full(4, 0.5), 0.1, 0)[0]
+    assert (np.diff(alpha) < 0).all()
+    alpha = Sample(sample_of(X, 4), 6.0).look(phi, np.full(4, 0.5), 0.1, 0)[0]
+    assert alpha.sum() == pytest.approx(6.0)
+
+
+def test_a_topic_in_two_and_two_in_one_change_places():
+    """Topics 0 and 1 are the first planted one, 2 is both of the last."""
+    X, _, phi = planted(np.array([1.0, 0.3, 0.3, 0.3]), 600)
+    noise = np.random.default_rng(1).uniform(0.8, 1.2, phi.shape[1])
+    first = phi[0] * noise
+    topics = np.array([first / first.sum(), phi[0], (phi[2] + phi[3]) / 2, phi[1]])
+    sample = Sample(sample_of(X, 4), 0.0)
+    alpha, swaps = sample.look(topics, np.full(4, 0.5), 0.1, 0)
+    assert [(sorted((s.into, s.spare)), s.parted) for s in swaps] == [([0, 1], 2)]
+    new, _, _ = swapped_topics(topics, np.full(4, 100.0), alpha, swaps)
+    likeness = np.corrcoef(phi, new)[:4, 4:]
+    match = linear_sum_assignment(-likeness)
+    assert likeness[match].min() > 0.7
+
+
+def test_a_swap_keeps_all_tokens():
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.ones(6), size=5)
+    totals, alpha = rng.uniform(50, 90, 5), rng.uniform(0.1, 1, 5)
+    first = rng.uniform(0.2, 0.8, 6)
+    swap = Swap(3, 1, 4, first, float(topics[4] @ first))
+    new, new_totals, new_alpha = swapped_topics(topics, totals, alpha, [swap])
+    np.testing.assert_allclose(new.sum(axis=1), 1.0)
+    np.testing.assert_allclose(new_totals @ new, totals @ topics)
+    assert new_alpha.sum() == pytest.approx(alpha.sum())
+    np.testing.assert_array_equal(new[[0, 2]], topics[[0, 2]])
+    documents = rng.uniform(0, 5, (7, 5))
+    moves = [(swap.into, swap.spare, swap.parted, swap.share)]
+    moved = swapped_rows(slice(7), None, [documents], None, moves)
+    np.testing.assert_allclose(moved.sum(axis=1), documents.sum(axis=1))
+    np.testing.assert_allclose(moved[:, 3], documents[:, 3] + documents[:, 1])
+
+
+def test_few_topics_and_empty_samples_are_left_alone():
+    X, _, phi = planted(np.array([0.5, 0.5]))
+    assert Sample(sample_of(X, 2), 0.0).look(phi, np.ones(2), 0.1, 0)[1] == []
+    empty = sparse.csr_matrix((3, 200), dtype=np.float32)
+    alpha, swaps = Sample(sample_of(empty, 4), 0.0).look(phi, np.ones(2), 0.1, 0)
+    assert (alpha.tolist(), swaps) == ([1.0, 1.0], [])
+
+
+def test_a_sample_is_small_and_needs_whole_counts():
+    rng = np.random.default_rng(5)
+    X = sparse.csr_matrix(rng.poisson(2.0, size=(900, 250)).astype(np.float32))
+    sample = sample_of(X, 5)
+    assert sample.shape == (LEAST_DOCUMENTS, 250)
+    lengths = np.asarray(sample.sum(axis=1)).ravel()
+    assert lengths.mean() == pytest.approx(SAMPLE_TOKENS, rel=0.05)
+    assert (sample.data >= 1).all()
+    assert (sample != sample_of(X, 5)).nnz == 0
+    assert sample_of(X[:3], 5).shape == (3, 250)
+    assert sample_of(X * np.float32(0.5), 5) is None
+
+
+def rmse(theta, found):
+    order = linear_sum_assignment(-(theta.T @ found))[1]
+    return float(np.sqrt(((theta - found[:, order]) ** 2).sum(axis=1).mean()))
+
+
+def test_mixtures_of_very_unequal_topics_are_found(tmp_path):
+    """Without a sample, large topics stay in two; from blocks it is nearly the same."""
+    sizes = 1.0 / np.arange(1, 21)
+    X, theta, _ = planted(2.0 * sizes / sizes.sum(), 500, 100, 400)
+    plain = LDA(20, random_state=0, learn_priors=False).fit(X)
+    ours = LDA(20, random_state=0, n_jobs=1).fit(X)
+    assert rmse(theta, ours.doc_topics_) < 0.7 * rmse(theta, plain.doc_topics_)
+    threads = LDA(20, random_state=0, n_jobs=3).fit(X)
+    np.testing.assert_array_equal(ours.doc_topics_, threads.doc_topics_)
+    with BlockWriter(tmp_path / "blocks", X.shape[1]) as writer:
+        for first in range(0, 500, 130):
+            writer.append(X[first : first + 130])
+    stored = LDA(20, random_state=0).fit(BlockMatrix.open(tmp_path / "blocks"))
+    # Sums of blocks are rounded otherwise, and topics of tokens drawn with them.
+    assert np.abs(stored.doc_topics_ - ours.doc_topics_).mean() < 1e-3

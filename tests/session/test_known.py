@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`Topics` takes what else is known of documents, as the command line does."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from topicfold import Topics, load
+from topicfold.exceptions import DataError
+
+LAND = ["fox", "wood", "deer", "tree", "hill"]
+SEA = ["fish", "wave", "boat", "sand", "gull"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    on_land = rng.random(80) < 0.5
+    words = [rng.choice(LAND if land else SEA, 20) for land in on_land]
+    return pd.DataFrame(
+        {
+            "text": [" ".join(own) for own in words],
+            "by": np.where(on_land, "Ann; Cy", "Bob"),
+            "place": np.where(on_land, "land", "sea"),
+            "depth": np.where(on_land, 0.0, 9.0) + rng.normal(size=80),
+        }
+    )
+
+
+def test_authors_by_the_name_of_a_column(table, tmp_path):
+    topics = Topics(2, min_df=1, max_df=1.0).fit(table, authors="by")
+    assert type(topics.model_).__name__ == "AuthorTopics"
+    side = topics.model_.sides_[0]
+    assert sorted(side.names_) == ["Ann", "Bob", "Cy"]
+    ann, bob, cy = side.entity_topics_[
+        [list(side.names_).index(n) for n in ("Ann", "Bob", "Cy")]
+    ]
+    assert ann.argmax() == cy.argmax() != bob.argmax()
+    table[["text", "by"]].to_csv(tmp_path / "table.csv", index=False)
+    same = Topics(2, min_df=1, max_df=1.0).fit(tmp_path / "table.csv", authors="by")
+    np.testing.assert_allclose(same.data_.doc_topics, topics.data_.doc_topics)
+    new = topics.transform(table[["text", "by"]][:5], authors="by")
+    np.testing.assert_allclose(new, topics.data_.doc_topics[:5], atol=1e-5)
+
+
+def test_features_and_a_response_by_names_and_by_values(table):
+    topics = Topics(2, min_df=1, max_df=1.0).fit(table, features=["place", "depth"])
+    assert type(topics.model_).__name__ == "FeatureLDA"
+    values = table[["place", "depth"]]
+    same = Topics(2, min_df=1, max_df=1.0).fit(table, features=values)
+    np.testing.assert_allclose(same.data_.doc_topics, topics.data_.doc_topics)
+    rated = Topics(2, min_df=1, max_df=1.0).fit(table, response="depth")
+    assert rated.model_.kind == "real"
+    named = Topics(2, min_df=1, max_df=1.0).fit(table, response="place", authors="by")
+    assert [type(side).__name__ for side in named.model_.sides_] == [
+        "Response",
+        "AuthorPriors",
+    ]
+
+
+def test_a_saved_model_takes_it_too(table, tmp_path):
+    Topics(2, min_df=1, max_df=1.0).fit(table, authors="by").save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model")
+    assert again.transform(table, authors="by").shape == (80, 2)
+    assert type(load(tmp_path / "model")).__name__ == "AuthorTopics"
+
+
+def test_mistakes(table):
+    with pytest.raises(DataError, match="'by' names a column, but the documents"):
+        Topics(2).fit(list(table["text"]), authors="by")
+    with pytest.raises(DataError, match="'who'"):
+        Topics(2).fit(table, authors="who")
+    with pytest.raises(TypeError, match="got the data 'colours'"):
+        Topics(2, model="authors").fit(table, authors="by", colours=[1] * 80)
+
+
+def test_texts_in_two_languages_by_their_columns(tmp_path):
+    rows = [
+        ("red fox wood", "roter fuchs wald"),
+        ("blue sea fish", "blaues meer fisch"),
+    ]
+    table = pd.DataFrame(rows * 20, columns=["en", "de"])
+    topics = Topics(2, min_df=1).fit(table, text="en", language={"de": None})
+    assert type(topics.model_).__name__ == "MultimodalLDA"
+    own = topics.transform(table[:2], text="en", language="de")
+    topics.save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.transform(table[:2], text="en", language=["de"]), own
+    )
+    german = pd.DataFrame({"en": ["", ""], "de": table["de"][:2]})
+    mixed = again.transform(german, text="en", language="de")
+    assert (mixed.argmax(axis=1) == own.argmax(axis=1)).all()
+    with pytest.raises(DataError, match="no language 'fr'"):
+        again.transform(table.assign(fr="x"), text="en", language="fr")

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`Topics` with embeddings and encoders."""
+
+import numpy as np
+import pytest
+
+from topicfold import Topics
+from topicfold.exceptions import DataError, DataWarning
+
+SEA, SKY = "fish wave boat salt net tide", "bird cloud wind star sun rain"
+
+
+class Encoder:
+    """Says of which kind the first word is, and how often it was asked."""
+
+    name_or_path = "toy/encoder"
+
+    def __init__(self):
+        self.asked = 0
+
+    def encode(self, texts):
+        self.asked += len(texts)
+        return [
+            [1.0, 0.1] if text.split()[0] in SEA.split() else [0.1, 1.0]
+            for text in texts
+        ]
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = np.random.default_rng(0)
+    kinds = [SEA, SKY] * 30
+    return [" ".join(rng.choice(kind.split(), 2, replace=False)) for kind in kinds]
+
+
+@pytest.fixture
+def fitted(texts):
+    return Topics(2, min_df=1, encoder=Encoder()).fit(texts)
+
+
+def test_texts_are_encoded_in_fit_and_later(fitted, texts):
+    assert fitted.encoder.asked == 60
+    assert fitted.model_.encoder_ == "toy/encoder"
+    vectors = np.array(Encoder().encode(texts))
+    given = Topics(2, min_df=1).fit(texts, embeddings=vectors)
+    np.testing.assert_array_equal(given.data_.doc_topics, fitted.data_.doc_topics)
+    np.testing.assert_array_equal(
+        fitted.transform(["net", "rain"]),
+        given.transform(["net", "rain"], embeddings=Encoder().encode(["net", "rain"])),
+    )
+    assert not hasattr(given.model_, "encoder_")
+
+
+def test_the_name_of_the_encoder_is_kept_and_said(fitted, tmp_path):
+    expected = fitted.transform(["tide"])
+    fitted.save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model")
+    with pytest.warns(DataWarning, match="with embeddings of toy/encoder, but these"):
+        again.transform(["tide"])
+    again = Topics.load(tmp_path / "model", encoder=Encoder())
+    np.testing.assert_array_equal(again.transform(["tide"]), expected)
+
+
+def test_search_asks_the_encoder(fitted, texts):
+    before = fitted.encoder.asked
+    hits = fitted.search("boat", mix=0.0)
+    assert fitted.encoder.asked == before + 1
+    assert all(int(name) % 2 == 0 for name in hits.names)
+    fitted.encoder = None
+    assert len(fitted.search("boat").names) == 10  # by words, without a warning
+
+
+def test_update_adds_documents_with_vectors(fitted):
+    topics = fitted.model_.components_
+    fitted.update(["fish tide", "star sun"])
+    assert fitted.data_.n_documents == 62
+    np.testing.assert_array_equal(fitted.model_.components_, topics)
+    assert len(set(fitted.data_.main_topics()[-2:])) == 2
+    fitted.transform(["tide"])
+
+
+def test_a_graph_model_goes_on_after_an_update(texts, tmp_path):
+    topics = Topics(2, "ltm", min_df=1, encoder=Encoder()).fit(texts)
+    expected = topics.transform(["fish net"])
+    topics.update(["fish tide", "star sun"])
+    np.testing.assert_array_equal(topics.transform(["fish net"]), expected)
+    topics.save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model", encoder=Encoder())
+    np.testing.assert_array_equal(again.transform(["fish net"]), expected)
+
+
+class Wrong:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def encode(self, texts):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("encoder", "message"),
+    [
+        ("all-MiniLM-L6-v2", "is a str, which has no encode"),
+        (Wrong([[1.0, 2.0]]), "Wrong.encode did not give .* 1 embeddings for 60"),
+        (Wrong(None), "Wrong.encode did not give a vector per text"),
+        (Wrong([["a"]] * 60), "Wrong.encode did not give a vector per text"),
+    ],
+)
+def test_encoders_that_are_none(texts, encoder, message):
+    with pytest.raises(DataError, match=message):
+        Topics(2, min_df=1, encoder=encoder).fit(texts)
+
+
+def test_counts_cannot_be_encoded():
+    with pytest.raises(DataError, match="an encoder needs the texts, and these doc"):
+        Topics(2, encoder=Encoder()).fit(np.ones((4, 3), dtype=int))
+
+
+def test_a_model_without_embeddings_says_so(texts):
+    with pytest.raises(DataError, match="takes no embeddings"):
+        Topics(2, "fstm-c", min_df=1, encoder=Encoder()).fit(texts, ["a", "b"] * 30)
+
+
+def test_a_function_names_all_topics(texts, tmp_path):
+    topics = Topics(2, min_df=1).fit(texts)
+    asked = []
+
+    def ask(words, documents):
+        asked.append((words, documents))
+        return f"  {words[0]}\nkind "
+
+    topics.rename(ask)
+    names = [row["name"] for row in topics.table()]
+    assert sorted(names) == sorted(f"{words[0]} kind" for words, _ in asked)
+    for words, documents in asked:
+        assert len(words) == 10
+        assert len(documents) == 5
+        kind = SEA if words[0] in SEA.split() else SKY
+        assert all(set(text.split()) <= set(kind.split()) for text in documents)
+    topics.save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model")
+    assert [row["name"] for row in again.table()] == names
+
+
+@pytest.mark.parametrize("answer", ["", " ", None, 3])
+def test_a_function_that_names_nothing(texts, answer):
+    with pytest.raises(DataError, match=r"the function named topic 0 .*must return a"):
+        Topics(2, min_df=1).fit(texts).rename(lambda words, documents: answer)
+
+
+def test_search_compares_vectors_beside_topics_and_words(fitted, texts):
+    hits = fitted.search("tide gull", 5)
+    assert all(texts[row].split()[0] in SEA.split() for row in hits.rows)
+    unknown = fitted.search("gull", 5)  # a word of no document: sky by its vector
+    assert all(texts[row].split()[0] in SKY.split() for row in unknown.rows)
+    plain = Topics(2, min_df=1).fit(texts)
+    with pytest.raises(DataError):
+        plain.search("gull")
+
+
+class Wrong:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def encode(self, texts):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[1.0, 0.0]], "did not give a vector per text: there are 1 embeddings for 60"),
+        ([[1.0, np.nan]] * 60, "NaN, infinity"),
+        ([[1.0]] * 59 + [[1.0, 2.0]], "not a table of numbers"),
+        (None, "did not give a vector per text"),
+        ("text", "did not give a vector per text"),
+    ],
+)
+def test_an_encoder_that_answers_wrongly_is_named(texts, answer, message):
+    with pytest.raises(DataError, match=message) as found:
+        Topics(2, min_df=1, encoder=Wrong(answer)).fit(texts)
+    assert "Wrong.encode" in str(found.value)
+
+
+def test_an_encoder_may_return_lists_and_half_floats(texts):
+    vectors = Encoder().encode(texts)
+    lists = Topics(2, min_df=1, encoder=Wrong(vectors)).fit(texts)
+    halves = np.array(vectors, np.float16)
+    half = Topics(2, min_df=1, encoder=Wrong(halves)).fit(texts)
+    kinds = [topics.data_.main_topics() for topics in (lists, half)]
+    np.testing.assert_array_equal(*kinds)
+
+
+def test_another_encoder_later_is_refused(fitted, texts):
+    fitted.encoder = Wrong([[1.0, 2.0, 3.0]])
+    for ask in (fitted.transform, fitted.update):
+        with pytest.raises(DataError, match="3 dimensions, in fit they had 2"):
+            ask(["tide"])
+    with pytest.raises(DataError, match="3 dimensions, in fit they had 2"):
+        fitted.search("tide")
