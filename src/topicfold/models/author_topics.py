@@ -25,8 +25,8 @@ class AuthorTopics(SidedLDA):
     which all documents of the same authors are alike: ``p(w|d) = Σ_a M_da Σ_k θ_ak
     φ_kw`` with M_da = 1 / (authors of d), by EM (:class:`~topicfold.theta.Authors`).
     It predicts new documents of known authors worse. Other entities do as well: tags,
-    places, or pairs of a sender and a recipient (author-recipient-topic model), written
-    as one name each.
+    places, or pairs of a sender and a recipient (author-recipient-topic model;
+    McCallum et al., JAIR 30, 2007), written as one name each.
 
     Parameters
     ----------
@@ -54,10 +54,8 @@ class AuthorTopics(SidedLDA):
 
     References
     ----------
-    M. Rosen-Zvi, T. Griffiths, M. Steyvers, P. Smyth (2004). The author-topic model for
-    authors and documents. UAI.
-    A. McCallum, X. Wang, A. Corrada-Emmanuel (2007). Topic and role discovery in social
-    networks with experiments on Enron and academic email. JAIR 30.
+    After M. Rosen-Zvi, T. Griffiths, M. Steyvers, P. Smyth (2004). The author-topic
+    model for authors and documents. UAI. (There documents are as `strict` makes them.)
 
     Examples
     --------

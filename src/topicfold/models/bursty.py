@@ -56,7 +56,7 @@ class BurstyLDA(SidedLDA):
 
     References
     ----------
-    G. Doyle, C. Elkan (2009). Accounting for burstiness in topic models. ICML.
+    After G. Doyle, C. Elkan (2009). Accounting for burstiness in topic models. ICML.
 
     Examples
     --------

@@ -92,8 +92,8 @@ class DynamicLDA(_TimedLDA):
 
     References
     ----------
-    D. Blei, J. Lafferty (2006). Dynamic topic models. ICML. (There slices are tied by
-    a random walk of log φ, and topics are learned slice by slice.)
+    After D. Blei, J. Lafferty (2006). Dynamic topic models. ICML. (There slices
+    are tied by a random walk of log φ, and topics are learned slice by slice.)
 
     Examples
     --------

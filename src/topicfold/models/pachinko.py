@@ -48,8 +48,8 @@ class PachinkoLDA(SidedLDA):
 
     References
     ----------
-    W. Li, A. McCallum (2006). Pachinko allocation: DAG-structured mixture models of
-    topic correlations. ICML.
+    After W. Li, A. McCallum (2006). Pachinko allocation: DAG-structured mixture models
+    of topic correlations. ICML.
 
     Examples
     --------
