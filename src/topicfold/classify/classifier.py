@@ -195,6 +195,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, *, embeddings: Any = None) -> Self:
         """Fit the topic model, then the classifier.
 
+        There is no `sample_weight`: a document's weight would mean one thing to the
+        topics (its length) and another to the classifier (its loss).
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
