@@ -475,3 +475,14 @@ def simplex_problems(name: str, array: NDArray[Any]) -> Iterator[str]:
             f"{name} has rows that do not sum to 1: {wrong.size} (row {wrong[0]} "
             f"sums to {sums[wrong[0]]:.6g}); divide every row by its sum"
         )
+
+
+def token_words(
+    X: sparse.csr_matrix, number: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return where each document's tokens are, and their words; `number` is X's."""
+    counts = X.data.astype(np.int64)
+    words = np.repeat(number, counts)
+    ends = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=ends[1:])
+    return ends[X.indptr], words

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 
+from topicfold.core.counts import token_words
 from topicfold.core.jit import kernel
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
@@ -38,7 +39,6 @@ from topicfold.core.threads import (
     run_ranges,
 )
 from topicfold.gibbs.fixed_topics import stream_key, uniform
-from topicfold.gibbs.tokens import token_words
 
 Floats = NDArray[np.float64]
 # Limits of the priors: beyond them the likelihood is flat.

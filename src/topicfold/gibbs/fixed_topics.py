@@ -18,7 +18,7 @@ from numba import uint32, uint64
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import normalize_rows, token_words
 from topicfold.core.jit import elementwise, inline, kernel, lean_kernel
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
@@ -27,7 +27,6 @@ from topicfold.core.threads import (
     run_ranges,
 )
 from topicfold.core.typing import Array
-from topicfold.gibbs.tokens import token_words
 
 
 class FixedTopics(NamedTuple):

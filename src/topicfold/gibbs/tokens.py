@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.counts import token_words
 from topicfold.core.threads import balanced_ranges
 from topicfold.exceptions import DataError
 
@@ -40,17 +41,6 @@ def check_whole(X: Any, who: str, instead: str) -> None:
             "every token a topic, so it needs counts; for weights such as tf-idf "
             f"{instead}."
         )
-
-
-def token_words(
-    X: sparse.csr_matrix, number: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return where each document's tokens are, and their words; `number` is X's."""
-    counts = X.data.astype(np.int64)
-    words = np.repeat(number, counts)
-    ends = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=ends[1:])
-    return ends[X.indptr], words
 
 
 class Block(NamedTuple):

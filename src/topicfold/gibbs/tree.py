@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import normalize_rows, token_words
 from topicfold.core.typing import Array
 from topicfold.gibbs import tree_kernels as kernels
 from topicfold.gibbs.open_number import drawn_concentration
-from topicfold.gibbs.tokens import token_words
 
 MERGE_EVERY, MOVE_EVERY = 5, 20
 # Sweeps over the documents of a node that was moved.

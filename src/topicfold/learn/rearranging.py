@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.counts import token_words
 from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
 
@@ -82,8 +83,6 @@ class Sample:
     """
 
     def __init__(self, counts: sparse.csr_matrix, least: float) -> None:
-        from topicfold.gibbs.tokens import token_words
-
         self.least = least
         self.terms, number = np.unique(counts.indices, return_inverse=True)
         self.doc_ptr, self.words = token_words(counts, number.astype(np.int32))
