@@ -221,7 +221,8 @@ def page(found: dict) -> str:
         f"Ratings of 5,006 film reviews (`panglee_scale`), K = {K}, splits of four"
         " fifths and one fifth: mean and, in brackets, smallest and largest of the"
         " splits. The grid of weights, the ridge and the step were chosen on other"
-        " splits of the same reviews.",
+        " splits of the same reviews. The rows of tomotopy and of tf-idf are from an"
+        " earlier run.",
         "",
         "| model | splits | R² | NPMI of topics | seconds |",
         "| --- | --- | --- | --- | --- |",

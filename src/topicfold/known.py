@@ -8,9 +8,12 @@ table. Several names in one cell are separated by a semicolon.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topicfold.exceptions import DataError
+
+if TYPE_CHECKING:
+    from topicfold.evidence.linear import Kind
 
 # How a cell holds several names.
 BETWEEN = ";"
@@ -127,12 +130,12 @@ def with_times(model: Any, data: dict[str, Any], times: Any) -> dict[str, Any]:
     return {**data, "time": list(times)}
 
 
-def kind_of(response: Any) -> str:
+def kind_of(response: Any) -> Kind:
     """Return what a response is: numbers are real, everything else classes."""
     return "real" if len(response) and isinstance(response[0], float) else "classes"
 
 
-def add_sides(model: Any, data: Mapping[str, Any], *, kind: str | None = None) -> None:
+def add_sides(model: Any, data: Mapping[str, Any], *, kind: Any = None) -> None:
     """Give a model the sides for the data that it does not learn from by itself."""
     parameters = model.get_params(deep=False)
     if "response" in data and "kind" in parameters:
@@ -167,7 +170,7 @@ def add_counts(model: Any, names: Iterable[str]) -> None:
     model.set_params(sides=[*(model.sides or ()), *added] or None)
 
 
-def _sides(data: Mapping[str, Any], kind: str | None) -> Iterator[Any]:
+def _sides(data: Mapping[str, Any], kind: Kind | None) -> Iterator[Any]:
     from topicfold import evidence, theta
 
     if "authors" in data:

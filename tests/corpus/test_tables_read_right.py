@@ -126,6 +126,38 @@ def test_lines_of_text_are_not_questioned(tmp_path, content):
     assert text_format(file) == "lines"
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("t.jsonl", TABLE, "as JSON lines, but .*'csv', or format='jsonl' if it is"),
+        ("t.json", TABLE, "as JSON, but it looks like a table"),
+        ("t.xlsx", TABLE, r"as an Excel file, but .*: format='csv'\.$"),
+        ("t.parquet", TABLE, r"as a Parquet file, but .*: format='csv'\.$"),
+        ("t.tsv", TABLE, "as a table with tabs, but .*format='csv'"),
+        ("t.csv", '{"text": "red fox, a"}\n' * 3, "as a table, but .*format='jsonl'"),
+    ],
+)
+def test_a_file_with_the_suffix_of_another_is_questioned(
+    tmp_path, name, content, advice
+):
+    file = tmp_path / name
+    file.write_text(content)
+    with pytest.raises(DataError, match=advice):
+        read_texts(file)
+    kind = "jsonl" if "{" in content else "csv"
+    assert "fox" in read_texts(file, format=kind).texts[0]
+
+
+def test_a_row_too_short_and_a_row_too_long_have_their_own_advice(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("id,text\n1,red fox\n2\n")
+    with pytest.raises(DataError, match=r"line 3: 1 fields.*',' for each empty field"):
+        read_texts(file)
+    file.write_text("id,text\n1,red, fox\n")
+    with pytest.raises(DataError, match=r"line 2: 3 fields.*into quotes"):
+        read_texts(file)
+
+
 def test_a_table_of_another_suffix_is_recognised(tmp_path):
     file = tmp_path / "t.dat"
     file.write_text("id|text\n1|red fox, quick\n2|blue fish\n")
@@ -159,7 +191,7 @@ def test_sheets_are_chosen_by_title_or_number(tmp_path):
         assert found.labels == ["land", "sea"]
         assert found.columns["sheet"] == "Data"
     with pytest.raises(
-        DataError, match=r"no column 'text'.*the sheet 'Notes'; .*'Data'"
+        DataError, match=r"no column 'text'.*the sheet 'Notes'\. For another \('Data'"
     ):
         read_texts(file)
     with pytest.raises(

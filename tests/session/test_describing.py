@@ -12,6 +12,7 @@ import topicfold
 from topicfold import (
     LDA,
     AuthorTopics,
+    DynamicLDA,
     HierarchicalDirichletLDA,
     Topics,
     TopicTree,
@@ -105,6 +106,28 @@ def test_every_reference_of_every_model_is_read():
             assert reference.title[0].isupper(), reference
             assert reference.venue, reference
             assert re.fullmatch(r"[a-z]+\d{4}[a-z]+", reference.key)
+
+
+def test_only_what_was_used_is_cited():
+    X, authors = [[3, 2, 0], [0, 1, 4], [1, 0, 3]], [["ann"], ["bob"], ["ann"]]
+
+    def cited(model, **known):
+        saved = ModelFolder(model=model.fit(X, **known))
+        return describe(saved, saved.topic_data())
+
+    short = {"max_iter": 2, "random_state": 0}
+    plain = cited(LDA(2, **short))
+    assert "Asuncion et al., 2009)" in plain.text
+    assert "hoffman2010" not in plain.bibtex
+    variational = cited(LDA(2, algorithm="variational", **short))
+    assert "allocation; Blei et al., 2003)" in variational.text
+    online = cited(LDA(2, algorithm="variational", batch_size=2, **short))
+    assert "Hoffman et al., 2010)" in online.text
+    own = cited(AuthorTopics(2, **short), authors=authors)
+    assert "; after Rosen-Zvi et al., 2004; Asuncion et al., 2009)" in own.text
+    strict = cited(AuthorTopics(2, strict=True, **short), authors=authors)
+    assert "; Rosen-Zvi et al., 2004" in strict.text
+    assert all("There" not in reference.venue for reference in references(DynamicLDA))
 
 
 def _section(model):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -175,25 +175,42 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     """
 
     _unsaved_parameters = ("classifier",)
-    model_: Any = field(init=False)
-    classifier_: Any = field(init=False)
-    classes_: NDArray[Any] = field(init=False)
-    lsi_: Any = field(init=False)
-    neighbor_shares_: Array | None = field(init=False)
-    word_weights_: Array | None = field(init=False)
-    word_intercepts_: Array | None = field(init=False)
-    _training: tuple[Array | Rows, NDArray[np.int64], Array] = field(init=False)
-    model: Any = field(default=None, kw_only=False)
-    classifier: Any = field(default=None, kw_only=False)
-    unknown_label: Any = None
-    abstain: float = 0.0
-    cv: int = 5
-    class_shares: Any = None
-    random_state: int = 0
-    n_jobs: int | None = None
+    model_: Any
+    classifier_: Any
+    classes_: NDArray[Any]
+    lsi_: Any
+    neighbor_shares_: Array | None
+    word_weights_: Array | None
+    word_intercepts_: Array | None
+    _training: tuple[Array | Rows, NDArray[np.int64], Array]
+    model: Any
+    classifier: Any
+    unknown_label: Any
+    abstain: float
+    cv: int
+    class_shares: Any
+    random_state: int
+    n_jobs: int | None
+
+    def __init__(
+        self,
+        model: Any = None,
+        classifier: Any = None,
+        *,
+        unknown_label: Any = None,
+        abstain: float = 0.0,
+        cv: int = 5,
+        class_shares: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, *, embeddings: Any = None) -> Self:
         """Fit the topic model, then the classifier.
+
+        There is no `sample_weight`: a document's weight would mean one thing to the
+        topics (its length) and another to the classifier (its loss).
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ _FLAGS = {
     "what it is with format=...": "what it is with --from",
     **{
         f"format='{kind}'": f"--from {kind}"
-        for kind in ("lines", "csv", "tsv", "jsonl")
+        for kind in ("lines", "csv", "tsv", "json", "jsonl")
     },
     "sheet='...'": "--sheet",
     "Say which with format=...": "Say which with --to",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constructor parameters, written once in a class, and what is valid for them.
+"""Constructor parameters: what is valid for them, and their descriptions, once.
 
 Warnings name the line of the user, not one of the library.
 """
@@ -11,8 +11,7 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import Field, field
+from collections.abc import Collection, Iterator, Mapping
 from inspect import Parameter
 from numbers import Integral, Real
 from typing import (
@@ -20,7 +19,6 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
-    dataclass_transform,
     get_args,
     get_origin,
 )
@@ -82,50 +80,56 @@ class FittedAttributes:
         __getattr__ = missing
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class DeclaredParameters:
-    """Mixin for estimators that write each parameter once, as an annotated default.
+    """Mixin for estimators: what is valid for parameters, described once.
 
-    As in a dataclass, ``weight: float = 1.0`` in a class makes the parameter `weight`
-    of its constructor; it is given by keyword unless it is a ``field(kw_only=False)``.
-    Names that begin or end with an underscore are not parameters.
-    ``Annotated[float | None, POSITIVE]`` also says what is valid, by the constraints of
-    scikit-learn; for a bool that is clear. A sub-class inherits the parameters, without
-    those it names in `_without`, their constraints, and their entries in the docstring:
-    it describes only what it adds or changes. Of parameters that are those of a step or
-    a side, the `_part`, constraints and descriptions are taken from there. So does a
-    method; what bases say of its parameters, or else `transform`, is added. A class
-    with an `__init__` of its own is left as it is, and so are its sub-classes. A fitted
-    attribute that is missing is told in a sentence.
+    The constructor is written out in each class, ``self._store_parameters(locals())``
+    its body. A class annotates the parameters that it adds: in ``weight:
+    Annotated[float | None, POSITIVE]`` the rest says what is valid, by the constraints
+    of scikit-learn; for a bool that is clear. A sub-class inherits constraints and
+    entries in the docstring: it describes only what it adds or changes. Of parameters
+    that are those of a step or a side, the `_part`, constraints and descriptions are
+    taken from there. So does a method; what bases say of its parameters, or else
+    `transform`, is added. A fitted attribute that is missing is told in a sentence.
     """
 
     if not TYPE_CHECKING:
         __getattr__ = missing
 
-    _without: ClassVar[tuple[str, ...]] = ()
+        def __new__(cls, *values: Any, **options: Any) -> Any:
+            """Refuse a name that is not a parameter, with the one that is like it."""
+            known = inspect.signature(cls.__init__).parameters
+            strange = next((name for name in options if name not in known), None)
+            if strange and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+                raise TypeError(
+                    f"{cls.__qualname__}.__init__() got an unexpected keyword argument "
+                    f"{strange!r}{_meant(strange, known)}"
+                )
+            return super().__new__(cls)
+
     _part: ClassVar[Any] = None
-    _declared: ClassVar[Mapping[str, Parameter]] = {}
     _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012
 
     def __init_subclass__(cls, **options: Any) -> None:
-        declares = cls.__init__ is object.__init__ or hasattr(cls.__init__, "_stores")
-        valid = dict(_own_constraints(cls)) if declares else {}
-        cls._parameter_constraints = valid | vars(cls).get("_parameter_constraints", {})
         table = "_parameter_constraints"
+        cls._parameter_constraints = dict(_own_constraints(cls)) | vars(cls).get(
+            table, {}
+        )
         merged: dict[str, Any] = dict(getattr(cls._part, table, {}))
         for base in reversed(cls.__mro__):
             merged |= vars(base).get(table, {})
         cls._parameter_constraints = merged
-        if declares:
-            cls._declared = dict(_own_parameters(cls))
-            parameters = _all_parameters(cls)
-            if parameters:
-                cls.__init__ = _storing(cls, parameters)  # type: ignore[method-assign]
-                _complete_docstring(cls, parameters)
+        _complete_docstring(cls)
         for name, method in vars(cls).items():
             if inspect.isfunction(method) and not name.startswith("_"):
                 _complete_method(cls, name, method)
         super().__init_subclass__(**options)
+
+    def _store_parameters(self, given: Mapping[str, Any]) -> None:
+        """Store the arguments of a constructor as they are, its `locals()`."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def _made_part(self) -> Any:
         """Return the part with the values that its parameters have here."""
@@ -145,61 +149,6 @@ def _own_constraints(cls: type) -> Iterator[tuple[str, list[Any]]]:
         yield name, [*limits, None] if type(None) in get_args(kind) else limits
 
 
-def _own_parameters(cls: type) -> Iterator[tuple[str, Parameter]]:
-    """Take the declared parameters out of a class: they are attributes of instances."""
-    for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
-        default = vars(cls).get(name, Parameter.empty)
-        kind: Any = Parameter.KEYWORD_ONLY
-        if isinstance(default, Field):
-            if default.kw_only is False:
-                kind = Parameter.POSITIONAL_OR_KEYWORD
-            delattr(cls, name)
-            default = default.default if default.init else Parameter.empty
-        origin: Any = get_origin(annotation)
-        kept = annotation is ClassVar or origin is ClassVar
-        public = name == name.strip("_") and not kept
-        if origin is Annotated:
-            annotation = get_args(annotation)[0]
-        if public and default is not Parameter.empty:
-            if name in vars(cls):
-                delattr(cls, name)
-            yield name, Parameter(name, kind, default=default, annotation=annotation)
-
-
-def _all_parameters(cls: Any) -> dict[str, Parameter]:
-    """Return own and inherited parameters in the order of the signature.
-
-    Positional ones come first, then new ones, then those of the bases in their order,
-    with the default of the class that changed them last.
-    """
-    found: dict[str, Parameter] = {}
-    for base in cls.__mro__:
-        for name, parameter in vars(base).get("_declared", {}).items():
-            found[name] = found.pop(name, parameter)
-    kept = [p for name, p in found.items() if name not in cls._without]
-    return {p.name: p for p in sorted(kept, key=lambda p: p.kind)}
-
-
-def _storing(cls: type, parameters: Mapping[str, Parameter]) -> Callable[..., None]:
-    """Return the constructor that stores these parameters and does no more."""
-    itself = Parameter("self", Parameter.POSITIONAL_ONLY)
-    signature = inspect.Signature([itself, *parameters.values()])
-
-    def __init__(self: Any, *values: Any, **options: Any) -> None:
-        try:
-            given = signature.bind(self, *values, **options)
-        except TypeError as error:
-            hint = _meant(options, parameters)
-            raise TypeError(f"{cls.__qualname__}.__init__() {error}{hint}") from None
-        given.apply_defaults()
-        for name in parameters:
-            setattr(self, name, given.arguments[name])
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    __init__._stores = True  # type: ignore[attr-defined]
-    return __init__
-
-
 # What other libraries call parameters.
 _ELSEWHERE = {
     **dict.fromkeys(("num_topics", "n_topics", "nr_topics", "k", "K"), "n_components"),
@@ -211,18 +160,19 @@ _ELSEWHERE = {
 }
 
 
-def _meant(given: Iterable[str], parameters: Collection[str]) -> str:
-    """Return a hint for the first name that is no parameter, if one is like it."""
-    strange = next((name for name in given if name not in parameters), "")
+def _meant(strange: str, parameters: Collection[str]) -> str:
+    """Return a hint for a name that is not a parameter, if one is like it."""
     near = [name for name in (_ELSEWHERE.get(strange, ""),) if name in parameters]
     near = near or difflib.get_close_matches(strange, parameters, n=1)
     return f". Did you mean {near[0]}?" if near else ""
 
 
-def _complete_docstring(cls: Any, parameters: Mapping[str, Parameter]) -> None:
+def _complete_docstring(cls: Any) -> None:
     """Add what bases say of parameters and attributes that the docstring leaves out."""
     if vars(cls).get("__doc__") is None:
         return  # none, or python -OO
+    parameters = dict(inspect.signature(cls.__init__).parameters)
+    del parameters["self"]
     cls.__doc__ = doc = inspect.cleandoc(cls.__doc__ or "")
     place, other = (_section(t).search(doc) for t in ("Parameters", "Attributes"))
     if other and not place:
@@ -231,7 +181,9 @@ def _complete_docstring(cls: Any, parameters: Mapping[str, Parameter]) -> None:
     if place and not other:
         heading = "\n\nAttributes\n----------\n"
         cls.__doc__ = doc[: place.end()] + heading + doc[place.end() :]
-    bases = [b.__doc__ or "" for b in cls.__mro__[1:] if hasattr(b, "_declared")]
+    bases = [
+        b.__doc__ or "" for b in cls.__mro__[1:] if issubclass(b, DeclaredParameters)
+    ]
     for title in ("Parameters", "Attributes"):
         own, inherited = _entries(cls.__doc__, title), dict[str, str]()
         if title == "Parameters":  # what a part has learned is not in the whole
@@ -256,7 +208,7 @@ def _complete_method(cls: type, name: str, method: Any) -> None:
     """Add what bases, or else `transform`, say of a method's parameters."""
     doc = inspect.cleandoc(method.__doc__ or "")
     told: dict[str, str] = {}
-    bases = [b for b in reversed(cls.__mro__) if hasattr(b, "_declared")]
+    bases = [b for b in reversed(cls.__mro__) if issubclass(b, DeclaredParameters)]
     for source in ("transform", name):
         for base in bases:
             text = getattr(vars(base).get(source), "__doc__", None)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables and JSON lines whose name says that every line is a document.
+"""Tables and JSON lines whose name says that they are something else.
 
 Read line by line, a table of 1,700 articles becomes 15,000 "documents", its header and
-halves of sentences among them. So the beginning of such a file is looked at first.
+halves of sentences among them; JSON lines read as a table have a sentence for a column.
+So the beginning of such a file is looked at first.
 """
 
 from __future__ import annotations
@@ -23,14 +24,29 @@ _ALIKE = 0.9
 _NAME = re.compile(r"[^\W\d][\w .:/()-]{0,30}")
 
 
-def check_lines(path: Path) -> None:
-    """Raise an error if a file of lines looks like a table or like JSON lines."""
-    kind, what = looks_like(path)
-    if kind:
+# How a file is read by its suffix, and which other looks its reader takes as well.
+_READ_AS = {
+    "lines": ("one document per line", ()),
+    "csv": ("a table", ("csv", "tsv")),
+    "tsv": ("a table with tabs", ("tsv",)),
+    "json": ("JSON", ("jsonl",)),
+    "jsonl": ("JSON lines", ("jsonl",)),
+    "xlsx": ("an Excel file", ()),
+    "parquet": ("a Parquet file", ()),
+}
+
+
+def check_suffix(path: Path, kind: str) -> None:
+    """Raise an error if a file does not look like the kind that its suffix names."""
+    read_as, taken = _READ_AS[kind]
+    seen, what = looks_like(path)
+    if seen and seen not in taken:
+        other = "every line is a document" if kind == "lines" else f"it is {read_as}"
+        binary = kind in ("xlsx", "parquet")
+        more = "" if binary else f", or format='{kind}' if {other}"
         raise DataError(
-            f"{path} would be read as one document per line, but it looks like "
-            f"{what}. Say what it is: format='{kind}', or format='lines' if every line "
-            "is a document."
+            f"{path} would be read as {read_as}, but it looks like {what}. Say what "
+            f"it is: format='{seen}'{more}."
         )
 
 

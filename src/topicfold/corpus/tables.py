@@ -167,8 +167,8 @@ def _sheet_records(source: Source) -> Iterator[Record]:
             chosen = titles[_place_of(source, titles)]
             others = ", ".join(repr(title) for title in titles if title != chosen)
             raise DataError(
-                f"{error} That is the sheet {chosen!r}; there are also {others}, which "
-                "sheet='...' chooses."
+                f"{error} This is the sheet {chosen!r}. For another ({others}), give "
+                "sheet='...'."
             ) from error
         texts = columns.get("text", ())
         wanted = set(chain.from_iterable(columns.values()))
@@ -237,10 +237,12 @@ def _table_records(source: Source) -> Iterator[Record]:
         if len(row) == len(header):
             yield start, {name: row[place] for name, place in wanted.items()}
         elif row and any(row):
+            fix = f"Put fields with {delimiter!r} into quotes."
+            if len(row) < len(header):
+                fix = f"Write {delimiter!r} for each empty field too."
             bad.report(
                 start,
-                f"{len(row)} fields, the first line has {len(header)}. Put fields "
-                f"with {delimiter!r} into quotes.",
+                f"{len(row)} fields, but the first line has {len(header)}. {fix}",
             )
 
 

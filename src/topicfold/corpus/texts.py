@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from topicfold.corpus.columns import EXTRA, Document, Source, is_missing
-from topicfold.corpus.disguise import check_lines, looks_like
+from topicfold.corpus.disguise import check_suffix, looks_like
 from topicfold.corpus.lines import (
     BadLines,
     Progress,
@@ -313,8 +313,7 @@ def text_format(path: Path, format: str | None = None) -> str:
         raise DataError(
             f"{path} has the suffix {path.suffix!r}, which is not read. {advice}"
         )
-    if kind == "lines":
-        check_lines(path)
+    check_suffix(path, kind)
     return kind
 
 

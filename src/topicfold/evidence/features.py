@@ -20,7 +20,6 @@ sides_features.md).
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, Any
 
 import numpy as np
@@ -140,19 +139,26 @@ class Features(DeclaredParameters, Side):
     _numbers = ("penalty_", "concentration_")
     required = False
     needs_all_documents = True
-    penalty: Annotated[float | None, POSITIVE] = field(default=None, kw_only=False)
-    n_knots: Annotated[int | None, whole(3)] = field(default=None, kw_only=False)
-    min_documents: Annotated[int, whole(1)] = field(default=1, kw_only=False)
-    concentration: Annotated[float | None, POSITIVE] = field(
-        default=None, kw_only=False
-    )
+    penalty: Annotated[float | None, POSITIVE]
+    n_knots: Annotated[int | None, whole(3)]
+    min_documents: Annotated[int, whole(1)]
+    concentration: Annotated[float | None, POSITIVE]
 
-    effects_: Matrix = field(init=False)
-    mean_: Matrix = field(init=False)
-    prior_: Matrix = field(init=False)
-    penalty_: float = field(init=False)
-    concentration_: float = field(init=False)
+    effects_: Matrix
+    mean_: Matrix
+    prior_: Matrix
+    penalty_: float
+    concentration_: float
     _now: tuple[Matrix, Matrix] | None = None
+
+    def __init__(
+        self,
+        penalty: float | None = None,
+        n_knots: int | None = None,
+        min_documents: int = 1,
+        concentration: float | None = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     def check(self, data: Any, context: Context) -> sparse.csr_matrix:
         """Return the design, a column of ones first; without data, that alone."""

@@ -8,7 +8,6 @@ labels are not known may use all topics.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -86,8 +85,11 @@ class Labels(DeclaredParameters, Side):
     data = "labels"
     hook = "mask"
     known_later = False
-    topics_per_label: Annotated[int, whole(1)] = field(default=1, kw_only=False)
-    n_background: Annotated[int, whole(0)] = field(default=1, kw_only=False)
+    topics_per_label: Annotated[int, whole(1)]
+    n_background: Annotated[int, whole(0)]
+
+    def __init__(self, topics_per_label: int = 1, n_background: int = 1) -> None:
+        self._store_parameters(locals())
 
     def check(self, data: Any, context: Context) -> KnownLabels:
         """Return the labels as a matrix, by the classes of the fit."""

@@ -145,11 +145,16 @@ class Links(DeclaredParameters, Side):
     _numbers = ("intercept_", "weight_", "n_links_")
     known_later = False
     needs_all_documents = True
-    weight: Annotated[float | None, NOT_NEGATIVE] = None
-    ridge: Annotated[float, POSITIVE] = 10.0
-    held_out: Annotated[float, SHARE_BELOW_ONE] = 0.0
+    weight: Annotated[float | None, NOT_NEGATIVE]
+    ridge: Annotated[float, POSITIVE]
+    held_out: Annotated[float, SHARE_BELOW_ONE]
 
     # ---- data
+
+    def __init__(
+        self, *, weight: float | None = None, ridge: float = 10.0, held_out: float = 0.0
+    ) -> None:
+        self._store_parameters(locals())
 
     def check(self, data: Any, context: Context) -> LinkData:
         """Return the links, symmetric and without those that are held out."""

@@ -21,7 +21,7 @@ not monotone: CVB0's is not, and evidence and topics move in turn.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args
 
 import numpy as np
@@ -142,14 +142,22 @@ class Response(DeclaredParameters, Side):
     _per_topic = ("coef_", "std_errors_")
     _numbers = ("weight_", "mean_", "scale_")
     known_later = False
-    kind: Annotated[Kind, StrOptions(set(get_args(Kind)))] = field(
-        default="real", kw_only=False
-    )
-    weight: Annotated[float | None, NOT_NEGATIVE] = None
-    ridge: Annotated[float, POSITIVE] = 0.1
-    held_out: Annotated[float, SHARE_BELOW_ONE] = 0.0
+    kind: Annotated[Kind, StrOptions(set(get_args(Kind)))]
+    weight: Annotated[float | None, NOT_NEGATIVE]
+    ridge: Annotated[float, POSITIVE]
+    held_out: Annotated[float, SHARE_BELOW_ONE]
 
     # ---- data
+
+    def __init__(
+        self,
+        kind: Kind = "real",
+        *,
+        weight: float | None = None,
+        ridge: float = 0.1,
+        held_out: float = 0.0,
+    ) -> None:
+        self._store_parameters(locals())
 
     def check(self, data: Any, context: Context) -> ResponseData:
         """Return the responses; a fit learns their scale, classes and weight."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, Any
 
 import numpy as np
@@ -99,7 +98,10 @@ class TimeStamps(DeclaredParameters, Side):
     data = "time"
     hook = "evidence"
     _per_topic = ("shapes_",)
-    weight: Annotated[float, NOT_NEGATIVE] = field(default=0.2, kw_only=False)
+    weight: Annotated[float, NOT_NEGATIVE]
+
+    def __init__(self, weight: float = 0.2) -> None:
+        self._store_parameters(locals())
 
     def check(self, data: Any, context: Context) -> Vector:
         """Return times scaled to the inside of 0 .. 1."""

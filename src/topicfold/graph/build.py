@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -290,12 +290,24 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
 
     _unsaved_parameters = ("metric",)  # a callable has no place in a file
 
-    n_neighbors: Annotated[int, whole(1)] = field(default=10, kw_only=False)
-    of: Annotated[str | None, StrOptions({"words", "embeddings"})] = None
-    metric: Annotated[Any, StrOptions(set(SIMILARITIES)), callable] = "cosine"
-    edge_weights: Annotated[str, StrOptions({"binary", "similarity"})] = "similarity"
-    sublinear_tf: bool = True
-    label_edges: bool = False
+    n_neighbors: Annotated[int, whole(1)]
+    of: Annotated[str | None, StrOptions({"words", "embeddings"})]
+    metric: Annotated[Any, StrOptions(set(SIMILARITIES)), callable]
+    edge_weights: Annotated[str, StrOptions({"binary", "similarity"})]
+    sublinear_tf: bool
+    label_edges: bool
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        of: str | None = None,
+        metric: Any = "cosine",
+        edge_weights: str = "similarity",
+        sublinear_tf: bool = True,
+        label_edges: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def build(
         self,

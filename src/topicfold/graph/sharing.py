@@ -20,7 +20,6 @@ less themselves), λ falls with it, and topics start from words alone. A λ belo
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cached_property
 from numbers import Real
 from typing import Annotated, Any
@@ -88,8 +87,11 @@ class CountSharing(DeclaredParameters, BaseEstimator):
            [1., 4.]], dtype=float32)
     """
 
-    n_neighbors: Annotated[int, whole(1)] = field(default=15, kw_only=False)
-    weight: Annotated[float | None, NOT_NEGATIVE] = None
+    n_neighbors: Annotated[int, whole(1)]
+    weight: Annotated[float | None, NOT_NEGATIVE]
+
+    def __init__(self, n_neighbors: int = 15, *, weight: float | None = None) -> None:
+        self._store_parameters(locals())
 
     def fit_shared(
         self, X: Any, embeddings: Any, *, n_jobs: int | None = None

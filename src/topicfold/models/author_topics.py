@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
+from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 from topicfold.theta.author_priors import AuthorPriors
 from topicfold.theta.authors import Authors
@@ -25,8 +27,8 @@ class AuthorTopics(SidedLDA):
     which all documents of the same authors are alike: ``p(w|d) = Σ_a M_da Σ_k θ_ak
     φ_kw`` with M_da = 1 / (authors of d), by EM (:class:`~topicfold.theta.Authors`).
     It predicts new documents of known authors worse. Other entities do as well: tags,
-    places, or pairs of a sender and a recipient (author-recipient-topic model), written
-    as one name each.
+    places, or pairs of a sender and a recipient (author-recipient-topic model;
+    McCallum et al., JAIR 30, 2007), written as one name each.
 
     Parameters
     ----------
@@ -54,10 +56,8 @@ class AuthorTopics(SidedLDA):
 
     References
     ----------
-    M. Rosen-Zvi, T. Griffiths, M. Steyvers, P. Smyth (2004). The author-topic model for
-    authors and documents. UAI.
-    A. McCallum, X. Wang, A. Corrada-Emmanuel (2007). Topic and role discovery in social
-    networks with experiments on Enron and academic email. JAIR 30.
+    After M. Rosen-Zvi, T. Griffiths, M. Steyvers, P. Smyth (2004). The author-topic
+    model for authors and documents. UAI. (There documents are as `strict` makes them.)
 
     Examples
     --------
@@ -71,9 +71,28 @@ class AuthorTopics(SidedLDA):
     ['Bob', 'Cid']
     """
 
-    _without = (*SidedLDA._without, "learn_priors")
     learn_priors = None
-    strict: bool = False
+    strict: bool
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        strict: bool = False,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(
         self, X: Any, y: Any = None, *, authors: Any = None, **side_data: Any

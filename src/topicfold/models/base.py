@@ -16,7 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import field, replace
+from dataclasses import replace
 from numbers import Integral, Number, Real
 from pathlib import Path
 from types import MappingProxyType
@@ -648,18 +648,16 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
     """
 
     _weighs_documents: ClassVar[bool] = False
-    n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
-        default=10, kw_only=False
-    )
-    init: Annotated[Any, StrOptions(STARTS), "array-like"] = "documents"
-    max_iter: Annotated[int, whole(1)] = 200
-    tol: Annotated[float, NOT_NEGATIVE] = 1e-5
-    doc_tol: Annotated[float, NOT_NEGATIVE] = 1e-4
-    random_state: Annotated[Any, "random_state"] = None
-    device: Annotated[str, StrOptions({"cpu", "cuda"})] = "cpu"
-    n_jobs: Annotated[int | None, Integral] = None
-    callbacks: Annotated[Sequence[Callback] | None, list, tuple] = None
-    verbose: bool = False
+    n_components: Annotated[int, whole(1, MAX_TOPICS)]
+    init: Annotated[Any, StrOptions(STARTS), "array-like"]
+    max_iter: Annotated[int, whole(1)]
+    tol: Annotated[float, NOT_NEGATIVE]
+    doc_tol: Annotated[float, NOT_NEGATIVE]
+    random_state: Annotated[Any, "random_state"]
+    device: Annotated[str, StrOptions({"cpu", "cuda"})]
+    n_jobs: Annotated[int | None, Integral]
+    callbacks: Annotated[Sequence[Callback] | None, list, tuple]
+    verbose: bool
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from topicfold.corpus.splits import complete_split
 from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.infer.bursty import BurstyTopics, best_strength
 from topicfold.infer.fold_in import SMOOTHING
+from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.perplexity import perplexity_of
 from topicfold.models.base import EMPTY, already_warned
@@ -56,7 +57,7 @@ class BurstyLDA(SidedLDA):
 
     References
     ----------
-    G. Doyle, C. Elkan (2009). Accounting for burstiness in topic models. ICML.
+    After G. Doyle, C. Elkan (2009). Accounting for burstiness in topic models. ICML.
 
     Examples
     --------
@@ -66,11 +67,29 @@ class BurstyLDA(SidedLDA):
     True
     """
 
-    _without = (*SidedLDA._without, "sides", "device")
     sides = None
     device = "cpu"
     _takes_blocks = False
-    strength: Annotated[float | None, POSITIVE] = None
+    strength: Annotated[float | None, POSITIVE]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        strength: float | None = None,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         super()._fit_counts(counts, y)

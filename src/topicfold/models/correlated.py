@@ -15,14 +15,14 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE, whole
+from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.infer.fold_in import fold_in
-from topicfold.learn import run_em
+from topicfold.learn import Callback, run_em
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import LeftOut
 from topicfold.learn.learner import Learner
@@ -30,7 +30,7 @@ from topicfold.learn.loop import part_of_more
 from topicfold.models.base import PRIOR, already_warned
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
-from topicfold.models.streamed import STREAM, not_streamed
+from topicfold.models.streamed import not_streamed
 from topicfold.parts.sides import check_rows
 from topicfold.parts.steps import Context, DirichletPhi, PhiStep, ThetaStep
 from topicfold.parts.tables import wording_tables
@@ -99,18 +99,34 @@ class CorrelatedLDA(PLSA):
     _weighs_documents: ClassVar[bool] = False
 
     sides = theta_step = phi_step = None
-    _without = ("theta_step", "phi_step", "sides", *STREAM)
     partial_fit = not_streamed("it learns from the whole corpus")
     # Whether a part of a token's own count is left out of its word's counts.
     _leaves_own_out = True
     _part = LogisticNormalTheta
-    topic_word_prior: Annotated[float | None, PRIOR] = None
-    shrinkage: float = 0.0
-    n_starts: Annotated[int, whole(1, 1000)] = 1
-    init: Any = "clusters"
-    max_iter: Annotated[int, whole(1)] = 300
+    topic_word_prior: Annotated[float | None, PRIOR]
+    shrinkage: float
+    n_starts: Annotated[int, whole(1, 1000)]
 
     # ---- fitting
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        topic_word_prior: float | None = None,
+        shrinkage: float = 0.0,
+        n_starts: int = 1,
+        init: Any = "clusters",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(
         self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] | None = None
@@ -375,12 +391,32 @@ class StructuralLDA(CorrelatedLDA):
 
     # What leaves a word's counts would make the bound of the likelihood lower.
     _leaves_own_out = False
-    init: Any = "spectral"
     # Where the bound is that of a fit of R's stm: effects depend on it little.
-    tol: Annotated[float, NOT_NEGATIVE] = 3e-7
-    content_strength: Annotated[float, POSITIVE] = 3000.0
-    ridge: float = 1.0
-    formula: str | None = None
+    content_strength: Annotated[float, POSITIVE]
+    ridge: float
+    formula: str | None
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        content_strength: float = 3000.0,
+        ridge: float = 1.0,
+        formula: str | None = None,
+        topic_word_prior: float | None = None,
+        shrinkage: float = 0.0,
+        n_starts: int = 1,
+        init: Any = "spectral",
+        max_iter: int = 300,
+        tol: float = 3e-7,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(
         self,

@@ -18,9 +18,11 @@ from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.evidence.times import TimeStamps, checked_times
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
+from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.seeded_lda import SeededLDA
 from topicfold.models.sided import of_side
+from topicfold.parts.sides import Side
 from topicfold.parts.tables import wording_tables
 from topicfold.phi.time_slices import TimeSlices
 
@@ -92,8 +94,8 @@ class DynamicLDA(_TimedLDA):
 
     References
     ----------
-    D. Blei, J. Lafferty (2006). Dynamic topic models. ICML. (There slices are tied by
-    a random walk of log φ, and topics are learned slice by slice.)
+    After D. Blei, J. Lafferty (2006). Dynamic topic models. ICML. (There slices
+    are tied by a random walk of log φ, and topics are learned slice by slice.)
 
     Examples
     --------
@@ -107,16 +109,39 @@ class DynamicLDA(_TimedLDA):
     (2, 5)
     """
 
-    _without = (*SidedLDA._without, "sides")
     sides = None
     _takes_blocks = False
     _part = TimeSlices
-    decay: float = 0.8
-    strength: float = 10_000.0
-    n_slices: int | None = None
-    seeds: Mapping[str, Sequence[str | int]] | None = None
-    vocabulary: Sequence[str] | None = None
+    decay: float
+    strength: float
+    n_slices: int | None
+    seeds: Mapping[str, Sequence[str | int]] | None
+    vocabulary: Sequence[str] | None
     slice_names_ = of_side(TimeSlices, "slice_names_", "Beginnings of the slices.")
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        decay: float = 0.8,
+        strength: float = 10_000.0,
+        n_slices: int | None = None,
+        seeds: Mapping[str, Sequence[str | int]] | None = None,
+        vocabulary: Sequence[str] | None = None,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
         """Learn topics of every slice and the mixtures of the documents.
@@ -305,7 +330,28 @@ class TimeStampedLDA(_TimedLDA):
     """
 
     _part = TimeStamps
-    weight: float = 0.2
+    weight: float
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        weight: float = 0.2,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any = None, *, time: Any = None, **side_data: Any) -> Self:
         """Learn topics, their times and the mixtures of the documents.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.evidence.features import Features
+from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
+from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 
 
@@ -79,13 +82,35 @@ class FeatureLDA(SidedLDA):
     True
     """
 
-    _without = (*SidedLDA._without, "learn_priors")
     learn_priors = None
     _part = Features
-    penalty: float | None = None
-    n_knots: int | None = None
-    min_documents: int = 1
-    concentration: float | None = None
+    penalty: float | None
+    n_knots: int | None
+    min_documents: int
+    concentration: float | None
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        penalty: float | None = None,
+        n_knots: int | None = None,
+        min_documents: int = 1,
+        concentration: float | None = None,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(
         self, X: Any, y: Any = None, *, features: Any = None, **side_data: Any

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.typing import Array
 from topicfold.infer.frank_wolfe import frank_wolfe
+from topicfold.learn import Callback
 from topicfold.learn.fstm import (
     InferenceOptions,
     dense_mixtures,
@@ -72,10 +74,27 @@ class FSTM(StreamedModel):
 
     _weighs_documents: ClassVar[bool] = True
     max_doc_updates = 1000  # `doc_tol` ends almost all documents before
-    max_iter: int = 100
-    tol: float = 1e-4
-    pairwise: bool = True
-    doc_tol: float = 1e-6
+    pairwise: bool
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        pairwise: bool = True,
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        total_documents: int | None = None,
+        init: Any = "documents",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        doc_tol: float = 1e-6,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, X: Any, y: Any) -> None:
         rng = check_random_state(self.random_state)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -18,10 +18,12 @@ from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.own_priors import OwnPriors, SidedGibbs, own_mixtures
 from topicfold.gibbs.sampler import CollapsedGibbs
 from topicfold.gibbs.tokens import check_whole
+from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.models.base import PRIOR
 from topicfold.models.lda import LDA, DirichletTopics, checked_doc_topic_prior
 from topicfold.models.sided import SidedModel
+from topicfold.parts.sides import Side
 from topicfold.parts.together import SideData, check_place
 
 # Sweeps over a new document; far more than its mixture needs to settle.
@@ -126,17 +128,36 @@ class GibbsLDA(SidedModel, DirichletTopics):
     # the topics fixed a document forgets its start in a few sweeps.
     doc_burn_in = 10
     doc_samples = 40
-    _without: ClassVar[tuple[str, ...]] = ("tol", "doc_tol", "device")
     device = "cpu"  # not a choice: there is no sampler elsewhere
     _takes_blocks = False
     _needs_whole_counts = True
-    doc_topic_prior: Annotated[Any, PRIOR, "array-like"] = 0.1
-    topic_word_prior: Annotated[float, PRIOR] = 0.01
-    learn_priors: bool = True
-    burn_in: Annotated[int | None, whole(0)] = None
-    sample_every: Annotated[int, whole(1)] = 5
-    init: Annotated[Any, StrOptions({"random", "lda"}), "array-like"] = "random"
-    n_blocks: Annotated[int, whole(1, 1_000_000)] = 8
+    doc_topic_prior: Annotated[Any, PRIOR, "array-like"]
+    topic_word_prior: Annotated[float, PRIOR]
+    learn_priors: bool
+    burn_in: Annotated[int | None, whole(0)]
+    sample_every: Annotated[int, whole(1)]
+    init: Annotated[Any, StrOptions({"random", "lda"}), "array-like"]
+    n_blocks: Annotated[int, whole(1, 1_000_000)]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        doc_topic_prior: Any = 0.1,
+        topic_word_prior: float = 0.01,
+        learn_priors: bool = True,
+        burn_in: int | None = None,
+        sample_every: int = 5,
+        n_blocks: int = 8,
+        sides: Sequence[Side] | None = None,
+        init: Any = "random",
+        max_iter: int = 200,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         alpha = checked_doc_topic_prior(self.doc_topic_prior, self._size)

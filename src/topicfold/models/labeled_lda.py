@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -27,10 +26,12 @@ from topicfold.evidence.labels import (
     read_labels,
 )
 from topicfold.exceptions import DataError
+from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
 from topicfold.models.supervised import usual_unless_worse
+from topicfold.parts.sides import Side
 from topicfold.parts.together import SideData
 
 # Documents whose labels are hidden in turn, a fifth at a time, to choose what is left
@@ -121,12 +122,32 @@ class LabeledLDA(SidedLDA):
     array([[0, 1]])
     """
 
-    _without = (*SidedLDA._without, "learn_priors", "n_components")
     learn_priors = None
     _part = Labels
-    n_background: Annotated[int | None, whole(0)] = field(default=None, kw_only=False)
-    topics_per_label: int = 1
-    unlabeled_weight: Annotated[float | None, SHARE] = None
+    n_background: Annotated[int | None, whole(0)]
+    topics_per_label: int
+    unlabeled_weight: Annotated[float | None, SHARE]
+
+    def __init__(
+        self,
+        n_background: int | None = None,
+        *,
+        topics_per_label: int = 1,
+        unlabeled_weight: float | None = None,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(
         self, X: Any, y: Any = None, *, labels: Any = None, **side_data: Any

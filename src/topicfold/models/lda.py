@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from topicfold.core.parameters import NOT_NEGATIVE, level_of_caller, warn_caller
 from topicfold.core.typing import Array
 from topicfold.engine import Link
 from topicfold.exceptions import DataError, UnsettledWarning
+from topicfold.learn import Callback
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.learner import OWN_WORD_SHARE, Learner
 from topicfold.learn.online import (
@@ -31,6 +31,7 @@ from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import PRIOR, STARTS, LearnedModel
 from topicfold.models.sided import SidedModel
 from topicfold.models.streamed import StreamedModel, not_streamed
+from topicfold.parts.sides import Side
 from topicfold.parts.steps import PhiStep
 from topicfold.parts.together import check_place
 
@@ -60,8 +61,8 @@ ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 class DirichletTopics(LearnedModel):
     """What LDA by any algorithm has: α, and the likelihood that it gives."""
 
-    doc_topic_prior_: NDArray[np.float64] = field(init=False)
-    topic_word_prior_: float = field(init=False)
+    doc_topic_prior_: NDArray[np.float64]
+    topic_word_prior_: float
 
     def left_to_right(
         self, X: Any, *, n_particles: int = 20, n_sweeps: int = 1, random_state: int = 0
@@ -208,23 +209,48 @@ class LDA(SidedModel, StreamedModel):
     """
 
     _weighs_documents: ClassVar[bool] = True
-    doc_topic_prior_: NDArray[np.float64] = field(init=False)
-    topic_word_prior_: float = field(init=False)
+    doc_topic_prior_: NDArray[np.float64]
+    topic_word_prior_: float
     left_to_right = DirichletTopics.left_to_right
     doc_updates = 2  # extra ones per iteration; more cost time and gain little
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
     _needed_state: ClassVar[tuple[str, ...]] = (
         *("n_features_in_", "doc_topic_prior_", "topic_word_prior_"),
     )
-    algorithm: Annotated[str, StrOptions(set(ALGORITHMS))] = "cvb0"
-    doc_topic_prior: Annotated[Any, PRIOR, "array-like", None] = None
-    topic_word_prior: Annotated[float | None, PRIOR] = None
-    learn_priors: bool | None = None
-    phi_step: Annotated[PhiStep | None, PhiStep] = None
-    init: Annotated[Any, StrOptions(STARTS), "array-like", None] = None
-    tol: Annotated[float | None, NOT_NEGATIVE] = None  # type: ignore[assignment]  # depends on the algorithm
-    batch_size: Annotated[int | None, whole(1)] = None
-    learning_offset: float = 1.0
+    algorithm: Annotated[str, StrOptions(set(ALGORITHMS))]
+    doc_topic_prior: Annotated[Any, PRIOR, "array-like", None]
+    topic_word_prior: Annotated[float | None, PRIOR]
+    learn_priors: bool | None
+    phi_step: Annotated[PhiStep | None, PhiStep]
+    init: Annotated[Any, StrOptions(STARTS), "array-like", None]
+    tol: Annotated[float | None, NOT_NEGATIVE]  # type: ignore[assignment]  # depends on the algorithm
+    batch_size: Annotated[int | None, whole(1)]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        algorithm: str = "cvb0",
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        phi_step: PhiStep | None = None,
+        batch_size: int | None = None,
+        sides: Sequence[Side] | None = None,
+        learning_decay: float = 0.7,
+        learning_offset: float = 1.0,
+        total_documents: int | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         self._check_combination()
@@ -455,10 +481,6 @@ class SidedLDA(LDA):
 
     _weighs_documents: ClassVar[bool] = False
 
-    _without: ClassVar[tuple[str, ...]] = (
-        *("algorithm", "phi_step", "batch_size"),
-        *("learning_decay", "learning_offset", "total_documents"),
-    )
     algorithm, phi_step, batch_size = "cvb0", None, None
     partial_fit = not_streamed("it learns from the whole corpus")
 

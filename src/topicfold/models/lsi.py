@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import field
 from numbers import Integral, Real
 from typing import Annotated, Any, Self
 
@@ -118,15 +117,26 @@ class LSI(
 
     _unsaved_parameters = ("random_state",)
 
-    n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
-        default=100, kw_only=False
-    )
-    weighting: Annotated[str, StrOptions(set(WEIGHTINGS))] = "log-entropy"
-    tol: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 1e-6
-    max_iter: Annotated[int, whole(1)] = 1000
-    keep_documents: bool = False
-    random_state: Annotated[Any, "random_state"] = None
-    n_jobs: Annotated[int | None, Integral] = None
+    n_components: Annotated[int, whole(1, MAX_TOPICS)]
+    weighting: Annotated[str, StrOptions(set(WEIGHTINGS))]
+    tol: Annotated[float, Interval(Real, 0, 1, closed="neither")]
+    max_iter: Annotated[int, whole(1)]
+    keep_documents: bool
+    random_state: Annotated[Any, "random_state"]
+    n_jobs: Annotated[int | None, Integral]
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        weighting: str = "log-entropy",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        keep_documents: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

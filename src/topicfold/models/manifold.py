@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -21,10 +22,11 @@ from topicfold.graph.embedding import EmbeddingIndex, check_embeddings
 from topicfold.graph.trust import graph_trust
 from topicfold.graph.walks import places_of, walks_of
 from topicfold.infer.fold_in import neighbor_fold_in
+from topicfold.learn import Callback
 from topicfold.learn.learner import Learner
 from topicfold.models.base import check_asked, warn_empty
 from topicfold.models.plsa import PLSA
-from topicfold.models.streamed import STREAM, not_streamed
+from topicfold.models.streamed import not_streamed
 from topicfold.parts.steps import DirichletPhi, PhiStep, ThetaStep
 from topicfold.theta.graph import LaplacianTheta, LocallyConsistentTheta
 from topicfold.theta.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
@@ -65,10 +67,9 @@ class GraphPLSA(PLSA):
 
     _parameter_constraints = {"graph": "no_validation"}  # noqa: RUF012
     sides = None
-    _without = ("theta_step", "sides", *STREAM)
     partial_fit = not_streamed("its graph is one of the whole corpus")
-    graph: Any = None
-    transform_neighbors: bool = False
+    graph: Any
+    transform_neighbors: bool
     #: The parameter that adapts to the graph, and its value where that has full trust.
     _adapted: ClassVar[str] = "weight"
     _full_strength: ClassVar[float]
@@ -273,9 +274,31 @@ class LaplacianPLSA(GraphPLSA):
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _part = LaplacianTheta
     _full_strength = 10.0
-    weight: Annotated[float | None, NOT_NEGATIVE] = None
-    paper_lambda: float | None = None
-    step: float = 0.4
+    weight: Annotated[float | None, NOT_NEGATIVE]
+    paper_lambda: float | None
+    step: float
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        weight: float | None = None,
+        paper_lambda: float | None = None,
+        step: float = 0.4,
+        graph: Any = None,
+        transform_neighbors: bool = False,
+        phi_step: PhiStep | None = None,
+        init: Any = "clusters",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fitted_algorithm(self, algorithm: Learner) -> None:
         state = algorithm.theta_context.state
@@ -324,8 +347,29 @@ class LocallyConsistentPLSA(GraphPLSA):
     _needed_state = ("n_features_in_", "doc_topics_", "strength_")
     _part = LocallyConsistentTheta
     _full_strength = 1.0
-    weight: Annotated[float | None, NOT_NEGATIVE] = None
-    paper_lambda: float | None = None
+    weight: Annotated[float | None, NOT_NEGATIVE]
+    paper_lambda: float | None
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        weight: float | None = None,
+        paper_lambda: float | None = None,
+        graph: Any = None,
+        transform_neighbors: bool = False,
+        phi_step: PhiStep | None = None,
+        init: Any = "clusters",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fitted_algorithm(self, algorithm: Learner) -> None:
         self.strength_ = float(algorithm.theta_context.state.strength)
@@ -385,7 +429,27 @@ class DiscriminativePLSA(GraphPLSA):
     _part = ParetoTheta
     _adapted = "step"
     _full_strength = 0.3
-    step: Annotated[float | None, POSITIVE_SHARE] = None
+    step: Annotated[float | None, POSITIVE_SHARE]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        step: float | None = None,
+        graph: Any = None,
+        transform_neighbors: bool = False,
+        phi_step: PhiStep | None = None,
+        init: Any = "clusters",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fitted_algorithm(self, algorithm: Learner) -> None:
         state = algorithm.theta_context.state

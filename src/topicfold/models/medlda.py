@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.infer.two_phase import class_word_weights
+from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.medlda import MarginDual, MedLdaLearning
 from topicfold.learn.online import expected_log_weights
@@ -119,15 +121,36 @@ class MedLDA(ClassifierMixin, LearnedModel):
     max_doc_updates = 200  # `doc_tol` ends almost all documents before
     _parameter_constraints = {"unknown_label": "no_validation"}  # noqa: RUF012
     _takes_blocks = False
-    cost: Annotated[float, POSITIVE] = 32.0
-    loss: Annotated[float, POSITIVE] = 128.0
-    max_pull: Annotated[float | None, POSITIVE] = 2.0
-    word_weights: Annotated[str | None, StrOptions({"classes"})] = "classes"
-    doc_topic_prior: Annotated[float, PRIOR] = 0.5
-    topic_word_prior: Annotated[float, PRIOR] = 0.05
-    unknown_label: Any = None
-    max_iter: int = 30
-    init: Any = "neighbors"
+    cost: Annotated[float, POSITIVE]
+    loss: Annotated[float, POSITIVE]
+    max_pull: Annotated[float | None, POSITIVE]
+    word_weights: Annotated[str | None, StrOptions({"classes"})]
+    doc_topic_prior: Annotated[float, PRIOR]
+    topic_word_prior: Annotated[float, PRIOR]
+    unknown_label: Any
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        cost: float = 32.0,
+        loss: float = 128.0,
+        max_pull: float | None = 2.0,
+        word_weights: str | None = "classes",
+        doc_topic_prior: float = 0.5,
+        topic_word_prior: float = 0.05,
+        unknown_label: Any = None,
+        init: Any = "neighbors",
+        max_iter: int = 30,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)

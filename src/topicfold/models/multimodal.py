@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Annotated, Any, Self
@@ -19,6 +19,7 @@ from topicfold.core.counts import as_csr
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.learn import Callback
 from topicfold.models.base import arrives_in_blocks, as_blocks, one_at_a_time
 from topicfold.models.lda import SidedLDA
 from topicfold.parts.sides import Side, is_text
@@ -75,7 +76,28 @@ class MultimodalLDA(SidedLDA):
     0
     """
 
-    weights: Annotated[Any, dict, list, tuple, None] = None
+    weights: Annotated[Any, dict, list, tuple, None]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        weights: Any = None,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import field
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from topicfold.core.parameters import MAX_TOPICS, SHARE_BELOW_ONE, whole
+from topicfold.core.parameters import SHARE_BELOW_ONE, whole
 from topicfold.exceptions import SpareTopicsWarning
-from topicfold.models.base import PRIOR, already_warned
+from topicfold.learn import Callback
+from topicfold.models.base import already_warned
 from topicfold.models.gibbs_lda import GibbsLDA
 from topicfold.models.lda import LDA
 
@@ -104,16 +105,28 @@ class HierarchicalDirichletLDA(GibbsLDA):
     3
     """
 
-    _without = (*GibbsLDA._without, "doc_topic_prior", "learn_priors", "init", "sides")
     _open_size = True
     sides = None
-    n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
-        default=300, kw_only=False
-    )
-    min_share: Annotated[float, SHARE_BELOW_ONE] = 0.001
-    n_restarts: Annotated[int, whole(1)] = 1
-    topic_word_prior: Annotated[float, PRIOR] = 0.05
-    max_iter: Annotated[int, whole(1)] = 300
+    min_share: Annotated[float, SHARE_BELOW_ONE]
+    n_restarts: Annotated[int, whole(1)]
+
+    def __init__(
+        self,
+        n_components: int = 300,
+        *,
+        min_share: float = 0.001,
+        n_restarts: int = 1,
+        topic_word_prior: float = 0.05,
+        burn_in: int | None = None,
+        sample_every: int = 5,
+        n_blocks: int = 8,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         from topicfold.gibbs.open_number import HdpGibbs

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from topicfold.learn import Callback
 from topicfold.learn.learner import Learner
 from topicfold.models.plsa import PLSA
-from topicfold.models.streamed import STREAM, not_streamed
-from topicfold.parts.steps import PhiStep
+from topicfold.models.streamed import not_streamed
+from topicfold.parts.steps import PhiStep, ThetaStep
 from topicfold.phi.orthogonal import OrthogonalPhi, overlap
 
 
@@ -43,12 +47,31 @@ class OrthogonalPLSA(PLSA):
     """
 
     sides = None
-    _without = ("phi_step", "sides", *STREAM)
     partial_fit = not_streamed("its topics need the counts of the whole corpus")
     _part = OrthogonalPhi
-    weight: float = 1.0
-    paper_lambda: float | None = None
-    eta: float = 1.0
+    weight: float
+    paper_lambda: float | None
+    eta: float
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        weight: float = 1.0,
+        paper_lambda: float | None = None,
+        eta: float = 1.0,
+        theta_step: ThetaStep | None = None,
+        init: Any = "clusters",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _phi_step(self) -> PhiStep:
         step: PhiStep = self._made_part()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from topicfold.core.parameters import MAX_TOPICS, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import SpareTopicsWarning
 from topicfold.infer.fold_in import fold_in
+from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.models.base import already_warned
 from topicfold.models.lda import LDA, SidedLDA
@@ -48,8 +50,8 @@ class PachinkoLDA(SidedLDA):
 
     References
     ----------
-    W. Li, A. McCallum (2006). Pachinko allocation: DAG-structured mixture models of
-    topic correlations. ICML.
+    After W. Li, A. McCallum (2006). Pachinko allocation: DAG-structured mixture models
+    of topic correlations. ICML.
 
     Examples
     --------
@@ -60,10 +62,29 @@ class PachinkoLDA(SidedLDA):
     ((2, 2), (4, 2))
     """
 
-    _without = (*SidedLDA._without, "sides")
     sides = None
     _takes_blocks = False
-    n_supertopics: Annotated[int, whole(1, MAX_TOPICS)] = 5
+    n_supertopics: Annotated[int, whole(1, MAX_TOPICS)]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        n_supertopics: int = 5,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         super()._fit_counts(counts, y)

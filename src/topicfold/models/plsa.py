@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from topicfold.core.typing import Array
 from topicfold.infer.fold_in import fold_in
+from topicfold.learn import Callback
 from topicfold.learn.learner import Learner
 from topicfold.learn.online import OnlineLearner
 from topicfold.models.base import EMPTY, refuse_blocks
@@ -73,9 +74,30 @@ class PLSA(SidedModel, StreamedModel):
 
     _weighs_documents: ClassVar[bool] = True
     max_doc_updates = 500  # `doc_tol` ends almost all documents before
-    theta_step: Annotated[ThetaStep | None, ThetaStep] = None
-    phi_step: Annotated[PhiStep | None, PhiStep] = None
-    init: Any = "clusters"
+    theta_step: Annotated[ThetaStep | None, ThetaStep]
+    phi_step: Annotated[PhiStep | None, PhiStep]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        theta_step: ThetaStep | None = None,
+        phi_step: PhiStep | None = None,
+        sides: Sequence[Side] | None = None,
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        total_documents: int | None = None,
+        init: Any = "clusters",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:

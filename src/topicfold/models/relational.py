@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -26,10 +26,12 @@ from topicfold.evidence.link_words import (
 )
 from topicfold.evidence.links import Links, read_links
 from topicfold.exceptions import DataError
+from topicfold.learn import Callback
 from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.models.supervised import choose_weight
+from topicfold.parts.sides import Side
 
 # Weights that `fit` tries, in mean lengths of a document.
 WEIGHTS = 0.01, 0.03, 0.1, 0.3
@@ -95,9 +97,32 @@ class RelationalLDA(SidedLDA):
     """
 
     _part = Links
-    weight: float | None = None
-    words: bool = True
-    ridge: float = 10.0
+    weight: float | None
+    words: bool
+    ridge: float
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        weight: float | None = None,
+        words: bool = True,
+        ridge: float = 10.0,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(
         self, X: Any, y: Any = None, *, links: Any = None, **side_data: Any

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Annotated, Any
 
 from sklearn.base import clone
@@ -18,8 +17,10 @@ from topicfold.evidence.seed_evidence import (
     self_trained,
 )
 from topicfold.exceptions import DataError, DataWarning
+from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
+from topicfold.parts.sides import Side
 from topicfold.phi.seeds import Seeds
 
 # Seed words in a larger share of the documents tell little.
@@ -80,13 +81,35 @@ class SeededLDA(SidedLDA):
     """
 
     _part = Seeds
-    n_components: Annotated[int | None, whole(1, MAX_TOPICS)] = field(  # type: ignore[assignment]
-        default=None, kw_only=False
-    )
-    seeds: Mapping[str, Sequence[str | int]] | None = None
-    forbidden: Mapping[str, Sequence[str | int]] | None = None
-    vocabulary: Sequence[str] | None = None
-    self_train: bool = True
+    n_components: Annotated[int | None, whole(1, MAX_TOPICS)]  # type: ignore[assignment]
+    seeds: Mapping[str, Sequence[str | int]] | None
+    forbidden: Mapping[str, Sequence[str | int]] | None
+    vocabulary: Sequence[str] | None
+    self_train: bool
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        seeds: Mapping[str, Sequence[str | int]] | None = None,
+        forbidden: Mapping[str, Sequence[str | int]] | None = None,
+        vocabulary: Sequence[str] | None = None,
+        self_train: bool = True,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _own_sides(self) -> list[Any]:
         return [*super()._own_sides(), *([SeedEvidence()] if self.self_train else [])]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -54,8 +53,11 @@ class SideBySide(TopicModel):
     """
 
     _takes_blocks = False
-    model: Annotated[Any, TopicModel] = field(default=None, kw_only=False)
-    n_starts: Annotated[int, whole(1)] = field(default=3, kw_only=False)
+    model: Annotated[Any, TopicModel]
+    n_starts: Annotated[int, whole(1)]
+
+    def __init__(self, model: Any = None, n_starts: int = 3) -> None:
+        self._store_parameters(locals())
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, *, embeddings: Any = None) -> Self:

@@ -49,7 +49,7 @@ class SidedModel(LearnedModel):
         The sides with what they have learned.
     """
 
-    sides: Annotated[Sequence[Side] | None, list, tuple] = None
+    sides: Annotated[Sequence[Side] | None, list, tuple]
 
     def _fit_sided(
         self, X: Any, y: Any, sides: list[Side], side_data: Mapping[str, Any]

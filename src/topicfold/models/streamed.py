@@ -27,8 +27,6 @@ STREAMED = {
     "n_documents": "n_documents_seen_",
     "tokens": "tokens_seen_",
 }
-# Parameters of `StreamedModel`, for models that do without.
-STREAM = "learning_decay", "learning_offset", "total_documents"
 
 
 class StreamedModel(LearnedModel):
@@ -44,9 +42,9 @@ class StreamedModel(LearnedModel):
         `partial_fit`: size of the stream; only scales statistics.
     """
 
-    learning_decay: Annotated[float, Interval(Real, 0.5, 1, closed="right")] = 0.7
-    learning_offset: Annotated[float, NOT_NEGATIVE] = 10.0
-    total_documents: Annotated[int | None, whole(1)] = None
+    learning_decay: Annotated[float, Interval(Real, 0.5, 1, closed="right")]
+    learning_offset: Annotated[float, NOT_NEGATIVE]
+    total_documents: Annotated[int | None, whole(1)]
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:

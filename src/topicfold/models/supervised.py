@@ -19,6 +19,7 @@ from topicfold.evidence.linear import Kind
 from topicfold.evidence.response import Response
 from topicfold.evidence.response_words import WORD_SHARE, ResponseWords, learn_words
 from topicfold.exceptions import DataError
+from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
 from topicfold.models.base import already_warned, arrives_in_blocks
@@ -141,10 +142,34 @@ class SupervisedLDA(SidedLDA):
     """
 
     _part = Response
-    kind: Kind = "real"
-    weight: float | None = None
-    ridge: float = 0.1
-    words: bool = False
+    kind: Kind
+    weight: float | None
+    ridge: float
+    words: bool
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        kind: Kind = "real",
+        weight: float | None = None,
+        ridge: float = 0.1,
+        words: bool = False,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        learn_priors: bool | None = None,
+        sides: Sequence[Side] | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def fit(
         self, X: Any, y: Any = None, *, response: Any = None, **side_data: Any

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import normalize_rows
-from topicfold.core.parameters import MAX_TOPICS, whole
+from topicfold.core.parameters import whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
 from topicfold.gibbs.tokens import check_whole
+from topicfold.learn import Callback
 from topicfold.models.base import PRIOR, LearnedModel
 
 # Dimensions in which the documents are clustered at the start.
@@ -99,18 +99,28 @@ class TopicTree(LearnedModel):
     (-1, {0})
     """
 
-    _without = ("init", "tol", "doc_tol", "device")
     device = "cpu"  # not a choice: there is no sampler elsewhere
     _open_size = True
     _takes_blocks = False
     _needs_whole_counts = True
-    n_components: Annotated[int, whole(1, MAX_TOPICS)] = field(
-        default=100, kw_only=False
-    )
-    depth: Annotated[int, whole(2, 20)] = 3
-    level_prior: Annotated[float, PRIOR] = 5.0
-    topic_word_prior: Annotated[float, PRIOR] = 0.1
-    max_iter: Annotated[int, whole(1)] = 150
+    depth: Annotated[int, whole(2, 20)]
+    level_prior: Annotated[float, PRIOR]
+    topic_word_prior: Annotated[float, PRIOR]
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        depth: int = 3,
+        level_prior: float = 5.0,
+        topic_word_prior: float = 0.1,
+        max_iter: int = 150,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, X: Any, y: Any) -> None:
         from topicfold.gibbs.tree import NestedCrp

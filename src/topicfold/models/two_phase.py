@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterator
-from dataclasses import field
 from numbers import Integral
 from operator import attrgetter
 from typing import Annotated, Any, Self
@@ -163,18 +162,36 @@ class TwoPhase(TopicModel):
     """
 
     _takes_blocks = False  # `fit`; `transform` does where the base does
-    base: Any = field(default=None, kw_only=False)
-    n_neighbors: Annotated[int, whole(1)] = 20
-    own_weight: Annotated[float, SHARE] = 0.1
-    promotion: Annotated[float, NOT_NEGATIVE] = 0.0
-    threshold: Annotated[float, AT_LEAST_ONE] = 1.5
-    n_rounds: Annotated[int, whole(1, 1000)] = 3
-    word_weights: Annotated[str | None, StrOptions({"classes"})] = "classes"
-    regression_weight: Annotated[float, SHARE] = 0.5
-    neighbor_weight: Annotated[float, SHARE] = 0.5
-    approximate: bool = False
-    prefit: bool = False
-    n_jobs: Annotated[int | None, Integral] = None
+    base: Any
+    n_neighbors: Annotated[int, whole(1)]
+    own_weight: Annotated[float, SHARE]
+    promotion: Annotated[float, NOT_NEGATIVE]
+    threshold: Annotated[float, AT_LEAST_ONE]
+    n_rounds: Annotated[int, whole(1, 1000)]
+    word_weights: Annotated[str | None, StrOptions({"classes"})]
+    regression_weight: Annotated[float, SHARE]
+    neighbor_weight: Annotated[float, SHARE]
+    approximate: bool
+    prefit: bool
+    n_jobs: Annotated[int | None, Integral]
+
+    def __init__(
+        self,
+        base: Any = None,
+        *,
+        n_neighbors: int = 20,
+        own_weight: float = 0.1,
+        promotion: float = 0.0,
+        threshold: float = 1.5,
+        n_rounds: int = 3,
+        word_weights: str | None = "classes",
+        regression_weight: float = 0.5,
+        neighbor_weight: float = 0.5,
+        approximate: bool = False,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     @classmethod
     def paper(cls, base: Any = None, **options: Any) -> TwoPhase:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +14,10 @@ from topicfold.core.parameters import warn_caller
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
+from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.models.lda import LDA
-from topicfold.models.streamed import STREAM, not_streamed
+from topicfold.models.streamed import not_streamed
 
 # Pairs of words in documents, beyond which texts are not short.
 MOST_PAIRS = 500_000_000
@@ -88,10 +90,6 @@ class WordNetworkLDA(LDA):
 
     _weighs_documents: ClassVar[bool] = False
 
-    _without = (
-        *("algorithm", "learn_priors", "phi_step", "batch_size", "sides"),
-        *STREAM,
-    )
     partial_fit = not_streamed("it counts pairs of words over the whole corpus")
     sides = None
     algorithm = "cvb0"
@@ -99,6 +97,24 @@ class WordNetworkLDA(LDA):
     phi_step = None
     batch_size = None
     _takes_blocks = False
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float | None = None,
+        init: Any = None,
+        max_iter: int = 200,
+        tol: float | None = None,
+        doc_tol: float = 1e-4,
+        random_state: Any = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         seen = counts  # by the mixtures; words meet in the texts themselves

@@ -389,7 +389,10 @@ class DirichletTheta(DeclaredParameters, ThetaStep):
     True
     """
 
-    alpha: Annotated[float, AT_LEAST_ONE] = field(default=1.1, kw_only=False)
+    alpha: Annotated[float, AT_LEAST_ONE]
+
+    def __init__(self, alpha: float = 1.1) -> None:
+        self._store_parameters(locals())
 
     @property
     def pseudo_count(self) -> float:
@@ -425,7 +428,10 @@ class DirichletPhi(DeclaredParameters, PhiStep):
 
     # For `value`: one sum on all threads.
     needs_all_words = True
-    eta: Annotated[float, AT_LEAST_ONE] = field(default=1.01, kw_only=False)
+    eta: Annotated[float, AT_LEAST_ONE]
+
+    def __init__(self, eta: float = 1.01) -> None:
+        self._store_parameters(locals())
 
     @property
     def pseudo_count(self) -> float:

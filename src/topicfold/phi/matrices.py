@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -70,9 +69,17 @@ class OtherCounts(DeclaredParameters, Side):
     """
 
     hook = "counts"
-    name: str = field(default="other", kw_only=False)
-    weight: float = field(default=1.0, kw_only=False)
-    topic_word_prior: float | None = field(default=None, kw_only=False)
+    name: str
+    weight: float
+    topic_word_prior: float | None
+
+    def __init__(
+        self,
+        name: str = "other",
+        weight: float = 1.0,
+        topic_word_prior: float | None = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     @property
     def keyword(self) -> str:

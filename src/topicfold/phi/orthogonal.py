@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Annotated
 
 import numpy as np
@@ -50,9 +49,18 @@ class OrthogonalPhi(DeclaredParameters, PhiStep):
 
     needs_all_words = True
     normalized = True
-    weight: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
-    paper_lambda: Annotated[float | None, NOT_NEGATIVE] = None
-    eta: Annotated[float, AT_LEAST_ONE] = 1.0
+    weight: Annotated[float, NOT_NEGATIVE]
+    paper_lambda: Annotated[float | None, NOT_NEGATIVE]
+    eta: Annotated[float, AT_LEAST_ONE]
+
+    def __init__(
+        self,
+        weight: float = 1.0,
+        *,
+        paper_lambda: float | None = None,
+        eta: float = 1.0,
+    ) -> None:
+        self._store_parameters(locals())
 
     def prepare(self, context: Context) -> float:
         """Find the λ of this corpus (one E-step)."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Annotated, Any
 
 import numpy as np
@@ -72,14 +71,20 @@ class Seeds(DeclaredParameters, Side):
     """
 
     hook = "topics"
-    seeds: Annotated[Words | None, dict] = field(default=None, kw_only=False)
-    forbidden: Annotated[Words | None, dict] = field(default=None, kw_only=False)
-    vocabulary: Annotated[Sequence[str] | None, "array-like"] = field(
-        default=None, kw_only=False
-    )
+    seeds: Annotated[Words | None, dict]
+    forbidden: Annotated[Words | None, dict]
+    vocabulary: Annotated[Sequence[str] | None, "array-like"]
 
-    topic_names_: list[str] = field(init=False)
+    topic_names_: list[str]
     _trained: NDArray[np.float64] | None = None
+
+    def __init__(
+        self,
+        seeds: Words | None = None,
+        forbidden: Words | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     @property
     def init(self) -> str | None:  # type: ignore[override]

@@ -8,7 +8,6 @@ never have topics of different subjects, and next to LDA they cost one pass.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, Any
 
 import numpy as np
@@ -57,9 +56,18 @@ class TimeSlices(Slices, DeclaredParameters, Side):
 
     data = "time"
     hook = "topics"
-    decay: Annotated[float, SHARE] = field(default=0.8, kw_only=False)
-    strength: Annotated[float, NOT_NEGATIVE] = 10_000.0
-    n_slices: Annotated[int | None, whole(2, 100_000)] = None
+    decay: Annotated[float, SHARE]
+    strength: Annotated[float, NOT_NEGATIVE]
+    n_slices: Annotated[int | None, whole(2, 100_000)]
+
+    def __init__(
+        self,
+        decay: float = 0.8,
+        *,
+        strength: float = 10_000.0,
+        n_slices: int | None = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     def _rho(self) -> float:
         return float(self.decay)

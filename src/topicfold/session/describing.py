@@ -7,7 +7,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,14 @@ import numpy as np
 from topicfold._version import __version__
 from topicfold.core.numbering import fitted_size
 from topicfold.corpus.vectorizing import WordCounter, saved_options, text_blocks
+from topicfold.models.lda import LDA
 from topicfold.persistence.model_folder import ModelFolder, text_to_save
 from topicfold.registry import models
 from topicfold.topic_data import TopicData
 
 # The first line of a reference in a docstring: authors and the year.
-_FIRST = re.compile(r"^(?:\.\. \[\d+\] )?([^()]+) \((\d{4})\)[.,] ?(.*)$")
+_FIRST = re.compile(r"^(?:\.\. \[\d+\] )?(After )?([^()]+) \((\d{4})\)[.,] ?(.*)$")
+_REMARK = re.compile(r"\s*\((?:There|Here) .*\)$")
 _DOI = re.compile(r"\s*doi:(\S+?)\.?$")
 _DONE = {"merge": "merged", "drop": "dropped", "split": "split", "rename": "renamed"}
 
@@ -34,6 +36,7 @@ class Reference:
     title: str
     venue: str
     doi: str = ""
+    after: bool = False  # the model differs from the one there
 
     @property
     def key(self) -> str:
@@ -48,9 +51,10 @@ class Reference:
         """Return how a sentence cites it, such as Blei et al., 2003."""
         names = re.split(r", | & ", self.authors.removesuffix(" et al."))
         last = [name.split()[-1] for name in names]
+        found = " & ".join(last)
         if len(last) > 2 or self.authors.endswith("et al."):
-            return f"{last[0]} et al., {self.year}"
-        return f"{' & '.join(last)}, {self.year}"
+            found = f"{last[0]} et al."
+        return f"{'after ' if self.after else ''}{found}, {self.year}"
 
     def bibtex(self) -> str:
         """Return its entry."""
@@ -88,7 +92,7 @@ class Description:
 
 def describe(saved: ModelFolder, data: TopicData) -> Description:
     """Return how a model was made, in sentences, from what was saved with it."""
-    cited = references(type(saved.model))
+    cited = list(_cited(saved.model))
     parts = [
         _fit_sentence(saved, data, cited),
         _size_sentence(saved),
@@ -128,16 +132,34 @@ def references(model: type) -> list[Reference]:
     return [_reference(" ".join(lines)) for lines in found]
 
 
+def _cited(model: Any) -> Iterator[Reference]:
+    """Yield the publications of a model that belong to how it was fitted."""
+    own = references(type(model))
+    cvb0 = getattr(model, "algorithm", None) == "cvb0"
+    online = getattr(model, "batch_size", None) is not None
+    fitted_by = {"asuncion2009on": cvb0, "hoffman2010online": online}
+    for reference in own:
+        if fitted_by.get(reference.key, True):
+            strict = getattr(model, "strict", False)  # the model of the paper itself
+            yield replace(reference, after=reference.after and not strict)
+    known = {reference.key for reference in own}
+    for reference in references(LDA):
+        if fitted_by.get(reference.key, False) and reference.key not in known:
+            yield reference
+
+
 def _reference(text: str) -> Reference:
     match = _FIRST.match(text)
     if match is None:
         raise ValueError(f"{text!r} is no reference")
-    authors, year, rest = match.groups()
+    after, authors, year, rest = match.groups()
+    rest = _REMARK.sub("", rest)
     doi = _DOI.search(rest)
     rest = _DOI.sub("", rest).strip()
     title, _, venue = rest.partition(". ")
     found = "" if doi is None else doi.group(1)
-    return Reference(authors, year, title.rstrip("."), venue.rstrip("."), found)
+    title, venue = title.rstrip("."), venue.rstrip(".")
+    return Reference(authors, year, title, venue, found, bool(after))
 
 
 def _entry(kind: str, key: str, fields: Mapping[str, str]) -> str:

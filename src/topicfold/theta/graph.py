@@ -197,9 +197,9 @@ class GraphTheta(DeclaredParameters, ThetaStep):
     needs_all_documents = True
     safeguarded = True
     normalized = True
-    weight: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
-    paper_lambda: Annotated[float | None, NOT_NEGATIVE] = None
-    graph: Any = None
+    weight: Annotated[float, NOT_NEGATIVE]
+    paper_lambda: Annotated[float | None, NOT_NEGATIVE]
+    graph: Any
 
     def prepare(self, context: Context) -> GraphState:
         """Set up the graph and the λ of this corpus."""
@@ -296,9 +296,19 @@ class LaplacianTheta(GraphTheta):
     True
     """
 
-    weight: float = field(default=10.0, kw_only=False)
-    step: Annotated[float, POSITIVE_SHARE] = 0.4
-    max_smoothings: int = 5
+    step: Annotated[float, POSITIVE_SHARE]
+    max_smoothings: int
+
+    def __init__(
+        self,
+        weight: float = 10.0,
+        *,
+        step: float = 0.4,
+        max_smoothings: int = 5,
+        paper_lambda: float | None = None,
+        graph: Any = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     def update(self, counts: Array, theta: Array, context: Context) -> Array:
         """Smooth PLSA's rows while it pays."""
@@ -360,6 +370,15 @@ class LocallyConsistentTheta(GraphTheta):
 
     tol = 1e-3  # relative residual of the equations; the next iteration goes on
     max_solver_iter = 50  # conjugate gradients: a dozen steps reach `tol`
+
+    def __init__(
+        self,
+        weight: float = 1.0,
+        *,
+        paper_lambda: float | None = None,
+        graph: Any = None,
+    ) -> None:
+        self._store_parameters(locals())
 
     def update(self, counts: Array, theta: Array, context: Context) -> Array:
         """Solve for the new rows."""

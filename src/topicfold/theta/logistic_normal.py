@@ -16,7 +16,7 @@ known, which expected counts alone cannot tell.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -119,9 +119,14 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     data = "prevalence"
     required = False
     normalized = True
-    ridge: Annotated[float, NOT_NEGATIVE] = field(default=1.0, kw_only=False)
-    shrinkage: Annotated[float, SHARE] = 0.0
-    formula: Annotated[str | None, str] = None
+    ridge: Annotated[float, NOT_NEGATIVE]
+    shrinkage: Annotated[float, SHARE]
+    formula: Annotated[str | None, str]
+
+    def __init__(
+        self, ridge: float = 1.0, *, shrinkage: float = 0.0, formula: str | None = None
+    ) -> None:
+        self._store_parameters(locals())
 
     # ---- data
 

@@ -91,8 +91,11 @@ class ParetoTheta(DeclaredParameters, ThetaStep):
     share = 0.5  # of the gain of ℒ that is spent on Q2
     max_sweeps = 8  # per iteration; half a dozen are the most that pay
     max_halvings = 3
-    step: Annotated[float, POSITIVE_SHARE] = 0.3
-    graph: Any = None
+    step: Annotated[float, POSITIVE_SHARE]
+    graph: Any
+
+    def __init__(self, *, step: float = 0.3, graph: Any = None) -> None:
+        self._store_parameters(locals())
 
     def prepare(self, context: Context) -> ParetoState:
         """Find each document's step from its length and degree."""
