@@ -413,9 +413,13 @@ BAD = [
     ("~ 1", {}, "no covariate"),
     ("~ 0 + side", {}, "no intercept"),
     ("~ one", {}, "one value in all 240 documents"),
+    ("~ text", {}, "'text' has one value in all 240 documents"),
     ("~ side + x", {}, "collinear"),
+    ("~ f(", {}, "cannot be read"),
+    ("~ x.f()", {}, "does not work"),
+    ("~ often", {}, "240 levels; .* write s\\(often\\)"),
     ("~ C(many)", {}, "240 documents and 240 coefficients"),
-    ("~ lonely", {}, "row 17 of the data is the only one"),
+    ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
     ("~ s(x)", {}, "covariate of 2 values"),
@@ -445,6 +449,8 @@ BAD = [
 def test_bad_input_is_one_sentence(found, formula, options, message):
     data = found["data"].assign(
         one=1,
+        text="same",
+        often=np.arange(240).astype(str),
         many=np.arange(240),
         lonely=["z" if d == 17 else "a" for d in range(240)],
         negative=np.zeros(240),
@@ -457,6 +463,16 @@ def test_bad_input_is_one_sentence(found, formula, options, message):
         np.errstate(divide="ignore"),
     ):
         estimate_effect(found["lda"], formula, data, **({"X": found["X"]} | options))
+
+
+def test_bad_arguments_of_a_split_sample(found):
+    X, data = found["X"], found["data"]
+    with pytest.raises(DataError, match="share is 'half'"):
+        split_sample(LDA(3), "~ x", data, X, share="half")
+    with pytest.raises(DataError, match="model is 'LDA'"):
+        split_sample("LDA", "~ x", data, X)
+    with pytest.raises(DataError, match="X is not a matrix of counts"):
+        split_sample(LDA(3), "~ x", data, ["a text"] * 240)
 
 
 def test_bad_tables_and_models(found):

@@ -168,7 +168,7 @@ def test_blocks_are_as_one_matrix(tmp_path):
 
 def test_bad_content_is_refused():
     X = np.eye(4) + 1
-    with pytest.raises(DataError, match="the group 'b' has one document"):
+    with pytest.raises(DataError, match="one document of the group 'b'"):
         StructuralLDA(2).fit(X, content=["a", "a", "a", "b"])
     with pytest.raises(DataError, match="content has one group"):
         StructuralLDA(2).fit(X, content=["a"] * 4)

@@ -73,11 +73,21 @@ def split_sample(
     """
     whole_number(n_draws, "n_draws", 2)
     whole_number(random_state, "random_state", 0)
-    if not 0 < share < 1:
+    if not isinstance(share, int | float | np.number) or not 0 < share < 1:
         raise DataError(f"share is {share!r}. Give a number between 0 and 1.")
-    given, words = counts_and_words(X)
-    counts = sparse.csr_matrix(given)
+    if not hasattr(model, "get_params") or not hasattr(model, "fit"):
+        raise DataError(
+            f"model is {model!r}. Give a model that is not fitted, such as LDA(20)."
+        )
     fitted = clone(model)
+    given, words = counts_and_words(X)
+    try:
+        counts = sparse.csr_matrix(given)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            "X is not a matrix of counts. Give the words' counts, a row per document, "
+            "or a Corpus."
+        ) from error
     # The whole design first: what is wrong with it should not cost a fit.
     known = {"cluster": cluster, "weights": weights}
     whole = make_design(formula, data, counts.shape[0], **known)

@@ -28,6 +28,7 @@ SPLINE_COLUMNS = 5  # of s(x)
 # Functions of formulas whose argument is a number or a date.
 _OF_NUMBERS = ("s(", "bs(", "cr(", "cs(", "cc(", "poly(", "center(", "scale(")
 _INSTALL = "'topicfold[effects]'"
+MANY_LEVELS = 5  # documents per level: with fewer it is likely not a category
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,16 @@ class Design:
     def values(self, name: str) -> Floats:
         """Return the numbers of a covariate in the rows used."""
         return np.asarray(self._frame[name], dtype=np.float64)
+
+    def only_values(self, place: int) -> list[str]:
+        """Return the levels that one document alone has, as column = value."""
+        return [
+            f"{c.name} = {value}"
+            for c in self.covariates
+            if c.kind == "levels"
+            for value in [self._frame[c.name].iloc[place]]
+            if (self._frame[c.name] == value).sum() == 1
+        ]
 
     def tested_columns(self, name: str) -> NDArray[np.int64]:
         """Return the columns of all terms that a covariate is in."""
@@ -257,7 +268,7 @@ def _variables(terms: str, frame: Any) -> list[str]:
     try:
         parsed = formulaic.Formula(terms)
         named = {str(name) for name in parsed.required_variables}
-    except formulaic.errors.FormulaicError as error:
+    except (formulaic.errors.FormulaicError, SyntaxError) as error:
         reason = " ".join(_plain(str(error)).split())
         raise DataError(f"the formula '~ {terms}' cannot be read: {reason}") from error
     if not hasattr(parsed, "__iter__") or hasattr(parsed, "lhs"):
@@ -441,7 +452,8 @@ def _check(design: Design) -> None:
             "the formula has no intercept. Leave out the 0 or -1: shares do not start "
             "at zero."
         )
-    flat = [names[j] for j in range(1, p) if np.ptp(matrix[:, j]) == 0]
+    flat = [c.name for c in design.covariates if len(c.levels) == 1]
+    flat += [names[j] for j in range(1, p) if np.ptp(matrix[:, j]) == 0]
     if flat:
         raise DataError(
             f"the covariate {flat[0]!r} has one value in all {n:,} documents, so it "
@@ -451,14 +463,18 @@ def _check(design: Design) -> None:
         raise DataError(
             f"there are {n:,} documents and {p} coefficients. Give fewer covariates "
             "or levels: a regression needs more documents than coefficients."
+            f"{_many_levels(design)}"
         )
     scaled = matrix / np.linalg.norm(matrix, axis=0)
     rest = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
     follow = [names[j] for j in np.flatnonzero(rest < 1e-8)]
     if follow:
+        one = len(follow) == 1
+        what = "covariate {} follows" if one else "covariates {} follow"
         raise DataError(
-            f"the covariates {_listed(follow)} follow from those before them "
-            "(collinear), so their effects cannot be told apart. Leave them out."
+            f"the {what.format(_listed(follow))} from those before (collinear), so "
+            "effects cannot be told apart. Leave "
+            f"{'it' if one else 'them'} out."
         )
     _check_single(design, scaled)
 
@@ -468,14 +484,12 @@ def _check_single(design: Design, scaled: Floats) -> None:
     left, _, _ = np.linalg.svd(scaled, full_matrices=False)
     alone = np.flatnonzero((left**2).sum(axis=1) > 1 - 1e-9)
     if len(alone):
-        row = design.matrix[alone[0]]
-        others = np.abs(np.delete(design.matrix, alone[0], axis=0)).max(axis=0)
-        names = [n for n, x, o in zip(design.names, row, others, strict=True) if x != o]
-        what = f" ({_listed(names)})" if names else ""
+        own = design.only_values(int(alone[0]))
+        what = f" ({_listed(own)})" if own else ""
         raise DataError(
             f"the document in row {int(design.rows[alone[0]])} of the data is the only "
             f"one of its kind{what}: its effect has no standard error. Leave it out or "
-            "merge its level with another."
+            f"merge its level with another.{_many_levels(design)}"
         )
     if design.clusters is None:
         return
@@ -490,6 +504,18 @@ def _check_single(design: Design, scaled: Floats) -> None:
             f"one cluster alone determines a coefficient{what}, so its spread over "
             "clusters cannot be estimated. Leave the covariate out, or the cluster."
         )
+
+
+def _many_levels(design: Design) -> str:
+    """Say that dates and numbers written as text are taken as categories."""
+    n = len(design.rows)
+    for c in design.covariates:
+        if c.kind == "levels" and len(c.levels) > max(n // MANY_LEVELS, 2):
+            return (
+                f" {c.name!r} has {len(c.levels):,} levels; if its texts are dates or "
+                f"numbers, write s({c.name})."
+            )
+    return ""
 
 
 @cache

@@ -242,5 +242,5 @@ def checked_counts(model: Any, X: Any, n_terms: int) -> sparse.csr_matrix:
             f"X has {counts.shape[1]} columns, and the topics have {n_terms} words. "
             "Count with the model's vocabulary."
         )
-    check_whole(counts, "the sampler of mixtures", "give the counts they came from")
+    check_whole(counts, "The sampler of mixtures", "give the counts they came from")
     return counts.astype(np.float64)

@@ -463,14 +463,15 @@ class StructuralLDA(CorrelatedLDA):
         check_rows("content", len(content), X.shape[0])
         missing = [row for row, name in enumerate(content) if name in (None, "")]
         if missing:
+            more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise DataError(
-                f"content is missing in row {missing[0]} and {len(missing) - 1} more. "
+                f"content is missing in row {missing[0]}{more}. "
                 "Give every document of the fit a group."
             )
         self.content_groups_ = sorted({str(name) for name in content})
         alone = [g for g in self.content_groups_ if _count(content, g) < 2]
         if alone or len(self.content_groups_) < 2:
-            what = f"the group {alone[0]!r} has one document" if alone else "one group"
+            what = f"one document of the group {alone[0]!r}" if alone else "one group"
             raise DataError(
                 f"content has {what}, which cannot be told apart from others. Join "
                 "rare groups, or leave content out."

@@ -95,8 +95,9 @@ class TimeSlices(Slices, DeclaredParameters, Side):
             self.slice_starts_, self.slice_names_ = np.zeros(1), ["all"]
             return
         if len(missing):
+            more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise DataError(
-                f"time is missing in row {missing[0]} and {len(missing) - 1} more. "
+                f"time is missing in row {missing[0]}{more}. "
                 "Leave these documents out of the fit, or give them a time."
             )
         values = np.unique(numbers)
