@@ -120,7 +120,7 @@ def check_resumed(name, n_topics, X, folder, caplog):
     fitted(name, n_topics, X, max_iter=1, callbacks=[Resume(folder)])
     with caplog.at_level(logging.INFO, "topicfold"):
         found = fitted(name, n_topics, X, callbacks=[Resume(folder)])
-    assert "the fit goes on after iteration 1" in caplog.messages
+    assert "resuming after iteration 1" in caplog.messages
     same_bits(learned(found), learned(fitted(name, n_topics, X)))
 
 

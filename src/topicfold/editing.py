@@ -150,7 +150,7 @@ def split_topic(
     max_iter: int = 200,
     random_state: Any = 0,
 ) -> Any:
-    """Refit inside a topic: several topics in place of one.
+    """Split a topic into several.
 
     The counts that belong to the topic, ``X_dw p(k|d,w)``, are a corpus of their own;
     PLSA finds `n_topics` topics in it. The first takes the topic's number, the others

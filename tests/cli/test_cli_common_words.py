@@ -29,8 +29,8 @@ def test_fit_and_info_say_what_was_left_out(cli, speeches, tmp_path):
     done = cli("fit", speeches, *FAST, "-o", model)
     assert done.exit_code == 0, done.stderr
     assert (
-        "note: Left out a word that is in more than half of the 40 texts and spread "
-        "evenly, 49% of all words: nation (--max-df 1.0 keeps all)"
+        "note: Left out a word used about equally in more than half of the 40 texts, "
+        "49% of all words: nation (--max-df 1.0 keeps all)"
     ) in done.stderr
     said = " ".join(cli("info", model).stdout.split())
     assert "Left out 1 frequent word, 49% of all words: nation" in said

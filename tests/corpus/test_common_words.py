@@ -83,8 +83,8 @@ def test_common_words_that_documents_are_about_stay(caplog):
     assert words == about
     assert (counts.getnnz(axis=0) > 0.5 * len(texts)).all()
     assert (
-        "Left out 3 words that are in more than half of the 60 texts and spread "
-        "evenly, 66% of all words: "
+        "Left out 3 words used about equally in more than half of the 60 texts, "
+        "66% of all words: "
     ) in caplog.text
     assert "(max_df=1.0 keeps all)" in caplog.text
     assert vectorize(texts, max_df=1.0)[1] == sorted([*about, *EVEN])

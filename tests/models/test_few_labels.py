@@ -415,7 +415,7 @@ def test_choice_follows_the_labels():
         ({"class_shares": "even"}, "give a share per class, such as"),
         ({"class_shares": [0.5, 0.5]}, "give a share per class, such as"),
         ({"class_shares": {0: 1, 1: 1, 2: 1}}, "only one has 3. Give a share"),
-        ({"class_shares": {0: 1, 1: 1, 2: 1, 3: -1}}, "negative or no number"),
+        ({"class_shares": {0: 1, 1: 1, 2: 1, 3: -1}}, "negative or not a number"),
         ({"class_shares": dict.fromkeys(range(4), 0)}, "or only zeros"),
     ],
 )

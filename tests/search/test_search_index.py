@@ -247,7 +247,7 @@ def test_a_file_does_not_choose_the_function_that_cuts(tmp_path):
     index = make_index(LSI(2), text={"tokens": str.split})
     assert index.query("car", n=1).names
     index.save(tmp_path / "index")
-    with pytest.raises(DataError, match="cut by the function"):
+    with pytest.raises(DataError, match="split by the function"):
         TopicIndex.load(tmp_path / "index").query("car")
 
 

@@ -230,7 +230,7 @@ def test_a_function_that_cuts_is_given_again(tmp_path):
     topics = Topics(2, **options).fit(["a b-c", "c-d", "a b-d"])
     assert topics.fitted_.vocabulary == ["a b", "c", "d"]
     topics.save(tmp_path / "m")
-    with pytest.raises(DataError, match="cut by the function"):
+    with pytest.raises(DataError, match="split by the function"):
         Topics.load(tmp_path / "m").transform(["c"])
     loaded = Topics.load(tmp_path / "m", tokens=cut)
     np.testing.assert_array_equal(loaded.transform(["c-d"]), topics.transform(["c-d"]))

@@ -347,7 +347,7 @@ def test_plsa_takes_sides_too(corpus):
     parts.fit(X[:, :30], right=X[:, 30:])
     history = np.array(parts.objective_history_)
     assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
-    with pytest.raises(DataError, match="Authors makes mixtures itself"):
+    with pytest.raises(DataError, match="Authors computes mixtures itself"):
         PLSA(4, sides=[Authors()], theta_step=LaplacianTheta()).fit(X, authors=names)
 
 

@@ -499,7 +499,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             )
         if not all(map(_at_least_zero, shares.values())) or not sum(shares.values()):
             raise DataError(
-                "class_shares has a share that is negative or no number, or only "
+                "class_shares has a share that is negative or not a number, or only "
                 "zeros. Give numbers of at least 0; they need not sum to 1."
             )
 

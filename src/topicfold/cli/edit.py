@@ -27,7 +27,7 @@ class _Flags(Flags):
         "Make one topic of several; may be repeated.", metavar="A,B,…"
     )
     drop: list[str] | None = flag("Remove topics; may be repeated.", metavar="A,B,…")
-    split: list[str] | None = flag("Refit inside a topic.", metavar="TOPIC:PARTS")
+    split: list[str] | None = flag("Split a topic into several.", metavar="TOPIC:PARTS")
     documents: str | None = flag(
         "The training documents, for --split, if the model did not keep them.",
         metavar="INPUT",

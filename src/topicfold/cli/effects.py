@@ -43,14 +43,16 @@ class _Flags(Flags):
         metavar="COLUMN",
     )
     cluster: str | None = flag(
-        "Column whose documents are not independent.", metavar="COLUMN"
+        "Column of clusters: documents of one are not independent.", metavar="COLUMN"
     )
     weights: str | None = flag("Column of weights.", metavar="COLUMN")
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
-    method: str = flag("Draws: joint, fixed, bootstrap or posterior.", "joint")
-    draws: int = flag("Draws of the mixtures.", 25, min=2)
+    method: str = flag(
+        "How mixtures are drawn: joint, fixed, bootstrap or posterior.", "joint"
+    )
+    draws: int = flag("Number of draws.", 25, min=2)
     sentences: bool = flag("Print a sentence per effect.", False)
     plot: Path | None = flags.PLOT
     covariate: str | None = flag("Covariate to draw.", metavar="COLUMN")

@@ -74,8 +74,8 @@ class TextOptions(Flags):
     max_df: str | None = _words(
         "Keep words in at most this many documents, or this share of them.",
         metavar="N",
-        show_default="words of most documents are left out if they are spread "
-        "evenly; docs: 0.3",
+        show_default="words in most documents are left out if all use them "
+        "about equally; docs: 0.3",
     )
     max_features: int | None = _words(
         "Keep this many of the most frequent words.", min=1
@@ -464,13 +464,13 @@ def _cutting(text: Mapping[str, Any], given: str | None) -> dict[str, Any]:
     tokens = saved_options(text).get("tokens") or "words"
     if ":" in tokens and given != tokens:
         raise CommandError(
-            f"the model's texts were cut by the function {tokens}. It is called only "
+            f"the model's texts were split by the function {tokens}. It is called only "
             f"if you say so: add --tokens {tokens}."
         )
     if given not in (None, tokens):
         raise CommandError(
-            f"the model's texts were cut with --tokens {tokens}, so new ones cannot be "
-            f"cut with {given}. Leave --tokens out."
+            f"the model's texts were split with --tokens {tokens}, so new ones cannot "
+            f"be split with {given}. Leave --tokens out."
         )
     return with_function(dict(text))
 

@@ -101,7 +101,7 @@ def _warn_of_a_lost_class(
         f"The label -1 means unknown, but it looks like a class of {name}: "
         f"{n_minus:,} documents have it, and {counts.min():,} to {counts.max():,} each "
         "of the other labels. They count as unlabelled. If -1 is a class, give names "
-        "or count from 0; if they are unlabelled, None in its place says so.",
+        "or count from 0; if they are unlabelled, write None instead of -1.",
         DataWarning,
         stacklevel=level_of_caller(),
     )

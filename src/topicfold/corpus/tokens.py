@@ -401,7 +401,7 @@ def warn_unspaced(words: Iterable[str]) -> None:
             warnings.warn(
                 f"The texts are in {name}, which is written without spaces, so most "
                 f"terms are whole phrases (mean length {sum(found) / len(found):.0f} "
-                "letters). Cut the texts into words with a function given as tokens, "
+                "letters). Split the texts into words with a function given as tokens, "
                 f"such as {_CUTTERS[name]}; or put spaces between words and say "
                 "tokens='spaces'.",
                 DataWarning,

@@ -109,9 +109,9 @@ def vectorize(
         documents.
     max_df : int or float, optional
         Keep words that occur in at most so many documents, or such a share of them. By
-        default, words in more than half of the documents are left out if they are
-        spread evenly, whatever a document is about (`topicfold.corpus.common_words`);
-        none of fewer than 20 documents.
+        default, words in more than half of the documents are left out if all
+        documents use them about equally (`topicfold.corpus.common_words`); none of
+        fewer than 20 documents.
     max_features : int, optional
         Keep at most this many words, the most frequent ones.
     stop_words : str, iterable of str or None, default="auto"
@@ -319,8 +319,8 @@ def cutting_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
     if isinstance(options.get("tokens"), str) and ":" in options["tokens"]:
         # A file must not decide which function is called.
         raise DataError(
-            f"the model's texts were cut by the function {options['tokens']}. Give it "
-            "as text={'tokens': function}."
+            f"the model's texts were split by the function {options['tokens']}. Give "
+            "it as text={'tokens': function}."
         )
     return options
 
@@ -540,16 +540,14 @@ class WordCounter:
             return
         self.left_out = {"words": len(order), "share": share, "most": most}
         if share >= _SAID_SHARE:
-            why = f"more than max_df={bounds.max_df} of the {n:,} texts"
+            where = f"in more than max_df={bounds.max_df} of the {n:,} texts"
             if bounds.max_df is None:
-                why = f"more than half of the {n:,} texts and spread evenly"
+                where = f"used about equally in more than half of the {n:,} texts"
             more = ", …" if len(order) > len(most) else ""
             _logger.warning(
-                "Left out %s in %s, %.0f%% of all words: %s%s (max_df=1.0 keeps all)",
-                f"{len(order):,} words that are"
-                if len(order) > 1
-                else "a word that is",
-                why,
+                "Left out %s %s, %.0f%% of all words: %s%s (max_df=1.0 keeps all)",
+                f"{len(order):,} words" if len(order) > 1 else "a word",
+                where,
                 100 * share,
                 ", ".join(most),
                 more,

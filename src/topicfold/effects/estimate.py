@@ -79,7 +79,7 @@ def estimate_effect(
         them as known, for topics found on other documents; nothing is drawn.
         "bootstrap" refits the model for every draw, on documents drawn with
         replacement, starting at the fit. "posterior" draws from the model's own
-        posterior, which does not know the covariates: effects are attenuated where
+        posterior, which does not use the covariates: effects are attenuated where
         texts are short.
     n_draws : int, default=25
         Draws of the topics.
@@ -211,7 +211,7 @@ def find_source(
     if getattr(model, "content_groups_", None) and method != "posterior":
         raise DataError(
             f"the topics have other words in each group of content, and method="
-            f"{method!r} knows the common ones only. Use method='posterior'."
+            f"{method!r} uses only the common ones. Use method='posterior'."
         )
     phi = getattr(record, "topics", None)
     if phi is None or not hasattr(record, "name"):
@@ -272,7 +272,7 @@ def _notes(
         "bootstrap": f"Unbiased shares in the topics of {n_draws} refits on bootstrap "
         "samples.",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
-        "which does not know the covariates: effects may be attenuated.",
+        "which does not use the covariates: effects may be attenuated.",
     }
     yield (
         f"{n_draws} draws of the mixtures, given."
@@ -310,8 +310,8 @@ def _split(source: Source) -> Iterator[str]:
     pairs = np.argwhere(np.triu(source.alike, 1) > SAME_WORDS).tolist()
     for one, other in pairs[:3]:
         yield (
-            f"Topics {one} and {other} have nearly the same words: one subject in two "
-            "pieces, and which piece a document has says nothing. Read the effect on "
+            f"Topics {one} and {other} have nearly the same words: one subject "
+            "split in two, so the share of either means little. Read the effect on "
             f"their sum, topics='{one} + {other}', or fit fewer topics."
         )
     if len(pairs) > 3:

@@ -346,8 +346,8 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
             "These features follow from those before them (collinear): "
-            f"{_listed(found)}. What they do together is learned, but not which of "
-            "them does it. Leave them out to read the effects."
+            f"{_listed(found)}. Only their joint effect can be learned. Leave "
+            "them out to read the effects of the others."
         )
 
 

@@ -218,7 +218,7 @@ class Features(DeclaredParameters, Side):
             return
         if not (context.alpha > 0).all():
             raise DataError(
-                "Features move the prior of documents, and this model has none. "
+                "Features change the prior of documents, and this model has none. "
                 "Use LDA."
             )
         total = float(context.alpha.sum())

@@ -352,7 +352,7 @@ class Links(DeclaredParameters, Side):
             or pairs.shape[1:] != (2,)
             or not ((pairs >= 0) & (pairs < size)).all()
         ):
-            raise ValueError(f"pairs_ of links are no pairs of {size} documents")
+            raise ValueError(f"pairs_ of links are not pairs of {size} documents")
 
 
 def _with_neighbors(own: Matrix, sums: Matrix, degrees: Matrix) -> Matrix:

@@ -140,7 +140,7 @@ class Resume(Callback):
             ) from error
         state.history[:] = history
         state.iteration = self.resumed_at_ = iteration
-        _logger.info("the fit goes on after iteration %d", state.iteration)
+        _logger.info("resuming after iteration %d", state.iteration)
 
     def on_iteration(self, state: IterationState) -> None:
         """Save now and then; a fit that went on from nonsense ends here."""
@@ -309,7 +309,7 @@ def _load_documents(
         return engine.pack_documents(values[key])
     files = bundle.meta["files"]
     if not isinstance(files, dict):
-        raise ValueError("files is no table of checksums")  # noqa: TRY004
+        raise ValueError("files is not a table of checksums")  # noqa: TRY004
     names = started.names(key)
     if sorted(name for name in files if name.startswith(f"{key}-")) != names:
         raise ValueError(f"it has other files than {len(started.blocks)} blocks")

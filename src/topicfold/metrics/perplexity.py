@@ -269,8 +269,8 @@ def left_to_right_log_likelihood(
     counts = check_counts(X, "X")
     if counts.shape[1] != phi.shape[1]:
         raise DataError(
-            f"X {counts.shape} and topics {phi.shape} do not fit: they are (documents, "
-            "terms) and (topics, terms)."
+            f"X {counts.shape} and topics {phi.shape} do not fit together: give "
+            "(documents, terms) and (topics, terms)."
         )
     check_whole(counts, "left_to_right_log_likelihood", "use completion_perplexity")
     alpha = np.asarray(doc_topic_prior, dtype=np.float64)

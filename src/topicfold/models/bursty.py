@@ -143,7 +143,7 @@ class BurstyLDA(SidedLDA):
         check_is_fitted(self, ["components_", "word_frequencies_"])
         if cache is not None:
             raise DataError(
-                "BurstyLDA takes no cache: it says itself that words occur again."
+                "BurstyLDA takes no cache: it models repeated words itself."
             )
         split = complete_split(sparse.csr_matrix(self._counts(X)), random_state=seed)
         seen, held_out = (sparse.csr_matrix(part) for part in split)

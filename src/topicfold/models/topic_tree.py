@@ -173,7 +173,7 @@ class TopicTree(LearnedModel):
                 raise ValueError(f"{name} has shape {array.shape}, not {(n_nodes,)}")
         inner = self.parents_[1:]
         if self.parents_[0] != -1 or (inner < 0).any():
-            raise ValueError("parents_ has not one root, which is the first node")
+            raise ValueError("parents_ needs one root, as its first node")
         if (inner >= np.arange(1, n_nodes)).any():
             raise ValueError("parents_ has a node before its parent")
         if self.levels_[0] != 0 or (self.levels_[1:] != self.levels_[inner] + 1).any():

@@ -374,7 +374,7 @@ class TwoPhase(TopicModel):
         if not fits or isinstance(base, TwoPhase):
             raise DataError(
                 f"The 'base' parameter of TwoPhase is a {type(base).__name__}, which "
-                "has no topics that it can move. Give a topic model of topicfold: "
+                "has no topics that it can refine. Give a topic model of topicfold: "
                 "FSTM, PLSA, LDA, or a graph model."
             )
         if self.prefit and not hasattr(base, "components_"):

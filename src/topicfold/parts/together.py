@@ -183,7 +183,7 @@ def _check_pair(one: Side, other: Side) -> None:
         )
 
 
-_ONE_STEP = "says itself how counts become topics: leave phi_step out"
+_ONE_STEP = "defines how counts become topics: leave phi_step out"
 _MAXIMIZED = "is learned by maximising: use algorithm='cvb0'"
 _WHOLE = "learns from all documents at once: use fit, without batch_size"
 _ONE_PLACE = "needs a corpus that fits on the GPU as a whole: use device='cpu'"
@@ -192,7 +192,7 @@ REFUSED = {
     ("evidence", "streamed"): _ONE_PLACE,
     ("prior", "streamed"): _ONE_PLACE,
     ("mask", "streamed"): _ONE_PLACE,
-    ("mixing", "theta_step"): "makes mixtures itself: leave theta_step out",
+    ("mixing", "theta_step"): "computes mixtures itself: leave theta_step out",
     ("counts", "phi_step"): _ONE_STEP,
     ("topics", "phi_step"): _ONE_STEP,
     ("mixing", "online"): _WHOLE,

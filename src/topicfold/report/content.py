@@ -231,7 +231,7 @@ def _topics_of_terms(
 def _terms(data: TopicData, terms: TermIndex, notes: list[str]) -> dict[str, Any]:
     if len(terms.columns) < data.n_terms:
         notes.append(
-            f"Search knows the {len(terms.columns):,} most frequent or most relevant "
+            f"Search covers the {len(terms.columns):,} most frequent or most relevant "
             f"of the {data.n_terms:,} terms."
         )
     return {

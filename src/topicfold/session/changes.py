@@ -72,8 +72,9 @@ class Update:
             )
         n_old = len(self.folder.model.doc_topics_) - self.n_added
         yield "Moved", f"{len(self.moved):,} of {n_old:,} earlier documents"
-        words = {"drifted": "other words", "replaced": "gone; new ones in their place"}
-        words |= {"growing": "more of the new documents", "fading": "less of them"}
+        words = {"drifted": "other words", "replaced": "gone, replaced by another"}
+        words |= {"growing": "a larger share of the new documents"}
+        words["fading"] = "a smaller share of the new documents"
         words["new"] = "in the new documents alone"
         for change, meaning in words.items():
             rows = [row for row in self.topics if row["change"] == change]

@@ -255,8 +255,7 @@ def _bounds_sentence(text: Mapping[str, Any]) -> str:
     sentence = f"Words in fewer than {least} documents"
     if high is None and text.get("left_out"):
         sentence += (
-            " and words in more than half of the documents that are spread evenly over "
-            "them"
+            " and words that more than half of the documents use about equally often"
         )
     elif high is not None and not (isinstance(high, float) and high >= 1):
         most = f"{high:.0%} of the" if isinstance(high, float) else f"{high:,}"

@@ -645,7 +645,7 @@ class Topics(TransformerMixin, BaseEstimator):
         return self._edited(drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
-        """Refit inside a topic; parts after the first get the next free numbers."""
+        """Split a topic; parts after the first get the next free numbers."""
         counts = self._saved().counts
         if counts is None:
             raise DataError("a split needs the documents, and the model kept none.")

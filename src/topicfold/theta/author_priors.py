@@ -210,7 +210,7 @@ class AuthorPriors(Authors):
         if context.fitting:
             if not context.alpha.sum() > 0:
                 raise DataError(
-                    "AuthorPriors moves the prior of documents, and this model has "
+                    "AuthorPriors changes the prior of documents, and this model has "
                     "none. Use LDA, or Authors."
                 )
             shape = context.n_documents, context.n_topics
