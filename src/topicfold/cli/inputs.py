@@ -458,7 +458,7 @@ def count_known(
 
 
 def _cutting(text: Mapping[str, Any], given: str | None) -> dict[str, Any]:
-    """Return how to cut new texts: a function only if the user names it here too."""
+    """Return how to split new texts: a function only if the user names it here too."""
     from topicfold.corpus.vectorizing import saved_options
 
     tokens = saved_options(text).get("tokens") or "words"

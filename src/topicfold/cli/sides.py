@@ -143,7 +143,7 @@ class SideOptions(Flags):
 def count_languages(
     sides: SideOptions, corpus: Any, text: Mapping[str, Any] | None, first: str
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return the counts of every language, and how the texts of each were cut."""
+    """Return the counts of every language, and how the texts of each were split."""
     from topicfold.session import languages
 
     tokens = (text or {}).get("tokens")

@@ -266,7 +266,7 @@ def vectorize_known(
 def _with_phrases(
     texts: Iterable[str], vocabulary: Sequence[str] | None, **cutting: Any
 ) -> tuple[Iterator[str], dict[str, Any]]:
-    """Return texts of terms, and how to cut them: phrases of theirs, or known ones."""
+    """Return texts of terms, and how to split them: their phrases, or known ones."""
     from topicfold.corpus import phrases
 
     if cutting.get("stem") is not None or cutting.get("ngram_range", (1, 1))[1] > 1:

@@ -60,8 +60,8 @@ class _TimedLDA(SidedLDA):
 class DynamicLDA(_TimedLDA):
     """Dynamic topics: the words of a topic change from slice to slice of time.
 
-    ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw``: a slice shares the counts of its
-    neighbours and is drawn to the common topic. The expected counts N are those of LDA,
+    ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw``: a slice shares its
+    neighbours' counts and is pulled to the common topic. The counts N are those of LDA,
     which finds the topics: slices are made at the end, in one more pass, and only
     pairs of a word and a slice that occur are stored. With `seeds`, the topics are
     those of :class:`SeededLDA`.

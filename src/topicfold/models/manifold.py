@@ -121,7 +121,7 @@ class GraphPLSA(PLSA):
         return neighbors.near(index, X, n_jobs=self.n_jobs)
 
     def fold_in_along(self, X: sparse.csr_matrix, edges: sparse.csr_array) -> Array:
-        """Return mixtures of documents that are drawn to training documents."""
+        """Return mixtures of documents that are pulled towards training documents."""
         return neighbor_fold_in(
             X,
             self.components_,

@@ -131,7 +131,7 @@ class SideBySide(TopicModel):
 
     @property
     def sees_neighbors(self) -> bool:
-        """Whether new documents are drawn to the training documents near them."""
+        """Whether new documents are pulled towards training documents."""
         first = self.models_[0]
         if not isinstance(first, GraphPLSA):
             return False

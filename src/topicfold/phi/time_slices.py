@@ -28,7 +28,7 @@ MOST_VALUES, INTERVALS = 30, 20
 class TimeSlices(Slices, DeclaredParameters, Side):
     """Topics by slice of time: ``φ_tk ∝ Σ_s ρ^|t−s| N_sk + η + κ φ_k``.
 
-    Neighbouring slices share their counts, and all are drawn to the common topic.
+    Neighbouring slices share their counts, and all are pulled towards the common one.
 
     Data
     ----
@@ -41,7 +41,7 @@ class TimeSlices(Slices, DeclaredParameters, Side):
         ρ: share of a slice's counts that the next one takes over; 0 is none, 1 all:
         then topics do not change.
     strength : float, default=10000.0
-        κ, in tokens: how strongly slices are drawn to the common topic.
+        κ, in tokens: how strongly slices are pulled towards the common topic.
     n_slices : int or None, default=None
         Slices of equal length. None: one for each value up to 30 values, else 20.
 

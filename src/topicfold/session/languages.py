@@ -42,7 +42,7 @@ def count_languages(
     extra: Mapping[str, Sequence[str]] | None,
     text: Mapping[str, Any] | None,
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return the counts of every language, and how the texts of each were cut.
+    """Return the counts of every language, and how the texts of each were split.
 
     Parameters
     ----------

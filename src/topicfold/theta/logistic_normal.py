@@ -85,7 +85,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     Parameters
     ----------
     ridge : float, default=1.0
-        λ: how strongly effects of covariates are drawn to zero, in documents.
+        λ: how strongly effects of covariates are shrunk to zero, in documents.
     shrinkage : float, default=0.0
         Share of the diagonal in Σ: 0 is Σ as it comes, 1 topics without correlation.
     formula : str or None, default=None
