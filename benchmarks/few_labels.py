@@ -50,7 +50,7 @@ from topicfold.classify import classifier, few_labels
 from topicfold.classify.classifier import default_topics
 from topicfold.corpus import load_folder, vectorize
 from topicfold.graph import document_graph
-from topicfold.graph.trust import graph_trust
+from topicfold.graph.build import graph_trust
 from topicfold.models.manifold import (
     DiscriminativePLSA,
     LaplacianPLSA,

@@ -20,16 +20,15 @@ from topicfold.choosing.comparison import load_figure
 from topicfold.core.tables import Table
 from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
-from topicfold.report.colors import PALETTE
 from topicfold.report.content import topic_tree
-from topicfold.report.documents import find_periods
-from topicfold.report.layout import topic_anchors
-from topicfold.report.places import (
+from topicfold.report.documents import (
     document_places,
     figure_rows,
+    find_periods,
     topic_colors,
     topic_similarity,
 )
+from topicfold.report.layout import PALETTE, topic_anchors
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 __all__ = [

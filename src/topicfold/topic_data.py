@@ -18,9 +18,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.counts import simplex_problems
+from topicfold.core.counts import best_places, simplex_problems
 from topicfold.core.numbering import no_topic, topic_numbers
-from topicfold.core.ranking import best_places
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import html_table
 from topicfold.exceptions import DataError, ModelFileError

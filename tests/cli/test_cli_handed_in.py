@@ -10,10 +10,10 @@ import pytest
 
 from topicfold import compare
 from topicfold.choosing.evaluation import ScoreFile
+from topicfold.cli.console import CommandError
 from topicfold.cli.edit import read_edits
-from topicfold.cli.handed_in import read_links, read_seeds
 from topicfold.cli.label import with_answers
-from topicfold.cli.messages import CommandError
+from topicfold.cli.sides import read_links, read_seeds
 from topicfold.exceptions import DataError
 from topicfold.graph import check_graph
 from topicfold.persistence.model_folder import load_model_folder

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import topicfold
-from topicfold.cli.messages import MessageGroup
+from topicfold.cli.console import MessageGroup
 from topicfold.exceptions import DataError
 
 

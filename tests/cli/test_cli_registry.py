@@ -7,9 +7,9 @@ from importlib import import_module
 import pytest
 
 import topicfold
+from topicfold.cli.console import CommandError
 from topicfold.cli.fit import make_model
 from topicfold.cli.main import COMMANDS
-from topicfold.cli.messages import CommandError
 from topicfold.registry import ModelEntry, models, register
 
 

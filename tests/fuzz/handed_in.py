@@ -19,9 +19,8 @@ from topicfold.choosing import comparison
 from topicfold.choosing.comparison import measure
 from topicfold.choosing.evaluation import ScoreFile
 from topicfold.cli.edit import read_edits
-from topicfold.cli.handed_in import read_links, read_seeds
 from topicfold.cli.label import with_answers
-from topicfold.cli.sides import SideOptions
+from topicfold.cli.sides import SideOptions, read_links, read_seeds
 from topicfold.editing import apply_edits
 from topicfold.session import Topics
 from topicfold.session.fitting import fit_documents

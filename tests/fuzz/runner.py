@@ -46,7 +46,7 @@ from fuzz.targets import FORGED, TARGETS, Sound, Target  # noqa: E402
 from sklearn.exceptions import NotFittedError  # noqa: E402
 
 import topicfold  # noqa: E402
-from topicfold.cli.messages import CommandError  # noqa: E402
+from topicfold.cli.console import CommandError  # noqa: E402
 from topicfold.exceptions import TopicfoldError  # noqa: E402
 
 HANG_SECONDS = 10.0

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.graph import document_graph, trust
-from topicfold.graph.trust import LEAST_TRUST, graph_trust
+from topicfold.graph import build as trust
+from topicfold.graph import document_graph
+from topicfold.graph.build import LEAST_TRUST, graph_trust
 
 
 def chance_graph(n, n_edges, seed):
@@ -75,7 +76,7 @@ def test_labels_spread_in_blocks_as_at_once(planted, monkeypatch):
     X = planted[0]
     graph, codes = document_graph(X, 5), np.arange(300) % 3
     whole = graph_trust(X, graph, codes)
-    monkeypatch.setattr("topicfold.graph.trust.BLOCK", 7 * 300)
+    monkeypatch.setattr("topicfold.graph.build.BLOCK", 7 * 300)
     assert graph_trust(X, graph, codes) == whole
 
 

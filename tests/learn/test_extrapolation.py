@@ -11,7 +11,9 @@ from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.kernels import LEAST_PART
 from topicfold.learn import learner, run_em
-from topicfold.learn.extrapolation import (
+from topicfold.learn.initial import initial_topics
+from topicfold.learn.learner import Learner
+from topicfold.learn.loop import (
     EM_FLOOR,
     MOST,
     Extrapolation,
@@ -20,8 +22,6 @@ from topicfold.learn.extrapolation import (
     beyond_documents,
     beyond_rows,
 )
-from topicfold.learn.initial import initial_topics
-from topicfold.learn.learner import Learner
 
 
 def reference(now, before, reach):

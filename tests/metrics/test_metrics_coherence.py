@@ -9,7 +9,7 @@ from scipy import sparse
 
 from topicfold.exceptions import DataError
 from topicfold.metrics import cv_coherence, npmi_coherence, umass_coherence
-from topicfold.metrics.coherence import window_cooccurrence
+from topicfold.metrics.words import window_cooccurrence
 
 WORDS = [f"w{i}" for i in range(8)]
 LISTS = [WORDS[:4], WORDS[2:7], [WORDS[7], WORDS[0], WORDS[3]]]
@@ -110,7 +110,7 @@ def test_windows_against_brute_force(documents, window):
 
 def test_windows_in_blocks_are_the_same(documents, monkeypatch):
     whole, _ = window_cooccurrence(documents, WORDS, 4)
-    monkeypatch.setattr("topicfold.metrics.coherence._BLOCK", 10)
+    monkeypatch.setattr("topicfold.metrics.words._BLOCK", 10)
     parts, _ = window_cooccurrence(documents, WORDS, 4)
     assert (whole != parts).nnz == 0
 

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from topicfold import CorrelatedLDA, StructuralLDA, load
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError, ModelFileError
-from topicfold.learn.spectral import spectral_topics
+from topicfold.learn.initial import spectral_topics
 
 
 def planted(n_documents=500, seed=0, together=0.8, shift=0):

@@ -13,7 +13,6 @@ import pytest
 import topicfold.report
 from topicfold import TopicData
 from topicfold.report import layout
-from topicfold.report.colors import N_COLORS, borders, color_gaps, pick_colors
 from topicfold.report.content import (
     LAMBDAS,
     MOST_PARTS,
@@ -29,7 +28,15 @@ from topicfold.report.documents import (
     shown_documents,
     typical_documents,
 )
-from topicfold.report.layout import map_documents, map_topics, nearest_documents
+from topicfold.report.layout import (
+    N_COLORS,
+    borders,
+    color_gaps,
+    map_documents,
+    map_topics,
+    nearest_documents,
+    pick_colors,
+)
 from topicfold.report.page import pack_array, pack_strings
 from topicfold.report.texts import WordMarker, lead, shorten
 from topicfold.report.writing import report_html

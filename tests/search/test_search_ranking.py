@@ -4,7 +4,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from topicfold.core.ranking import best_places
+from topicfold.core.counts import best_places
 from topicfold.corpus.vectorizing import cutting_options
 from topicfold.search.ranking import (
     exact_scores,

@@ -8,7 +8,7 @@ from topicfold import LSI, PLSA, Topics
 from topicfold.corpus import vectorize
 from topicfold.exceptions import DataError
 from topicfold.search import TopicIndex
-from topicfold.search.unknown import occurrences, unknown_words
+from topicfold.search.words import occurrences, unknown_words
 
 GAMES = ["baseball team in a stadium, steroids", "a stadium, a team, a ball"]
 NEWS = ["a treaty of peace, an army", "an army and a treaty, the war war war"]

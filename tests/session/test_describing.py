@@ -21,7 +21,7 @@ from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import ModelFolder, load_model_folder
 from topicfold.registry import models
 from topicfold.session.describing import describe, references
-from topicfold.session.restarts import stability_table
+from topicfold.session.views import stability_table
 
 LAND = ["red fox in the wood", "the fox and the wolf in a wood", "a wolf, a red leaf"]
 SEA = ["blue sea and fish", "fish in the deep blue sea", "a boat in the deep sea"]

@@ -11,8 +11,12 @@ from topicfold.corpus import load_docs
 from topicfold.corpus.inputs import Documents
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import ModelFolder, load_model_folder
-from topicfold.session.changes import compare_records, drop_known
-from topicfold.session.growing import expected_words, updated
+from topicfold.session.growing import (
+    compare_records,
+    drop_known,
+    expected_words,
+    updated,
+)
 
 LAND = ["red fox in a wood", "fox and wolf in a wood", "wolf, wood, red leaf"]
 SEA = ["blue sea and fish", "fish in a deep blue sea", "a boat, a deep sea"]

@@ -16,7 +16,7 @@ from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError, MissingDependencyError
 from topicfold.plotting import COLORS, plot, save_figures
 from topicfold.report.content import page_content, topic_tree
-from topicfold.report.places import topic_similarity
+from topicfold.report.documents import topic_similarity
 
 to_hex = pytest.importorskip("matplotlib.colors").to_hex
 

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from topicfold.choosing.evaluation import quiet, settings_key, with_memory
+from topicfold.choosing.evaluation import settings_key, with_memory
 from topicfold.exceptions import DataError
+from topicfold.learn.loop import quiet
 from topicfold.persistence.atomic import write_atomically
 
 logger = logging.getLogger(__name__)

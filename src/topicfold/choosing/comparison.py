@@ -27,7 +27,6 @@ from topicfold.choosing.evaluation import (
     linear_svm,
     make_candidate,
     powered,
-    quiet,
     ranks,
     read_counts,
     read_labels,
@@ -41,6 +40,7 @@ from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
+from topicfold.learn.loop import quiet
 from topicfold.persistence.atomic import write_atomically
 from topicfold.registry import ModelEntry, find_model
 

@@ -8,8 +8,7 @@ import hashlib
 import json
 import logging
 import os
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,10 +21,6 @@ from topicfold.core.labels import class_numbers
 from topicfold.corpus import Corpus
 from topicfold.exceptions import (
     DataError,
-    EmptyDocumentWarning,
-    FitInterruptedWarning,
-    SpareTopicsWarning,
-    UnsettledWarning,
 )
 from topicfold.registry import ModelEntry, models
 
@@ -226,26 +221,6 @@ def data_fingerprint(*arrays: Any) -> str:
             digest.update(str(values.shape).encode())
             digest.update(values.tobytes())
     return digest.hexdigest()[:12]
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Leave out warnings that a table of hundreds of fits cannot use.
-
-    Ctrl-C in a fit, of which a model would only warn and go on with what it has, ends
-    the run: half a fit must not be a result.
-    """
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FitInterruptedWarning)
-        ours = EmptyDocumentWarning, SpareTopicsWarning, UnsettledWarning
-        for category in (ConvergenceWarning, *ours):
-            warnings.simplefilter("ignore", category)
-        try:
-            yield
-        except FitInterruptedWarning:
-            raise KeyboardInterrupt from None
 
 
 def with_memory(work: Callable[[], Found]) -> tuple[Found, float | None]:

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from topicfold.choosing.evaluation import check_sizes, data_fingerprint, quiet
+from topicfold.choosing.evaluation import check_sizes, data_fingerprint
 from topicfold.core.counts import check_counts
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, ModelFileError
-from topicfold.learn.loop import part_of_more
+from topicfold.learn.loop import part_of_more, quiet
 from topicfold.learn.resume import described
 from topicfold.metrics import match_topics, topic_stability
 from topicfold.persistence.atomic import write_atomically

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.choosing.comparison import load_figure
-from topicfold.choosing.evaluation import check_sizes, quiet, ranks, topic_scores
+from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
 from topicfold.choosing.fits import with_size
 from topicfold.core.counts import check_counts
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
 from topicfold.exceptions import DataError
-from topicfold.learn.loop import part_of_more
+from topicfold.learn.loop import part_of_more, quiet
 from topicfold.metrics import topic_stability
 
 # Column, title, and whether more is better.

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from topicfold.choosing.evaluation import quiet
 from topicfold.core.counts import check_counts
 from topicfold.core.threads import n_threads, run_in_order
-from topicfold.learn.loop import part_of_more
+from topicfold.learn.loop import part_of_more, quiet
 from topicfold.metrics import topic_stability
 
 # Numbers that are tried, documents and passes that they are tried on, and the

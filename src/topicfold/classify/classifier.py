@@ -53,7 +53,7 @@ from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.graph.trust import graph_trust
+from topicfold.graph.build import graph_trust
 from topicfold.models.base import TopicModel, already_warned, check_counts, save_fitted
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA

@@ -7,9 +7,14 @@ import shlex
 from pathlib import Path
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import show_corpus, show_fact, show_table, working
+from topicfold.cli.console import (
+    CommandError,
+    show_corpus,
+    show_fact,
+    show_table,
+    working,
+)
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import CommandError
 from topicfold.registry import find_model, model_names
 
 _CANDIDATES = (5, 10, 20, 40, 80, 160)

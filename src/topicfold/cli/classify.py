@@ -10,11 +10,17 @@ from typing import Any
 import typer
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import csv_table, show_corpus, show_fact, show_next, working
+from topicfold.cli.console import (
+    CommandError,
+    csv_table,
+    show_corpus,
+    show_fact,
+    show_next,
+    working,
+)
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.handed_in import read_embeddings
 from topicfold.cli.label import document_names, with_answers
-from topicfold.cli.messages import CommandError
+from topicfold.cli.sides import read_embeddings
 from topicfold.exceptions import DataError
 
 STDOUT = "-"

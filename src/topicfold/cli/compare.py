@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 from topicfold.cli import flags, inputs
 from topicfold.cli.choose_k import show_fit
-from topicfold.cli.console import show_corpus, show_fact, show_table, working
+from topicfold.cli.console import (
+    CommandError,
+    show_corpus,
+    show_fact,
+    show_table,
+    tell,
+    working,
+)
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.handed_in import read_embeddings
-from topicfold.cli.messages import CommandError, tell
+from topicfold.cli.sides import read_embeddings
 from topicfold.core.tables import printable
 from topicfold.exceptions import MissingDependencyError
 from topicfold.registry import model_names, models

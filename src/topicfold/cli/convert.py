@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import show_corpus, show_fact
+from topicfold.cli.console import CommandError, show_corpus, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import CommandError
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus, DiskCorpus

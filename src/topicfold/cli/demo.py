@@ -11,6 +11,7 @@ import typer
 
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
+    EXIT_INTERRUPTED,
     show_corpus,
     show_fact,
     show_next,
@@ -19,7 +20,6 @@ from topicfold.cli.console import (
     working,
 )
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from topicfold.corpus import Corpus
@@ -144,7 +144,7 @@ def _compile_kernels(model: Any, X: Any) -> None:
     """Fit a copy on a few documents, so that no fit is timed with its compilation."""
     from sklearn.base import clone
 
-    from topicfold.choosing.evaluation import quiet
+    from topicfold.learn.loop import quiet
 
     few = clone(model).set_params(n_components=2, max_iter=1)
     began = time.perf_counter()

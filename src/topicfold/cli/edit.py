@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import counted
+from topicfold.cli.console import CommandError, counted
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.handed_in import file_text, json_of
 from topicfold.cli.inputs import count_new_documents, refuse_unused
-from topicfold.cli.messages import CommandError
+from topicfold.cli.sides import file_text, json_of
 from topicfold.exceptions import DataError
 
 _NO_EDIT = "no edit was given. Give --rename, --merge, --drop, --split or --apply."

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import flags
-from topicfold.cli.console import csv_table, show_fact, working
+from topicfold.cli.console import CommandError, csv_table, show_fact, tell, working
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
-from topicfold.cli.messages import CommandError, tell
 from topicfold.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:

@@ -15,11 +15,25 @@ from typing import Any
 import typer
 
 from topicfold import registry
-from topicfold.cli import flags, handed_in, inputs
-from topicfold.cli.console import counted, progress_callbacks, show_corpus, show_fact
+from topicfold.cli import flags, inputs
+from topicfold.cli.console import (
+    EXIT_INTERRUPTED,
+    CommandError,
+    counted,
+    progress_callbacks,
+    show_corpus,
+    show_fact,
+)
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import EXIT_INTERRUPTED, CommandError
-from topicfold.cli.sides import SideOptions, count_languages
+from topicfold.cli.sides import (
+    SideOptions,
+    count_languages,
+    read_about,
+    read_embeddings,
+    read_links,
+    read_seeds,
+    read_vectors,
+)
 from topicfold.registry import ModelEntry, find_model, model_names
 
 _fit = functools.partial(flag, rich_help_panel="Fit")
@@ -96,9 +110,9 @@ class ModelFlags(Flags):
         """Return parameters of the model, files among them read."""
         own = {**vars(self), "n_neighbors": self.neighbors}
         if self.graph is not None:
-            own["graph"] = handed_in.read_links(self.graph)
+            own["graph"] = read_links(self.graph)
         if self.seeds is not None:
-            own["seeds"] = handed_in.read_seeds(self.seeds)
+            own["seeds"] = read_seeds(self.seeds)
         del own["neighbors"], own["use_labels"]
         return own
 
@@ -195,9 +209,7 @@ def fit(
     vectors = None
     if given.embeddings is not None:
         check_takes_embeddings(estimator)
-        vectors = handed_in.read_embeddings(
-            given.embeddings, source, corpus.n_documents
-        )
+        vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
     done = _learn(
         *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
         vectors=vectors,
@@ -253,8 +265,8 @@ def _about(given: _Flags) -> dict[str, Any] | None:
             "--about compares descriptions with documents by vectors. Give those of "
             "the documents with --embeddings."
         )
-    names = handed_in.read_about(given.about)
-    vectors = handed_in.read_vectors(
+    names = read_about(given.about)
+    vectors = read_vectors(
         str(given.about_embeddings), len(names), "--about-embeddings", "line of --about"
     )
     return dict(zip(names, vectors, strict=True))

@@ -10,9 +10,8 @@ from typing import Any
 import typer
 
 from topicfold.cli import flags
-from topicfold.cli.console import counted, show_fact
+from topicfold.cli.console import CommandError, counted, one_line, show_fact
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import CommandError, one_line
 from topicfold.core.tables import printable
 
 

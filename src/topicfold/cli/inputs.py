@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from topicfold.cli.console import show_fact
+from topicfold.cli.console import CommandError, show_fact, tell
 from topicfold.cli.flags import Flags, flag
-from topicfold.cli.messages import CommandError, tell
 from topicfold.exceptions import DataError
 
 if TYPE_CHECKING:

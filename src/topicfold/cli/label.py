@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import counted, show_fact, stdout_console, working
+from topicfold.cli.console import (
+    CommandError,
+    counted,
+    show_fact,
+    stdout_console,
+    working,
+)
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.handed_in import file_text
-from topicfold.cli.messages import CommandError
+from topicfold.cli.sides import file_text
 from topicfold.core.tables import printable
 from topicfold.exceptions import DataError
 

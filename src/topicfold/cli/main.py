@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from topicfold._version import __version__
-from topicfold.cli.messages import MessageGroup
+from topicfold.cli.console import MessageGroup
 from topicfold.registry import models
 
 app = typer.Typer(

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli import flags
-from topicfold.cli.console import show_fact, stdout_console
+from topicfold.cli.console import CommandError, show_fact, stdout_console
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import CommandError
 from topicfold.core.tables import printable
 
 if TYPE_CHECKING:

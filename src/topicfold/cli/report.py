@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import inputs
-from topicfold.cli.console import counted, show_fact, show_next, working
+from topicfold.cli.console import (
+    CommandError,
+    counted,
+    show_fact,
+    show_next,
+    tell,
+    working,
+)
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import CommandError, tell
 
 if TYPE_CHECKING:
     from topicfold.persistence.model_folder import ModelFolder

@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import csv_table, stdout_console
+from topicfold.cli.console import (
+    CommandError,
+    csv_table,
+    one_line,
+    stdout_console,
+    tell,
+)
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
-from topicfold.cli.handed_in import read_embeddings
-from topicfold.cli.messages import CommandError, one_line, tell
+from topicfold.cli.sides import read_embeddings
 from topicfold.core.tables import printable
 
 if TYPE_CHECKING:

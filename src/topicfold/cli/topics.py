@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import csv_table, plain_table, stdout_console
+from topicfold.cli.console import csv_table, plain_table, stdout_console, tell
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
-from topicfold.cli.messages import tell
 from topicfold.core.tables import printable
 
 if TYPE_CHECKING:

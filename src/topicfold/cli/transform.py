@@ -9,10 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from topicfold.cli import flags, handed_in, inputs
+from topicfold.cli import flags, inputs
+from topicfold.cli.console import CommandError
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import CommandError
-from topicfold.cli.sides import SideOptions, check_languages, known_languages
+from topicfold.cli.sides import (
+    SideOptions,
+    check_languages,
+    known_languages,
+    read_embeddings,
+)
 from topicfold.core.lazy import optional
 from topicfold.known import taken_by, with_times
 
@@ -93,9 +98,7 @@ def transform(
             raise CommandError(
                 f"{folder} was fitted without --embeddings. Leave it out here too."
             )
-        known["embeddings"] = handed_in.read_embeddings(
-            given.embeddings, source, counts.shape[0]
-        )
+        known["embeddings"] = read_embeddings(given.embeddings, source, counts.shape[0])
     mixtures = saved.model.transform(counts, **known)
     names = found.ids or [str(row) for row in range(len(mixtures))]
     columns = topic_columns(

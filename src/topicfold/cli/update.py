@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicfold.cli import flags, handed_in, inputs
-from topicfold.cli.console import counted, working
+from topicfold.cli import flags, inputs
+from topicfold.cli.console import CommandError, counted, working
 from topicfold.cli.flags import Flags, flag, takes_flags
-from topicfold.cli.messages import CommandError
+from topicfold.cli.sides import read_embeddings
 
 
 class _Flags(Flags):
@@ -88,7 +88,7 @@ def update(
         times=found.times,
     )
     if given.embeddings is not None:
-        vectors = handed_in.read_embeddings(given.embeddings, source, counts.shape[0])
+        vectors = read_embeddings(given.embeddings, source, counts.shape[0])
         new = new._replace(embeddings=vectors)
     with working("Learning …", quiet=given.quiet):
         done = updated(

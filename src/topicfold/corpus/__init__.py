@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from topicfold.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from topicfold.corpus.anndata import from_anndata as from_anndata
-    from topicfold.corpus.anndata import to_anndata as to_anndata
     from topicfold.corpus.blocks import BlockMatrix as BlockMatrix
     from topicfold.corpus.blocks import BlockWriter as BlockWriter
     from topicfold.corpus.builtin import cache_path as cache_path
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from topicfold.corpus.folder import corpora_path as corpora_path
     from topicfold.corpus.folder import load_folder as load_folder
     from topicfold.corpus.folder import save_folder as save_folder
+    from topicfold.corpus.inputs import from_anndata as from_anndata
+    from topicfold.corpus.inputs import to_anndata as to_anndata
     from topicfold.corpus.record import Corpus as Corpus
     from topicfold.corpus.splits import complete_split as complete_split
     from topicfold.corpus.splits import train_test_documents as train_test_documents

@@ -19,8 +19,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from topicfold.core.counts import check_counts, check_range
-from topicfold.corpus.replacing import settle
 from topicfold.exceptions import DataError
+from topicfold.persistence.atomic import settle
 
 # Blocks that one mini-batch is drawn from: documents of one source are often next to
 # each other, and on a cluster as many workers share the batch.

@@ -34,8 +34,8 @@ from topicfold.corpus.block_corpus import (
     is_block_folder,
 )
 from topicfold.corpus.npz import DAMAGE, check_size, load_counts
-from topicfold.corpus.replacing import discard, new_draft, swap_folder
 from topicfold.exceptions import DataError, ModelFileError
+from topicfold.persistence.atomic import discard, new_draft, swap_folder
 from topicfold.persistence.bundle import checksum, read_bundle, write_bundle
 
 KIND = "block_matrix"

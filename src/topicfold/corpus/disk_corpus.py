@@ -24,7 +24,6 @@ from topicfold.corpus.blocks import BlockMatrix, BlockWriter
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, naming, read, taken
 from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, CountedDocuments
-from topicfold.corpus.replacing import not_written
 from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (
     Bounds,
@@ -35,6 +34,7 @@ from topicfold.corpus.vectorizing import (
     with_language,
 )
 from topicfold.exceptions import DataError
+from topicfold.persistence.atomic import not_written
 
 BLOCKS = "blocks"
 # Entries and documents of a block on disk.

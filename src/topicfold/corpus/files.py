@@ -15,7 +15,6 @@ from typing import Any
 
 from scipy import sparse
 
-from topicfold.corpus.columns import FIELDS
 from topicfold.corpus.folder import load_folder, save_folder
 from topicfold.corpus.formats import FORMATS, MatrixFormat, matrix_format
 from topicfold.corpus.formats.parts import (
@@ -27,14 +26,7 @@ from topicfold.corpus.formats.parts import (
     writing,
 )
 from topicfold.corpus.record import Corpus
-from topicfold.corpus.replacing import (
-    discard,
-    new_draft,
-    not_written,
-    remove_leftovers,
-    settle,
-    swap_files,
-)
+from topicfold.corpus.tables import FIELDS
 from topicfold.corpus.texts import (
     TEXT_FORMATS,
     Texts,
@@ -43,6 +35,14 @@ from topicfold.corpus.texts import (
     text_format,
 )
 from topicfold.exceptions import DataError, DataWarning
+from topicfold.persistence.atomic import (
+    discard,
+    new_draft,
+    not_written,
+    remove_drafts,
+    settle,
+    swap_files,
+)
 
 FOLDER = "folder"
 WRITTEN = (*FORMATS, FOLDER, "jsonl")
@@ -306,7 +306,7 @@ def _write_together(path: Path, kind: str, corpus: Corpus) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         settle(path)
         for file in every:
-            remove_leftovers(file)
+            remove_drafts(file)
         drafts[path] = new_draft(path)
         if kind == "jsonl":
             _write_jsonl(corpus, drafts[path])

@@ -35,16 +35,16 @@ from topicfold.corpus.formats.parts import (
 from topicfold.corpus.lines import BadLines, read_whole, text_lines
 from topicfold.corpus.npz import load_counts
 from topicfold.corpus.record import Corpus
-from topicfold.corpus.replacing import (
+from topicfold.corpus.tables import json_objects
+from topicfold.corpus.texts import OWN_ENCODING, read_lines
+from topicfold.exceptions import DataError
+from topicfold.persistence.atomic import (
     discard,
     new_draft,
     not_written,
     settle,
     swap_folder,
 )
-from topicfold.corpus.tables import json_objects
-from topicfold.corpus.texts import OWN_ENCODING, read_lines
-from topicfold.exceptions import DataError
 
 _ROWS, _COLUMNS = ", but counts.npz has {} rows", ", but counts.npz has {} columns"
 

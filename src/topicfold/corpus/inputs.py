@@ -4,24 +4,35 @@
 A file, texts, a data frame (of pandas, Polars, Arrow), AnnData, lists of words, pairs
 of word and count, or a matrix of counts: `as_documents` finds out which it is, and says
 what to do if it is none of them.
+
+Frames of pandas and Polars are read by their own methods; all else that has the Arrow
+PyCapsule interface (tables of Arrow, relations of DuckDB, …) by pyarrow. narwhals
+reads them all, but refuses a frame in which a name occurs twice, and has no type for
+sparse columns of counts.
+
+AnnData, the annotated matrix of single-cell biology: a cell is a document and a gene is
+a word. Nothing of anndata is imported: all that has ``X``, ``layers``, ``obs``,
+``var``, ``obsm`` and ``varm`` is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.counts import check_counts
-from topicfold.corpus.anndata import from_anndata, is_anndata
-from topicfold.corpus.columns import is_missing, kind_of
+from topicfold.core.lazy import optional
 from topicfold.corpus.files import format_of, read
-from topicfold.corpus.frames import as_frame
+from topicfold.corpus.record import Corpus
+from topicfold.corpus.tables import is_missing, kind_of
 from topicfold.corpus.texts import TEXT_FORMATS, Texts, frame_texts, read_texts
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 
 class Documents(NamedTuple):
@@ -214,3 +225,218 @@ def _words(vocabulary: Any) -> list[str]:
     if isinstance(vocabulary, Mapping):  # CountVectorizer().vocabulary_
         return sorted(vocabulary, key=vocabulary.__getitem__)
     return [str(word) for word in vocabulary]
+
+
+class Frame(NamedTuple):
+    """A data frame, whatever made it."""
+
+    names: list[str]
+    # The values of some columns, given by their places, row by row.
+    rows: Callable[[Sequence[int]], Iterable[Sequence[Any]]]
+    is_counts: Callable[[], bool]
+    matrix: Callable[[], NDArray[Any]]
+
+
+def as_frame(X: Any) -> Frame | None:
+    """Return a data frame in one form; None if it is none.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = as_frame(pandas.DataFrame({"text": ["red fox"], "year": [1999]}))
+    >>> frame.names, list(frame.rows([1, 0]))
+    (['text', 'year'], [(1999, 'red fox')])
+    >>> as_frame(["red fox"])
+    """
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        return _of_pandas(X)
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # a lazy one of Polars
+        X = X.collect()
+    if hasattr(X, "iter_rows") and hasattr(X, "columns"):
+        return _of_polars(X)
+    # A column has the interface, too: of a table, its schema is a struct.
+    is_table = hasattr(X, "column_names") or hasattr(X, "columns")
+    if is_table and hasattr(X, "__arrow_c_stream__"):
+        return _of_arrow(X)
+    return None
+
+
+def _of_pandas(frame: Any) -> Frame:
+    def rows(places: Sequence[int]) -> Iterable[Sequence[Any]]:
+        return frame.iloc[:, list(places)].itertuples(index=False, name=None)
+
+    kinds = [getattr(dtype, "kind", "O") for dtype in frame.dtypes]
+    return Frame(
+        [str(name) for name in frame.columns],
+        rows,
+        lambda: bool(kinds) and all(kind in "biuf" for kind in kinds),
+        lambda: np.asarray(frame),
+    )
+
+
+def _of_polars(frame: Any) -> Frame:
+    def rows(places: Sequence[int]) -> Iterable[Sequence[Any]]:
+        names = [frame.columns[place] for place in places]
+        return frame.select(names).iter_rows()
+
+    kinds = list(frame.dtypes)
+    return Frame(
+        list(frame.columns),
+        rows,
+        lambda: bool(kinds) and all(kind.is_numeric() for kind in kinds),
+        lambda: np.asarray(frame.to_numpy()),
+    )
+
+
+def _of_arrow(frame: Any) -> Frame:
+    pyarrow = optional(
+        "pyarrow", "Tables of Arrow need pyarrow", "'topicfold[parquet]'"
+    )
+    table = pyarrow.RecordBatchReader.from_stream(frame).read_all()
+
+    def rows(places: Sequence[int]) -> Iterable[Sequence[Any]]:
+        columns = [table.column(place).to_pylist() for place in places]
+        return zip(*columns, strict=True)
+
+    def is_number(kind: Any) -> bool:
+        types = pyarrow.types
+        return types.is_integer(kind) or types.is_floating(kind)
+
+    return Frame(
+        list(table.column_names),
+        rows,
+        lambda: bool(table.num_columns) and all(map(is_number, table.schema.types)),
+        lambda: np.column_stack([column.to_numpy() for column in table.columns]),
+    )
+
+
+_PARTS = ("X", "layers", "obs", "var", "obsm", "varm")
+# Where counts are kept, by custom, once X is normalised.
+_COUNTS = "counts"
+
+
+def is_anndata(value: Any) -> bool:
+    """Tell whether something is an AnnData object, or looks like one."""
+    return all(hasattr(value, part) for part in _PARTS)
+
+
+def from_anndata(
+    data: Any,
+    *,
+    layer: str | None = None,
+    label: str | None = None,
+    time: str | None = None,
+    id: str | None = None,
+    extra: Sequence[str] = (),
+) -> Corpus:
+    """Return the counts of an AnnData object as a corpus.
+
+    Parameters
+    ----------
+    data : AnnData
+        Cells × genes.
+    layer : str, optional
+        Layer with the counts, or "X"; by default the layer "counts" if there is one,
+        else ``data.X``.
+    label, time, id : str, optional
+        Columns of ``data.obs`` with the class, the time and the name of a cell; by
+        default cells have no class and no time, and the names are ``data.obs_names``.
+    extra : sequence of str, optional
+        Other columns of ``data.obs`` to keep.
+
+    Returns
+    -------
+    Corpus
+        Its words are ``data.var_names``.
+
+    See Also
+    --------
+    to_anndata : The way back, for topics.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> names = {"obs_names": ["cell1", "cell2"], "var_names": ["gene1", "gene2"]}
+    >>> parts = {"layers": {}, "obs": {}, "var": {}, "obsm": {}, "varm": {}}
+    >>> from_anndata(SimpleNamespace(X=[[3, 0], [1, 2]], **names, **parts))
+    Corpus(2 documents, 2 terms)
+    """
+    layers = list(data.layers)
+    if layer is None:
+        layer = _COUNTS if _COUNTS in layers else "X"
+    if layer != "X" and layer not in layers:
+        there = ", ".join(["'X'", *map(repr, layers)])
+        raise DataError(f"there is no layer {layer!r}. Give one of {there}.")
+    values = data.X if layer == "X" else data.layers[layer]
+    if hasattr(values, "to_memory"):  # of a file that is only opened
+        values = values.to_memory()
+    where = "X of the AnnData object" if layer == "X" else f"the layer {layer!r}"
+    advice = "Give the layer with the counts, such as layer='counts'."
+    counts = check_counts(values, where, advice=advice)
+    if counts.dtype.kind == "f" and (counts.data != np.rint(counts.data)).any():
+        warnings.warn(
+            f"{where} holds weights instead of whole counts. If they are normalised or "
+            f"logarithms, topics are better learned from counts. {advice}",
+            DataWarning,
+            stacklevel=2,
+        )
+    named = {"labels": label, "times": time, "ids": id}
+    known: dict[str, Any] = {"ids": [str(name) for name in data.obs_names]}
+    known |= {field: _column(data, name) for field, name in named.items() if name}
+    if extra:
+        known["extra"] = {name: _column(data, name) for name in extra}
+    return Corpus(counts, [str(name) for name in data.var_names], **known)
+
+
+def to_anndata(data: Any, topics: Any, *, key: str = "topics") -> None:
+    """Store topics in the AnnData object that they were learned from.
+
+    ``data.obsm["X_topics"]`` gets the mixtures, a row per cell, as scanpy's plots and
+    neighbours use them; ``data.varm["topics"]`` the topics, a row per gene.
+
+    Parameters
+    ----------
+    data : AnnData
+        The object that the model was fitted on; it is changed.
+    topics : Topics, TopicData or estimator
+        What was fitted.
+    key : str, default="topics"
+        The name in ``varm``, and with ``X_`` before it in ``obsm``.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from topicfold import LDA
+    >>> X = [[3, 0], [1, 2], [0, 4]]
+    >>> cells = SimpleNamespace(shape=(3, 2), obsm={}, varm={})
+    >>> to_anndata(cells, LDA(2, random_state=0).fit(X))
+    >>> cells.obsm["X_topics"].shape, cells.varm["topics"].shape
+    ((3, 2), (2, 2))
+    """
+    record = getattr(topics, "data_", topics)
+    mixtures = getattr(record, "doc_topics_", getattr(record, "doc_topics", None))
+    words = getattr(record, "components_", getattr(record, "topics", None))
+    if mixtures is None or words is None:
+        raise DataError(
+            "topics are needed that were fitted and keep the mixtures of their "
+            f"documents. Got a {type(topics).__name__} instead."
+        )
+    shape = len(mixtures), np.shape(words)[1]
+    if tuple(data.shape) != shape:
+        raise DataError(
+            f"the topics are of {shape[0]} documents and {shape[1]} words, and the "
+            f"AnnData object has {data.shape[0]} cells and {data.shape[1]} genes. Give "
+            "the one that the model was fitted on."
+        )
+    data.obsm[f"X_{key}"] = np.array(mixtures)
+    data.varm[key] = np.array(words).T
+
+
+def _column(data: Any, name: str) -> list[str]:
+    """Return a column of what is known of the cells; "" where it is missing."""
+    columns = [str(column) for column in data.obs]
+    if name not in columns:
+        shown = ", ".join(map(repr, columns[:12])) or "none"
+        raise DataError(f"obs has no column {name!r}. It has {shown}.")
+    values = list(data.obs[name])
+    return ["" if v is None or v != v else str(v) for v in values]

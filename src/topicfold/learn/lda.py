@@ -13,8 +13,8 @@ from scipy.special import psi
 from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Link, OwnShare
-from topicfold.learn.extrapolation import Extrapolation
 from topicfold.learn.learner import Learner
+from topicfold.learn.loop import Extrapolation
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 from topicfold.learn.rearranging import AT, Sample, swapped_rows, swapped_topics
 

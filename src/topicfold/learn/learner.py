@@ -41,7 +41,7 @@ from topicfold.engine.protocol import (
     ranges_of,
 )
 from topicfold.exceptions import DataError
-from topicfold.learn.extrapolation import EM_FLOOR, Extrapolation, Point
+from topicfold.learn.loop import EM_FLOOR, Extrapolation, Point
 from topicfold.learn.priors import alpha_from_documents
 from topicfold.parts.known import Known, log_prior
 from topicfold.parts.sides import Side, TopicWeights

@@ -8,7 +8,6 @@ from topicfold.metrics.agreement import (
     match_topics,
     topic_stability,
 )
-from topicfold.metrics.coherence import cv_coherence, npmi_coherence, umass_coherence
 from topicfold.metrics.intrusion import (
     IntrusionItem,
     IntrusionScore,
@@ -27,7 +26,15 @@ from topicfold.metrics.perplexity import (
     unigram,
 )
 from topicfold.metrics.residuals import Residuals, residual_dispersion
-from topicfold.metrics.words import frex, top_words, topic_diversity, topic_exclusivity
+from topicfold.metrics.words import (
+    cv_coherence,
+    frex,
+    npmi_coherence,
+    top_words,
+    topic_diversity,
+    topic_exclusivity,
+    umass_coherence,
+)
 
 __all__ = [
     "IntrusionItem",

@@ -65,8 +65,8 @@ from topicfold.exceptions import (
 )
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
+from topicfold.learn.callbacks import CallbackSupportMixin, FitTasks
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.scikit_callbacks import CallbackSupportMixin, FitTasks
 from topicfold.parts.steps import ThetaStep
 from topicfold.parts.tables import side_tables
 from topicfold.topic_data import TopicData
@@ -861,7 +861,7 @@ def check_counts(
     words = None
     threads = n_threads(getattr(estimator, "n_jobs", None))
     if hasattr(X, "obsm") and hasattr(X, "varm"):
-        from topicfold.corpus.anndata import from_anndata
+        from topicfold.corpus.inputs import from_anndata
 
         X = from_anndata(X)
     if hasattr(X, "counts") and hasattr(X, "vocabulary"):

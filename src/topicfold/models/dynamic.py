@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import normalize_rows
-from topicfold.core.ranking import best_places
+from topicfold.core.counts import best_places, normalize_rows
 from topicfold.core.side_table import SideTable
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus

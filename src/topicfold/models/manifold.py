@@ -17,9 +17,8 @@ from topicfold.core.labels import encode_labels
 from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.graph.build import NeighborGraph
+from topicfold.graph.build import NeighborGraph, graph_trust
 from topicfold.graph.embedding import EmbeddingIndex, check_embeddings
-from topicfold.graph.trust import graph_trust
 from topicfold.graph.walks import places_of, walks_of
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn import Callback
@@ -241,7 +240,7 @@ class LaplacianPLSA(GraphPLSA):
     weight : float or None, default=None
         Strength of the smoothing, free of scale: nats per token for a squared distance
         of one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``. None is 10
-        times how far the graph can be trusted (:mod:`topicfold.graph.trust`).
+        times how far the graph can be trusted (:mod:`topicfold.graph.build`).
     paper_lambda : float or None, default=None
         The λ above instead of `weight`. Cai et al. have no half in front of the sum:
         their λ (1000) is half of it.
@@ -320,7 +319,7 @@ class LocallyConsistentPLSA(GraphPLSA):
     weight : float or None, default=None
         Strength of the smoothing, free of scale: nats per token for a divergence of
         one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``. None is how far
-        the graph can be trusted (:mod:`topicfold.graph.trust`), at most 1.
+        the graph can be trusted (:mod:`topicfold.graph.build`), at most 1.
 
     Attributes
     ----------
@@ -391,7 +390,7 @@ class DiscriminativePLSA(GraphPLSA):
     step : float or None, default=None
         The paper's γ (0.1 there): how far one sweep moves a document of mean length
         to its neighbours. None is 0.3 times how far the graph can be trusted
-        (:mod:`topicfold.graph.trust`).
+        (:mod:`topicfold.graph.build`).
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from topicfold.core.ranking import best_places
+from topicfold.core.counts import best_places
 from topicfold.core.side_table import SideTable
 
 _WORDS = 10  # of a topic in a time or group

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _get_feature_names
 from topicfold.core.counts import (
     as_csr,
     bad_values,
+    best_places,
     canonical,
     check_range,
     check_structure,
@@ -19,7 +20,6 @@ from topicfold.core.counts import (
     simplex_problems,
 )
 from topicfold.core.parameters import DeclaredParameters
-from topicfold.core.ranking import best_places
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import Side, check_rows, is_text

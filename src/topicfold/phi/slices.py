@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.jit import kernel
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.parts.steps import Context, PhiStep
-from topicfold.phi import kernels
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.integer]
@@ -69,7 +69,7 @@ class Slices:
         counts = self.pair_counts_
         weights = np.ones(len(places)) if weights is None else weights
         total = np.zeros((size, counts.shape[1]))
-        kernels.add_rows(places, weights, counts, total)
+        add_rows(places, weights, counts, total)
         return total
 
     def _kernel(self, positions: Any) -> Matrix:
@@ -177,3 +177,13 @@ def numbered(values: Any, known: Any, what: str) -> Numbers:
             )
         found[row] = place[str(value)]
     return found
+
+
+@kernel
+def add_rows(places, weights, rows, out):
+    """Add every row, times its weight, to the row of `out` at its place."""
+    for i in range(rows.shape[0]):
+        place = places[i]
+        weight = weights[i]
+        for k in range(rows.shape[1]):
+            out[place, k] += weight * rows[i, k]

@@ -17,21 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold._version import __version__
-from topicfold.core.ranking import best_places
+from topicfold.core.counts import best_places
 from topicfold.core.side_table import SideTable
 from topicfold.report.against import against_content
-from topicfold.report.colors import PALETTE
 from topicfold.report.documents import (
     Classes,
+    document_places,
     find_classes,
     find_periods,
     pack_mixtures,
     shown_documents,
+    topic_colors,
+    topic_similarity,
     typical_documents,
 )
-from topicfold.report.layout import map_topics, topic_anchors
+from topicfold.report.layout import PALETTE, map_topics, topic_anchors
 from topicfold.report.page import clean, pack_array, pack_strings
-from topicfold.report.places import document_places, topic_colors, topic_similarity
 from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 

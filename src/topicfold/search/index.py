@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import as_csr
+from topicfold.core.counts import as_csr, best_places
 from topicfold.core.parameters import whole_number
-from topicfold.core.ranking import best_places
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.corpus.vectorizing import cutting_options
@@ -39,19 +38,17 @@ from topicfold.search.ranking import (
     stored_form,
     term_vectors,
 )
-from topicfold.search.unknown import (
-    BeyondWords,
-    left_out_note,
-    occurrences,
-    unknown_words,
-)
 from topicfold.search.words import (
     LEXICAL,
+    BeyondWords,
     LexicalScores,
     check_counts_row,
     count_text,
     find_word,
+    left_out_note,
     mixed,
+    occurrences,
+    unknown_words,
 )
 
 

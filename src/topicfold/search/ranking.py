@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.ranking import best_places, nth_largest
+from topicfold.core.counts import best_places, nth_largest
 from topicfold.core.tables import html_table, load_pandas, text_table
 from topicfold.core.threads import one_blas_thread, run_ranges
 from topicfold.core.typing import Array, Doubles

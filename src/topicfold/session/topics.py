@@ -64,7 +64,6 @@ from topicfold.session.languages import (
     languages_named,
 )
 from topicfold.session.naming import names_by
-from topicfold.session.restarts import stability_table
 from topicfold.session.views import (
     class_table,
     document_table,
@@ -72,6 +71,7 @@ from topicfold.session.views import (
     known_columns,
     main_topic_table,
     mixture_frame,
+    stability_table,
     time_table,
     word_table,
 )
