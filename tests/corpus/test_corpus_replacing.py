@@ -11,13 +11,13 @@ from topicfold.corpus import (
     BlockMatrix,
     Corpus,
     read,
-    replacing,
     save_folder,
     vectorize_file,
     write,
 )
 from topicfold.corpus.disk_corpus import open_corpus
 from topicfold.exceptions import DataError
+from topicfold.persistence import atomic
 
 OLD = Corpus([[1, 2], [3, 0]], ["old", "words"], labels=["x", "y"], ids=["a", "b"])
 NEW = Corpus([[5, 0], [0, 6]], ["new", "terms"], labels=["u", "v"], times=["1", "2"])
@@ -56,7 +56,7 @@ def killed_at(number, work):
         except Killed:
             return True
         finally:
-            replacing._OPEN.clear()
+            atomic._OPEN.clear()
     return False
 
 
@@ -97,7 +97,7 @@ def test_a_first_write_that_is_killed_is_nothing_or_whole(tmp_path):
         file = tmp_path / f"{number}.mtx"
         killed = killed_at(number, lambda file=file: write(NEW, file))
         there = [name for name in names(tmp_path) if name.startswith(file.name)]
-        replacing.settle(file)
+        atomic.settle(file)
         assert file.exists() or not there
         if file.exists():
             assert read(file).vocabulary == NEW.vocabulary
@@ -157,12 +157,12 @@ def test_kill_9_leaves_nothing_for_long(tmp_path):
 def test_drafts_of_living_writers_stay(tmp_path):
     other = tmp_path / f".topicfold-{os.getppid()}-0123456789ab-x.mtx"
     other.write_text("in the works")
-    mine = replacing.new_draft(tmp_path / "x.mtx")
+    mine = atomic.new_draft(tmp_path / "x.mtx")
     mine.write_text("also")
     write(OLD, tmp_path / "x.mtx")
     assert other.exists()
     assert mine.exists()
-    replacing.discard(mine)
+    atomic.discard(mine)
     assert not mine.exists()
 
 

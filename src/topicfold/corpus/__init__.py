@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from topicfold.corpus.vectorizing import vectorize as vectorize
 
 _HOMES = {
-    "anndata": "from_anndata to_anndata",
     "blocks": "BlockMatrix BlockWriter",
     "builtin": "cache_path load_docs",
     "disk_corpus": "DiskCorpus open_disk_corpus vectorize_file",
     "files": "read write",
     "folder": "corpora_path load_folder save_folder",
+    "inputs": "from_anndata to_anndata",
     "record": "Corpus",
     "splits": "complete_split train_test_documents",
     "texts": "Texts iter_texts read_texts",
