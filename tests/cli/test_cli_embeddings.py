@@ -195,3 +195,22 @@ def test_descriptions_that_cannot_be_used(
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
     assert not (tmp_path / "model").exists()
+
+
+def test_search_by_the_vector_of_the_query(cli, documents, tmp_path):
+    path, file, vectors = documents
+    model, asked = tmp_path / "model", tmp_path / "query.npy"
+    options = ("-k", 2, "-o", model, "--min-df", 1, "--no-report")
+    assert cli("fit", path, *options, "--embeddings", file).exit_code == 0
+    np.save(asked, vectors[1:2])
+    given = ("--query-embeddings", asked)
+    done = cli("search", model, "zebra", *given, "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    assert all(int(hit["document"]) % 2 == 1 for hit in json.loads(done.stdout))
+    done = cli("search", model, "--topic", 1, *given)
+    assert done.exit_code == 2
+    assert "--query-embeddings is the vector of QUERY" in done.stderr
+    np.save(asked, vectors[:2])
+    done = cli("search", model, "zebra", *given)
+    assert done.exit_code == 2
+    assert "has 2 rows. Give 1, one per query" in done.stderr

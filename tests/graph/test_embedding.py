@@ -140,3 +140,28 @@ def test_a_graph_says_what_it_compares(rows):
         NeighborGraph(of="words").build(X, embeddings=rows)
     with pytest.raises(ValueError, match="'of' parameter of NeighborGraph must be"):
         NeighborGraph(of="vectors").build(X)
+
+
+def test_zeros_alone_tell_nothing():
+    with pytest.raises(DataError, match="all embeddings are zeros"):
+        EmbeddingIndex(np.zeros((5, 3)))
+    near, _ = EmbeddingIndex([[1.0, 0.0], [0.0, 0.0]]).query()
+    np.testing.assert_array_equal(near, -1)
+
+
+def test_tensors_are_read():
+    class Tensor:
+        """As those of torch, which give no array while they have a gradient."""
+
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError
+
+        def detach(self):
+            return self
+
+        cpu = detach
+
+        def float(self):
+            return np.eye(2, dtype=np.float32)
+
+    np.testing.assert_array_equal(check_embeddings(Tensor(), 2), np.eye(2))

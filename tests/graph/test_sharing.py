@@ -153,3 +153,15 @@ def test_equal_documents_and_many_parts():
     X = sparse.csr_matrix(np.repeat(np.eye(40), 20, axis=0))
     shared = CountSharing(weight=1.0).fit_shared(X, rows)
     np.testing.assert_allclose(shared.toarray(), 2 * X.toarray(), rtol=1e-5)
+
+
+def test_training_documents_seen_again_share_as_in_the_fit(rows):
+    X = sparse.random(700, 30, 0.2, "csr", random_state=np.random.default_rng(2))
+    rows[5], X = rows[4], X[[0, 1, 2, 3, 4, 4, *range(6, 700)]]  # a copy
+    rows[7] = rows[6]  # the same vector, other words
+    sharing = CountSharing(weight=2.0)
+    shared = sharing.fit_shared(X, rows)
+    again = sharing.shared(X[5:], rows[5:])
+    np.testing.assert_allclose(again.toarray(), shared[5:].toarray(), rtol=1e-5)
+    other = sharing.shared(X[[9]], rows[[8]])  # words of another document
+    assert abs(other - shared[[9]]).max() > 0

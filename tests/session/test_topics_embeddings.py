@@ -198,3 +198,57 @@ def test_another_encoder_later_is_refused(fitted, texts):
             ask(["tide"])
     with pytest.raises(DataError, match="3 dimensions, in fit they had 2"):
         fitted.search("tide")
+
+
+@pytest.mark.parametrize("make", [iter, tuple, lambda rows: np.array(rows, "f2")])
+def test_a_function_may_be_the_encoder(texts, fitted, make):
+    def toy(texts):
+        return make(Encoder().encode(texts))
+
+    topics = Topics(2, min_df=1, encoder=toy).fit(texts)
+    assert topics.model_.encoder_ == "toy"
+    words = topics.model_.components_
+    np.testing.assert_allclose(words, fitted.model_.components_, atol=0.02)
+    assert all(int(name) % 2 == 0 for name in topics.search("boat", 5).names)
+    with pytest.raises(DataError, match="lambda> did not give a vector per text"):
+        Topics(2, min_df=1, encoder=lambda texts: toy(texts[1:])).fit(texts)
+
+
+def test_search_takes_the_vector_of_a_text(fitted, texts):
+    expected = fitted.search("boat")
+    fitted.encoder = None
+    found = fitted.search("boat", embeddings=[1.0, 0.1])
+    assert found.names == expected.names
+    unknown = fitted.search("a word of another language", embeddings=[0.1, 1.0])
+    assert all(int(name) % 2 == 1 for name in unknown.names)
+    with pytest.raises(DataError, match="3 dimensions, in fit they had 2"):
+        fitted.search("boat", embeddings=[1.0, 0.1, 0.0])
+    with pytest.raises(DataError, match="these documents have none"):
+        Topics(2, min_df=1).fit(texts).search("boat", embeddings=[1.0, 0.1])
+
+
+def test_documents_that_came_later_are_searched_by_vectors(fitted, tmp_path):
+    fitted.update(["fish tide"]).update(["star sun", "rain sun"])
+    fitted.save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model", encoder=Encoder())
+    for topics in (fitted, again):
+        assert len(topics.model_.added_embeddings_) == 3
+        names = topics.search("a word of another language", n=33).names
+        assert {"61", "62"} < {*names}
+        assert "60" not in names
+
+
+def test_a_model_of_words_takes_no_vectors_later(texts):
+    topics = Topics(2, min_df=1).fit(texts)
+    with pytest.raises(DataError, match="was fitted without embeddings"):
+        topics.update(["fish tide"], embeddings=[[1.0, 0.1]])
+    topics = Topics(2, min_df=1, encoder=Encoder()).fit(texts)
+    with pytest.raises(DataError, match="2 embeddings for 1 documents"):
+        topics.update(["fish tide"], embeddings=[[1.0, 0.1]] * 2)
+
+
+def test_phrases_where_common_words_were_left_out(texts):
+    topics = Topics(2, min_df=1).fit(texts)
+    topics.fitted_.text["left_out"] = ["everywhere"]  # as found in many longer texts
+    topics.rename("phrases")
+    assert all(len(row["name"].split()) == 2 for row in topics.table())

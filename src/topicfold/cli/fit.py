@@ -164,10 +164,10 @@ def fit(
       topics.save("reviews-model")
     """
     from topicfold.cli.report import save_and_report
+    from topicfold.graph.encoding import check_takes_embeddings
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
     from topicfold.session.about import n_described
-    from topicfold.session.encoding import check_takes_embeddings
 
     quiet, seeds = given.quiet, model_flags.seeds
     check_output_folder(given.output, replace=given.force)

@@ -19,7 +19,7 @@ from topicfold.cli.console import (
     tell,
 )
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
-from topicfold.cli.sides import read_embeddings
+from topicfold.cli.sides import read_embeddings, read_vectors
 from topicfold.core.tables import printable
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ class _Flags(Flags):
         "Vectors of --documents: FILE.npy, or a column of a Parquet file.",
         metavar="FILE",
     )
+    query_embeddings: Path | None = flag(
+        "Vector of QUERY, by the encoder of the documents' vectors: FILE.npy of one "
+        "row.",
+        metavar="FILE",
+    )
     format: Format = flags.FORMAT
 
 
@@ -84,12 +89,14 @@ def search(
       topicfold search reviews-model --topic 3
       topicfold search reviews-model --word zip --terms
       topicfold search reviews-model "broken zip" --documents new.txt --mix 0
+      topicfold search reviews-model "broken zip" --query-embeddings query.npy
 
     [bold]In Python[/bold]
       from topicfold import Topics
       Topics.load("reviews-model").search("broken zip")
     """
     from topicfold.search.words import DEFAULT_MIX, with_texts
+    from topicfold.session.views import MIX_BESIDE_VECTORS
 
     word, mix, terms = given.word, given.mix, given.terms
     found = {"query": query, "topic": given.topic, "document": given.like, "word": word}
@@ -110,6 +117,8 @@ def search(
     inputs.refuse_unused(options, "--documents", given.documents)
     if given.embeddings is not None and given.documents is None:
         raise CommandError("--embeddings are those of --documents. Give both.")
+    if given.query_embeddings is not None and query is None:
+        raise CommandError("--query-embeddings is the vector of QUERY. Give both.")
     wanted = 0.0 if terms or given.topic is not None else mix
     index, known = _open_index(folder, given, wanted, options)
     if terms:
@@ -118,8 +127,13 @@ def search(
             [r | {"word": r.pop("document")} for r in hits.records()], given.format, ()
         )
         return
+    if given.query_embeddings is not None:
+        file = str(given.query_embeddings)
+        asked["embeddings"] = read_vectors(file, 1, "--query-embeddings", "query")
     if wanted is None:
-        wanted = DEFAULT_MIX if index.lexical else 0.0
+        vectors = index.documents.embeddings is not None and "embeddings" in asked
+        usual = MIX_BESIDE_VECTORS if vectors else DEFAULT_MIX
+        wanted = usual if index.lexical else 0.0
     hits = index.query(**asked, n=given.number, mix=wanted)
     if hits.note:
         tell("note", hits.note)
@@ -140,6 +154,7 @@ def _open_index(
     from topicfold.persistence.model_folder import load_model_folder
     from topicfold.search import TopicIndex
     from topicfold.search.index import has_index
+    from topicfold.session.views import embeddings_of
 
     documents = given.documents
     if documents is None and has_index(read_estimator(folder)):
@@ -177,8 +192,13 @@ def _open_index(
         raise CommandError(
             f"the model in {folder} keeps no documents. Give some with --documents."
         )
-    vectors = saved.model.doc_topics_
-    index.add(saved.counts, vectors=vectors, ids=saved.doc_ids, texts=saved.texts)
+    index.add(
+        saved.counts,
+        vectors=saved.model.doc_topics_,
+        ids=saved.doc_ids,
+        texts=saved.texts,
+        embeddings=embeddings_of(saved.model),
+    )
     return index, saved
 
 

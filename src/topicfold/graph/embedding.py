@@ -50,6 +50,8 @@ def check_embeddings(
     """
     if sp.issparse(embeddings):
         embeddings = embeddings.toarray()
+    if hasattr(embeddings, "detach"):  # a tensor, perhaps on a device or in bfloat16
+        embeddings = embeddings.detach().cpu().float()
     try:
         table = np.asarray(embeddings)
         rows = np.array(table, dtype=np.float64 if table.dtype == object else None)
@@ -118,6 +120,11 @@ class EmbeddingIndex:
     def __init__(self, embeddings: Any) -> None:
         n_documents = len(embeddings)
         self.rows_ = check_embeddings(embeddings, n_documents)
+        if not self.rows_.any():
+            raise DataError(
+                "all embeddings are zeros, which tell nothing about the documents. "
+                "Leave them out, or look at what the encoder returned."
+            )
         self.n_documents = n_documents
 
     def query(

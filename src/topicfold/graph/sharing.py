@@ -34,8 +34,8 @@ from topicfold.core.parameters import (
     DeclaredParameters,
     whole,
 )
-from topicfold.graph.embedding import EmbeddingIndex, Rows, check_embeddings
-from topicfold.graph.walks import places_of, places_of_new, walks_of
+from topicfold.graph.embedding import GRID, EmbeddingIndex, Rows, check_embeddings
+from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 
 # Chosen by benchmarks/results/embeddings.md, which says on what.
 SHARED_TOKENS, MOST_WEIGHT = 40.0, 3.0
@@ -143,6 +143,9 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     ) -> sp.csr_matrix:
         """Return shared counts of new documents, by their nearest training documents.
 
+        A document with the vector and the counts of a training document has its place
+        and its neighbours: it is not its own neighbour, here as in the fit.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_documents, n_terms)
@@ -156,9 +159,12 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         rows = check_embeddings(embeddings, counts.shape[0], self.embeddings_.shape[1])
         if not self.weight_:
             return counts
-        places = places_of_new(self._index, self.walks_, rows, n_jobs=n_jobs)
-        near, _ = self._place_index.query(places, self.n_neighbors, n_jobs=n_jobs)
-        return self._joined(counts, near)
+        near, similar = self._index.query(rows, NEIGHBORS, n_jobs=n_jobs)
+        places = places_between(near, similar, self.walks_, rows)
+        same = _seen_before(counts, self.counts_, near, similar)
+        places[same >= 0] = self.places[same[same >= 0]]
+        near, _ = self._place_index.query(places, self.n_neighbors + 1, n_jobs=n_jobs)
+        return self._joined(counts, _without(near, same)[:, : self.n_neighbors])
 
     @property
     def agrees(self) -> bool:
@@ -237,6 +243,31 @@ class CountSharing(DeclaredParameters, BaseEstimator):
             raise ValueError("its weight or its walks are invalid")
         if counts.nnz and not (0 < counts.data.min() <= counts.data.max() < 1e30):
             raise ValueError("its counts are invalid")
+
+
+def _seen_before(
+    counts: sp.csr_matrix,
+    training: sp.csr_matrix,
+    near: NDArray[np.int64],
+    similar: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Return which training document a new one is, by vector and counts; -1: none."""
+    found = np.full(len(near), -1, dtype=np.int64)
+    for documents, cosines in zip(near.T, similar.T, strict=True):
+        rows = np.flatnonzero((found < 0) & (documents >= 0) & (cosines >= 1 - GRID))
+        if not len(rows):
+            break  # the nearest come first
+        others = sp.csr_matrix(counts[rows] != training[documents[rows]])
+        rows = rows[np.diff(others.indptr) == 0]
+        found[rows] = documents[rows]
+    return found
+
+
+def _without(near: NDArray[np.int64], left_out: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return neighbours, nearest first, with one that is left out (-1: none) last."""
+    last = (near == left_out[:, None]) & (near >= 0)
+    order = np.argsort(last, axis=1, kind="stable")
+    return np.take_along_axis(np.where(last, -1, near), order, axis=1)
 
 
 def agreement(counts: sp.csr_matrix, near: NDArray[np.int64]) -> float:

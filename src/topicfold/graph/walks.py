@@ -105,7 +105,14 @@ def places_of_new(
 ) -> Rows:
     """Return the places of new documents, by their nearest ones in the index."""
     near, similar = index.query(vectors, NEIGHBORS, n_jobs=n_jobs)
-    weights = edge_weights(near, similar, index.n_documents)
+    return places_between(near, similar, walks, vectors)
+
+
+def places_between(
+    near: NDArray[np.int64], similar: Doubles, walks: Rows, vectors: Rows
+) -> Rows:
+    """Return places of new documents; see `edge_weights` for `near` and `similar`."""
+    weights = edge_weights(near, similar, len(walks))
     return places_of(np.asarray(weights @ walks, dtype=np.float32), vectors)
 
 
@@ -113,6 +120,8 @@ def _largest_eigenvectors(matrix: Any) -> tuple[Doubles, Doubles]:
     """Return the largest eigenvalues of a symmetric matrix, and their vectors."""
     size = matrix.shape[0]
     n_wanted = min(DIMENSIONS, size)
+    if not matrix.nnz:  # no document is near another
+        return np.zeros(n_wanted), np.zeros((size, n_wanted))
     if size <= DENSE:
         values, vectors = np.linalg.eigh(matrix.toarray())
         return values[-n_wanted:], vectors[:, -n_wanted:]

@@ -21,7 +21,8 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.corpus.vectorizing import cutting_options
 from topicfold.exceptions import DataError, DataWarning, ModelFileError
-from topicfold.graph.embedding import check_embeddings
+from topicfold.graph.embedding import Rows, check_embeddings
+from topicfold.graph.encoding import encode
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.persistence.bundle import pack_counts, unpack_counts
@@ -74,7 +75,7 @@ class TopicIndex:
         "cosine" for LSI and "hellinger" for the others.
     lexical : {"bm25", "tfidf"} or None, default=None
         Scores by words that `query` can mix in; keeps the counts of all documents.
-    encoder : object or None, default=None
+    encoder : object, function or None, default=None
         What makes vectors of texts, by ``encode(texts)``, for a model that was fitted
         with embeddings; without, queries are compared by their words.
     n_jobs : int or None, default=None
@@ -120,7 +121,6 @@ class TopicIndex:
         self.measure = check_measure(measure, model)
         self.lexical = lexical
         self.encoder = encoder
-        self._last: tuple[str, Any] | None = None
         self.n_jobs = n_jobs
         self.text = text
         self.vocabulary = self._checked_vocabulary(vocabulary)
@@ -216,6 +216,7 @@ class TopicIndex:
         word: str | None = None,
         n: int = 10,
         mix: float = 0.0,
+        embeddings: Any = None,
     ) -> Hits:
         """Return the documents nearest to a query; give exactly one of the first five.
 
@@ -238,6 +239,9 @@ class TopicIndex:
             Weight of the scores by words: the result is ``(1 - mix)`` times the latent
             score plus `mix` times the lexical one, both scaled to [0, 1] over all
             documents.
+        embeddings : array-like of shape (1, n_dimensions), optional
+            Vector of the text `query`, by the encoder of the documents' embeddings;
+            default: that of the `encoder`, if there is one.
 
         Returns
         -------
@@ -272,10 +276,14 @@ class TopicIndex:
             raise DataError(
                 f"give exactly one of {', '.join(kinds)}; got {given or 'none'}."
             )
-        asked = self._asked_vector(given[0], kinds[given[0]])
+        vectors = self._query_vector(given[0], kinds[given[0]], embeddings)
+        asked = None if vectors is None or not vectors.any() else vectors[0]
+        asked = None if documents.embeddings is None else asked
         if asked is not None and not self._knows(str(query)):
             return self._by_embedding(asked, n)
-        latent, counts, more = self._resolve(given[0], kinds[given[0]], mix > 0)
+        latent, counts, more = self._resolve(
+            given[0], kinds[given[0]], mix > 0, vectors
+        )
         skip = documents.find(document) if document is not None else -1
         factor, constant = query_form(latent, self.measure)
         threads = n_threads(self.n_jobs)
@@ -302,21 +310,30 @@ class TopicIndex:
             scores = scores + constant
         return Hits(rows, scores, documents.names(rows), note=more.note)
 
-    def _asked_vector(self, kind: str, value: Any) -> NDArray[np.float32] | None:
-        """Return the unit vector of a text, where documents are compared by theirs."""
+    def _query_vector(self, kind: str, value: Any, given: Any) -> Rows | None:
+        """Return the vector of a text as a row: given, encoded, or None."""
         rows = self.documents.embeddings
-        if self.encoder is None or kind != "query" or not isinstance(value, str):
+        embedded = rows is not None or self._embedded()
+        is_text = kind == "query" and isinstance(value, str)
+        if given is not None and not (is_text and embedded):
+            wrong = "these documents have none" if is_text else f"this is a {kind}"
+            raise DataError(
+                f"embeddings are the vector of a text, which is compared with those of "
+                f"the documents, and {wrong}. Leave them out."
+            )
+        if not is_text or not embedded or not value.strip():
             return None
-        if rows is None or not value.strip():
+        if given is None and self.encoder is None:
             return None
-        found = check_embeddings(self._encoded(value), 1, rows.shape[1])[0]
-        return found if found.any() else None
+        if given is None:
+            given = encode(self.encoder, [value])
+        width = None if rows is None else rows.shape[1]
+        row = np.atleast_2d(given) if np.ndim(given) == 1 else given
+        return check_embeddings(row, 1, width)
 
-    def _encoded(self, text: str) -> Any:
-        """Return what the encoder makes of a text; it is asked once."""
-        if self._last is None or self._last[0] != text:
-            self._last = text, self.encoder.encode([text])
-        return self._last[1]
+    def _embedded(self) -> bool:
+        """Whether the model was fitted with embeddings."""
+        return any(hasattr(self.model, name) for name in ("sharing_", "embeddings_"))
 
     def _by_embedding(self, vector: NDArray[np.float32], n: int) -> Hits:
         """Return the documents whose embeddings are nearest to a vector."""
@@ -469,7 +486,7 @@ class TopicIndex:
         return BeyondWords(note, counts if there else None)
 
     def _resolve(
-        self, kind: str, value: Any, with_words: bool
+        self, kind: str, value: Any, with_words: bool, asked: Rows | None
     ) -> tuple[Doubles, sparse.csr_matrix | None, BeyondWords]:
         """Return the latent vector of a query, its words, and those of texts alone."""
         more = BeyondWords()
@@ -484,7 +501,7 @@ class TopicIndex:
                 latent = np.array([latent_form(row, self.measure) for row in stored])
                 empty = sparse.csr_matrix((1, self.n_terms), dtype=np.float32)
                 return np.average(latent, axis=0, weights=times[rows]), empty, more
-        return *self._known(kind, value, with_words), more
+        return *self._known(kind, value, with_words, asked), more
 
     def _knows(self, text: str) -> bool:
         """Tell whether the model has a word of a text."""
@@ -495,7 +512,7 @@ class TopicIndex:
         return True
 
     def _known(
-        self, kind: str, value: Any, with_words: bool
+        self, kind: str, value: Any, with_words: bool, asked: Rows | None
     ) -> tuple[Doubles, sparse.csr_matrix | None]:
         """Return the latent vector of a query, and its words if they are needed."""
         documents = self.documents
@@ -524,7 +541,7 @@ class TopicIndex:
             if latent.sum() <= 0:
                 raise DataError("no topic has the word. Choose another one.")
             return latent / latent.sum(), counts
-        latent = self._mixture(counts, value)
+        latent = self._mixture(counts, asked)
         if not latent.any():
             raise DataError(
                 "the words of the query have no weight in the model: they are spread "
@@ -532,12 +549,10 @@ class TopicIndex:
             )
         return latent, counts
 
-    def _mixture(self, counts: sparse.csr_matrix, query: Any) -> Doubles:
+    def _mixture(self, counts: sparse.csr_matrix, asked: Rows | None) -> Doubles:
         """Return the latent vector of the words of a query, and of its embedding."""
-        has = any(hasattr(self.model, name) for name in ("sharing_", "embeddings_"))
-        known = {}
-        if has and self.encoder is not None and isinstance(query, str):
-            known = {"embeddings": self._encoded(query)}
+        has = self._embedded()
+        known = {"embeddings": asked} if has and asked is not None else {}
         with warnings.catch_warnings():
             if has:  # a query is words, whatever the documents had beside them
                 warnings.simplefilter("ignore", DataWarning)

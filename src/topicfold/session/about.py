@@ -20,9 +20,9 @@ from sklearn.utils import check_random_state
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import EmbeddingIndex, Rows, check_embeddings
+from topicfold.graph.encoding import encode
 from topicfold.graph.walks import places_of, places_of_new, walks_of
 from topicfold.learn.initial import CLUSTER_BACKGROUND, place_clusters
-from topicfold.session.encoding import encode
 
 _HOW = (
     'Give texts such as about=["space travel", "medicine"] with an encoder, or vectors '

@@ -16,10 +16,10 @@ from sklearn.base import clone
 from topicfold.choosing.size import suggest_size
 from topicfold.core.parameters import few_topics
 from topicfold.exceptions import DataError
+from topicfold.graph.encoding import check_takes_embeddings
 from topicfold.known import add_counts, add_sides, with_times
 from topicfold.models.multimodal import MultimodalLDA
 from topicfold.registry import find_model, make_model, models
-from topicfold.session.encoding import check_takes_embeddings
 
 _logger = logging.getLogger("topicfold")
 

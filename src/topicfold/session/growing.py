@@ -36,6 +36,8 @@ from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
 from topicfold.editing import forget_sides
 from topicfold.exceptions import DataError
+from topicfold.graph.embedding import check_embeddings
+from topicfold.models.base import check_asked
 from topicfold.models.lsi import LSI
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.topic_data import TopicData
@@ -82,6 +84,10 @@ def updated(
             "it starts elsewhere, or learned from more than words. Leave refit out, or "
             "fit a new model."
         )
+    if new.embeddings is not None:
+        check_asked(old.model, not learns(old.model), new.embeddings)
+        rows = check_embeddings(new.embeddings, new.n_documents)
+        new = new._replace(embeddings=rows)
     new, added, known = drop_known(old, new, added)
     repeated = same_texts(old, new)
     before = old.topic_data()
@@ -381,6 +387,10 @@ def _with_mixtures(model: Any, added: Any, embeddings: Any = None) -> Any:
     mixtures = np.asarray(model.transform(added, **known))
     keeper.doc_topics_ = model.doc_topics_
     _keep_documents(keeper, mixtures, added)
+    if embeddings is not None:  # for search; those of the fit are the neighbours
+        rows = check_embeddings(embeddings, added.shape[0])
+        before = getattr(model, "added_embeddings_", rows[:0])
+        grown.added_embeddings_ = np.vstack([before, rows])
     return grown
 
 

@@ -97,7 +97,7 @@ def _phrases(data: TopicData, text: dict[str, Any]) -> dict[int, str]:
             'or rename by "words".'
         )
     options = {**text, "ngram_range": (2, 2), "min_df": 2, "max_df": 1.0}
-    for name in ("phrases", "max_features", "keep", "vocabulary"):
+    for name in ("phrases", "max_features", "keep", "vocabulary", "left_out"):
         options.pop(name, None)
     try:
         counts, phrases = vectorize(data.texts, **options)

@@ -34,6 +34,7 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
+from topicfold.graph.encoding import encode, encoder_name
 from topicfold.known import (
     columns_in,
     known_data,
@@ -49,7 +50,6 @@ from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.session.about import n_described, started_from
 from topicfold.session.describing import Description, describe
-from topicfold.session.encoding import encode, encoder_name
 from topicfold.session.fitting import (
     fit_documents,
     label_texts,
@@ -412,10 +412,17 @@ class Topics(TransformerMixin, BaseEstimator):
         """
         return main_topic_table(self._with_documents(), least)
 
-    def search(self, query: str, n: int = 10, mix: float | None = None) -> Any:
+    def search(
+        self,
+        query: str,
+        n: int = 10,
+        mix: float | None = None,
+        *,
+        embeddings: Any = None,
+    ) -> Any:
         """Return the documents nearest to a text, by topics and by words.
 
-        With an encoder, and documents that have embeddings, these are compared too.
+        Where the documents and the text have embeddings, these are compared too.
 
         Parameters
         ----------
@@ -426,6 +433,8 @@ class Topics(TransformerMixin, BaseEstimator):
         mix : float in [0, 1] or None, default=None
             Weight of shared words: 0 is by meaning alone, 1 by words alone; None is
             0.5 where the words of the documents are known, 1/3 beside embeddings.
+        embeddings : array-like of shape (n_dimensions,), optional
+            Vector of the text; default: that of the `encoder`, if there is one.
 
         Returns
         -------
@@ -433,8 +442,9 @@ class Topics(TransformerMixin, BaseEstimator):
             Names, scores, titles and passages; it shows itself as a table.
         """
         data = self._with_documents()
+        vectors = self.encoder, embeddings
         return find_documents(
-            self.fitted_, data, query, n, mix, self._cutting(), self.encoder
+            self.fitted_, data, query, n, mix, self._cutting(), *vectors
         )
 
     def over_time(self, times: Any = None) -> Table:

@@ -64,6 +64,7 @@ def find_documents(
     mix: float | None,
     text: Mapping[str, Any],
     encoder: Any = None,
+    embeddings: Any = None,
 ) -> Hits:
     """Return the documents nearest to a query, with titles and passages."""
     index = TopicIndex(
@@ -82,9 +83,11 @@ def find_documents(
         embeddings=embeddings_of(saved.model),
     )
     default = 0.0 if saved.counts is None else DEFAULT_MIX
-    if default and encoder is not None and index.documents.embeddings is not None:
+    asked = encoder is not None or embeddings is not None
+    if default and asked and index.documents.embeddings is not None:
         default = MIX_BESIDE_VECTORS
-    hits = index.query(query, n=n, mix=default if mix is None else mix)
+    mix = default if mix is None else mix
+    hits = index.query(query, n=n, mix=mix, embeddings=embeddings)
     return hits if saved.texts is None else with_texts(hits, saved.texts, query)
 
 
@@ -112,6 +115,9 @@ def embeddings_of(model: Any) -> Any:
     """Return the embeddings of all documents of a model; None where some have none."""
     holder = getattr(model, "sharing_", model)
     rows = getattr(holder, "embeddings_", None)
+    added = getattr(model, "added_embeddings_", None)
+    if rows is not None and added is not None:
+        rows = np.vstack([rows, added])
     n_documents = len(getattr(model, "doc_topics_", ()))
     return rows if rows is not None and len(rows) == n_documents else None
 

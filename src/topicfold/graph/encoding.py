@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Encoders of texts: any object that makes vectors of them.
+"""Encoders of texts: any object or function that makes vectors of them.
 
 None is a dependency and nothing is downloaded: sentence-transformers, model2vec and
-others have a method ``encode(texts)``, and that is all that is used.
+others have a method ``encode(texts)``, and that is all that is used. A function of the
+texts will do as well.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from topicfold.exceptions import DataError
@@ -26,28 +27,32 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
     >>> encode(Lengths(), ["", "abc"]).round(2).tolist()
     [[0.0, 1.0], [0.949999988079071, 0.3199999928474426]]
     """
-    if isinstance(encoder, str) or not callable(getattr(encoder, "encode", None)):
+    make = getattr(encoder, "encode", encoder)
+    if isinstance(encoder, str) or not callable(make):
         raise DataError(
             f"the encoder is a {type(encoder).__name__}, which has no encode(texts). "
-            "Give an object that has it, such as a SentenceTransformer; nothing is "
-            "downloaded by name."
+            "Give an object that has it, such as a SentenceTransformer, or a function "
+            "of the texts; nothing is downloaded by name."
         )
     if texts is None:
         raise DataError(
             "an encoder needs the texts, and these documents are counts. Give their "
             "vectors with embeddings=."
         )
+    made = make(list(texts))
     try:
-        return check_embeddings(encoder.encode(list(texts)), len(texts))
+        rows = list(made) if isinstance(made, Iterator) else made
+        return check_embeddings(rows, len(texts))
     except DataError as error:
+        method = "" if make is encoder else ".encode"
         raise DataError(
-            f"{encoder_name(encoder)}.encode did not give a vector per text: {error}"
+            f"{encoder_name(encoder)}{method} did not give a vector per text: {error}"
         ) from error
 
 
 def encoder_name(encoder: Any) -> str:
     """Return what an encoder is called, for people."""
-    for name in ("name_or_path", "base_model_name", "model_name"):
+    for name in ("name_or_path", "base_model_name", "model_name", "__name__"):
         found = getattr(encoder, name, None)
         if isinstance(found, str) and found:
             return found
