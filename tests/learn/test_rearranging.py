@@ -6,7 +6,7 @@ from scipy.optimize import linear_sum_assignment
 
 from topicfold import LDA
 from topicfold.corpus import BlockMatrix, BlockWriter
-from topicfold.learn.rearranging import (
+from topicfold.learn.lda import (
     LEAST_DOCUMENTS,
     SAMPLE_TOKENS,
     Sample,

@@ -144,11 +144,14 @@ def count_languages(
     sides: SideOptions, corpus: Any, text: Mapping[str, Any] | None, first: str
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the counts of every language, and how the texts of each were split."""
+    named = sides.languages()
+    if not named:
+        return {}, None
     from topicfold.session import languages
 
     tokens = (text or {}).get("tokens")
     wanted = {}
-    for name, words in sides.languages().items():
+    for name, words in named.items():
         try:
             wanted[name] = stop_words_of(words or "none", tokens)
         except CommandError as error:

@@ -18,7 +18,7 @@ from topicfold.core.typing import Array
 from topicfold.engine import Link
 from topicfold.exceptions import DataError, UnsettledWarning
 from topicfold.learn import Callback
-from topicfold.learn.lda import Cvb0, Variational
+from topicfold.learn.lda import Cvb0, Variational, sample_of
 from topicfold.learn.learner import OWN_WORD_SHARE, Learner
 from topicfold.learn.online import (
     OnlineFit,
@@ -26,7 +26,6 @@ from topicfold.learn.online import (
     Stream,
     expected_log_weights,
 )
-from topicfold.learn.rearranging import sample_of
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import PRIOR, STARTS, LearnedModel
 from topicfold.models.sided import SidedModel
