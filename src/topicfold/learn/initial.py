@@ -468,16 +468,21 @@ def _may_be_anchors(X: sparse.csr_matrix, n_topics: int) -> NDArray[np.bool_]:
 def _anchors(
     rows: NDArray[np.float64], allowed: NDArray[np.bool_], n_topics: int
 ) -> NDArray[np.intp]:
-    """Return the words at the corners: each farthest from the span of the others."""
-    left = rows.copy()
+    """Return the words at the corners: each farthest from the span of the others.
+
+    Squared distances lose what each direction of an orthogonal basis of the span adds.
+    """
+    distance = np.where(allowed, np.einsum("ij,ij->i", rows, rows), -np.inf)
+    basis = np.zeros((n_topics, rows.shape[1]))
     found: list[int] = []
-    for _ in range(n_topics):
-        distance = np.where(allowed, np.einsum("ij,ij->i", left, left), -1.0)
-        distance[found] = -1.0
+    for number in range(n_topics):
         found.append(int(distance.argmax()))
-        direction = left[found[-1]]
-        direction = direction / max(float(np.linalg.norm(direction)), 1e-300)
-        left -= np.outer(left @ direction, direction)
+        direction = rows[found[-1]].copy()
+        for _ in range(2):  # once more for what rounding left
+            direction -= (basis[:number] @ direction) @ basis[:number]
+        basis[number] = direction / max(float(np.linalg.norm(direction)), 1e-300)
+        distance -= (rows @ basis[number]) ** 2
+        distance[found] = -np.inf
     return np.array(found)
 
 

@@ -201,6 +201,7 @@ class CorrelatedLDA(PLSA):
         if self._leaves_own_out:
             eta = self.topic_word_prior_
             learner: Learner = LeftOut(*parts, data=data, word_prior=eta)
+            learner.extrapolated()
         else:
             learner = Learner(*parts, data=data)
         learner.documents = engine.pack_documents(theta)
