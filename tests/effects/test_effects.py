@@ -173,6 +173,27 @@ def test_effects_with_interactions_are_averages_over_documents(found):
     np.testing.assert_allclose(own, expected)
 
 
+def test_effects_at_values_of_other_covariates(found):
+    effects = effects_of(found, "~ x * age")
+    names = [row["coefficient"] for row in effects.coefficients()]
+    values = [row["estimate"] for row in effects.coefficients()]
+    own = dict(zip(names[:4], values[:4], strict=True))  # of the first topic
+    row = effects.contrast("x", 1, 0, at={"age": 50})[0]
+    assert row["effect"] == "x: 1 - 0 (age = 50)"
+    assert row["estimate"] == pytest.approx(own["x"] + 50 * own["x:age"])
+    shares = [effects.predict("x", [x], at={"age": 50})[0]["share"] for x in (1, 0)]
+    assert shares[0] - shares[1] == pytest.approx(row["estimate"])
+
+
+def test_figures_by_a_second_covariate(found):
+    effects = effects_of(found, "~ group * s(age)")
+    curves = effects.plot("age", by="group").axes[0]
+    assert [text.get_text() for text in curves.get_legend().get_texts()] == [*"abc"]
+    assert len(curves.collections) == 3  # an interval for each
+    points = effects_of(found, "~ group * side").plot("side", by="group").axes[0]
+    assert points.get_legend().get_title().get_text() == "group"
+
+
 def test_curves_and_dates(found):
     effects = effects_of(found, "~ s(day)")
     assert effects.contrasts[0].label == "day: 2001-08-04 - 2001-01-25"
@@ -532,3 +553,11 @@ def test_bad_questions_of_a_result(found):
         effects.rows(level=95)
     with pytest.raises(DataError, match="no figure 'pie'"):
         effects.plot(kind="pie")
+    with pytest.raises(DataError, match="whose values are compared"):
+        effects.predict("side", at={"side": "left"})
+    with pytest.raises(DataError, match="no level 'up'"):
+        effects.contrast("age", 50, 40, at={"side": "up"})
+    with pytest.raises(DataError, match="needs a covariate of 2 to 6 levels"):
+        effects.plot("day", by="age")
+    with pytest.raises(DataError, match="by= draws shares"):
+        effects.plot("side", by="side", kind="effects")

@@ -55,6 +55,9 @@ class _Flags(Flags):
     sentences: bool = flag("Print a sentence per effect.", False)
     plot: Path | None = flags.PLOT
     covariate: str | None = flag("Covariate to draw.", metavar="COLUMN")
+    by: str | None = flag(
+        "Second covariate, with a curve for each of its levels.", metavar="COLUMN"
+    )
     format: Format = flags.FORMAT
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -81,8 +84,9 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
     from topicfold.effects import estimate_effect
     from topicfold.persistence.model_folder import load_model_folder
 
-    if given.covariate is not None and given.plot is None:
-        raise CommandError("--covariate chooses what --plot draws. Give --plot too.")
+    for name in ("covariate", "by"):
+        if getattr(given, name) is not None and given.plot is None:
+            raise CommandError(f"--{name} chooses what --plot draws. Give --plot too.")
     plot = given.plot
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
@@ -185,7 +189,7 @@ def _show(found: Effects, given: _Flags) -> None:
 
 def _draw(found: Effects, plot: Path, given: _Flags) -> None:
     try:
-        found.plot(given.covariate, path=plot)
+        found.plot(given.covariate, path=plot, by=given.by)
     except MissingDependencyError as error:
         tell("note", error)
         return

@@ -97,9 +97,14 @@ class Design:
             f"{', '.join(known)}."
         )
 
-    def mean_row(self, name: str, value: Any) -> Floats:
-        """Return the mean row of the design if all documents had this value."""
-        values = self._frame.assign(**{name: value})
+    def mean_row(
+        self, name: str, value: Any, at: Mapping[str, Any] | None = None
+    ) -> Floats:
+        """Return the mean row of the design if all documents had this value.
+
+        And those of other covariates in `at`.
+        """
+        values = self._frame.assign(**{**(at or {}), name: value})
         with np.errstate(all="ignore"):
             rows = self._spec.get_model_matrix(values, context=_context())
         matrix = np.asarray(rows, dtype=np.float64)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from topicfold.effects.result import Effects
 
 COLOR, MUTED = "#2a6f97", "#8a8f98"
+# Of the levels of a second covariate: distinct for people who see few colours.
+COLORS = (COLOR, "#d1603d", "#5a8f3c", "#8e5ea2", "#b8902a", "#4a4e57")
 KINDS = ("effects", "shares")
 LONGEST = 44  # characters of a topic's name
 
@@ -26,14 +28,16 @@ def draw(
     chosen = known[0] if covariate is None else effects.design.covariate(covariate)
     if kind is None:
         curved = chosen.kind != "levels" and not effects.is_line(chosen)
-        kind = "shares" if curved else "effects"
+        kind = "shares" if curved or options.get("by") else "effects"
     if kind not in KINDS:
         raise DataError(f"there is no figure {kind!r}. Give one of {', '.join(KINDS)}.")
     figures = {"effects": effect_points, "shares": expected_shares}
     return figures[kind](effects, chosen.name, **options)
 
 
-def effect_points(effects: Effects, covariate: str, *, level: float = 0.95) -> Any:
+def effect_points(
+    effects: Effects, covariate: str, *, by: None = None, level: float = 0.95
+) -> Any:
     """Draw each topic's effects as points with intervals, the largest on top.
 
     Parameters
@@ -42,9 +46,13 @@ def effect_points(effects: Effects, covariate: str, *, level: float = 0.95) -> A
         The effects.
     covariate : str
         The column.
+    by : None
+        Only shares are drawn by a second covariate.
     level : float, default=0.95
         Of the intervals.
     """
+    if by is not None:
+        raise DataError("by= draws shares. Leave out kind='effects'.")
     contrasts = [c for c in effects.contrasts if c.covariate == covariate]
     rows = effects.rows(level=level)
     n = len(effects.outcomes)
@@ -69,7 +77,12 @@ def effect_points(effects: Effects, covariate: str, *, level: float = 0.95) -> A
 
 
 def expected_shares(
-    effects: Effects, covariate: str, *, n_topics: int = 12, level: float = 0.95
+    effects: Effects,
+    covariate: str,
+    *,
+    by: str | None = None,
+    n_topics: int = 12,
+    level: float = 0.95,
 ) -> Any:
     """Draw the expected shares of topics along a number, or by level.
 
@@ -79,15 +92,16 @@ def expected_shares(
         The effects.
     covariate : str
         The column.
+    by : str or None, default=None
+        A second covariate with levels: a curve for each, where the formula has their
+        interaction.
     n_topics : int, default=12
         Outcomes to draw, those that change most first.
     level : float, default=0.95
         Of the intervals.
     """
-    rows = effects.predict(covariate, level=level)
-    size = len(rows) // len(effects.outcomes)
-    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
-    parts.sort(key=lambda part: -float(np.ptp([row["share"] for row in part])))
+    parts = _parts(effects, covariate, by, level)
+    parts.sort(key=lambda part: -max(_spread(rows) for _, rows in part))
     parts = parts[:n_topics]
     columns = min(3, len(parts))
     lines = -(-len(parts) // columns)
@@ -97,30 +111,67 @@ def expected_shares(
         axes.axis("off")
     kind = effects.design.covariate(covariate).kind
     for axes, part in zip(grid.flat, parts, strict=False):
-        if kind == "levels":
-            for place, row in enumerate(part):
-                _point(axes, {**row, "estimate": row["share"]}, place, upright=True)
-            axes.set_xticks(range(size), [_plain(str(r["value"])) for r in part])
-            axes.margins(x=0.3)
-        else:
-            _curve(axes, part, kind)
-        axes.set_title(_name(part[0]), fontsize=8, loc="left")
+        for number, (label, rows) in enumerate(part):
+            color = COLORS[number]
+            if kind == "levels":
+                aside = 0.16 * (number - (len(part) - 1) / 2)
+                for place, row in enumerate(rows):
+                    shown = {**row, "estimate": row["share"]}
+                    _point(axes, shown, place + aside, upright=True, color=color)
+                axes.set_xticks(
+                    range(len(rows)), [_plain(str(r["value"])) for r in rows]
+                )
+                axes.margins(x=0.3)
+            else:
+                _curve(axes, rows, kind, color)
+            axes.plot([], [], color=color, label=_plain(label))
+        axes.set_title(_name(part[0][1][0]), fontsize=8, loc="left")
         _percent(axes.yaxis)
         axes.tick_params(labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
+    if by is not None:
+        axes = grid.flat[0]
+        axes.legend(title=_plain(by), fontsize=7, title_fontsize=7, frameon=False)
     for axes in grid[-1]:
         axes.set_xlabel(_plain(covariate), fontsize=8)
     return figure
 
 
-def _curve(axes: Any, part: Any, kind: str) -> None:
+def _parts(
+    effects: Effects, covariate: str, by: str | None, level: float
+) -> list[list[tuple[str, Any]]]:
+    """Return what each topic's panel shows: rows of shares for each level of `by`."""
+    held: list[Any] = [None]
+    if by is not None:
+        levels = effects.design.covariate(by).levels
+        if not 2 <= len(levels) <= len(COLORS):
+            raise DataError(
+                f"by={by!r} needs a covariate of 2 to {len(COLORS)} levels. Give "
+                "another, or predict(..., at=...) for values of a number."
+            )
+        held = [{by: value} for value in levels]
+    found = []
+    for at in held:
+        rows = effects.predict(covariate, at=at, level=level)
+        size = len(rows) // len(effects.outcomes)
+        label = "" if at is None else str(at[by])
+        starts = range(0, len(rows), size)
+        found.append([(label, rows[start : start + size]) for start in starts])
+    return [list(part) for part in zip(*found, strict=True)]
+
+
+def _spread(rows: Any) -> float:
+    return float(np.ptp([row["share"] for row in rows]))
+
+
+def _curve(axes: Any, part: Any, kind: str, color: str) -> None:
     values: Any = [row["value"] for row in part]
     if kind == "date":
         values = np.array(values, dtype="datetime64[D]")
     if "low" in part[0]:
         low, high = ([row[end] for row in part] for end in ("low", "high"))
-        axes.fill_between(values, low, high, color=COLOR, alpha=0.2, linewidth=0)
-    axes.plot(values, [row["share"] for row in part], color=COLOR)
+        axes.fill_between(values, low, high, color=color, alpha=0.2, linewidth=0)
+    axes.plot(values, [row["share"] for row in part], color=color)
     if kind == "date":
         axes.xaxis.set_major_locator(_locator())
 
@@ -131,10 +182,12 @@ def _locator() -> Any:
     return AutoDateLocator(maxticks=4)
 
 
-def _point(axes: Any, row: Any, place: int, *, upright: bool = False) -> None:
+def _point(
+    axes: Any, row: Any, place: float, *, upright: bool = False, color: str = COLOR
+) -> None:
     """Draw a point with its interval; one that includes zero is muted."""
     unclear = not upright and row.get("low", -1) * row.get("high", 1) <= 0
-    color = MUTED if unclear else COLOR
+    color = MUTED if unclear else color
     if "low" in row:
         line = axes.vlines if upright else axes.hlines
         line(place, row["low"], row["high"], color=color, linewidth=1.6)

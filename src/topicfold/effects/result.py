@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -110,6 +110,7 @@ class Effects:
         first: Any,
         second: Any,
         *,
+        at: Mapping[str, Any] | None = None,
         level: float = LEVEL,
         adjust: str | None = None,
     ) -> Table:
@@ -121,16 +122,24 @@ class Effects:
             The column.
         first, second : level, number or date
             Two values of it.
+        at : mapping or None, default=None
+            Values of other covariates, such as ``{"party": "left"}``, which matter in
+            a formula with interactions. None: as they are in the documents.
         level, adjust
             As in `rows`.
         """
         found = self.design.covariate(covariate)
         ends = [_value(found, value) for value in (first, second)]
-        chosen = self._difference(found, ends[0], ends[1])
+        chosen = self._difference(found, ends[0], ends[1], at)
         return self._rows([chosen], level, adjust)
 
     def predict(
-        self, covariate: str, values: Any = None, *, level: float = LEVEL
+        self,
+        covariate: str,
+        values: Any = None,
+        *,
+        at: Mapping[str, Any] | None = None,
+        level: float = LEVEL,
     ) -> Table:
         """Return the expected shares at values of a covariate, others as they are.
 
@@ -140,12 +149,14 @@ class Effects:
             The column.
         values : sequence or None, default=None
             None is every level, or 40 numbers from the smallest to the largest.
+        at : mapping or None, default=None
+            Values of other covariates, as in `contrast`.
         level : float, default=0.95
             Of the intervals.
         """
         found = self.design.covariate(covariate)
-        chosen = self._values(found, values)
-        means = [self.design.mean_row(covariate, value) for value in chosen]
+        chosen, held = self._values(found, values), self._held(at, found)
+        means = [self.design.mean_row(covariate, value, held) for value in chosen]
         return Table(
             {
                 "topic": outcome.name,
@@ -231,7 +242,7 @@ class Effects:
         kind : {"effects", "shares"} or None, default=None
             "effects" are points with intervals for each topic, "shares" are expected
             shares along a number or by level. None is "shares" for a covariate that
-            is not a line, else "effects".
+            is not a line or is drawn `by` another, else "effects".
         path : str or path, optional
             File to write: .png, .svg or .pdf.
         **options
@@ -350,15 +361,38 @@ class Effects:
             return Contrast(name, f"{name}: +1 year", weights, unit="year")
         return Contrast(name, f"{name}: +1", weights, unit=f"unit of {name}")
 
-    def _difference(self, covariate: Covariate, first: Any, second: Any) -> Contrast:
-        name = covariate.name
+    def _held(
+        self, at: Mapping[str, Any] | None, covariate: Covariate
+    ) -> dict[str, Any]:
+        """Return the values of other covariates as the design has them."""
+        if covariate.name in (at or {}):
+            raise DataError(
+                f"at= has {covariate.name!r}, whose values are compared. Name other "
+                "covariates there."
+            )
+        return {
+            name: _value(self.design.covariate(name), value)
+            for name, value in (at or {}).items()
+        }
+
+    def _difference(
+        self,
+        covariate: Covariate,
+        first: Any,
+        second: Any,
+        at: Mapping[str, Any] | None = None,
+    ) -> Contrast:
+        name, held = covariate.name, self._held(at, covariate)
         ends = tuple(_shown(covariate, value) for value in (first, second))
         if ends[0] == ends[1]:
             raise DataError(f"both values of {name} are {ends[0]}. Give two.")
-        weights = self.design.mean_row(name, first) - self.design.mean_row(name, second)
-        return Contrast(
-            name, f"{name}: {ends[0]} - {ends[1]}", weights, tuple(map(str, ends))
+        rows = [self.design.mean_row(name, value, held) for value in (first, second)]
+        where = ", ".join(
+            f"{own} = {_shown(self.design.covariate(own), value)}"
+            for own, value in held.items()
         )
+        label = f"{name}: {ends[0]} - {ends[1]}{f' ({where})' if where else ''}"
+        return Contrast(name, label, rows[0] - rows[1], tuple(map(str, ends)))
 
     def _values(self, covariate: Covariate, values: Any) -> list[Any]:
         if values is not None:
