@@ -14,11 +14,13 @@ from topicfold.exceptions import DataError
 from topicfold.metrics import (
     clustering_accuracy,
     clustering_nmi,
+    contrasting_words,
     frex,
     map_trustworthiness,
     match_topics,
     topic_exclusivity,
     topic_stability,
+    word_scores,
 )
 
 SEEDS = st.integers(0, 2**31 - 1)
@@ -34,6 +36,22 @@ def test_exclusivity_limits():
     empty = topic_exclusivity([[0, 0], [1, 0]], n_words=2)
     assert np.isnan(empty[0])
     assert empty[1] == 1
+
+
+def test_word_scores_by_hand():
+    topics = np.array([[0.5, 0.5], [0.25, 0.75]])
+    expected = 0.5 * (np.log(0.5) - (np.log(0.5) + np.log(0.25)) / 2)
+    assert word_scores(topics)[0, 0] == pytest.approx(expected)
+    np.testing.assert_allclose(word_scores([[0.3, 0.7]] * 4), 0, atol=1e-12)
+
+
+def test_contrasting_words():
+    words = ["tax", "the", "war", "law"]
+    one, other = [0.5, 0.3, 0.0, 0.2], [0.1, 0.3, 0.5, 0.1]
+    assert contrasting_words(one, other, words) == (["tax", "law"], ["war"])
+    assert contrasting_words(one, other, words, 1) == (["tax"], ["war"])
+    with pytest.raises(DataError, match="vocabulary"):
+        contrasting_words(one, other, words[:2])
 
 
 def test_frex_by_hand():

@@ -27,6 +27,7 @@ from topicfold.metrics.perplexity import (
 )
 from topicfold.metrics.residuals import Residuals, residual_dispersion
 from topicfold.metrics.words import (
+    contrasting_words,
     cv_coherence,
     frex,
     npmi_coherence,
@@ -34,6 +35,7 @@ from topicfold.metrics.words import (
     topic_diversity,
     topic_exclusivity,
     umass_coherence,
+    word_scores,
 )
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "clustering_accuracy",
     "clustering_nmi",
     "completion_perplexity",
+    "contrasting_words",
     "cv_coherence",
     "frex",
     "left_to_right_log_likelihood",
@@ -63,5 +66,6 @@ __all__ = [
     "umass_coherence",
     "unigram",
     "word_intrusion",
+    "word_scores",
     "write_intrusion_sheet",
 ]

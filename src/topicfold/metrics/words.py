@@ -153,6 +153,56 @@ def frex(topics: ArrayLike, *, weight: float = 0.5) -> NDArray[np.float64]:
     return scores
 
 
+def word_scores(topics: ArrayLike) -> NDArray[np.float64]:
+    """Score of every word in every topic, ``φ_kw (log φ_kw − mean_j log φ_jw)``.
+
+    The "score" of R's stm and lda: frequent in the topic, and more so than elsewhere.
+    Direction: higher says more about the topic; 0 is as frequent as in the others. The
+    top words by it are ``top_words(word_scores(topics), vocabulary)``.
+
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_terms)
+        Word distributions of the topics, not negative.
+
+    Examples
+    --------
+    >>> word_scores([[0.8, 0.2], [0.2, 0.8]]).round(2).tolist()
+    [[0.55, -0.14], [-0.14, 0.55]]
+    """
+    weights = _checked_weights(topics)
+    logs = np.log(np.maximum(weights, 1e-12))
+    return np.asarray(weights * (logs - logs.mean(axis=0)))
+
+
+def contrasting_words(
+    first: ArrayLike, second: ArrayLike, vocabulary: Sequence[str], n_words: int = 10
+) -> tuple[list[str], list[str]]:
+    """List the words by which two topics differ most, those of each first.
+
+    Of two topics, or of one topic as two groups word it ("perspectives" of R's stm), by
+    the difference of the words' shares.
+
+    Parameters
+    ----------
+    first, second : array of shape (n_terms,)
+        Shares of the words.
+    vocabulary : sequence of str
+        The words, one per column.
+    n_words : int, default=10
+        Length of the lists; shorter where fewer words have a larger share.
+
+    Examples
+    --------
+    >>> contrasting_words([0.6, 0.3, 0.1], [0.1, 0.3, 0.6], ["tax", "the", "war"])
+    (['tax'], ['war'])
+    """
+    one, other = checked_rows([first, second], "topics")
+    rows = np.maximum([one - other, other - one], 0.0)
+    own, theirs = top_words(rows, vocabulary, n_words)
+    return own, theirs
+
+
 def top_columns(
     weights: NDArray[np.floating], n_words: int, *, least: int = 1
 ) -> list[NDArray[np.int64]]:

@@ -27,6 +27,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import LeftOut
 from topicfold.learn.learner import Learner
 from topicfold.learn.loop import part_of_more
+from topicfold.metrics.words import contrasting_words
 from topicfold.models.base import PRIOR, already_warned
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
@@ -519,7 +520,12 @@ class StructuralLDA(CorrelatedLDA):
         return self.phi_step_.topics_of(number).astype(self.components_.dtype)
 
     def perspectives(
-        self, topic: int, groups: tuple[str, str], n: int = 10
+        self,
+        topic: int,
+        groups: tuple[str, str],
+        n: int = 10,
+        *,
+        vocabulary: Sequence[str] | None = None,
     ) -> tuple[list[str], list[str]]:
         """Return the words of a topic that two groups use most unlike each other.
 
@@ -533,6 +539,8 @@ class StructuralLDA(CorrelatedLDA):
             Two of `content_groups_`.
         n : int, default=10
             Words of each.
+        vocabulary : sequence of str or None, default=None
+            The words of the columns; None: those of the data frame that was fitted.
 
         Returns
         -------
@@ -540,14 +548,11 @@ class StructuralLDA(CorrelatedLDA):
             Words of the first group and of the second, the most different first.
         """
         one, other = (self.topics_of(group)[topic] for group in groups)
-        difference = one - other
-        order = np.argsort(-difference, kind="stable")
-        names = getattr(self, "feature_names_in_", None)
+        names: Any = getattr(self, "feature_names_in_", None)
+        if vocabulary is not None:
+            names = vocabulary
         words = [f"w{w}" for w in range(len(one))] if names is None else list(names)
-        return (
-            [str(words[w]) for w in order[:n]],
-            [str(words[w]) for w in order[::-1][:n]],
-        )
+        return contrasting_words(one, other, [str(word) for word in words], n)
 
     def _topic_parts(
         self, X: Any, side_data: Mapping[str, Any]
