@@ -197,7 +197,7 @@ def contrasting_words(
     >>> contrasting_words([0.6, 0.3, 0.1], [0.1, 0.3, 0.6], ["tax", "the", "war"])
     (['tax'], ['war'])
     """
-    one, other = checked_rows([first, second], "topics")
+    one, other = checked_rows(np.array([first, second]), "topics")
     rows = np.maximum([one - other, other - one], 0.0)
     own, theirs = top_words(rows, vocabulary, n_words)
     return own, theirs
