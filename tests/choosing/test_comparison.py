@@ -22,6 +22,7 @@ from topicfold.choosing.comparison import (
     recommend,
 )
 from topicfold.choosing.evaluation import ScoreFile
+from topicfold.choosing.selection import Selection, SelectionRecord
 from topicfold.exceptions import (
     DataError,
     FitInterruptedWarning,
@@ -353,6 +354,29 @@ def test_selection_finds_the_planted_number(corpus):
         found.best("accuracy")
     with pytest.raises(DataError, match=r"no score 'beauty'. Scores: perplexity"):
         found.best("beauty")
+
+
+@pytest.mark.parametrize(
+    ("perplexity", "coherence", "stability", "expected"),
+    [
+        # The scores disagree on the stable ones: the middle one.
+        ([90, 80, 70, 60, 50], [5, 4, 3, 2, 1], [0.9, 0.8, 0.7, 0.6, 0.5], 10),
+        ([90, 80, 70, 60, 50], [5, 4, 3, 2, 1], [0.9] * 5, 20),
+        # More stable topics that are worse in both are not taken.
+        ([90, 70, 75, 76, 77], [1, 4, 3, 2, 1], [1, 0.9, 0.8, 0.7, 0.6], 10),
+        ([90, 80, 70, 60, 50], [1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.7, 0.6], 40),
+        # None is stable, or one fit each.
+        ([90, 80, 70, 60, 50], [1, 2, 3, 4, 5], [0.3, 0.5, 0.4, 0.2, 0.1], 10),
+        ([90, 80, 70, 60, 50], [1, 2, 3, 4, 5], [np.nan] * 5, 80),
+    ],
+)
+def test_the_suggestion_is_stable_and_a_compromise(
+    perplexity, coherence, stability, expected
+):
+    nan = float("nan")
+    scores = zip((5, 10, 20, 40, 80), perplexity, coherence, stability, strict=True)
+    records = [SelectionRecord(k, p, c, nan, s, nan, 0.1) for k, p, c, s in scores]
+    assert Selection(tuple(records), "LDA").suggested() == expected
 
 
 def test_selection_with_labels_goes_by_accuracy(corpus):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import graph_reference as reference
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from topicfold.graph import (
     document_neighbors,
     inverted_lists,
     nearest_neighbors,
+    neighbors,
 )
 from topicfold.graph.neighbors import Weighting
 
@@ -35,6 +38,10 @@ def zipf_counts(n_documents, n_terms, seed=0, length=30):
 def assert_like_reference(queries, documents, similarity, k, exclude_self=False):
     index = NeighborIndex(sp.csr_array(documents), similarity=similarity)
     found, values = index.query(queries, k, exclude_self=exclude_self)
+    with mock.patch.object(neighbors, "FEW_DOCUMENTS", 0):
+        listed = index.query(queries, k, exclude_self=exclude_self)
+    np.testing.assert_array_equal(found, listed[0])
+    np.testing.assert_allclose(values, listed[1], atol=1e-9)
     score = reference.scores(queries, documents, similarity)
     n_best = min(k, len(documents) - exclude_self)
     np.testing.assert_array_equal(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from topicfold.choosing.comparison import load_figure
 from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
 from topicfold.choosing.fits import with_size
+from topicfold.choosing.size import ALIKE
 from topicfold.core.counts import check_counts
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table
@@ -89,20 +90,28 @@ class Selection:
     def suggested(self) -> int:
         """Return one number of topics.
 
-        With labels, the one with the best accuracy; otherwise the one with the best
-        mean rank in perplexity, coherence and stability. It is a starting point: look
-        at the table and at the topics.
+        With labels, the one with the best accuracy. Otherwise, of those whose topics
+        other seeds find again (a stability of 0.68 or more, or else the most stable
+        one), the one with the best mean rank in perplexity and coherence, and the
+        middle one of equals. It is a starting point: look at the table and at the
+        topics.
         """
         if not np.isnan(self._column("accuracy")).all():
             return self.best("accuracy")
+        stability = self._column("stability")
+        stable = np.flatnonzero(~(stability < ALIKE))  # all, if there is only one fit
+        if not len(stable):
+            return self.best("stability")
         used = [
-            ranks(values, higher=name != "perplexity")
-            for name in ("perplexity", "coherence", "stability")
+            ranks(values[stable], higher=name == "coherence")
+            for name in ("perplexity", "coherence")
             if not np.isnan(values := self._column(name)).any()
         ]
         if not used:
             raise DataError(f"no score is defined for {self.model}.")
-        return self.records[int(np.argmin(np.sum(used, axis=0)))].n_components
+        total = np.sum(used, axis=0)
+        best = stable[np.isclose(total, total.min())]
+        return self.records[int(best[(len(best) - 1) // 2])].n_components
 
     def to_markdown(self) -> str:
         """Return the table; columns that are not defined are left out."""

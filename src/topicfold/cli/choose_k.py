@@ -49,8 +49,8 @@ def choose_k(
     """Fit a model with several numbers of topics, score each, and suggest one.
 
     INPUT is as in topicfold fit. A tenth of the documents is held out. With labels the
-    accuracy decides, without them perplexity, coherence and stability together. The
-    suggestion is a start: look at the topics.
+    accuracy decides. Without, the numbers whose topics other seeds find again are
+    ranked by perplexity and coherence. The suggestion is a start: look at the topics.
 
     [bold]Examples[/bold]
       topicfold choose-k reviews.txt --plot topics.png
@@ -100,7 +100,9 @@ def choose_k(
         edge = ", the smallest of those tried; try fewer"
     elif best == max(sizes) > min(sizes):
         edge = f", the largest of those tried; more may be better: -k {best},{2 * best}"
-    by = " by the accuracy of labels" if len(classes) > 1 else ""
+    by = " by the accuracy of labels"
+    if len(classes) < 2:
+        by = " by stability, then perplexity and coherence" if len(sizes) > 1 else ""
     show_fact("Suggests", f"{best} topics{by}{edge}")
     if not given.quiet:
         show_fit(source, options, entry.name, best)

@@ -26,11 +26,14 @@ from topicfold.core.counts import smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads, run_ranges
 from topicfold.exceptions import DataError
-from topicfold.graph.inverted_lists import InvertedLists
+from topicfold.graph.inverted_lists import QUANTUM, InvertedLists
 
 Similarity = Callable[[sp.csr_array, sp.csr_array], Any]
 SIMILARITIES = ("cosine", "intersection", "kl")
 BLOCK_ENTRIES = 1 << 22  # of a user's similarity, in memory at once, per thread
+# Up to so many index documents SciPy's product takes at most a tenth of a second more
+# than the inverted lists, whose kernels take three to compile.
+FEW_DOCUMENTS = 2000
 KL_FLOOR = 1e-4  # probability, under a neighbour, of a word that it lacks
 
 
@@ -120,6 +123,37 @@ def search_blocks(
     starts = range(0, n_queries if n_best else 0, size)
     run_ranges(task, [(s, min(s + size, n_queries)) for s in starts], threads)
     return best, values
+
+
+def search_products(
+    queries: sp.csr_array, documents: sp.csr_array, n_best: int, exclude_self: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return what inverted lists find by sums of products, from all pairs at once.
+
+    The score and the number of a document are one integer, so that a partial sort has
+    the ties of the lists: the lower number first.
+    """
+    n_queries, n_documents = queries.shape[0], documents.shape[0]
+    best = np.full((n_queries, n_best), -1, dtype=np.int64)
+    scores = np.zeros((n_queries, n_best))
+    if not n_best:
+        return best, scores
+    transposed = documents.T.tocsr()
+    backwards = n_documents - 1 - np.arange(n_documents)
+    size = max(1, BLOCK_ENTRIES // 4 // n_documents)
+    for start in range(0, n_queries, size):
+        block = (queries[start : start + size] @ transposed).toarray()
+        keys = np.rint(block / QUANTUM).astype(np.int64) * n_documents + backwards
+        keys[keys < n_documents] = -1  # nothing in common
+        if exclude_self:
+            rows = np.arange(len(keys))
+            keys[rows, start + rows] = -1
+        keys.partition(n_documents - n_best, axis=1)
+        top = np.sort(keys[:, n_documents - n_best :], axis=1)[:, ::-1]
+        found = n_documents - 1 - top % n_documents
+        best[start : start + size] = np.where(top < 0, -1, found)
+        scores[start : start + size] = np.maximum(top, 0) // n_documents * QUANTUM
+    return best, scores
 
 
 def _call(
@@ -300,12 +334,18 @@ class NeighborIndex:
             return search_blocks(
                 self.similarity, queries, among, n_best, exclude_self, threads
             )
-        weighting, lists = self.weighting_, self.lists_
-        if among is not self.counts_:
-            lists = InvertedLists(weighting.documents(among), weighting.take_min)
+        weighting = self.weighting_
         own = queries is among and weighting.symmetric
         rows = None if own else weighting.queries(queries)
-        found, scores = lists.search(rows, n_best, exclude_self, threads)
+        if self.n_documents <= FEW_DOCUMENTS and not weighting.take_min:
+            documents = weighting.documents(among)
+            asked = documents if own else rows
+            found, scores = search_products(asked, documents, n_best, exclude_self)
+        else:
+            lists = self.lists_
+            if among is not self.counts_:
+                lists = InvertedLists(weighting.documents(among), weighting.take_min)
+            found, scores = lists.search(rows, n_best, exclude_self, threads)
         return found, scores if own else weighting.similarities(rows, scores)
 
     @property
