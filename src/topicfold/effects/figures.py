@@ -96,17 +96,17 @@ def expected_shares(
         A second covariate with levels: a curve for each, where the formula has their
         interaction.
     n_topics : int, default=12
-        Outcomes to draw, those that change most first.
+        Outcomes to draw on one scale, those that change most first.
     level : float, default=0.95
         Of the intervals.
     """
     parts = _parts(effects, covariate, by, level)
     parts.sort(key=lambda part: -max(_spread(rows) for _, rows in part))
-    parts = parts[:n_topics]
+    n_outcomes, parts = len(parts), parts[:n_topics]
     columns = min(3, len(parts))
     lines = -(-len(parts) // columns)
     figure = _figure((3.4 * columns, 1.9 * lines + 0.4))
-    grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
+    grid = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(parts) :]:
         axes.axis("off")
     kind = effects.design.covariate(covariate).kind
@@ -134,6 +134,9 @@ def expected_shares(
         axes.legend(title=_plain(by), fontsize=7, title_fontsize=7, frameon=False)
     for axes in grid[-1]:
         axes.set_xlabel(_plain(covariate), fontsize=8)
+    if len(parts) < n_outcomes:
+        told = f"the {len(parts)} of {n_outcomes} topics that change most"
+        figure.suptitle(told, fontsize=8, x=0.01, ha="left")
     return figure
 
 
