@@ -61,6 +61,33 @@ def test_the_fit_is_that_of_the_side_with_the_chosen_weight(corpus, model):
     np.testing.assert_array_equal(same.sides_[0].coef_, model.coef_)
 
 
+def test_words_of_all_documents_stay_in_a_topic_of_their_own():
+    rng = np.random.default_rng(0)
+    n_common, n_words = 5, 400
+    phi = np.zeros((20, n_common + n_words))
+    phi[0, :n_common] = 1 / n_common
+    phi[1:, n_common:] = rng.dirichlet(np.full(n_words, 0.05), 19)
+    own = rng.dirichlet(np.full(19, 0.1), 1200)
+    theta = np.hstack([np.full((1200, 1), 0.2), 0.8 * own])
+    X = sparse.csr_matrix([rng.multinomial(100, row) for row in theta @ phi])
+    y = own.argmax(axis=1) % 4
+
+    def apart(model):
+        """Return the largest share of the common words in one topic."""
+        counts = model.components_ * model.topic_totals_[:, None]
+        totals = counts[:, :n_common].sum(axis=1)
+        return totals.max() / totals.sum()
+
+    model = SupervisedLDA(20, kind="classes", weight=30, random_state=0).fit(X, y)
+    assert len(model.sides_[0].background) == 1
+    assert apart(model) > 0.6
+    # Responses draw them elsewhere if nothing is in the background.
+    options = {"init": model.components_, "doc_topic_prior": model.doc_topic_prior_}
+    plain = LDA(20, sides=[Response("classes", weight=30)], random_state=0, **options)
+    assert apart(plain.fit(X, response=y)) < apart(model) - 0.2
+    assert model.score(X, y) > plain.sides_[0].score(plain.transform(X), y) - 0.02
+
+
 def test_a_given_weight_is_used_and_nothing_tried(corpus):
     X, y, _ = corpus
     model = SupervisedLDA(4, weight=11.0, random_state=0).fit(X, y)

@@ -424,6 +424,20 @@ def test_clues_are_shares_likelihoods_and_frequencies():
     logs = np.log(theta + 1e-4)
     np.testing.assert_allclose(clues[:, :, 0], logs - logs.mean(axis=1, keepdims=True))
     np.testing.assert_allclose(clues.sum(axis=1), 0.0, atol=1e-12)
+    # Words that distinguish labels: by the information that they have of the label.
+    words = members.T @ X + 1.0
+    given = words / words.sum(axis=1, keepdims=True)
+    given = given * (members.T @ X).sum(axis=1, keepdims=True)
+    given /= given.sum(axis=0)
+    shares = (members.T @ X).sum(axis=1, keepdims=True) / X.sum()
+    told = (given * np.log(given / shares)).sum(axis=0)
+    rows = np.log2(1 + X) * told
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    ratios = np.log(words / words.sum(axis=1, keepdims=True))
+    ratios -= np.log(words.sum(axis=0) / words.sum())
+    wanted = rows @ ratios.T
+    wanted -= wanted.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(clues[:, :, 4], wanted)
     # A clue that says nothing has no weight, one that says all has much.
     clues[:, :, 2] = members - 1 / 3
     clues[:, :, 3] = 0.0

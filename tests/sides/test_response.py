@@ -40,19 +40,22 @@ def context_of(counts, **more):
     return Context(len(counts), counts.shape[1], 9, lengths, **more)
 
 
+@pytest.mark.parametrize("background", [(), (2,)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_evidence_comes_to_rest_at_the_derivative_of_the_value(kind):
+def test_evidence_comes_to_rest_at_the_derivative_of_the_value(kind, background):
     _, y = corpus(kind, n_documents=30)
-    counts = np.random.default_rng(0).gamma(0.5, 5.0, (30, 4)) + 0.1
+    counts = np.random.default_rng(0).gamma(0.5, 5.0, (30, 4)) + 0.5
     context = context_of(counts, iteration=1)
-    side = Response(kind, weight=7.0)
+    side = Response(kind, weight=7.0, background=background)
+    seen = 1.0 - np.isin(np.arange(4), background)
     data = side.check(y, context)
     learn_from(side, lambda: side.gather(counts, data, context), context)
     for _ in range(500):  # u at these counts
         evidence = side.evidence(counts, data, context)
 
     def value(shift):
-        moved = (counts + shift) / (counts + shift).sum(axis=1, keepdims=True)
+        moved = (counts + shift) * seen
+        moved /= moved.sum(axis=1, keepdims=True)
         return 7.0 * log_likelihoods(kind, data.targets, moved @ side._coef)
 
     step = 1e-5
@@ -60,9 +63,15 @@ def test_evidence_comes_to_rest_at_the_derivative_of_the_value(kind):
         [(value(step * e) - value(-step * e)) / (2 * step) for e in np.eye(4)], axis=1
     )
     # δ counts up to what all topics of a document have in common.
-    shares = counts / counts.sum(axis=1, keepdims=True)
+    shares = counts * seen / (counts * seen).sum(axis=1, keepdims=True)
     centered = evidence - (evidence * shares).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(centered, slopes, atol=1e-5)
+
+
+def test_background_is_a_list_of_topics():
+    X, y = corpus("real", n_documents=20)
+    with pytest.raises(DataError, match="background has 4; give numbers of topics"):
+        fitted("real", X, y, background=[4])
 
 
 @pytest.mark.parametrize("kind", KINDS)

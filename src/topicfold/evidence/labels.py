@@ -41,7 +41,8 @@ class KnownLabels(NamedTuple):
     unknown: NDArray[np.bool_]
 
 
-Clues = NDArray[np.float64]  # (D, C, 4): what each document says of each label
+Clues = NDArray[np.float64]  # (D, C, 5): what each document says of each label
+N_CLUES = 5
 
 
 class Labels(DeclaredParameters, Side):
@@ -69,11 +70,12 @@ class Labels(DeclaredParameters, Side):
     several_ : bool
         Whether documents have any number of labels: a list had none or more than one,
         or labels came as a matrix.
-    clue_weights_ : ndarray of shape (4,)
+    clue_weights_ : ndarray of shape (5,)
         What the logarithms of a label's share, of the likelihood of the document's
-        words, of that of its different words, and of the label's frequency weigh in the
-        score of a label, learned from hidden labels. Only with one label per document,
-        and where hidden labels were predicted.
+        words, of that of its different words, of the label's frequency, and of the
+        likelihood ratio of words that distinguish labels weigh in the score of a label,
+        learned from hidden labels. Only with one label per document, and where hidden
+        labels were predicted.
 
     References
     ----------
@@ -207,7 +209,8 @@ class Labels(DeclaredParameters, Side):
         `topic_counts` are the expected counts of words in the topics (K, V). A label's
         words are those of its topics and its part of the background, each word once
         more, as in naive Bayes. Likelihoods are by the root of the number of words, as
-        words are not independent.
+        words are not independent. In the last one words weigh by what they say of the
+        label, ``Σ_c p(c|w) log(p(c|w) / p(c))``, in rows of length one.
         """
         n_labels, per_label = len(self.classes_), self.topics_per_label
         own = np.asarray(topic_counts[: n_labels * per_label], dtype=np.float64)
@@ -217,6 +220,13 @@ class Labels(DeclaredParameters, Side):
         shared = np.asarray(topic_counts[n_labels * per_label :], dtype=np.float64)
         words = own + frequencies * shared.sum(axis=0) + 1.0
         logs = np.log(words / words.sum(axis=1, keepdims=True)).T
+        ratios = logs - np.log(words.sum(axis=0) / words.sum())[:, None]
+        given_word = frequencies.T * np.exp(ratios)  # p(c|w), (V, C)
+        given_word /= given_word.sum(axis=1, keepdims=True)
+        told = np.log(
+            np.maximum(given_word, 1e-300) / np.maximum(frequencies.T, 1e-300)
+        )
+        told = (given_word * told).sum(axis=1)
         X = sparse.csr_matrix(counts, dtype=np.float64)
         different = X.copy()
         different.data = np.log1p(np.maximum(X.data, 0.0)) / np.log(2)
@@ -225,12 +235,16 @@ class Labels(DeclaredParameters, Side):
             sizes = np.asarray(matrix.sum(axis=1)).reshape(-1, 1)
             found.append(np.asarray(matrix @ logs) / np.sqrt(np.maximum(sizes, 1.0)))
         found.append(np.tile(np.log(frequencies + 1e-3).T, (len(theta), 1)))
+        different.data *= told[different.indices]
+        sizes = np.sqrt(np.asarray(different.multiply(different).sum(axis=1)))
+        sizes = np.maximum(sizes.reshape(-1, 1), 1e-12)
+        found.append(np.asarray(different @ ratios) / sizes)
         return np.stack([part - part.mean(axis=1, keepdims=True) for part in found], 2)
 
     def weigh_clues(self, clues: Clues, wanted: NDArray[np.bool_]) -> None:
         """Learn what clues weigh, from documents whose labels were hidden.
 
-        A logistic regression with the same four weights for all labels.
+        A logistic regression with the same weights for all labels.
         """
         scales = np.sqrt((clues**2).mean(axis=(0, 1))) + 1e-12
         scaled, right = clues / scales, 1.0 * wanted
@@ -298,9 +312,9 @@ class Labels(DeclaredParameters, Side):
         curve = getattr(self, "curve_", np.zeros(2))
         if type(self.several_) is not bool or curve.shape != (2,):
             raise ValueError("several_ or curve_ is invalid")
-        weights = np.asarray(getattr(self, "clue_weights_", np.zeros(4)))
-        if weights.shape != (4,) or not np.isfinite(weights).all():
-            raise ValueError("clue_weights_ are not four numbers")
+        weights = np.asarray(getattr(self, "clue_weights_", np.zeros(N_CLUES)))
+        if weights.shape != (N_CLUES,) or not np.isfinite(weights).all():
+            raise ValueError(f"clue_weights_ are not {N_CLUES} numbers")
 
 
 def read_labels(

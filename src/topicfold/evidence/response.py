@@ -16,11 +16,17 @@ which is Newton's step for tokens that have the mixture of their document; the v
 is taken half way between that and even shares, so that a document that is all in one
 topic does not jump to another. Where it comes to rest, u = w g / n. The objective is
 not monotone: CVB0's is not, and evidence and topics move in turn.
+
+Words that all documents use would be drawn to the topics that predict, too, as their
+tokens count in z̄ like others. So z̄ may leave out `background` topics b: the others
+sum to one, n is the number of their tokens, and ``δ_db = Σ_c u_dc ηᵀ_c z̄_d``: a token
+more or less in b does not matter to the response.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args
 
@@ -98,6 +104,9 @@ class Response(DeclaredParameters, Side):
     held_out : float, default=0.0
         Share of the known responses that the fit does not look at, for
         `held_out_score_`.
+    background : sequence of int, default=()
+        Topics that responses are not to draw words to or from while topics are learned:
+        those of words that all documents use.
 
     Attributes
     ----------
@@ -146,6 +155,7 @@ class Response(DeclaredParameters, Side):
     weight: Annotated[float | None, NOT_NEGATIVE]
     ridge: Annotated[float, POSITIVE]
     held_out: Annotated[float, SHARE_BELOW_ONE]
+    background: Sequence[int]
 
     # ---- data
 
@@ -156,6 +166,7 @@ class Response(DeclaredParameters, Side):
         weight: float | None = None,
         ridge: float = 0.1,
         held_out: float = 0.0,
+        background: Sequence[int] = (),
     ) -> None:
         self._store_parameters(locals())
 
@@ -167,6 +178,12 @@ class Response(DeclaredParameters, Side):
             targets, known = self._number_targets(data, context)
         held_out = np.zeros_like(known)
         if context.fitting:
+            wrong = [k for k in self.background if not 0 <= k < context.n_topics]
+            if wrong:
+                raise DataError(
+                    f"background has {wrong[0]}; give numbers of topics, from 0 to "
+                    f"{context.n_topics - 1}."
+                )
             mean_length = float(context.lengths.mean())
             self.weight_ = mean_length if self.weight is None else float(self.weight)
             held_out = self._drawn(targets, known, context)
@@ -249,7 +266,7 @@ class Response(DeclaredParameters, Side):
         # The step of numbers leads to the end from anywhere.
         if coef is None and (context.iteration <= 1 or self.kind == "real"):
             coef = np.full((context.n_topics, data.targets.shape[1]), self._center)
-        rows = assignments_of(counts, context)[known]
+        rows = self._assignments(counts, context)[known]
         coef = self._coef if coef is None else coef
         return sums_at(self.kind, rows, data.targets[known], coef, self._bent)
 
@@ -281,24 +298,43 @@ class Response(DeclaredParameters, Side):
     def evidence(self, counts: Array, data: ResponseData, context: Context) -> Array:
         """Return δ, after a step of u."""
         coef = self._coef
-        assignments = assignments_of(counts, context)
+        assignments = self._assignments(counts, context)
         predictors = assignments @ coef
         mixed = (assignments + 1.0 / context.n_topics) / 2
         spread = (mixed @ coef**2 - (mixed @ coef) ** 2).sum(axis=1)
-        rate = self.weight_ / np.maximum(context.lengths, 1.0)
+        rate = self.weight_ / np.maximum(self._foreground(counts, context), 1.0)
         step = 1.0 / (1.0 + rate * curvatures(self.kind, predictors) * spread)
         residuals = data.targets - means(self.kind, predictors)
         data.carried += step[:, None] * (rate[:, None] * residuals - data.carried)
         data.carried[~data.known] = 0.0
-        return np.asarray(data.carried @ coef.T)
+        found = np.asarray(data.carried @ coef.T)
+        if len(self.background):
+            mean = (data.carried * predictors).sum(axis=1)
+            found[:, list(self.background)] = mean[:, None]
+        return found
 
     def value(self, counts: Array, data: ResponseData, context: Context) -> float:
         """Return ``w Σ log p(y_d)``, up to a constant."""
         if not hasattr(self, "coef_"):
             return 0.0
-        predictors = assignments_of(counts, context)[data.known] @ self._coef
+        predictors = self._assignments(counts, context)[data.known] @ self._coef
         fits = log_likelihoods(self.kind, data.targets[data.known], predictors)
         return float(self.weight_ * fits.sum())
+
+    def _foreground(self, counts: Array, context: Context) -> Matrix:
+        """Return how many tokens of documents are not in the background."""
+        lengths = np.asarray(context.lengths, dtype=np.float64)
+        if not len(self.background):
+            return lengths
+        return lengths - counts[:, list(self.background)].sum(axis=1)
+
+    def _assignments(self, counts: Array, context: Context) -> Matrix:
+        """Return z̄ of the topics that are not in the background."""
+        found = assignments_of(counts, context)
+        if len(self.background):
+            found[:, list(self.background)] = 0.0
+            found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-30)
+        return found
 
     def settle(
         self, theta: Array, doc_topics: Array, data: ResponseData, context: Context

@@ -187,8 +187,9 @@ class LabeledLDA(SidedLDA):
 
         If every training document with known labels had one, rows sum to one. They are
         a logistic regression on the shares of labels in the document, on how likely its
-        words are in their topics, and on how frequent labels are, learned from the
-        hidden labels that chose the background; if nothing was chosen, the shares.
+        words are in their topics, all words alike or by what they say of labels, and on
+        how frequent labels are, learned from the hidden labels that chose the
+        background; if nothing was chosen, the shares.
         Otherwise, and with a matrix of 0 and 1, each label has its own probability: how
         often documents with such a share of it had the label, by a logistic curve that
         all labels have in common. They are those whose labels were hidden; if nothing

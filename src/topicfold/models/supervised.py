@@ -18,12 +18,13 @@ from topicfold.core.typing import Array
 from topicfold.evidence.linear import Kind
 from topicfold.evidence.response import Response
 from topicfold.evidence.response_words import WORD_SHARE, ResponseWords, learn_words
+from topicfold.evidence.seed_evidence import document_frequencies
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
 from topicfold.models.base import already_warned, arrives_in_blocks
-from topicfold.models.lda import LDA, SidedLDA
+from topicfold.models.lda import ALPHA_MOST, ALPHA_SUM, LDA, SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 
@@ -35,6 +36,9 @@ TRIAL_PASSES = 30
 TRIAL_SHARE = 0.2
 # Passes of LDA that topics start from: they stay as coherent as LDA's.
 START_PASSES = 20
+# Words in so many documents are in all of them; a topic is theirs if they have most of
+# it. Its prior is so many times LDA's: topics that predict would take its words.
+IN_ALL, MOST, COMMON_PRIOR = 0.9, 0.5, 3.0
 # A trial is repeated with other hidden responses until there are so many, or often.
 ENOUGH_HIDDEN, MOST_TRIALS = 200, 5
 
@@ -68,6 +72,23 @@ class TopicEffect(NamedTuple):
     std_error: float
     share: float
     words: tuple[str, ...]
+
+
+class Start(NamedTuple):
+    """Where topics start: those of a short LDA.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_topics, n_terms)
+    alpha : ndarray of shape (n_topics,)
+        Priors of documents.
+    background : list of int
+        Topics of words that all documents use.
+    """
+
+    topics: Array
+    alpha: NDArray[np.float64]
+    background: list[int]
 
 
 class SupervisedLDA(SidedLDA):
@@ -204,7 +225,9 @@ class SupervisedLDA(SidedLDA):
         # Sides may settle the number of topics later than this.
         known = self.init is None and self.weight != 0 and self._asked is not None
         start = lda_start(self, counts, int(self._asked or 0)) if known else None
-        self._start: Array | None = start
+        self._start = start
+        if start is not None:
+            self.sides_[0].set_params(background=start.background)
         if self.weight is None:
             trial = choose_weight(
                 self, counts, side_data, WEIGHTS, losses, start, USUAL_WEIGHT
@@ -276,8 +299,14 @@ class SupervisedLDA(SidedLDA):
         start, self._start = self._start, None
         if start is None and self.init is None and self.sides_[0].weight != 0:
             start = lda_start(self, counts, self._size)
-        init = init if start is None else start
+        init = init if start is None else start.topics
         return super()._start_of(counts, joined, groups, init)
+
+    _start: Start | None = None
+
+    def _default_priors(self) -> tuple[Any, float]:
+        alpha, eta = super()._default_priors()
+        return alpha if self._start is None else self._start.alpha, eta
 
     def _say_if_useless(self) -> None:
         """Warn if no weight predicts hidden responses better than their mean does."""
@@ -476,7 +505,7 @@ def choose_weight(
     side_data: Mapping[str, Any],
     shares: Sequence[float],
     losses: str,
-    init: Any = None,
+    start: Start | None = None,
     usual: float | None = None,
 ) -> Side | None:
     """Give the model's own side the usual weight unless another is clearly better.
@@ -490,7 +519,7 @@ def choose_weight(
     length = _mean_length(model, counts, side_data)
     found = {}
     for weight in (share * length for share in shares):
-        side = tried(model, counts, side_data, weight, losses, init)
+        side = tried(model, counts, side_data, weight, losses, start)
         if hasattr(side, losses):
             found[weight] = side
             model.weight_scores_.append((weight, side.held_out_score_))
@@ -506,12 +535,17 @@ def choose_weight(
     return found[best]
 
 
-def lda_start(model: Any, counts: Any, n_topics: int) -> Array:
-    """Return the topics of a short LDA with a model's options."""
+def lda_start(model: Any, counts: Any, n_topics: int) -> Start:
+    """Return where a short LDA with a model's options ends."""
     options = _lda_options(model) | {"n_components": n_topics, "sides": None}
     with part_of_more(), already_warned():
         fitted = LDA(**options | {"max_iter": START_PASSES}).fit(counts)
-    return np.asarray(fitted.components_)
+    used = document_frequencies(counts) >= IN_ALL * counts.shape[0]
+    common = fitted.components_[:, used].sum(axis=1) > MOST
+    background = np.flatnonzero(common).tolist() if (~common).sum() > 1 else []
+    alpha = np.full(n_topics, min(ALPHA_SUM / n_topics, ALPHA_MOST))
+    alpha[background] = COMMON_PRIOR * fitted.doc_topic_prior_[background]
+    return Start(fitted.components_, alpha, background)
 
 
 def _lda_options(model: Any) -> dict[str, Any]:
@@ -527,7 +561,7 @@ def tried(
     side_data: Mapping[str, Any],
     weight: float,
     losses: str,
-    init: Any = None,
+    start: Start | None = None,
 ) -> Any:
     """Return the model's own side after short fits that did not see a part of it.
 
@@ -535,8 +569,13 @@ def tried(
     """
     seed = check_random_state(model.random_state).randint(2**31 - 1 - MOST_TRIALS)
     options = _lda_options(model) | {"max_iter": min(model.max_iter, TRIAL_PASSES)}
-    options["init"] = model.init if init is None else init
     own, *others = model._all_sides()
+    options["init"] = model.init
+    if start is not None:
+        options["init"] = start.topics
+        own.set_params(background=start.background)
+        if model.doc_topic_prior is None:
+            options["doc_topic_prior"] = start.alpha
     found: list[Any] = []
     while len(found) < MOST_TRIALS:
         side = clone(own).set_params(weight=weight, held_out=TRIAL_SHARE)
