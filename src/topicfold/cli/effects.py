@@ -184,7 +184,8 @@ def _show(found: Effects, given: _Flags) -> None:
         for sentence in found.sentences(adjust=given.adjust):
             typer.echo(sentence)
     else:
-        typer.echo(found.text(adjust=given.adjust))
+        text = found.text(adjust=given.adjust)
+        typer.echo(text.replace("table(adjust='fdr')", "--adjust fdr"))
 
 
 def _draw(found: Effects, plot: Path, given: _Flags) -> None:

@@ -217,25 +217,30 @@ def _write(rows: list[dict[str, Any]], format: Format, words: Sequence[str]) -> 
 
 def _print_results(rows: list[dict[str, Any]], words: Sequence[str]) -> None:
     """Print a title and a passage for every document, the words asked for in bold."""
-    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     from topicfold.search.words import words_pattern
 
     console, pattern = stdout_console(), words_pattern(words)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", min_width=3)
+    table.add_column(overflow="fold")
     for row in rows:
         name = row["document"] if row["document"] != row["title"] else ""
         score = f"{row['score']:.3f}"
         more = [str(part) for part in (name, row.get("label"), score) if part]
-        head = Text(f"{row['rank']:>3}  ")
-        head.append(printable(row["title"]) or "(empty)", style="bold")
-        head.append(printable("  " + " · ".join(more)), style="cyan")
-        console.print(head)
-        passage = Text(printable(row["snippet"]))
+        text = Text(printable(row["title"]) or "(empty)", style="bold")
+        about = Text(printable(" · ".join(more)), style="not bold cyan")
+        in_one_line = 7 + text.cell_len + about.cell_len <= console.width
+        text.append("  " if in_one_line else "\n").append_text(about)
+        passage = Text(printable(row["snippet"]), style="not bold")
         if pattern is not None:
             passage.highlight_regex(pattern, "bold")
         if row["snippet"] not in ("", row["title"]):
-            console.print(Padding(passage, (0, 0, 0, 5)))
+            text.append("\n").append_text(passage)
+        table.add_row(str(row["rank"]), text)
+    console.print(table)
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:

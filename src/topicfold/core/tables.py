@@ -40,11 +40,12 @@ _MOST_LINES = 3
 _INDENT = 4
 
 
-def text_table(rows: Rows, *, width: int | None = None) -> str:
+def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) -> str:
     """Return rows as lines that fit a terminal, or `width`.
 
     A last column of text that has no room is put below its row. Of numbers, as many
-    columns are shown as there is room for; a last line says how many are not.
+    columns are shown as there is room for; a last line says how many are not. With
+    `narrow`, columns of text are cut before columns of numbers are left out.
 
     Examples
     --------
@@ -65,6 +66,8 @@ def text_table(rows: Rows, *, width: int | None = None) -> str:
         for name in names
     ]
     numbers = [all(isinstance(r[n], int | float | None) for r in rows) for n in names]
+    if narrow:
+        columns = _narrowed(columns, numbers, width)
     if _total(columns) <= width:
         return "\n".join(_lines(columns, numbers))
     if numbers[-1] or len(names) == 1:

@@ -43,7 +43,7 @@ class Contrast:
     ends : tuple
         The two values compared, the first minus the second; empty for a slope.
     unit : str
-        Of a slope.
+        Of a slope; "date" where dates are compared.
     """
 
     covariate: str
@@ -315,9 +315,13 @@ class Effects:
         )
 
     def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
-        """Return the table and its notes as text; see `rows`."""
-        table = text_table(self.rows(level=level, adjust=adjust), width=140)
-        return "\n".join((self._title(), table, *self._remarks(adjust)))
+        """Return the table and its notes as text, a part per effect; see `rows`."""
+        rows = self.rows(level=level, adjust=adjust)
+        lines = [self._title()]
+        for number, contrast in enumerate(self.contrasts):
+            own = [_short(row) for row in rows[number :: len(self.contrasts)]]
+            lines += ["", contrast.label, text_table(own, narrow=True)]
+        return "\n".join((*lines, "", *self._remarks(adjust)))
 
     def __repr__(self) -> str:
         return self.text()
@@ -392,7 +396,8 @@ class Effects:
             for own, value in held.items()
         )
         label = f"{name}: {ends[0]} - {ends[1]}{f' ({where})' if where else ''}"
-        return Contrast(name, label, rows[0] - rows[1], tuple(map(str, ends)))
+        unit = "date" if covariate.kind == "date" else ""
+        return Contrast(name, label, rows[0] - rows[1], tuple(map(str, ends)), unit)
 
     def _values(self, covariate: Covariate, values: Any) -> list[Any]:
         if values is not None:
@@ -448,8 +453,18 @@ class Effects:
         return [
             *remarks,
             f"{tests}, not adjusted: without any effect about {by_chance:.1f} would "
-            "have p < 0.05. To adjust them, set `adjust` to fdr or holm.",
+            "have p < 0.05. To adjust them: table(adjust='fdr').",
         ]
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of the table without its effect, with few digits."""
+    rounded = ("estimate", "error", "low", "high")
+    return {
+        name: round(value, 4) if name in rounded else value
+        for name, value in row.items()
+        if name != "effect"
+    }
 
 
 def _p_value(estimate: float, error: float, free: float) -> float:
@@ -515,6 +530,8 @@ def _sentence(
     if contrast.ends:
         first, second = contrast.ends
         where = f"where {contrast.covariate} is {first} than where it is {second}"
+        if contrast.unit == "date":
+            where = f"on {first} than on {second}"
         what = f"{subject} is {_digits(abs(points))} percentage points {kind} {where}"
     else:
         verb = "rises" if points >= 0 else "falls"
