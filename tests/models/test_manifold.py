@@ -320,3 +320,19 @@ def test_documents_of_one_word_are_numbers_all_the_way():
         warnings.simplefilter("error", RuntimeWarning)
         model = DiscriminativePLSA(4, random_state=0).fit(X)
     assert np.isfinite(model.doc_topics_).all()
+
+
+@pytest.mark.parametrize(("length", "times"), [(4, 4.0), (20, 2.0), (40, 1.0), (90, 1)])
+def test_short_texts_have_smoother_topics_and_more_of_their_neighbours(length, times):
+    """A few words fix a mixture badly; the prior and LapPLSI's graph make up for it."""
+    rng = np.random.default_rng(0)
+    X = rng.multinomial(length, np.full(30, 1 / 30), 60)
+    graph = np.ones((60, 60)) - np.eye(60)
+    model = LaplacianPLSA(9, graph=graph, max_iter=2, random_state=0).fit(X)
+    local = LocallyConsistentPLSA(9, graph=graph, max_iter=2, random_state=0).fit(X)
+    assert model._topic_pseudo_count() == pytest.approx(0.05 * times)
+    assert local._topic_pseudo_count() == pytest.approx(0.05 * times)
+    assert model.weight_ == pytest.approx(10 * times * local.weight_)
+    chosen = LaplacianPLSA(9, graph=graph, phi_step=PhiStep(), weight=3.0, max_iter=2)
+    assert chosen.fit(X).weight_ == 3.0
+    assert chosen._topic_pseudo_count() == 0.0

@@ -58,9 +58,10 @@ from topicfold.models.base import TopicModel, already_warned, check_counts, save
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
-from topicfold.models.manifold import GraphPLSA, LocallyConsistentPLSA
+from topicfold.models.manifold import DEFAULT_ETA, GraphPLSA, LocallyConsistentPLSA
 from topicfold.models.side_by_side import SideBySide
 from topicfold.models.two_phase import TwoPhase, deal_documents
+from topicfold.parts.steps import DirichletPhi
 from topicfold.topic_data import TopicData
 
 __all__ = ["Accuracy", "Explanation", "TopicReason", "WordReason"]
@@ -983,6 +984,7 @@ def default_topics(
     if few:
         # More starts gain more than more iterations, and should differ.
         options |= {"transform_neighbors": True, "init": "documents", "tol": 1e-4}
+        options |= {"phi_step": DirichletPhi(DEFAULT_ETA)}
         return SideBySide(LocallyConsistentPLSA(**options))
     base = (FSTM() if base is None else clone(base)).set_params(**options)
     return TwoPhase(base)

@@ -31,7 +31,11 @@ from topicfold.theta.graph import LaplacianTheta, LocallyConsistentTheta
 from topicfold.theta.pareto import BLUNT, ParetoTheta, bluntness, sweep_steps
 
 Vector = NDArray[np.float64]
+# η of topics. Few words fix a mixture badly: in texts of fewer words than `SHORT`, the
+# pseudo-count η − 1 and the strength of LapPLSI grow by SHORT / length, at most so
+# often (benchmarks/results/starts.md).
 DEFAULT_ETA = 1.05
+SHORT, MOST_TIMES = 40.0, 4.0
 
 
 class GraphPLSA(PLSA):
@@ -51,8 +55,8 @@ class GraphPLSA(PLSA):
         Keep the training matrix (a copy, in the saved model too) so that `transform`
         can use the nearest training documents of a new one.
     phi_step : PhiStep or None, default=None
-        How expected counts become topics; None is ``DirichletPhi(1.05)``,
-        ``PhiStep()`` the plain step of the paper.
+        How expected counts become topics; None is ``DirichletPhi(1.05)``, up to 1.2
+        in texts of fewer than 40 words; ``PhiStep()`` the plain step of the paper.
 
     Attributes
     ----------
@@ -72,6 +76,8 @@ class GraphPLSA(PLSA):
     #: The parameter that adapts to the graph, and its value where that has full trust.
     _adapted: ClassVar[str] = "weight"
     _full_strength: ClassVar[float]
+    #: Whether it is stronger in short texts.
+    _grows: ClassVar[bool] = False
 
     def transform(self, X: Any, *, embeddings: Any = None, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
@@ -131,7 +137,14 @@ class GraphPLSA(PLSA):
         )
 
     def _phi_step(self) -> PhiStep:
-        return DirichletPhi(DEFAULT_ETA) if self.phi_step is None else self.phi_step
+        if self.phi_step is not None:
+            return self.phi_step
+        return DirichletPhi(1.0 + (DEFAULT_ETA - 1.0) * self._shortness())
+
+    def _shortness(self) -> float:
+        """Return how many texts make `SHORT` words, 1 to `MOST_TIMES`."""
+        length = float(self.doc_lengths_.mean()) if len(self.doc_lengths_) else SHORT
+        return float(np.clip(SHORT / max(length, 1e-300), 1.0, MOST_TIMES))
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters; ``graph__n_neighbors`` is that of the `NeighborGraph`."""
@@ -209,8 +222,9 @@ class GraphPLSA(PLSA):
                 codes = None if y is None else encode_labels(y, X.shape[0])
             except ValueError:  # no labels, but for instance what is to be regressed
                 codes = None
-            trust = graph_trust(X, self.graph_, codes)
-            setattr(self, f"{name}_", self._full_strength * trust)
+            strength = self._full_strength * graph_trust(X, self.graph_, codes)
+            strength *= self._shortness() if self._grows else 1.0
+            setattr(self, f"{name}_", strength)
         elif getattr(self, name) is not None:
             setattr(self, f"{name}_", float(getattr(self, name)))
         return self.graph_
@@ -240,7 +254,8 @@ class LaplacianPLSA(GraphPLSA):
     weight : float or None, default=None
         Strength of the smoothing, free of scale: nats per token for a squared distance
         of one across every edge, ``λ = 2 · weight · tokens / Σ_ij W_ij``. None is 10
-        times how far the graph can be trusted (:mod:`topicfold.graph.build`).
+        times how far the graph can be trusted (:mod:`topicfold.graph.build`), and up
+        to four times as much in texts of fewer than 40 words.
     paper_lambda : float or None, default=None
         The λ above instead of `weight`. Cai et al. have no half in front of the sum:
         their λ (1000) is half of it.
@@ -273,6 +288,7 @@ class LaplacianPLSA(GraphPLSA):
     _needed_state = ("n_features_in_", "doc_topics_", "strength_", "n_smoothings_")
     _part = LaplacianTheta
     _full_strength = 10.0
+    _grows = True
     weight: Annotated[float | None, NOT_NEGATIVE]
     paper_lambda: float | None
     step: float
