@@ -22,6 +22,8 @@ from topicfold import evidence
 from topicfold.classify.classifier import default_topics
 from topicfold.exceptions import DataError
 from topicfold.persistence import load_estimator
+from topicfold.phi import DirichletPhi
+from topicfold.theta import DirichletTheta
 
 N_DOCUMENTS = 12
 MODELS = (
@@ -30,7 +32,8 @@ MODELS = (
     *("classes", "links", "features", "labels", "several-labels", "seeds", "two-sides"),
     *("few-labels", "embedded", "correlated", "structural", "dynamic"),
     *("time-stamped", "hdp", "tree", "pachinko", "bursty"),
-    *("gibbs-features",),
+    *("gibbs-features", "gibbs-labels", "laplacian", "discriminative", "variational"),
+    *("batches", "steps", "fstm-c", "near", "prevalence"),
 )
 FEW: dict[str, Any] = {"max_iter": 3, "random_state": 0}
 AUTHORS = [["Ann"], ["Ann", "Bob"], None, ["Cid"]] * 3
@@ -154,6 +157,28 @@ def _fitted(name: str, X: Any, y: Any) -> Any:
             return topicfold.PachinkoLDA(4, n_supertopics=2, **FEW).fit(X)
         case "bursty":
             return topicfold.BurstyLDA(3, **FEW).fit(X)
+        case "gibbs-labels":
+            model = topicfold.GibbsLDA(3, sides=[evidence.Labels()], **FEW)
+            return model.fit(X, labels=LISTS)
+        case "laplacian":
+            return topicfold.LaplacianPLSA(3, **FEW).fit(X)
+        case "discriminative":
+            return topicfold.DiscriminativePLSA(3, **FEW).fit(X)
+        case "variational":
+            return topicfold.LDA(3, algorithm="variational", **FEW).fit(X)
+        case "batches":
+            return topicfold.LDA(9, batch_size=5, **FEW).fit(X)
+        case "steps":
+            steps = {"phi_step": DirichletPhi(1.2), "theta_step": DirichletTheta(1.1)}
+            return topicfold.PLSA(9, **steps, **FEW).fit(X)
+        case "fstm-c":
+            return topicfold.TwoPhase(topicfold.FSTM(3, **FEW)).fit(X, y)
+        case "near":
+            E = np.random.default_rng(2).normal(size=(N_DOCUMENTS, 2))
+            return topicfold.LDA(9, **FEW).fit(X, embeddings=E)
+        case "prevalence":
+            model = topicfold.StructuralLDA(9, **FEW)
+            return model.fit(X, prevalence=FEATURES)
     raise ValueError(name)
 
 

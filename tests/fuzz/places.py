@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -22,7 +23,10 @@ from fuzz import mutations as m
 from fuzz.models import MisreadError, small_corpus
 from typer.main import get_command
 
+from topicfold import LDA
 from topicfold import corpus as tf_corpus
+from topicfold.choosing import fit_many
+from topicfold.cli.handed_in import read_vectors
 from topicfold.cli.main import app
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.learn.resume import POINTER
@@ -170,6 +174,8 @@ def use_by_commands(path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as work:
         new, out = Path(work, "new.txt"), Path(work, "out")
         new.write_text("word1 some text\nword2 word3\n", encoding="utf-8")
+        known = Path(work, "known.csv")
+        known.write_text("side\n" + "left\nright\n" * 6, encoding="utf-8")
         commands = (
             ("info", path),
             ("info", path, "--describe"),
@@ -181,6 +187,7 @@ def use_by_commands(path: Path) -> None:
             ("update", path, new, "-o", out, "-q"),
             ("update", path, new, "-o", out, "-q", "--new-topics", "1"),
             ("edit", path, "-o", out, "--split", "0:2"),
+            ("effects", path, known, "-F", "~ side", "--draws", 2, "--jobs", 1),
         )
         content = path.read_bytes() if path.is_file() else b""
         chosen = zlib.crc32(content) % len(commands)
@@ -188,6 +195,42 @@ def use_by_commands(path: Path) -> None:
             if number == chosen or path.parent.name != "spoiled":
                 shutil.rmtree(out, ignore_errors=True)
                 command(*args)
+
+
+# Many fits, which go on where a folder ends; vectors of documents
+
+
+def write_fits(path: Path) -> None:
+    """Fit two models into a folder."""
+    _fit_many(path, 1)
+
+
+def use_fits(path: Path) -> None:
+    """Go on with the folder: one more seed."""
+    found = _fit_many(path, 2)
+    found.rows()
+    found.best(2)
+    found.consensus(3)
+
+
+def _fit_many(path: Path, n_seeds: int) -> Any:
+    model = LDA(init="random", max_iter=2)
+    X = small_corpus().counts
+    return fit_many(model, X, [2, 3], n_seeds=n_seeds, folder=path)
+
+
+def write_vectors(path: Path) -> None:
+    """Write a vector for each document."""
+    np.save(path, np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32))
+
+
+def use_vectors(path: Path) -> None:
+    """Fit topics with the vectors, as ``fit --embeddings`` does."""
+    vectors = read_vectors(str(path), 12, "--embeddings", "document")
+    model = LDA(2, init="random", max_iter=2, random_state=0)
+    model.fit(small_corpus().counts, embeddings=vectors)
+    if not np.isfinite(model.components_).all():
+        raise MisreadError("NaN in topics")
 
 
 # A state beside which mixtures lie in blocks

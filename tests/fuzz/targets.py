@@ -8,6 +8,7 @@ one: another program's reader, or what was written for files that carry checksum
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import gzip
@@ -31,9 +32,12 @@ from fuzz import mutations as m
 from fuzz.forgeries import Forgery, add_attribute, change_size
 from fuzz.models import (
     AUTHORS,
+    CONTENT,
     FEATURES,
     LINKS,
+    LISTS,
     MODELS,
+    TIMES,
     MisreadError,
     fitted,
     small_corpus,
@@ -58,6 +62,7 @@ from topicfold.persistence.bundle import (
 from topicfold.phi import Seeds
 from topicfold.report import report_html
 from topicfold.search import TopicIndex
+from topicfold.theta import DirichletTheta
 
 Spoil = Callable[[bytes, Random], bytes]
 
@@ -132,7 +137,7 @@ class Target:
             content = spoil(content, draw)
         file.write_bytes(content)
         damage = spoil.__name__.removeprefix("spoil_")
-        if file.suffix == ".npy" and draw.random() < 0.8:
+        if name and file.suffix == ".npy" and draw.random() < 0.8:
             places.seal_state(place, file)
             damage = "sealed"
         return place, damage
@@ -240,19 +245,32 @@ RESUMED: dict[str, Callable[[], Any]] = {
     "state-features": lambda: topicfold.FeatureLDA(3),
     "state-blocks": lambda: topicfold.LDA(9),
     "state-sides": lambda: topicfold.LDA(9, sides=[Seeds({"a": [0, 1]}), Links()]),
+    "state-labels": lambda: topicfold.LabeledLDA(n_background=1),
+    "state-correlated": lambda: topicfold.CorrelatedLDA(9),
+    "state-structural": lambda: topicfold.StructuralLDA(3),
+    "state-dynamic": lambda: topicfold.DynamicLDA(9),
+    "state-stamped": lambda: topicfold.TimeStampedLDA(9),
+    "state-bursty": lambda: topicfold.BurstyLDA(9),
+    "state-pachinko": lambda: topicfold.PachinkoLDA(9),
+    "state-steps": lambda: topicfold.PLSA(9, theta_step=DirichletTheta(1.1)),
 }
 SIDE_DATA: dict[str, dict[str, Any]] = {
     "state-authors": {"authors": AUTHORS},
     "state-response": {"response": np.arange(12.0)},
     "state-features": {"features": FEATURES},
     "state-sides": {"links": LINKS},
+    "state-labels": {"labels": LISTS},
+    "state-structural": {"prevalence": FEATURES, "content": CONTENT},
+    "state-dynamic": {"time": TIMES},
+    "state-stamped": {"time": TIMES},
 }
 
 
 def _resume_fit(path: Path, max_iter: int) -> Any:
     model = RESUMED[path.name]()
     common = {"max_iter": max_iter, "random_state": 0, "init": "random", "tol": 0}
-    model.set_params(**common, callbacks=[Resume(path)])
+    own = {name: common[name] for name in common.keys() & model.get_params().keys()}
+    model.set_params(**own, callbacks=[Resume(path)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         in_blocks = path.name == "state-blocks"
@@ -298,7 +316,6 @@ def _forged(forge: Callable[[Forgery, Random], None]) -> Spoil:
     return spoil
 
 
-@_forged
 def change_an_array(parts: Forgery, draw: Random) -> None:
     """Change one array, or leave it out."""
     key = draw.choice(sorted(parts.arrays) or [""])
@@ -308,7 +325,6 @@ def change_an_array(parts: Forgery, draw: Random) -> None:
         parts.arrays[key] = m.spoil_array(parts.arrays[key], draw)
 
 
-@_forged
 def cut_strings(parts: Forgery, draw: Random) -> None:
     """Cut a list of strings."""
     key = draw.choice(sorted(parts.strings) or [""])
@@ -316,11 +332,20 @@ def cut_strings(parts: Forgery, draw: Random) -> None:
     parts.strings[key] = items[: draw.randrange(len(items) + 1)]
 
 
-@_forged
 def change_json(parts: Forgery, draw: Random) -> None:
     """Change a value of the JSON."""
     meta = m.spoil_json(parts.meta, draw)
     parts.meta = meta if isinstance(meta, dict) else {"meta": meta}
+
+
+FORGERIES = (change_size, add_attribute, change_an_array, cut_strings, change_json)
+
+
+def change_several(parts: Forgery, draw: Random) -> None:
+    """Change two to four things; what cannot be changed any more is left."""
+    for _ in range(draw.randrange(2, 5)):
+        with contextlib.suppress(ValueError, KeyError):
+            draw.choice(FORGERIES)(parts, draw)
 
 
 def spoil_gzip(content: bytes, draw: Random) -> bytes:
@@ -474,10 +499,11 @@ TEXT = (m.spoil_text, m.spoil_text, m.spoil_text, m.spoil_bytes)
 BUNDLE = (
     *(_forged(change_size),) * 3,
     *(_forged(add_attribute),) * 3,
-    *(change_an_array,) * 5,
-    *(cut_strings,),
-    *(change_json,) * 3,
-    *(m.spoil_bytes,) * 5,
+    *(_forged(change_several),) * 4,
+    *(_forged(change_an_array),) * 4,
+    *(_forged(cut_strings),),
+    *(_forged(change_json),) * 3,
+    *(m.spoil_bytes,) * 3,
 )
 FORGED = {"sealed", *(spoil.__name__ for spoil in BUNDLE[:-1])} - {"spoil_bytes"}
 TARGETS = {
@@ -614,6 +640,18 @@ TARGETS = {
             (m.spoil_bytes,),
             _use_texts(None),
             places.zst_by_hand,
+        ),
+        Target(
+            "fits",
+            places.write_fits,
+            (*BUNDLE, m.spoil_json_text, m.spoil_json_text),
+            places.use_fits,
+        ),
+        Target(
+            "vectors.npy",
+            places.write_vectors,
+            (m.spoil_npy, m.spoil_npy, m.spoil_bytes),
+            places.use_vectors,
         ),
         Target("languages.csv", places.write_languages, TEXT, places.use_languages),
         Target(

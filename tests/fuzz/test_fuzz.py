@@ -16,11 +16,13 @@ from random import Random
 import numpy as np
 import pytest
 from fuzz.forgeries import Forgery, add_attribute, change_size
-from fuzz.models import fitted
+from fuzz.models import MODELS, fitted
+from fuzz.targets import change_several
 
 import topicfold
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence import read_bundle, write_bundle
+from topicfold.registry import models
 
 TESTS = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -105,6 +107,29 @@ def test_attributes_are_added(saved):
     assert names >= {"feature_names_in_", "_sklearn_output_config", "coef_"}
     assert len(names) > 100
     assert len(added) - len(names) > 50  # parameters
+
+
+def test_several_things_are_changed_at_once(saved):
+    n_kinds = []
+    for seed in range(40):
+        before, parts = saved("plsa"), saved("plsa")
+        change_several(parts, Random(seed))
+        same = before.arrays.keys() == parts.arrays.keys() and all(
+            np.array_equal(array, parts.arrays[key], equal_nan=array.dtype.kind == "f")
+            for key, array in before.arrays.items()
+        )
+        kinds = (not same, before.strings != parts.strings, before.meta != parts.meta)
+        n_kinds.append(sum(kinds))
+    assert 5 < sum(n > 1 for n in n_kinds) < 40
+
+
+def test_all_models_are_fuzzed():
+    inside = [fitted(name) for name in MODELS]
+    inside += [getattr(model, "estimator", None) for model in inside]
+    fuzzed = {type(model) for model in inside}
+    for entry in models():
+        assert entry.load() in fuzzed, entry.name
+        assert entry.load_base() in (None, *fuzzed), entry.name
 
 
 def test_the_runner_finds_what_it_is_for(tmp_path):
