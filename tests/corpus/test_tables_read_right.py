@@ -65,6 +65,32 @@ def test_json_by_columns_keeps_rows_that_the_first_column_lacks(tmp_path):
     assert len(pandas.read_json(file)) == 3
 
 
+def test_rows_of_json_by_columns_keep_the_order_of_the_longest_column(tmp_path):
+    file = tmp_path / "t.json"
+    file.write_text('{"label": {"1": "x"}, "text": {"0": "a", "1": "b", "2": "c"}}')
+    found = read_texts(file)
+    assert (list(found.texts), list(found.labels)) == (["a", "b", "c"], ["", "x", ""])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.jsonl", '{"text": "fox"}\n{"text": "fox", "text": "fish"}\n'),
+        ("t.json", '[{"text": "fox"}, {"text": "fox", "text": "fish"}]'),
+        ("t.json", '{"text": ["fox"], "text": ["fish"]}'),
+        ("t.json", '{"docs": [{"text": "fox"}, {"text": "fox", "text": "fish"}]}'),
+        ("t.json", '{"a": {"text": "fox", "text": "fish"}}'),
+    ],
+)
+def test_a_field_of_json_that_is_there_twice_is_refused(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match="the field 'text' is there twice. Rename one"):
+        read_texts(tmp_path / name)
+    # In a field within a field that is not read it does not matter.
+    (tmp_path / "u.jsonl").write_text('{"text": "fox", "more": {"a": 1, "a": 2}}')
+    assert list(read_texts(tmp_path / "u.jsonl").texts) == ["fox"]
+
+
 @pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
 def test_json_of_every_shape_that_pandas_writes(tmp_path, orient):
     pandas = pytest.importorskip("pandas")

@@ -298,17 +298,40 @@ def _plain(value: Any) -> str | None:
 _MOST_ROWS = 1 << 20
 
 
+class _Repeated(dict[str, Any]):
+    """An object of JSON with a name that is there twice, of which the last counts."""
+
+    name: str
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; json itself keeps the last of equal names."""
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    names = [name for name, _ in pairs]
+    made = _Repeated(made)
+    made.name = next(name for name in names if names.count(name) > 1)
+    return made
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_object)
+
+
 def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Record]:
     """Yield line number and object of every line that is not blank."""
     for number, line in lines:
         if not line or line.isspace():
             continue
         try:
-            record = json.loads(line)
+            record = _loads(line)
         except (ValueError, RecursionError) as error:
             bad.report(number, f"not valid JSON ({error}). Write one object per line.")
             continue
-        if isinstance(record, dict):
+        if isinstance(record, _Repeated):
+            bad.report(number, f"the field {record.name!r} is there twice. Rename one.")
+        elif isinstance(record, dict):
             yield number, record
         else:
             bad.report(
@@ -338,7 +361,7 @@ def _whole_json_records(source: Source) -> Iterator[Record]:
     """Yield the objects of one JSON value: a list, or a table by columns."""
     lines = [line for _, line in source.lines()]
     try:
-        value = json.loads("\n".join(lines))
+        value = _loads("\n".join(lines))
     except (ValueError, RecursionError) as error:
         # Many files of JSON lines are called .json.
         if lines and lines[0].lstrip().startswith("{"):
@@ -347,6 +370,8 @@ def _whole_json_records(source: Source) -> Iterator[Record]:
             f"{source.path} is not valid JSON ({error}). Write "
             '[{"text": "..."}, ...].'
         ) from error
+    inner = [value, *value.values()] if isinstance(value, dict) else []
+    _refuse_repeated(inner, source)
     if isinstance(value, dict) and len(value) == 1:  # such as {"documents": [...]}
         only = next(iter(value.values()))
         value = only if isinstance(only, list) and _is_records(only) else value
@@ -359,8 +384,18 @@ def _whole_json_records(source: Source) -> Iterator[Record]:
             f"{source.path} holds neither a list of objects nor one of strings. Write "
             '[{"text": "..."}, ...].'
         )
+    _refuse_repeated(value, source)
     records = ({"text": item} if isinstance(item, str) else item for item in value)
     return _all_named(source, enumerate(records, 1))
+
+
+def _refuse_repeated(values: list[Any], source: Source) -> None:
+    for number, value in enumerate(values, 1):
+        if isinstance(value, _Repeated):
+            raise DataError(
+                f"{source.path}, object {number}: the field {value.name!r} is there "
+                "twice. Rename one."
+            )
 
 
 def _is_records(values: Any) -> bool:
@@ -385,7 +420,8 @@ def _rows_of(table: dict[str, Any], source: Source) -> Any:
         by_row = all("text" in source.find_columns(tuple(row)) for row in columns)
         if by_row and "text" not in source.find_columns(tuple(table)):
             return columns
-        keys = list(dict.fromkeys(chain.from_iterable(columns)))
+        whole_first = sorted(columns, key=len, reverse=True)  # its order is kept
+        keys = list(dict.fromkeys(chain.from_iterable(whole_first)))
         return [{name: table[name].get(key) for name in table} for key in keys]
     if columns and all(isinstance(column, list) for column in columns):
         if len({len(column) for column in columns}) > 1:
