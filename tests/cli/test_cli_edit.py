@@ -60,6 +60,7 @@ def test_what_the_report_exports(cli, four, tmp_path):
     [
         ((), "no edit was given"),
         (("--rename", "3"), "TOPIC=NAME"),
+        (("--rename", "3=x", "--drop", "1,3"), "topic 3 is both renamed and dropped"),
         (("--rename", "x=3"), "not the number of a topic"),
         (("--drop", "9"), "no topic 9"),
         (("--merge", "1,1"), "two different"),

@@ -237,7 +237,8 @@ def _use_further(model: Any, X: Any, path: Path) -> None:
     if isinstance(model, topicfold.LSI):
         model.inverse_transform(np.asarray(model.transform(X)))
     if hasattr(model, "partial_fit"):
-        with contextlib.suppress(DataError):  # of most models, which learn at once
+        # Most models learn at once: theirs is refused.
+        with contextlib.suppress(DataError, NotImplementedError):
             model.partial_fit(X)
         _check_finite(model.components_)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labels as topics: planted topics by name, unknown labels, predictions."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -299,6 +301,21 @@ def test_seeds_are_those_of_the_label_of_their_name(corpus, seeds_first):
     assert model.components_[:, words].sum(axis=1).argmax() == 2
     table = next(t for t in model.topic_data().sides if t.name == "seed words")
     assert [len(own) for own in table.terms] == [0, 0, 8, 0, 0]
+
+
+def test_a_model_that_hides_labels_takes_seeds_by_their_names(corpus):
+    X, labels, _, _, own = corpus
+    few = [names if d % 5 == 0 else None for d, names in enumerate(labels)]
+    few[1] = ["rare"]  # which no fit has while this document is hidden
+    words = np.flatnonzero(own[2] > 0.05).tolist()
+    seeds = Seeds({"cow": words, "rare": [0]})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "These topics have less of their seed words")
+        model = LabeledLDA(sides=[seeds], **FEW).fit(X, labels=few)
+    assert model.trial_scores_
+    assert model.topic_names_[: len(NAMES) + 1] == [*NAMES, "rare"]
+    with pytest.raises(DataError, match=r"words for 'emu', but .* 'ant', 'bee'"):
+        LabeledLDA(sides=[Seeds({"emu": [0]})], **FEW).fit(X, labels=few)
 
 
 def test_seeds_of_no_label_are_refused(corpus):

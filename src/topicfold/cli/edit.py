@@ -139,6 +139,12 @@ def _in_order(given: _Flags) -> list[dict[str, Any]]:
         edits.append({"action": "drop", "topics": drop})
     gone = {topic for group in groups for topic in group[1:]} | {*drop}
     names = [_name(text) for text in given.rename or ()]
+    for name in names:
+        if name["topic"] in drop:
+            raise CommandError(
+                f"topic {name['topic']} is both renamed and dropped. Leave out "
+                "--rename or --drop."
+            )
     # A topic that is merged away gives its name to the whole.
     before = [edit for edit in names if edit["topic"] in gone]
     return before + edits + [edit for edit in names if edit["topic"] not in gone]

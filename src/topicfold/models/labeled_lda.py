@@ -315,9 +315,9 @@ class LabeledLDA(SidedLDA):
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         given = side_data["labels"]
-        members, _, unknown, _ = read_labels(given, counts.shape[0])
+        members, names, unknown, _ = read_labels(given, counts.shape[0])
         known = KnownLabels(members, unknown)
-        n_background, weight = self._chosen(counts, known, side_data)
+        n_background, weight = self._chosen(counts, known, names, side_data)
         self.unlabeled_weight_ = weight
         self.sides_[0].set_params(n_background=n_background)
         super()._fit_with_sides(counts, side_data)
@@ -338,7 +338,11 @@ class LabeledLDA(SidedLDA):
             self.doc_topics_[unknown] = theta[unknown]
 
     def _chosen(
-        self, counts: Any, known: KnownLabels, side_data: Mapping[str, Any]
+        self,
+        counts: Any,
+        known: KnownLabels,
+        names: NDArray[Any],
+        side_data: Mapping[str, Any],
     ) -> tuple[int, float]:
         """Return how many background topics there are, and what the others weigh.
 
@@ -369,7 +373,7 @@ class LabeledLDA(SidedLDA):
         def tried(background: int, weight: float) -> NDArray[np.float64]:
             way = background, weight
             if way not in lost:
-                lost[way] = 1 - self._tried(counts, known, side_data, *way)
+                lost[way] = 1 - self._tried(counts, known, names, side_data, *way)
                 self.trial_scores_.append((*way, 1 - float(lost[way].mean())))
             return lost[way]
 
@@ -386,6 +390,7 @@ class LabeledLDA(SidedLDA):
         self,
         counts: Any,
         known: KnownLabels,
+        labels: NDArray[Any],
         side_data: Mapping[str, Any],
         n_background: int,
         weight: float,
@@ -403,25 +408,30 @@ class LabeledLDA(SidedLDA):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         trial.set_params(random_state=seed)
         members = known.members
-        own = np.split(members.indices.astype(str), members.indptr[1:-1])
+        names = np.array([str(label) for label in labels])
+        places = {name: place for place, name in enumerate(names)}
+        own = np.split(names[members.indices], members.indptr[1:-1])
         found, held_out, clues = [], [], []
         n_kept = MOST_PAIRS // max(members.shape[1], 1)
         for hidden in _parts(np.flatnonzero(~known.unknown), seed):
             left: list[Any] = [names.tolist() for names in own]
             for row in (*np.flatnonzero(known.unknown), *hidden):
                 left[row] = None
-            if not any(left):
+            n_left = len({name for some in left if some for name in some})
+            # Other sides may be about a label by its name, such as its seeds.
+            if not n_left or (self.sides and n_left < len(names)):
                 continue
             with part_of_more(), already_warned():
                 SidedLDA.fit(trial, counts, **{**side_data, "labels": left})
                 theta = trial._sided_mixtures(trial._seen(counts[hidden]), {})
             shares = np.zeros((len(hidden), members.shape[1]))
-            shares[:, trial.classes_.astype(int)] = trial._side(Labels).shares(theta)
+            order = [places[str(label)] for label in trial.classes_]
+            shares[:, order] = trial._side(Labels).shares(theta)
             found.append(shares)
             held_out.append(members[hidden].toarray() != 0)
             if len(trial.classes_) == members.shape[1]:
                 own_clues = trial._clues(theta[:n_kept], counts[hidden[:n_kept]])
-                own_clues = own_clues[:, np.argsort(trial.classes_.astype(int))]
+                own_clues = own_clues[:, np.argsort(order)]
                 kept = slice(len(own_clues))
                 clues.append((own_clues, shares[kept], held_out[-1][kept]))
                 n_kept -= len(own_clues)
