@@ -8,16 +8,23 @@ import sklearn
 from scipy import sparse
 from sides_support import planted
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from topicfold import (
     LDA,
+    PLSA,
     FeatureLDA,
     LabeledLDA,
     RelationalLDA,
     SupervisedLDA,
+    TopicClassifier,
 )
 from topicfold.evidence import Links
 from topicfold.exceptions import DataError
@@ -149,6 +156,41 @@ def test_other_counts_reach_predictions(corpus):
     assert one != linked.predict_links([[0, 1]], X[:5])
     with pytest.raises(DataError, match="Give X as well"):
         linked.suggest_links(n=3, tags=tags)
+
+
+def test_labels_and_responses_by_keyword_are_scored_and_not_given_away(corpus):
+    X, theta, _ = corpus
+    y, labels = theta @ [0.0, 1.0, 2.0, 3.0], theta.argmax(axis=1)
+    lists = [[f"l{k}", "all"] for k in labels]
+    cases = (
+        (SupervisedLDA(4, weight=20.0, **FEW), "response", y),
+        (LabeledLDA(1, **FEW), "labels", labels),
+        (LabeledLDA(1, **FEW), "labels", lists),
+    )
+    for model, name, own in cases:
+        fitted = clone(model).fit(X, **{name: own})
+        assert fitted.score(X, **{name: own}) == fitted.score(X, own)
+        with pytest.raises(DataError, match=f"score got y and {name}"):
+            fitted.score(X, own, **{name: own})
+        asking = model.set_fit_request(**{name: True})
+        asking.set_score_request(**{name: True})
+        found = cross_val_score(asking, X, cv=3, params={name: own})
+        assert np.isfinite(found).all()
+
+
+def test_embeddings_reach_a_classifier_that_is_cross_validated(corpus):
+    X, theta, _ = corpus
+    y, vectors = theta.argmax(axis=1), {"embeddings": theta}
+    fitted = TopicClassifier(PLSA(3, **FEW)).fit(X, y, **vectors)
+    right = fitted.predict(X, **vectors) == y
+    assert fitted.score(X, y, **vectors) == right.mean()
+    weights = np.arange(len(y))
+    weighed = fitted.score(X, y, weights, **vectors)
+    assert weighed == pytest.approx(np.average(right, weights=weights))
+    asking = TopicClassifier(PLSA(3, **FEW)).set_fit_request(embeddings=True)
+    asking.set_score_request(embeddings=True)
+    found = cross_val_score(asking, X, y, cv=3, params=vectors)
+    assert found.min() > 0.5
 
 
 def test_labels_in_a_search_and_in_cross_validation(corpus):

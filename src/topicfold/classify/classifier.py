@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import accuracy_score
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_array
@@ -638,6 +639,25 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             If `fit` had them.
         """
         return self._named(*self._judged(X, embeddings))
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, embeddings: Any = None
+    ) -> float:
+        """Return the share of documents whose class is right.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
+            Counts, in the columns of `fit`.
+        y : array-like of shape (n_documents,)
+            The classes.
+        sample_weight : array-like of shape (n_documents,) or None
+            What each document weighs.
+        embeddings : array-like of shape (n_documents, n_dimensions) or None
+            If `fit` had them.
+        """
+        found = self.predict(X, embeddings=embeddings)
+        return float(accuracy_score(y, found, sample_weight=sample_weight))
 
     @available_if(_has_decision_function)
     def predict_proba(self, X: Any, *, embeddings: Any = None) -> Array:

@@ -30,6 +30,7 @@ from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
+from topicfold.models.sided import scored
 from topicfold.models.supervised import usual_unless_worse
 from topicfold.parts.sides import Side
 from topicfold.parts.together import SideData
@@ -230,9 +231,10 @@ class LabeledLDA(SidedLDA):
         Parameters
         ----------
         y : as `labels` of `fit`
-            The labels.
+            The labels, also as `labels`.
         """
         self._check_labels()
+        y = scored(y, "labels", side_data)
         if y is None:
             raise DataError(
                 f"{type(self).__name__}.score needs labels: score(X, y). The "

@@ -40,6 +40,20 @@ def of_side(kind: type[Side], name: str, doc: str) -> Any:
     return property(lambda model: getattr(model._side(kind), name), doc=doc)
 
 
+def scored(y: Any, keyword: str, side_data: dict[str, Any]) -> Any:
+    """Return what predictions are compared with: y, or a side's data by its keyword.
+
+    They are taken from the side data, so that nothing is predicted with the answer.
+    """
+    own = side_data.pop(keyword, None)
+    if y is not None and own is not None:
+        raise DataError(
+            f"score got y and {keyword}, which say the same: give one of them. It is "
+            "compared with what the model predicts without it."
+        )
+    return own if y is None else y
+
+
 class SidedModel(LearnedModel):
     """A model that learns from what else is known of documents.
 

@@ -25,7 +25,7 @@ from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
 from topicfold.models.base import already_warned, arrives_in_blocks
 from topicfold.models.lda import ALPHA_MOST, ALPHA_SUM, LDA, SidedLDA
-from topicfold.models.sided import of_side
+from topicfold.models.sided import of_side, scored
 from topicfold.parts.sides import Side
 
 # Weights that `fit` tries, in mean lengths of a document, the passes and the share of
@@ -363,9 +363,10 @@ class SupervisedLDA(SidedLDA):
         Parameters
         ----------
         y : array-like of shape (n_documents,)
-            Their responses; unknown ones are left out.
+            Their responses, also as `response`; unknown ones are left out.
         """
-        return self._side(Response).score_of(self._means(X, side_data), y)
+        wanted = scored(y, "response", side_data)
+        return self._side(Response).score_of(self._means(X, side_data), wanted)
 
     def topic_effects(
         self, vocabulary: Sequence[str] | None = None, *, n_words: int = 8
