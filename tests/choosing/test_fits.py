@@ -9,7 +9,7 @@ from scipy import sparse
 from topicfold import LDA, PLSA, FeatureLDA
 from topicfold.choosing import fit_many, select_n_components
 from topicfold.choosing import fits as module
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, ModelFileError
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,21 @@ def test_a_killed_run_goes_on_and_another_corpus_is_refused(
         fit_many(model, X[:-1], [3, 5], **options)
     with pytest.raises(DataError, match="another model or corpus"):
         fit_many(PLSA(max_iter=5), X, [3, 5], **options)
+
+
+def test_a_file_of_another_fit_is_not_taken_up(planted, tmp_path):
+    X, _ = planted
+    folder = tmp_path / "fits"
+    fit_many(LDA(max_iter=2), X, [3, 5], n_seeds=1, folder=folder)
+    file = folder / "topics-0003-seed-0.safetensors"
+    others = (PLSA(3), LDA(4), LDA(3)), (X, X, X[:-1])
+    for other, counts in zip(*others, strict=True):
+        other.set_params(max_iter=2, random_state=0).fit(counts).save(file)
+        with pytest.raises(ModelFileError, match="not a fit of this model to these"):
+            fit_many(LDA(max_iter=2), X, [3, 5], n_seeds=1, folder=folder)
+    file.unlink()
+    again = fit_many(LDA(max_iter=2), X, [3, 5], n_seeds=1, folder=folder)
+    assert [fit.seconds > 0 for fit in again.fits] == [True, False]
 
 
 def test_fits_with_other_data_of_the_documents_are_not_taken_up(planted, tmp_path):

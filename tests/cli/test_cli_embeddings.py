@@ -123,11 +123,14 @@ def test_a_column_of_a_parquet_file(cli, documents, tmp_path):
         (np.ones((59, 2)), "few.npy", "59 embeddings for 60 documents"),
         (np.full((60, 2), np.nan), "nan.npy", "NaN, infinity"),
         (np.array([{"a": 1}] * 60), "pickle.npy", "cannot be read"),
+        (b"", "empty.npy", "cannot be read"),
         (None, "vectors.txt", "give a file of NumPy, FILE.npy"),
     ],
 )
 def test_files_that_hold_none(cli, documents, tmp_path, write, name, message):
-    if write is not None:
+    if isinstance(write, bytes):
+        (tmp_path / name).write_bytes(write)
+    elif write is not None:
         np.save(tmp_path / name, write)
     done = cli(
         *("fit", documents[0], "-o", tmp_path / "model", "--min-df", 1),

@@ -341,10 +341,13 @@ def change_json(parts: Forgery, draw: Random) -> None:
 FORGERIES = (change_size, add_attribute, change_an_array, cut_strings, change_json)
 
 
+CANNOT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+
+
 def change_several(parts: Forgery, draw: Random) -> None:
     """Change two to four things; what cannot be changed any more is left."""
     for _ in range(draw.randrange(2, 5)):
-        with contextlib.suppress(ValueError, KeyError):
+        with contextlib.suppress(*CANNOT):
             draw.choice(FORGERIES)(parts, draw)
 
 

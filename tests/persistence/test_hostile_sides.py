@@ -191,6 +191,10 @@ def test_a_step_with_another_information_is_refused(tmp_path, value):
         ("bursty", "strength_", 0.0, "is not positive"),
         ("lda", "topic_word_prior_", 1e149, "is 1e.149, not a positive number"),
         ("correlated", "topic_correlations_", 3, "are not those of the topics"),
+        ("batches", "n_batches_", -5, "is -5, not a number of what was seen"),
+        ("lda", "n_batches_", None, "is None, not a number of what was seen"),
+        ("batches", "n_documents_seen_", 1.5, "is 1.5, not a number"),
+        ("batches", "tokens_seen_", -1.0, "is -1.0, not a number"),
     ],
 )
 def test_an_array_that_gives_no_number_is_refused(

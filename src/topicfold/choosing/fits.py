@@ -308,10 +308,10 @@ class _Store:
     def __init__(
         self, folder: Path, model: Any, X: Any, data: Mapping[str, Any]
     ) -> None:
-        self.folder = folder
+        self.folder, self.shape, self.name = folder, X.shape, type(model).__name__
         parameters = model.get_params(deep=False).items()
         known = {
-            "model": type(model).__name__,
+            "model": self.name,
             "counts": data_fingerprint(X),
             **{f"parameter {name}": described(value) for name, value in parameters},
             **{f"data {name}": _described_data(value) for name, value in data.items()},
@@ -344,7 +344,17 @@ class _Store:
         path = self._path(size, seed)
         if not path.exists():
             return None
-        return OneFit(size, seed, load_estimator(path), 0.0)
+        model = load_estimator(path)
+        topics = np.shape(getattr(model, "components_", ()))
+        n_topics = topics[0] if topics and getattr(model, "_open_size", False) else size
+        mixtures = np.shape(getattr(model, "doc_topics_", np.empty(self.shape[:1])))
+        sound = topics == (n_topics, self.shape[1]) and mixtures[:1] == self.shape[:1]
+        if type(model).__name__ != self.name or not sound:
+            raise ModelFileError(
+                f"{path} is not a fit of this model to these documents. Remove it, and "
+                "it is fitted again."
+            )
+        return OneFit(size, seed, model, 0.0)
 
     def write(self, fit: OneFit) -> None:
         """Save a fit that did not fail."""

@@ -18,6 +18,7 @@ from topicfold.core.parameters import NOT_NEGATIVE, whole
 from topicfold.learn.online import Stream
 from topicfold.models.base import LearnedModel
 
+_MOST_SEEN = 2.0**63
 # What a model keeps of a stream.
 STREAMED = {
     "topics": "components_",
@@ -101,6 +102,14 @@ class StreamedModel(LearnedModel):
             stream.totals = np.einsum("d,dk->k", lengths, theta, dtype=np.float64)
         stream.begin(X, self._size, init, self.random_state)
         return stream
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        for name in ("n_batches_", "n_documents_seen_", "tokens_seen_"):
+            seen = getattr(self, name, 0)
+            kinds = (int, float) if name == "tokens_seen_" else (int,)
+            if type(seen) not in kinds or not 0 <= seen < _MOST_SEEN:
+                raise ValueError(f"{name} is {seen!r}, not a number of what was seen")
 
     def _keep_stream(self, stream: Stream) -> None:
         """Keep what a stream has taught."""
