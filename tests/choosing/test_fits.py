@@ -9,7 +9,7 @@ from scipy import sparse
 from topicfold import LDA, PLSA, FeatureLDA
 from topicfold.choosing import fit_many, select_n_components
 from topicfold.choosing import fits as module
-from topicfold.exceptions import DataError, ModelFileError
+from topicfold.exceptions import DataError, ModelFileError, TopicfoldError
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,17 @@ def test_a_killed_run_goes_on_and_another_corpus_is_refused(
         fit_many(model, X[:-1], [3, 5], **options)
     with pytest.raises(DataError, match="another model or corpus"):
         fit_many(PLSA(max_iter=5), X, [3, 5], **options)
+
+
+@pytest.mark.parametrize("content", ["{", "[" * 100_000, None])
+def test_a_list_of_fits_that_cannot_be_read_is_named(planted, tmp_path, content):
+    X, _ = planted
+    if content is None:
+        (tmp_path / "fits.json").symlink_to("fits.json")
+    else:
+        (tmp_path / "fits.json").write_text(content)
+    with pytest.raises(TopicfoldError, match=r"cannot be .*Give another folder"):
+        fit_many(LDA(max_iter=2), X, 3, n_seeds=1, folder=tmp_path)
 
 
 def test_a_file_of_another_fit_is_not_taken_up(planted, tmp_path):

@@ -124,6 +124,7 @@ def test_a_column_of_a_parquet_file(cli, documents, tmp_path):
         (np.full((60, 2), np.nan), "nan.npy", "NaN, infinity"),
         (np.array([{"a": 1}] * 60), "pickle.npy", "cannot be read"),
         (b"", "empty.npy", "cannot be read"),
+        (b"\x93NUMPY\x01\x00\x04\x00{'a(", "cut.npy", "cannot be read"),
         (None, "vectors.txt", "give a file of NumPy, FILE.npy"),
     ],
 )

@@ -26,7 +26,7 @@ from typer.main import get_command
 from topicfold import LDA
 from topicfold import corpus as tf_corpus
 from topicfold.choosing import fit_many
-from topicfold.cli.handed_in import read_vectors
+from topicfold.cli.sides import read_vectors
 from topicfold.cli.main import app
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.learn.resume import POINTER

@@ -594,3 +594,9 @@ def test_lsi_is_checked(tmp_path, counts, name, change):
     save_estimator(model, tmp_path)
     with pytest.raises(ModelFileError, match=f"LSI is not consistent: .*{name}"):
         load_estimator(tmp_path)
+
+
+def test_a_variational_stream_goes_on_from_totals_of_nothing(counts):
+    model = LDA(2, algorithm="variational", max_iter=2, random_state=0).fit(counts)
+    model.topic_totals_[0] = 1e-320
+    assert np.isfinite(model.partial_fit(counts).components_).all()

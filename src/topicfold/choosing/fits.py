@@ -320,7 +320,7 @@ class _Store:
         if path.exists():
             try:
                 found = json.loads(path.read_text(encoding="utf-8"))
-            except ValueError as error:
+            except (ValueError, OSError, RecursionError) as error:
                 raise ModelFileError(
                     f"{path} cannot be read: {error}. Give another folder."
                 ) from error
@@ -330,9 +330,14 @@ class _Store:
                     "of the documents. Give another folder, or remove it."
                 )
             return
-        folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(known).encode()
-        write_atomically(path, lambda to: to.write_bytes(text))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, lambda to: to.write_bytes(text))
+        except OSError as error:
+            raise DataError(
+                f"{folder} cannot be written ({error.strerror}). Give another folder."
+            ) from error
 
     def _path(self, size: int, seed: int) -> Path:
         return self.folder / f"topics-{size:04d}-seed-{seed}.safetensors"

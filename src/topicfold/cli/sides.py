@@ -287,9 +287,11 @@ def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
     """Read a file of NumPy with a vector for each document, or for each of others."""
     import numpy as np
 
+    from topicfold.corpus.npz import DAMAGE
+
     try:
         found = np.load(name, allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except DAMAGE as error:
         # NumPy takes any other file for a pickle, and advises to trust it.
         why = f" ({error})" if isinstance(error, OSError) else ""
         raise CommandError(

@@ -200,9 +200,9 @@ class OnlineLearner:
         blended += (1 - rho) * (psi(alpha) - psi(alpha.sum()))
         self.alpha = dirichlet_from_mean_log(blended, alpha)
         packed = engine.pack_topics(stream.topics * stream.totals[:, None])
-        log_phi = engine.digamma_totals(packed, 0.0) - engine.n_terms * psi(
-            stream.totals
-        )
+        # From below no smaller number than the engine takes.
+        log_totals = psi(np.maximum(stream.totals, 1e-9))
+        log_phi = engine.digamma_totals(packed, 0.0) - engine.n_terms * log_totals
         size = len(alpha) * engine.n_terms
         best = symmetric_from_mean_log(log_phi.sum() / size, engine.n_terms, eta)
         self.eta = (1 - rho) * eta + rho * best
@@ -355,5 +355,6 @@ def expected_log_weights(
 ) -> NDArray[np.floating]:
     """Return ``exp E[log φ]`` of Dirichlets with these means and concentrations."""
     lam = topics.astype(np.float64) * totals[:, None]
-    log_weights = psi(np.maximum(lam, 1e-30)) - psi(totals)[:, None]
+    log_totals = psi(np.maximum(totals, 1e-30))
+    log_weights = psi(np.maximum(lam, 1e-30)) - log_totals[:, None]
     return np.exp(log_weights).astype(topics.dtype)
