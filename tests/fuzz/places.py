@@ -26,8 +26,8 @@ from typer.main import get_command
 from topicfold import LDA
 from topicfold import corpus as tf_corpus
 from topicfold.choosing import fit_many
-from topicfold.cli.sides import read_vectors
 from topicfold.cli.main import app
+from topicfold.cli.sides import read_vectors
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.learn.resume import POINTER
 from topicfold.persistence.bundle import checksum, read_bundle, write_bundle
