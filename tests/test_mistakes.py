@@ -15,6 +15,7 @@ from topicfold import (
     AuthorTopics,
     GibbsLDA,
     RelationalLDA,
+    TopicClassifier,
     Topics,
     select_n_components,
 )
@@ -170,8 +171,8 @@ COMMANDS = {
     "fit texts.txt --text text -o n": "has no columns, so text cannot be named. Leave",
     "fit one.txt -o n": "One document is too few",
     "fit same.txt -k 2 -o n": "are the texts the same?",
-    "fit texts.txt -k 0 -o n": "greater than or equal to 1",
-    "fit texts.txt -k ten -o n": "'--topics' / '-k': Input should be a valid integer",
+    "fit texts.txt -k 0 -o n": "give 1 or more",
+    "fit texts.txt -k ten -o n": "'--topics' / '-k': give a whole number",
     "fit texts.txt -k 2": "Missing option '--output' / '-o'",
     "fit texts.txt -k 2 -o m": "m holds a topicfold model. Replace it with --force",
     "fit texts.txt -k 2 -o texts.txt": "is a file. Choose a new folder",
@@ -218,6 +219,29 @@ COMMANDS = {
     "convert texts.txt out.foo": "does not show the format to write",
     "quiz m --score no.csv": "there is no file no.csv",
     "update m nowhere.txt": "does not exist. Give a file or a folder",
+    "update m texts.txt --topics 3": "Possible options: --new-topics",
+    "show m": "No such command 'show'. Commands: choose-k, classify",
+    "fit texts.txt --k 5 -o n": "Did you mean -k?",
+    "fit texts.txt -k 2.5 -o n": "'--topics' / '-k': give a whole number",
+    "fit texts.txt t.csv -k 2 -o n": "Put several files into one folder",
+    "fit https://a.org/b.csv -o n": "Download it, and give the file",
+    "fit 'red fox' -k 2 -o n": "red fox does not exist. Give a file or a folder",
+    "fit t.csv --label text -o n": "'text' is the column of the text",
+    "fit t.csv --prevalence 'party + stars' -o n": "a formula begins with ~. Give",
+    "fit texts.txt -k 2 --device gpu -o n": "must be a str among {'cpu', 'cuda'}",
+    "fit texts.txt -k 2 --ngrams two -o n": "Give the longest run of words",
+    "fit t.csv -k 2 --embeddings t.csv -o n": "give a file of NumPy, FILE.npy",
+    "transform texts.txt m": "give the folder of a saved model",
+    "transform m texts.txt -o out.docx": "ending in .csv, .parquet or .npz",
+    "search 'sparse matrix' m": "Give the folder of a saved model",
+    "search m --like 99": "there is no document 99; rows are 0 to 19",
+    "effects m t.csv": "Missing option '--formula'",
+    "effects m t.csv --formula '~ party' --plot x.jpg": "with .png, .svg or .pdf",
+    "effects m t.csv --formula '~ party' --topics 7": "there is no topic 7",
+    "choose-k texts.txt -k 50": "50 topics are more than the 20 documents",
+    "compare t.csv --budget 0": "'--budget': give 0.1 or more",
+    "edit m --split 0:1 -o e": "a whole number from 2 to the number of words",
+    "quiz m --score t.csv": "Give a sheet that topicfold quiz --sheet wrote",
 }
 COUNTS = np.random.default_rng(0).poisson(1.0, (20, 8))
 TEXTS = ["red fox wood", "fox in the red wood", "blue fish sea", "fish in a sea"] * 5
@@ -255,9 +279,38 @@ CALLS = {
         lambda: RelationalLDA(2).fit(COUNTS, links=[[0, 99]]),
         "numbered from 0 to 19",
     ),
+    "a class": (lambda: Topics(2, model=LDA).fit(TEXTS), r"object of it: LDA\(\)"),
+    "a class to choose": (
+        lambda: select_n_components(LDA, COUNTS, [2, 3]),
+        r"object of it: LDA\(\)",
+    ),
+    "half a topic": (lambda: Topics(2.5).fit(TEXTS), "Give a whole number of topics"),
+    "sizes as text": (
+        lambda: select_n_components(LDA(), COUNTS, "5,10"),
+        "must be an integer or a list of integers",
+    ),
+    "an encoder's name": (
+        lambda: Topics(2, encoder="all-MiniLM-L6-v2").fit(TEXTS),
+        "nothing is downloaded by name",
+    ),
+    "vectors of others": (
+        lambda: Topics(2, min_df=1).fit(TEXTS, embeddings=np.zeros((3, 4))),
+        "there are 3 embeddings for 20 documents",
+    ),
+    "one class": (
+        lambda: TopicClassifier().fit(COUNTS, [0] * 20),
+        "a classifier needs at least two",
+    ),
+    "another program's seed": (lambda: LDA(2, seed=1), "Did you mean random_state"),
     "no such model": (lambda: Topics.load("nowhere"), "There is no file or folder"),
 }
 OF_TOPICS = {
+    "rename(0)": r'Give one, such as rename\(0, "space"\)',
+    "search(3)": "the query is not a text",
+    "transform('red fox')": "Texts are given as a list, one string per document",
+    "documents('fox')": "A topic is a whole number. Got 'fox'",
+    "over_time([1, 2])": "there are 2 times for 20 documents",
+    "plot('words', 'x.jpg')": r"Give one ending in \.png, \.svg or \.pdf",
     "words(9)": "There is no topic 9; topics are 0 to 1",
     "print_topics()": r"Topics has no 'print_topics'\. Use print\(topics\)",
     "over_time()": r"Give them as over_time\(dates\)",
@@ -323,4 +376,4 @@ def test_topics_answer_a_mistake(call, place):
 
 
 def test_the_table_is_long():
-    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 65
+    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 120

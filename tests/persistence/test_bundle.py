@@ -213,7 +213,7 @@ def test_too_much_json_is_refused(tmp_path, monkeypatch):
 
 
 def test_missing_path(tmp_path):
-    with pytest.raises(ModelFileError, match=r"no file or folder .*Check the path"):
+    with pytest.raises(ModelFileError, match=r"no file or folder .*Give the folder"):
         read_bundle(tmp_path / "nothing")
     small(tmp_path / "news.safetensors")
     with pytest.raises(ModelFileError, match=r"Did you mean .*news\.safetensors\?"):

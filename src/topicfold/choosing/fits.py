@@ -270,6 +270,8 @@ def fit_many(
 
 def with_size(model: Any, size: int, seed: int) -> Any:
     """Return a copy with another number of topics and seed, or its base has."""
+    if isinstance(model, type):
+        raise DataError(f"model is a class. Give an object of it: {model.__name__}().")
     parameters = model.get_params(deep=True)
     changed: dict[str, Any] = {}
     for name, value in (("n_components", size), ("random_state", seed)):

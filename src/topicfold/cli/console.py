@@ -13,6 +13,7 @@ import csv
 import io
 import logging
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -181,8 +182,19 @@ _FLAGS = {
     "encoding='utf-16-le'": "--encoding utf-16-le",
     "n_components is": "--topics is",
     "(topicfold.search.TopicIndex)": "(topicfold search)",
+    "that write_intrusion_sheet wrote": "that topicfold quiz --sheet wrote",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
 }
+
+
+# What the parser says, in plainer words.
+_PLAINER = (
+    (r"Input should be a valid integer\b[^.]*", "give a whole number"),
+    (r"Input should be a valid number\b[^.]*", "give a number"),
+    (r"Input should be greater than or equal to (\S*\d)", r"give \1 or more"),
+    (r"Input should be greater than (\S*\d)", r"give more than \1"),
+    (r"Input should be less than or equal to (\S*\d)", r"give \1 or less"),
+)
 
 
 class CommandError(TopicfoldError, ValueError):
@@ -299,14 +311,31 @@ def _exit_code(run: Callable[[], Any], *, debug: bool) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _of_parser(error: Any) -> str:
+    """Return what the parser says, and what to do."""
+    message = error.format_message().rstrip()
+    for pattern, plainer in _PLAINER:
+        message = re.sub(pattern, plainer, message)
+    message += "" if message.endswith((".", "?")) else "."
+    if (context := getattr(error, "ctx", None)) is None:
+        return message
+    if message.startswith("No such command") and "Did you mean" not in message:
+        message += f" Commands: {', '.join(context.command.list_commands(context))}."
+    if message.startswith("Got unexpected extra arg"):
+        message += (
+            " Put several files into one folder; write words with spaces in quotes."
+        )
+    name = str(getattr(error, "option_name", "")).lstrip("-")
+    short = f"-{name}"
+    if len(name) == 1 and any(short in one.opts for one in context.command.params):
+        message = f"No such option: --{name}. Did you mean {short}?"
+    return f"{message} Try {context.command_path} --help."
+
+
 def _described(error: Any, *, debug: bool) -> tuple[str, int]:
     """Return what an error says to the user, and the exit code."""
     if isinstance(error, _ParserError):
-        message = error.format_message().rstrip()
-        message += "" if message.endswith((".", "?")) else "."
-        if (context := getattr(error, "ctx", None)) is not None:
-            message += f" Try {context.command_path} --help."
-        return message, int(error.exit_code)
+        return _of_parser(error), int(error.exit_code)
     if isinstance(error, OSError) and error.strerror:
         from topicfold.persistence.atomic import writing_advice
 

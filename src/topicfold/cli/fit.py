@@ -84,7 +84,7 @@ class ModelFlags(Flags):
     max_iter: int | None = _fit("Largest number of iterations.", min=1)
     tol: float | None = _fit("Relative change that ends the fit.", min=0)
     algorithm: str | None = _fit("For lda: cvb0 or variational.")
-    device: str = _fit("Where to compute.", "cpu")
+    device: str = _fit("Where to compute: cpu or cuda.", "cpu")
     seeds: Path | None = _fit(
         "File of seed words for guided topics: one topic per line, its name, a colon "
         "and a few words, such as space: orbit, launch, moon; or JSON. The model is "

@@ -74,6 +74,12 @@ class SideOptions(Flags):
         """Return the formula, or the columns."""
         given = self.prevalence or []
         if not any(is_formula(text) for text in given):
+            for text in given:
+                if any(sign in text for sign in "+*("):
+                    raise CommandError(
+                        f"--prevalence {text!r}: a formula begins with ~. Give "
+                        f"--prevalence '~ {text}'."
+                    )
             return given
         if len(given) > 1:
             raise CommandError(

@@ -30,6 +30,7 @@ from topicfold.corpus.tables import FIELDS
 from topicfold.corpus.texts import (
     TEXT_FORMATS,
     Texts,
+    missing_place,
     plain_suffix,
     read_texts,
     text_format,
@@ -102,7 +103,7 @@ def read(
             "apply. Leave it out."
         )
     if not place.exists():
-        raise DataError(f"{place} does not exist. Give a file or a folder.")
+        raise missing_place(place)
     if kind == FOLDER:
         return load_folder(place)
     if place.is_dir():

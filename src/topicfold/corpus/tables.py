@@ -152,6 +152,13 @@ class Source:
             for name in names:
                 if name not in found:
                     raise self.missing(field, name, found)
+        for field in ("label", "id", "time"):
+            for name in self.stated.get(field, ()):
+                if name in columns.get("text", ()):
+                    raise DataError(
+                        f"{name!r} is the column of the text, so it cannot be that of "
+                        f"the {field} too. Name another one with {field}='...'."
+                    )
         used = [name for names in columns.values() for name in names]
         twice = next((name for name in used if found.count(name) > 1), None)
         if twice is not None:

@@ -302,6 +302,16 @@ def _gathered(source: Source, documents: Iterable[Document]) -> Texts:
     return Texts(texts, *known.finish(), extra or None, source.used)
 
 
+def missing_place(path: Path) -> DataError:
+    """Return the error for a file or folder that is not there."""
+    if re.match(r"[a-z][a-z0-9]+:/", path.as_posix()):
+        return DataError(
+            f"{path} is an address, and nothing is downloaded. Download it, and give "
+            "the file."
+        )
+    return DataError(f"{path} does not exist. Give a file or a folder.")
+
+
 def text_format(path: Path, format: str | None = None) -> str:
     """Return what kind of text a place holds, from its name."""
     if format is not None and format not in TEXT_FORMATS:
@@ -310,7 +320,7 @@ def text_format(path: Path, format: str | None = None) -> str:
             f"{', '.join(TEXT_FORMATS)}."
         )
     if not path.exists():
-        raise DataError(f"{path} does not exist. Give a file or a folder.")
+        raise missing_place(path)
     if path.is_dir() != (format == "files") and format is not None:
         what = "a folder" if path.is_dir() else "a file"
         raise DataError(f"{path} is {what}, which does not fit format={format!r}.")

@@ -458,7 +458,11 @@ def _existing_file(path: Path) -> Path:
         return file
     if not path.is_file():
         near = path.with_name(path.name + SUFFIX) if path.name else path
-        hint = f"Did you mean {near}?" if near.is_file() else "Check the path."
+        hint = (
+            f"Did you mean {near}?"
+            if near.is_file()
+            else "Give the folder of a saved model."
+        )
         raise ModelFileError(f"There is no file or folder {path}. {hint}")
     return path
 
@@ -483,7 +487,7 @@ def _check_extent(file: Path) -> None:
     if size and foreign:
         raise ModelFileError(
             f"{file} is not a safetensors file. Only files saved by topicfold can be "
-            "loaded."
+            "loaded: give the folder of a saved model."
         )
     needed = max(header_end, 9)
     if size >= needed:

@@ -74,7 +74,8 @@ def check_counts_row(counts: Any, n_terms: int) -> sparse.csr_matrix:
     row = check_counts(counts, "the query", dtype=np.float32)
     if row.shape != (1, n_terms):
         raise DataError(
-            f"the query has shape {row.shape}, but one row of {n_terms} counts is "
+            f"the query is not a text, and as counts it has the shape {row.shape}: "
+            f"one row of {n_terms} counts is "
             "needed. Give coordinates in the latent space as vector=."
         )
     if row.nnz == 0:

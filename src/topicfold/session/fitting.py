@@ -39,6 +39,8 @@ def prepare_model(
         raise DataError(
             f"n_topics is {n_topics!r}. Give a whole number of topics, such as 20."
         )
+    if isinstance(model, type):
+        raise DataError(f"model is a class. Give an object of it: {model.__name__}().")
     if not isinstance(model, str) and not hasattr(model, "get_params"):
         raise DataError(
             f"model is {model!r}. Give the name of a model, such as 'lda', or an "

@@ -640,7 +640,12 @@ class Topics(TransformerMixin, BaseEstimator):
             names = names_by(self._record(), names, self._saved().text)
         if not isinstance(names, Mapping):
             number: Any = names  # what is no number is refused with its name
-            names = {number: "" if name is None else name}
+            if name is None:
+                raise DataError(
+                    f"rename({number!r}) has no name. Give one, such as "
+                    f'rename({number!r}, "space"); "" is the words of the topic.'
+                )
+            names = {number: name}
         return self._edited(rename_topics(self._saved().model, names))
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
