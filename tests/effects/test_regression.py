@@ -141,6 +141,20 @@ def test_the_joint_test_of_one_coefficient_is_its_t_test():
     assert p == pytest.approx(2 * stats.t.sf(abs(estimate / error), free))
 
 
+def test_the_joint_test_has_its_size_with_few_clusters():
+    rng = np.random.default_rng(3)
+    p = []
+    for _ in range(2000):  # means of 4 numbers over 15 clusters, and their covariance
+        spread = rng.normal(size=(15, 4))
+        covariance = np.cov(spread.T)[None] / 15
+        pooled = pool([(spread.mean(axis=0)[:, None], covariance)] * 2, 14)
+        p.append(pooled.joint_test(np.eye(4), 0)[2])
+    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
+    assert np.isnan(pool([(np.ones((3, 1)), np.eye(3)[None])] * 2, 2).joint_test(
+        np.eye(3), 0
+    )[2])  # fmt: skip
+
+
 def test_one_draw_has_no_error():
     pooled = pool([(np.ones((2, 1)), np.eye(2)[None])], 10)
     estimate, error, free = pooled.combine(np.array([1.0, 0.0]), 0)

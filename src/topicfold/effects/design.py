@@ -110,9 +110,12 @@ class Design:
         matrix = np.asarray(rows, dtype=np.float64)
         return np.asarray(np.average(matrix, axis=0, weights=self.weights))
 
-    def values(self, name: str) -> Floats:
-        """Return the numbers of a covariate in the rows used."""
-        return np.asarray(self._frame[name], dtype=np.float64)
+    def values(self, name: str, at: Mapping[str, Any] | None = None) -> Floats:
+        """Return the numbers of a covariate in the rows used, or those with `at`."""
+        frame = self._frame
+        for own, value in (at or {}).items():
+            frame = frame[frame[own] == value]
+        return np.asarray(frame[name], dtype=np.float64)
 
     def only_values(self, place: int) -> list[str]:
         """Return the levels that one document alone has, as column = value."""

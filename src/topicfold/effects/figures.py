@@ -17,6 +17,7 @@ COLOR, MUTED = "#2a6f97", "#8a8f98"
 # Of the levels of a second covariate: distinct for people who see few colours.
 COLORS = (COLOR, "#d1603d", "#5a8f3c", "#8e5ea2", "#b8902a", "#4a4e57")
 KINDS = ("effects", "shares")
+POINTS = 40  # of a curve
 LONGEST = 44  # characters of a topic's name
 
 
@@ -132,7 +133,8 @@ def expected_shares(
     if by is not None:
         axes = grid.flat[0]
         axes.legend(title=_plain(by), fontsize=7, title_fontsize=7, frameon=False)
-    for axes in grid[-1]:
+    for axes in grid.flat[max(len(parts) - columns, 0) : len(parts)]:
+        axes.tick_params(labelbottom=True)
         axes.set_xlabel(_plain(covariate), fontsize=8)
     if len(parts) < n_outcomes:
         told = f"the {len(parts)} of {n_outcomes} topics that change most"
@@ -153,9 +155,12 @@ def _parts(
                 "another, or predict(..., at=...) for values of a number."
             )
         held = [{by: value} for value in levels]
-    found = []
+    found, points = [], None
     for at in held:
-        rows = effects.predict(covariate, at=at, level=level)
+        if at and effects.design.covariate(covariate).kind != "levels":
+            own = effects.design.values(covariate, at)  # where the level has documents
+            points = np.linspace(own.min(), own.max(), POINTS).tolist()
+        rows = effects.predict(covariate, points, at=at, level=level)
         size = len(rows) // len(effects.outcomes)
         label = "" if at is None else str(at[by])
         starts = range(0, len(rows), size)

@@ -157,18 +157,22 @@ class Pooled:
     def joint_test(self, rows: Floats, outcome: int) -> tuple[float, float, float]:
         """Return F, its second degrees of freedom and p of ``rows @ b = 0``.
 
-        Li, Raghunathan and Rubin's pooling of several coefficients (their D1).
+        Li, Raghunathan and Rubin's pooling of several coefficients (their D1). The
+        covariance is estimated from as many degrees of freedom as there are clusters,
+        less one: by Hotelling's T², k coefficients leave k - 1 fewer. NaN where none
+        are left.
         """
-        if self.n_draws < 2:
-            return np.nan, np.nan, np.nan
         k, m = len(rows), self.n_draws
+        left = self.free - k + 1
+        if m < 2 or left < 1:
+            return np.nan, np.nan, np.nan
         values = rows @ self.coefficients[:, outcome]
         within = rows @ self.within[outcome] @ rows.T
         between = rows @ self.between[outcome] @ rows.T
         solved = np.linalg.solve(within, np.c_[values, between])
         r = (1 + 1 / m) * float(np.trace(solved[:, 1:])) / k
-        f = float(values @ solved[:, 0]) / (k * (1 + r))
-        free = degrees_of_freedom(1.0, r, m, self.free)
+        f = float(values @ solved[:, 0]) / (k * (1 + r)) * left / self.free
+        free = degrees_of_freedom(1.0, r, m, left)
         return f, free, float(stats.f.sf(f, k, free))
 
 

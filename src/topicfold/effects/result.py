@@ -311,7 +311,7 @@ class Effects:
             values=values,
             errors=errors,
             note=f"Difference of the share of a topic, {self.design.formula}: 0.05 is "
-            "five percentage points.",
+            f"five percentage points. {self._number_of_tests()}",
         )
 
     def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
@@ -446,15 +446,21 @@ class Effects:
         remarks = list(self.notes)
         if self.pooled.n_draws < 2:
             return remarks
-        tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
         if adjust is not None:
+            tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
             return [*remarks, f"p-values are adjusted for {tests} ({adjust})."]
+        advice = "To adjust them: table(adjust='fdr')."
+        return [*remarks, f"{self._number_of_tests()} {advice}"]
+
+    def _number_of_tests(self) -> str:
+        if self.pooled.n_draws < 2:
+            return ""
+        tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
         by_chance = 0.05 * self.n_tests
-        return [
-            *remarks,
+        return (
             f"{tests}, not adjusted: without any effect about {by_chance:.1f} would "
-            "have p < 0.05. To adjust them: table(adjust='fdr').",
-        ]
+            "have p < 0.05."
+        )
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:

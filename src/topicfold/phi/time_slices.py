@@ -113,6 +113,8 @@ class TimeSlices(Slices, DeclaredParameters, Side):
         else:
             n_slices = self.n_slices or INTERVALS
             edges = np.linspace(values[0], values[-1], n_slices + 1)
+            if (values == np.round(values)).all():  # years begin as years
+                edges = np.unique(np.ceil(edges))
             self.slice_starts_ = edges[:-1]
         self.slice_names_ = [self._name(start) for start in self.slice_starts_]
 

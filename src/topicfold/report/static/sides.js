@@ -11,6 +11,7 @@ import { planeFigure } from "./similarity.js";
 const INTERVAL = 1.96;
 const MOST_ROWS = 12;
 const STEP = 40; // rows of the table of shares at a time
+const THROUGH_TIME = "words through time";
 const ENDS = 4; // topics at each end of a small chart of effects
 
 function capital(text) {
@@ -64,23 +65,23 @@ function reach(rows, middle) {
   return [Math.min(middle, ...ends), Math.max(middle, ...ends)];
 }
 
-// Intervals of features can leave out "no effect". Topics of a response have seen it, so theirs decide nothing.
+// Intervals of effects can leave out "no effect". Topics of a response have seen it, so theirs decide nothing.
 function decides(side) {
-  return side.name === "features";
+  return side.name === "features" || side.name === "covariates";
 }
 
 // Dots with intervals around a line, above an axis: rows of [{label, href, value, error, color}].
 function effectChart(rows, width, { side, describe, limits = reach(rows, side.middle) }) {
   const step = 26;
   const { middle } = side;
-  const labels = Math.min(220, width * 0.4);
+  const labels = Math.min(240, width * 0.45);
   const [low, high] = limits;
   const x = (value) => labels + 8 + ((value - low) / (high - low || 1)) * (width - labels - 76);
   const bottom = rows.length * step + 4;
   const height = bottom + 20;
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": describe },
     s("line", { class: "grid", x1: x(low), x2: x(high), y1: bottom, y2: bottom }),
-    ticks(low, high, 6).map((tick) => [s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }),
+    ticks(low, high, Math.max(2, Math.min(6, Math.floor((x(high) - x(low)) / 44)))).map((tick) => [s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }),
       s("text", { class: "axis small-axis effect-tick", x: x(tick), y: bottom + 16, "text-anchor": "middle" }, brief3(tick))]),
     s("line", { class: "zero", x1: x(middle), x2: x(middle), y1: 0, y2: bottom }));
   rows.forEach((row, place) => {
@@ -91,7 +92,7 @@ function effectChart(rows, width, { side, describe, limits = reach(rows, side.mi
     const unsure = decides(side) && row.error && from <= middle && to >= middle;
     const group = s("g", { class: "bar-row" }, s("rect", { x: 0, y: y - 13, width, height: step, class: "bar-hit" }),
       s("a", { href: row.href, "aria-label": lines.join(", ") }, s("text", { x: labels - 6, y: y + 4, "text-anchor": "end",
-        class: "bar-label" }, short(row.label, Math.floor((labels - 10) / 8.2)))),
+        class: "bar-label" }, short(row.label, Math.floor((labels - 10) / 7.4)))),
       row.error ? s("line", { class: "interval", stroke: row.color, x1: x(from), x2: x(to), y1: y, y2: y }) : null,
       s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color, stroke: row.color, ...(unsure ? { class: "unsure" } : {}) }),
       s("text", { class: "bar-value", x: width - 4, y: y + 4, "text-anchor": "end" }, brief3(row.value)));
@@ -118,7 +119,8 @@ function wordColumns(report, topic, number, name) {
 
 function wordHint(name) {
   return name === LANGUAGES ? "The most probable words of the topic in each language."
-    : "Words that have a larger share of the topic there than in all documents, those that add most to the difference first.";
+    : "Words that have a larger share of the topic there than in all documents, those that add most to the difference first."
+      + (name === THROUGH_TIME ? " A column is named by the time at which it begins." : "");
 }
 
 function wordBlock(report, topic, name) {
@@ -262,12 +264,13 @@ function shareView(report, side, places) {
     hint: `Share of a topic in the mixture, in percent.${side.sizes ? " Rows with the most documents come first." : ""}` });
 }
 
-// The rows that share a unit: levels of a category (place=town), scores of classes. They have one axis.
+// The rows that share a unit: levels of a category (place=town, party: left - right), scores of classes. They have one axis.
 function together(side, place) {
   const all = side.rows.map((_, at) => at);
   if (!decides(side)) return all;
-  const [column, level] = side.rows[place].split("=", 2);
-  return level === undefined ? [place] : all.filter((at) => side.rows[at].startsWith(`${column}=`));
+  const mark = side.name === "covariates" ? ": " : "=";
+  const [column, level] = side.rows[place].split(mark, 2);
+  return level === undefined ? [place] : all.filter((at) => side.rows[at].startsWith(`${column}${mark}`));
 }
 
 // A small chart for every row: the topics at both ends.
@@ -284,8 +287,11 @@ function effectView(report, side, places) {
     return h("li", {}, h("h3", {}, h("a", { href: link({ side: side.name, row: side.rows[place] }) }, side.rows[place])), figure);
   };
   const cut = report.bySize.length > 2 * ENDS ? ` The ${ENDS} topics at either end are shown; click a name to see all.` : "";
+  const csv = () => [["topic", "name", side.name, "estimate", ...(side.errors ? ["standard error"] : [])],
+    places.flatMap((place) => report.bySize.map((topic) => [topic.id, report.name(topic.id), side.rows[place],
+      sideValue(report, side, place, topic.id), ...(side.errors ? [sideError(report, side, place, topic.id)] : [])]))];
   return section(`${capital(side.name)} and topics`, growing(places, card, MOST_ROWS, { list: "effects", noun: "" }),
-    { hint: effectHint(side) + cut });
+    { name: side.name, exports: { csv }, hint: effectHint(side) + cut });
 }
 
 function wordView(report, box, name) {
