@@ -403,7 +403,7 @@ def table_of(results: list[dict[str, Any]]) -> list[str]:
 PAGE = """# Mutation testing
 
 Would the tests notice? cosmic-ray changes one operator, number, comparison or loop of
-`steps/`, `infer/`, `graph/`, `sides/`, `learn/` and of the files of `models/` with
+the rooms from `parts/` to `learn/` and of the files of `models/` with
 mathematics of their own at a time; the tests of the changed module are run. A sample is
 random with a fixed seed, of each room in proportion. Intervals are Wilson's, 95 %.
 Written by `python -m benchmarks.mutation`.

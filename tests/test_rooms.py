@@ -5,6 +5,7 @@ Imports inside functions count, those for type checkers do not.
 """
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -69,6 +70,34 @@ def _cycle(edges):
     except CycleError as error:
         return error.args[1]
     return []
+
+
+def test_modules_named_in_docstrings_exist():
+    named = re.compile(r"``([a-z]+)\.([a-z_]+)``")
+    files = {"report.html"}
+    gone = [
+        f"{path.name}: {room}.{module}"
+        for path in PACKAGE.rglob("*.py")
+        for room, module in named.findall(path.read_text(encoding="utf-8"))
+        if (PACKAGE / room).is_dir() or room in {"sides", "steps"}  # rooms once
+        if f"{room}.{module}" not in files
+        if not (PACKAGE / room / f"{module}.py").exists()
+    ]
+    assert gone == []
+
+
+def test_the_map_in_contributing_is_the_tree():
+    text = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]*) \| ([^|]*) \|$", text, re.MULTILINE)
+    rooms = {
+        name: holds for names, holds in rows for name in re.findall(r"`(\w+)/`", names)
+    }
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert rooms.keys() == folders
+    for name, holds in rooms.items():
+        for file in re.findall(r"`(\w+(?:\.py|/))`", holds):
+            places = [PACKAGE / room / file for room in (name, "learn")]
+            assert any(place.exists() for place in places), f"{name}: {file}"
 
 
 def test_no_two_rooms_import_each_other_even_by_detours():

@@ -13,7 +13,7 @@ from topicfold.evidence import Features, Labels, Links, Response
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn import Resume
 from topicfold.learn.resume import POINTER
-from topicfold.parts.known import Known
+from topicfold.parts.side_rows import SideRows
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.phi import OtherCounts, Seeds
 from topicfold.theta import (
@@ -190,6 +190,6 @@ def test_what_cannot_be_kept_is_refused(tmp_path):
 
 def test_a_fit_that_ends_in_nothing_says_so(monkeypatch):
     counts, nothing = np.eye(6) + 1.0, np.full((6, 2), np.nan)
-    monkeypatch.setattr(Known, "_last_counts", lambda *_: nothing)
+    monkeypatch.setattr(SideRows, "_last_counts", lambda *_: nothing)
     with pytest.raises(DataError, match="not numbers"):
         FeatureLDA(2, max_iter=2, tol=0).fit(counts, features={"x": range(6)})

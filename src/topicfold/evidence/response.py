@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A number, a class or a count that is known of documents and predicted for others.
 
-The response of a document is a generalised linear model (``sides.linear``) of its mean
+The response is a generalised linear model (``evidence.linear``) of a document's mean
 topic assignment z̄_d = N_d / n_d (Blei & McAuliffe 2007), with one coefficient η_k per
 topic: rows of z̄ sum to one, so the coefficients hold the intercept as well. The
 objective gains ``w Σ_d log p(y_d | ηᵀz̄_d)``. Its derivative by a document's counts is
@@ -336,7 +336,7 @@ class Response(DeclaredParameters, Side):
             found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-30)
         return found
 
-    def settle(
+    def calibrate(
         self, theta: Array, doc_topics: Array, data: ResponseData, context: Context
     ) -> None:
         """Fit the coefficients that predict, on mixtures made of words alone.

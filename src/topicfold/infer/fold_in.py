@@ -32,7 +32,7 @@ from topicfold.engine.protocol import (
 )
 from topicfold.exceptions import DataError
 from topicfold.metrics import cache_weight, completion_perplexity
-from topicfold.parts.known import Known
+from topicfold.parts.side_rows import SideRows
 from topicfold.parts.steps import Context, ThetaStep, stepped_rows
 from topicfold.parts.together import SideData
 
@@ -182,7 +182,7 @@ def _iterated(
 
 
 def settled(
-    engine: Engine, topics: Array, known: Known, link: Link, updates: dict[str, Any]
+    engine: Engine, topics: Array, known: SideRows, link: Link, updates: dict[str, Any]
 ) -> tuple[Any, DocumentPass]:
     """Return the weights of documents under fixed topics, and the pass made with them.
 
@@ -217,7 +217,7 @@ def _with_sides(
     With a mixing, documents that have entities get their mixtures, whatever the words
     are. Every document is by itself, as long as its sides are.
     """
-    known = Known(engine, sides.without("mixing"))
+    known = SideRows(engine, sides.without("mixing"))
     rows, done = settled(engine, topics, known, link, updates)
     if link == "digamma" or sides.of("evidence"):
         rows = known.weights(done.counts, None, None)

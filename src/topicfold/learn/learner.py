@@ -43,7 +43,7 @@ from topicfold.engine.protocol import (
 from topicfold.exceptions import DataError
 from topicfold.learn.loop import EM_FLOOR, Extrapolation, Point
 from topicfold.learn.priors import alpha_from_documents
-from topicfold.parts.known import Known, log_prior
+from topicfold.parts.side_rows import SideRows, log_prior
 from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import (
     Context,
@@ -143,7 +143,7 @@ class Learner:
         self.shares: list[float] = []
         self.known = None
         if sides is not None:
-            self.known = Known(engine, sides.at(0, self.alpha, eta))
+            self.known = SideRows(engine, sides.at(0, self.alpha, eta))
             self.settles_over = WITH_SIDES
         self.groups = groups or [ColumnGroup(slice(0, engine.n_terms), eta)]
         self._topic_side = None if sides is None else sides.one("topics")

@@ -23,7 +23,7 @@ from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in, settled
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
-from topicfold.parts.known import Known
+from topicfold.parts.side_rows import SideRows
 from topicfold.parts.steps import (
     Context,
     PhiStep,
@@ -156,7 +156,7 @@ class OnlineLearner:
                 documents, weights, prior=prior, link=self.link, **updates
             )
         else:
-            known = Known(engine, self._now(sides))
+            known = SideRows(engine, self._now(sides))
             documents, done = settled(engine, weights, known, self.link, updates)
         words = engine.word_pass(documents, weights, np.empty_like(weights))
 

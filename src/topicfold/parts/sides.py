@@ -9,13 +9,13 @@ learns in attributes that end in ``_``. It names the keyword of its data in `fit
 
 `fit` works on copies, ``model.sides_``, which are saved with the model. A side sees
 plain NumPy arrays: a row per document of X in its order, a column per topic. The driver
-(``parts.known``, ``infer.fold_in``) does the packing, devices, blocks, tokens' own
+(``parts.side_rows``, ``infer.fold_in``) does the packing, devices, blocks, tokens' own
 counts, exponentials and saving.
 
 **To write a side**, derive from `Side`, set `data` and `hook`, and write `check`, which
 turns what the user gave into what you want to work with, or raises a `DataError` that
-says what is wrong, where, and how to fix it. What it returns is handed back to every
-other method as `data`; a side keeps no training data itself. Then write the method of
+says what is wrong, where, and how to fix it. What it returns is passed to every other
+method as `data`; a side keeps no training data itself. Then write the method of
 the hook:
 
 - "mixing" (H1): ``mixing(data, context) -> csr (D, E)``; mixtures are MΘ, those of
@@ -30,14 +30,14 @@ the hook:
 
 and, if the side learns, `gather`, which sums over documents and their expected counts
 N_dk, and `learn`, which is called with the sums of all after every pass; `value`, its
-part of the objective; and `settle`, which is called once at the end, with the mixtures
-that the documents have without what is to be predicted. Methods see some documents at a
-time, unless the side says `needs_all_documents`: what `check` returns has a row for
-each, and can be sliced (``data[rows]``).
+part of the objective. Once at the end, `finish` is called with the last counts, and
+`calibrate` with the mixtures that the documents have without what is to be predicted.
+Methods see some documents at a time, unless the side says `needs_all_documents`: what
+`check` returns has a row for each, and can be sliced (``data[rows]``).
 
 One model has at most one side for each of mixing, prior, mask and topics, no mixing
 beside a prior or a mask, and any number of evidences and counts
-(``sides.together.check_together``).
+(``parts.together.check_together``).
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Side(Part):
         Its place in the model.
     known_later : bool
         Whether the data of a new document are usually known, so that `fit_transform`
-        hands them on to `transform`. Not for what is to be predicted.
+        passes them on to `transform`. Not for what is to be predicted.
     init : str or None
         The `init` of the topics that suits the side better than the model's own.
     """
@@ -157,7 +157,7 @@ class Side(Part):
         """Return the side's part of the objective, after `learn`."""
         return 0.0
 
-    def settle(
+    def calibrate(
         self, theta: Array, doc_topics: Array, data: Any, context: Context
     ) -> None:
         """Learn what is used on new documents, once, at the end of a fit.
@@ -167,7 +167,7 @@ class Side(Part):
         """
 
     def carried(self, data: Any, context: Context) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of what one pass hands to the next, by name.
+        """Return the shapes of what one pass leaves to the next, by name.
 
         Attributes of float64 of the side or of its checked data, which
         :class:`~topicfold.learn.Resume` keeps; () is a number. A side that learns must
@@ -211,7 +211,7 @@ class Side(Part):
         """
         raise NotImplementedError
 
-    def keep(self, entity_topics: Array) -> None:
+    def keep_entities(self, entity_topics: Array) -> None:
         """Keep the mixtures (E, K) of the entities at the end of a fit."""
         self.entity_topics_ = entity_topics
 

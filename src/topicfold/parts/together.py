@@ -50,7 +50,7 @@ class SideData:
         sides, data = [], []
         for side, own in zip(self.sides, self.data, strict=True):
             if side.hook == "mask":
-                side, own = Said("mask"), side.allowed(own, self.context)
+                side, own = Precomputed("mask"), side.allowed(own, self.context)
             sides.append(side)
             data.append(rows_of(own, rows))
         there = self.context.of_rows(lengths)
@@ -83,8 +83,8 @@ class SideData:
         return replace(self, context=context)
 
 
-class Said(Side):
-    """What another side has said of all documents, by rows."""
+class Precomputed(Side):
+    """What another side has made of all documents at once, by rows."""
 
     def __init__(self, hook: Any = "evidence") -> None:
         self.hook = hook  # type: ignore[misc]

@@ -178,7 +178,7 @@ class Authors(Side):
         )
         return sparse.csr_matrix(sparse.hstack([data, own], format="csr"))
 
-    def keep(self, entity_topics: Array) -> None:
+    def keep_entities(self, entity_topics: Array) -> None:
         """Keep the mixtures of the named entities."""
         self.entity_topics_ = entity_topics[: len(self.names_)]
 

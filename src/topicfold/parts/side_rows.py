@@ -22,8 +22,8 @@ from topicfold.exceptions import DataError
 from topicfold.parts.sides import Side, learn_from
 from topicfold.parts.steps import ThetaStep
 from topicfold.parts.together import (
+    Precomputed,
     RowData,
-    Said,
     SideData,
     check_place,
     spread,
@@ -36,7 +36,7 @@ LEAST_GAMMA, LEAST_LOG = 1e-30, -80.0
 STILL_MOVING = 0.01
 
 
-class Known:
+class SideRows:
     """The sides of a fit, and what they make of rows of documents.
 
     Attributes
@@ -170,7 +170,7 @@ class Known:
         for side, own in self.now.of("evidence") if counts is not None else ():
             if side.needs_all_documents:
                 plain = self.engine.unpack_documents(counts)
-                side, own = Said(), side.evidence(plain, own, context)
+                side, own = Precomputed(), side.evidence(plain, own, context)
             sides.append(side)
             data.append(own)
         shared = sides, context.for_rows()
@@ -187,7 +187,7 @@ class Known:
         self._like = None
         side, data = self.now.one("prior") or (None, None)
         if side is not None and side.needs_all_documents:
-            side, data = Said(), side.prior(data, context)
+            side, data = Precomputed(), side.prior(data, context)
         times = None if allowed is None else spread(allowed)
         inputs = (like,) if scale is None else (like, scale)
         floor = self._map(
@@ -260,7 +260,7 @@ class Known:
         """Let the sides learn what needs the end alone."""
         self.now = self.now.at(iteration, alpha, eta)
         if self.mixing is not None:
-            self.mixing[0].keep(self.entity_topics)
+            self.mixing[0].keep_entities(self.entity_topics)
         for side, data in self._pairs():
             if type(side).finish is not Side.finish:
                 counts = self._last_counts(documents)
