@@ -69,7 +69,7 @@ def regression(theta, doc_topics, links, counts, neighbors):
     )  # fmt: skip
     side = Links(weight=0.0)
     data = side.check(links, context)
-    side.calibrate(theta, doc_topics, data, context)
+    side.fit_prediction(theta, doc_topics, data, context)
     if not neighbors:
         own = (theta + doc_topics.astype(np.float64)) / 2
         rows, ends, _ = data.ends

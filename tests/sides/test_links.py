@@ -213,7 +213,7 @@ def settled(n_documents=30, weights=(1.0, 2.5, 0.5), **options):
     context = context_of(np.ones((n_documents, 3)), rng=np.random.RandomState(0))
     side = Links(**options)
     data = side.check(np.array(links), context)
-    side.calibrate(theta, doc_topics, data, context)
+    side.fit_prediction(theta, doc_topics, data, context)
     return side, data, theta, doc_topics
 
 
@@ -269,7 +269,7 @@ def test_a_held_out_link_among_equals_is_in_the_middle():
     side = Links(held_out=0.4)
     data = side.check([[d, (d + 1) % 20] for d in range(20)], context)
     same = np.full((20, 3), 1 / 3)
-    side.calibrate(same, same, data, context)
+    side.fit_prediction(same, same, data, context)
     assert len(data.held_out)
     np.testing.assert_array_equal(side.held_out_ranks_, 0.5)
     assert side.held_out_score_ == 0.5

@@ -4,10 +4,11 @@
 Topics say what a document is about, words which of the documents about it are meant.
 The log odds of a link are ``s + a t_de + b u_d·u_e + c u_d·ū_e`` with t the log odds by
 topics (``evidence.links``), u rows of tf-idf and ū_e their mean over the documents that
-e is linked to: a logistic regression of the links against pairs drawn at random, in which
-a link is left out of ū. Telling links from random pairs is easier than finding the best
-among candidates, and leans more on topics; so words count three times as much, and the
-line is fitted again (chosen on the corpora of benchmarks/results/sides_links.md).
+e is linked to: a logistic regression of the links against pairs drawn at random, in
+which a link is left out of ū. Telling links from random pairs is easier than finding
+the best among candidates, and leans more on topics; so words count three times as much,
+and the line is fitted again (chosen on the corpora of
+benchmarks/results/sides_links.md).
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def learn_words(
     sums, degrees = sparse.csr_array(graph @ words), np.diff(graph.indptr)
     mixed = (
         np.asarray(theta, np.float64) + doc_topics
-    ) / 2  # as `Links.calibrate` does
+    ) / 2  # as `Links.fit_prediction` does
     topic_sums = graph @ mixed
 
     def features(one: Any, other: Any, linked: bool) -> Matrix:

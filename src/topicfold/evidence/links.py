@@ -249,7 +249,7 @@ class Links(DeclaredParameters, Side):
         scores = np.einsum("ij,ij->i", z[rows] * self.coef_, z[ends]) + self.intercept_
         return float(-self.weight_ * (weights @ np.logaddexp(0.0, -scores)) / 2)
 
-    def calibrate(
+    def fit_prediction(
         self, theta: Array, doc_topics: Array, data: LinkData, context: Context
     ) -> None:
         """Fit the coefficients that predict; see the module."""

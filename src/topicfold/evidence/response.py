@@ -336,7 +336,7 @@ class Response(DeclaredParameters, Side):
             found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-30)
         return found
 
-    def calibrate(
+    def fit_prediction(
         self, theta: Array, doc_topics: Array, data: ResponseData, context: Context
     ) -> None:
         """Fit the coefficients that predict, on mixtures made of words alone.

@@ -319,6 +319,7 @@ class LDA(SidedModel, StreamedModel):
         del joined  # the engine has its own arrangement
         self._learn_priors_and_topics(algorithm)
         algorithm.keep_results()
+        del algorithm  # and its engine: documents are inferred again
         self._finish_sides(counts, sides, side_data)
 
     def _check_sides(self) -> None:

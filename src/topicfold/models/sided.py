@@ -242,7 +242,7 @@ class SidedModel(LearnedModel):
             check_together(sides)
             check_place(sides, "online")
             for side in sides:
-                if type(side).calibrate is not Side.calibrate:
+                if side.predicts:
                     raise DataError(
                         f"{type(side).__name__} learns at the end of a fit what it "
                         "predicts with. Use fit; LDA(batch_size=...) learns in batches."
@@ -294,21 +294,21 @@ class SidedModel(LearnedModel):
             self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
         for side, _ in sides.of("prior"):
             self.doc_topic_prior_ = np.array(side.prior(None, sides.context))[0]
-        self._calibrate_sides(counts, sides, side_data)
+        self._fit_predictions(counts, sides, side_data)
 
-    def _calibrate_sides(
+    def _fit_predictions(
         self, counts: Any, sides: SideData, side_data: Mapping[str, Any]
     ) -> None:
         """Let sides learn from mixtures like those that `transform` will make."""
         pairs = zip(sides.sides, sides.data, strict=True)
-        own = [(s, d) for s, d in pairs if type(s).calibrate is not Side.calibrate]
+        own = [pair for pair in pairs if pair[0].predicts]
         if not own:
             return
         hidden = self._predicted()
         known = {name: v for name, v in side_data.items() if name not in hidden}
         theta = self._sided_mixtures(counts, known)
         for side, data in own:
-            side.calibrate(theta, self.doc_topics_, data, sides.context)
+            side.fit_prediction(theta, self.doc_topics_, data, sides.context)
 
     def _eta_of(self, counts: Any) -> float:
         """Return the prior of topics over some columns."""

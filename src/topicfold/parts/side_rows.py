@@ -17,7 +17,15 @@ from scipy.special import gammaln, psi
 
 from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import Engine, OwnShare, array_module, to_numpy
+from topicfold.engine.protocol import (
+    Engine,
+    OwnShare,
+    add_statistics,
+    array_module,
+    ranges_of,
+    rows_of,
+    to_numpy,
+)
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import Side, learn_from
 from topicfold.parts.steps import ThetaStep
@@ -32,6 +40,9 @@ from topicfold.parts.together import (
 
 # Of ψ and logarithms.
 LEAST_GAMMA, LEAST_LOG = 1e-30, -80.0
+# Documents at a time: tables of them in float64, of which evidence makes some, stay
+# small beside a block.
+ROWS = 2**12
 # A refused step that moves no share of a document by more than this is an optimum's.
 STILL_MOVING = 0.01
 
@@ -67,12 +78,12 @@ class SideRows:
     def _map(
         self, function: Any, inputs: Any, shared: Any = (), data: Any = None
     ) -> Any:
-        return self.engine.map_rows(_on_host, inputs, (function, *shared), data=data)
+        return self.engine.map_rows(_mapped, inputs, (function, *shared), data=data)
 
     def _gather(
         self, function: Any, inputs: Any, shared: Any = (), data: Any = None
     ) -> tuple[Any, ...]:
-        return self.engine.gather_rows(_on_host, inputs, (function, *shared), data)
+        return self.engine.gather_rows(_summed, inputs, (function, *shared), data)
 
     def _pairs(self) -> Iterator[tuple[Side, Any]]:
         return zip(self.now.sides, self.now.data, strict=True)
@@ -153,6 +164,7 @@ class SideRows:
             a is b for a, b in zip(made_of, self._prior_made_of, strict=True)
         )
         if self.own is None or tilted or not same:
+            self.own = None  # before the next ones are made: they are large
             self.own = self._own_rows(rows, counts if tilted else None)
             self._prior_made_of = made_of
         if self.own.scale is not None:
@@ -344,19 +356,45 @@ class SideRows:
 # ---- rows, maybe on workers
 
 
-def _on_host(
-    rows: Any, lengths: Any, arrays: list[Any], data: Any, function: Any, *shared: Any
+def _some_at_a_time(
+    rows: slice, lengths: Any, arrays: list[Any], data: Any, function: Any, shared: Any
+) -> Iterator[tuple[slice, Any]]:
+    """Yield what a function returns of NumPy's rows, `ROWS` at a time."""
+    plain, lengths = [to_numpy(array) for array in arrays], to_numpy(lengths)
+    for own in ranges_of(len(lengths), ROWS):
+        there = slice(rows.start + own.start, rows.start + own.stop)
+        known = (
+            [rows_of(part, own) for part in data]
+            if isinstance(data, list)
+            else rows_of(data, own)
+        )
+        some = [array[own] for array in plain]
+        yield own, function(there, lengths[own], some, known, *shared)
+
+
+def _mapped(
+    rows: slice, lengths: Any, arrays: list[Any], data: Any, function: Any, *shared: Any
 ) -> Any:
-    """Call a function of NumPy's rows, wherever the rows are."""
+    """Return the rows that a function makes, and what it leaves for the next pass."""
     xp = array_module(arrays[0])
-    plain = [to_numpy(array) for array in arrays]
-    found = function(rows, to_numpy(lengths), plain, data, *shared)
-    if xp is np:
-        return found
-    if isinstance(found, np.ndarray):
-        return xp.asarray(found)
-    first, *rest = found
-    return (xp.asarray(first) if isinstance(first, np.ndarray) else first, *rest)
+    made = np.empty(arrays[0].shape, arrays[0].dtype)
+    kept: list[Any] = []
+    for own, found in _some_at_a_time(rows, lengths, arrays, data, function, shared):
+        made[own], left = found if isinstance(found, tuple) else (found, None)
+        kept += [] if left is None else [left]
+    result = made if xp is np else xp.asarray(made)
+    if not kept:
+        return result
+    parts = zip(*kept, strict=True)
+    return result, [None if p[0] is None else np.concatenate(p) for p in parts]
+
+
+def _summed(
+    rows: slice, lengths: Any, arrays: list[Any], data: Any, function: Any, *shared: Any
+) -> tuple[Any, ...]:
+    """Return the sums of what a function returns."""
+    parts = _some_at_a_time(rows, lengths, arrays, data, function, shared)
+    return functools.reduce(add_statistics, (found for _, found in parts))
 
 
 def _gathered(

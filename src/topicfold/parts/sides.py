@@ -31,7 +31,7 @@ the hook:
 and, if the side learns, `gather`, which sums over documents and their expected counts
 N_dk, and `learn`, which is called with the sums of all after every pass; `value`, its
 part of the objective. Once at the end, `finish` is called with the last counts, and
-`calibrate` with the mixtures that the documents have without what is to be predicted.
+`fit_prediction` with the mixtures that documents have without what is to be predicted.
 Methods see some documents at a time, unless the side says `needs_all_documents`: what
 `check` returns has a row for each, and can be sliced (``data[rows]``).
 
@@ -157,7 +157,12 @@ class Side(Part):
         """Return the side's part of the objective, after `learn`."""
         return 0.0
 
-    def calibrate(
+    @property
+    def predicts(self) -> bool:
+        """Whether it learns at the end of a fit what it predicts with."""
+        return type(self).fit_prediction is not Side.fit_prediction
+
+    def fit_prediction(
         self, theta: Array, doc_topics: Array, data: Any, context: Context
     ) -> None:
         """Learn what is used on new documents, once, at the end of a fit.

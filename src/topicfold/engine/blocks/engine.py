@@ -297,6 +297,7 @@ def _evaluate_block(
     asked = asked._replace(documents=OwnShare(*rows) if rows else None)
     done = engine._document_pass(parameters, weights, asked, out)
     words = engine.word_pass(parameters, weights, np.empty_like(weights))
+    engine._collapsed = None  # it has rows of all documents, which are in files
     engine.write(counts_path, done.counts)
     if updated_path is not None:
         engine.write(updated_path, parameters)
