@@ -231,13 +231,14 @@ class Features(DeclaredParameters, Side):
 
     def _regress(self, counts: Array, design: Any, choose: bool) -> None:
         """Learn what is expected of documents; `choose` the penalty and s first."""
-        exact = np.asarray(counts, dtype=np.float64)
-        known = exact.sum(axis=1) > 1.0
+        shares = np.array(counts, dtype=np.float64)  # counts at first
+        known = shares.sum(axis=1) > 1.0
         if known.sum() < HIDDEN:
             return
-        exact, design = exact[known], design[known]
-        lengths = exact.sum(axis=1)
-        shares = exact / lengths[:, None]
+        if not known.all():
+            shares, design = shares[known], design[known]
+        lengths = shares.sum(axis=1)
+        shares /= lengths[:, None]
         weights = lengths / (lengths + self.concentration_)
         weights /= weights.mean()  # else a strong prior would be a strong penalty
         self.mean_ = weights @ shares / weights.sum()
