@@ -7,9 +7,9 @@
 
 Fifteen settings: mixtures are drawn from a Dirichlet, or from a logistic normal whose
 mean moves with a covariate x; topics are equal or unequal in size. The stop and the
-rules for α and for topics that change places were chosen on draws below 100; the page
-has draws from 100 on. A fitted θ is judged after its topics are matched with the drawn
-ones (Hungarian method on what their mixtures share):
+rules for α and for merging topics were chosen on draws below 100; the page has draws
+from 100 on. A fitted θ is scored after its topics are matched with the true ones
+(Hungarian method on what their mixtures share):
 
 - RMSE: root of the mean of ``Σ_k (θ̂_dk − θ_dk)²`` over documents;
 - slope: effects of x on θ̂ (differences of means), regressed through zero on those on θ.
@@ -294,7 +294,7 @@ def page(records, drawn_effects, seeds):
         " unequal ones with the rank. The last column samples mixtures with the true"
         " topics. GibbsLDA's and tomotopy's columns are of an earlier run on the same"
         " draws (`--only LDA`). The stop and the rules for α, for a token's own"
-        " count and for topics that change places were chosen on other draws.",
+        " count and for merging and splitting topics were chosen on other draws.",
         "",
         *verdicts(records),
         "",
@@ -424,7 +424,7 @@ def real_part():
         "## Real corpora",
         "",
         "`python -m benchmarks.mixtures --real now`: what changed from the version in"
-        " which topics did not change places and half of α was even; means over ten"
+        " which topics were not merged and split and half of α was even; means over ten"
         f" corpora and six others, {REAL_DOCUMENTS} documents, a fifth of them held out"
         " (`mixtures_real.json` has each). CPU times compare two runs under unlike"
         " load: passes say more. Four of the others (ohscal, tdt2, poliblog, dblp) had"

@@ -86,13 +86,13 @@ class Cvb0(Learner):
 
     link: Link = "collapsed"
     settles_over = 5
-    #: By which α is learned and topics change places.
+    #: By which α is learned and topics are merged and split.
     sample: Sample | None = None
 
     def with_sample(
         self, sample: sparse.csr_matrix | None, own_word_share: float
     ) -> Self:
-        """Learn α from the topics of a sample's tokens, and let topics change places.
+        """Learn α from the topics of a sample's tokens, and merge and split topics.
 
         Returns self.
         """
@@ -147,7 +147,7 @@ class Cvb0(Learner):
     def moved(self) -> float:
         """Return the mean share of a document's mixture that the last pass moves.
 
-        Less, by `AFTER_LOOKS`, once topics no longer change places.
+        Less, by `AFTER_LOOKS`, once no more topics are merged or split.
         """
         settled = self.sample is not None and self._iteration > AT[-1]
         return super().moved() / (AFTER_LOOKS if settled else 1.0)

@@ -129,13 +129,13 @@ class LDA(SidedModel, StreamedModel):
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
         learns an asymmetric α and a symmetric η. CVB0 learns an asymmetric α from the
-        topics of a sample's tokens before passes 6, 12, 18, 24 and 30, where topics
-        change places, too: two that are the same become one, and another becomes two.
-        Without that, large topics stay in several and small ones share one. Σα never
-        falls, and η stays: smaller ones ruin the topics of short texts. With weights
-        that are no counts, only the shares of topics in α are learned. None learns for
-        CVB0 on a whole corpus, without sides, a `phi_step` or a `doc_topic_prior` of
-        yours, and for online variational Bayes.
+        topics of a sample's tokens before passes 6, 12, 18, 24 and 30, where topics are
+        merged and split as well: two that are the same become one, and a mixed one
+        becomes two. Without that, large topics stay split and small ones stay joined.
+        Σα never falls, and η stays: smaller ones ruin the topics of short texts. With
+        weights that are not counts, only the shares of topics in α are learned. None
+        learns for CVB0 on a whole corpus, without sides, a `phi_step` or a
+        `doc_topic_prior` of yours, and for online variational Bayes.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.phi.OrthogonalPhi` keeps them apart. With CVB0 on the
@@ -152,9 +152,9 @@ class LDA(SidedModel, StreamedModel):
     tol : float or None, default=None
         Relative change of the objective per iteration that ends the fit. For CVB0 on
         a whole corpus the mean of the last five, and ten times `tol` (thirty times,
-        once topics no longer change places) is the share of a document's mixture that
-        a pass may still move in the mean: the likelihood settles before the mixtures
-        do. None is 5e-5 there, else 1e-5; where topics start from clusters of
+        once no more topics are merged or split) is the share of a document's mixture
+        that a pass may still move in the mean: the likelihood settles before the
+        mixtures do. None is 5e-5 there, else 1e-5; where topics start from clusters of
         embeddings 1e-3, or 3e-4 in texts of 40 words or more.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
