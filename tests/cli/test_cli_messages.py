@@ -2,6 +2,7 @@
 import errno
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -281,3 +282,19 @@ def test_control_c_while_reading(tmp_path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=600)
     assert (process.returncode, out, err) == (130, "", "error: interrupted\n")
+
+
+@pytest.mark.parametrize("command", ["fit", "effects", "classify", "search"])
+def test_help_is_readable_in_a_narrow_terminal(cli, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli(command, "--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    # No name is cut, and there is room beside it for a few words.
+    assert not [line for line in lines if re.search(r"--[a-z-]+…", line)]
+    assert "[bold]" not in text
+    assert "<str>" not in text
+    named = [line for line in lines if re.match(r"  (-\w, )?--[a-z-]+.*  \S", line)]
+    assert len(named) > 5
+    starts = [re.match(r"  (?:\S+ )+ +", line).end() for line in named]
+    assert max(starts) <= 30

@@ -227,6 +227,12 @@ class MessageGroup(TyperGroup):
             code = _exit_code(run, debug=debug)
         sys.exit(code)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help in two columns."""
+        from topicfold.cli.help import write_help
+
+        write_help(self, ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; print one line if Ctrl-C ends it."""
         try:

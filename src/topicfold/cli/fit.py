@@ -34,7 +34,7 @@ from topicfold.cli.sides import (
     read_seeds,
     read_vectors,
 )
-from topicfold.registry import ModelEntry, find_model, model_names
+from topicfold.registry import ModelEntry, find_model
 
 _fit = functools.partial(flag, rich_help_panel="Fit")
 _graph = functools.partial(flag, rich_help_panel="Graph of documents")
@@ -42,7 +42,7 @@ _graph = functools.partial(flag, rich_help_panel="Graph of documents")
 
 class _Flags(Flags):
     output: Path = flag("Folder for the model.", ..., "--output -o", metavar="DIR")
-    model: str = flag(f"One of: {model_names()}; see above.", "lda", "--model -m")
+    model: str = flag("One of the models above.", "lda", "--model -m")
     topics: int | None = flag(
         "Topics to learn.",
         None,

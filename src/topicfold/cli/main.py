@@ -14,6 +14,7 @@ import typer
 
 from topicfold._version import __version__
 from topicfold.cli.console import MessageGroup
+from topicfold.cli.help import ReadableCommand
 from topicfold.registry import models
 
 app = typer.Typer(
@@ -80,7 +81,7 @@ app.callback(invoke_without_command=True, help=_help(_start))(_start)
 for _name in COMMANDS:
     _place = _name.replace("-", "_")
     _command = getattr(import_module(f"topicfold.cli.{_place}"), _place)
-    app.command(_name, help=_help(_command))(_command)
+    app.command(_name, cls=ReadableCommand, help=_help(_command))(_command)
 
 
 def run() -> None:
