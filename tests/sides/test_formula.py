@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from topicfold import StructuralLDA, Topics
 from topicfold.evidence.formula import formula_columns, learn_covariates, parse_formula
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 TABLE = {
     "party": ["left", "right"] * 20,
@@ -107,3 +107,13 @@ def test_topics_take_a_formula_of_columns(tmp_path):
     assert (one == other).all()
     with pytest.raises(DataError, match="takes columns, not a formula"):
         Topics(2).fit(path, text="text", features="~ party")
+
+
+def test_missing_values_are_reported_and_a_bad_date_is_shown():
+    X = np.random.default_rng(0).poisson(1.0, (40, 9))
+    table = {"treated": [1, None, 0, 1] * 10, "day": ["2001-05-03"] * 39 + ["someday"]}
+    model = StructuralLDA(3, formula="~ treated", random_state=0, max_iter=3)
+    with pytest.warns(DataWarning, match="'treated' is missing in 10 of 40 documents"):
+        model.fit(X, prevalence=table)
+    with pytest.raises(DataError, match="and 'someday' is neither"):
+        StructuralLDA(3, formula="~ s(day)").fit(X, prevalence=table)

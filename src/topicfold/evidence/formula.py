@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core.parameters import level_of_caller
 from topicfold.core.times import parse_times
 from topicfold.evidence.design import (
     Column,
@@ -29,7 +31,7 @@ from topicfold.evidence.design import (
     learn_columns,
     named_columns,
 )
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 from topicfold.parts.sides import is_missing
 
 # Columns of s(x), as in R's stm; a spline of n knots has n + 2.
@@ -169,7 +171,8 @@ def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
         return np.full(len(values), np.nan)
     found = parse_times(texts)
     if found is None:
-        shown = next((text for text in texts if text.strip()), "")
+        written = [text for text in texts if text.strip()]
+        shown = next((t for t in written if parse_times([t]) is None), written[0])
         raise DataError(
             f"s({name}) needs numbers or dates, and {shown!r} is neither. Dates are "
             "such as 2001-05-03."
@@ -182,20 +185,38 @@ def learn_covariates(
 ) -> tuple[Covariates, NDArray[np.float64]]:
     """Return what is learned of a table, and its design.
 
-    Without a formula every column is a term: numbers are lines, texts categories.
+    Without a formula every column is a term: numbers are lines, texts categories. What
+    is missing is reported.
     """
+    given = dict(named_columns(data, n_documents))
+    _warn_of_missing(given, given if formula is None else formula_columns(formula))
     if formula is None:
         columns, design = learn_columns(
             data, n_documents, n_knots=None, min_documents=2
         )
         found = Covariates(columns, [[place] for place in range(len(columns))])
         return found, np.asarray(design.todense())
-    terms, given = parse_formula(formula), dict(named_columns(data, n_documents))
+    terms = parse_formula(formula)
     factors = list(dict.fromkeys(factor for term in terms for factor in term))
     columns = [_learned(factor, given) for factor in factors]
     numbers = [[factors.index(factor) for factor in term] for term in terms]
     covariates = Covariates(columns, numbers)
     return covariates, covariates.design(data, n_documents)
+
+
+def _warn_of_missing(given: dict[str, Any], names: Iterable[str]) -> None:
+    """Report documents without a value: they stay, as if it had no effect."""
+    for name in names:
+        values = given.get(name, ())
+        n_missing = sum(is_missing(value) for value in values)
+        if 0 < n_missing < len(values):
+            warnings.warn(
+                f"The covariate {name!r} is missing in {n_missing:,} of "
+                f"{len(values):,} documents. They stay in the fit, and it has no "
+                "effect on them; leave them out if that is not meant.",
+                DataWarning,
+                stacklevel=level_of_caller(),
+            )
 
 
 def _learned(factor: Factor, given: dict[str, Any]) -> Column:
